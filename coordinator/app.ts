@@ -1,14 +1,12 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
-import type { Clock } from '../shared/base/clock.ts';
-import { type End, endAll } from '../shared/base/end-all.ts';
+import { type End, endAll, pause } from '../shared/base/async.ts';
+import { newId } from '../shared/base/crypto.ts';
 import { ConfigurationFault } from '../shared/base/env.ts';
-import { newId } from '../shared/base/ids.ts';
-import { listenObstacle } from '../shared/base/listen-obstacle.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
-import { version } from '../shared/base/own-version.ts';
-import { pause } from '../shared/base/retry.ts';
+import { listenObstacle, version } from '../shared/base/process.ts';
+import type { Clock } from '../shared/base/time.ts';
 import { inForce, markOf } from './access/access-master-keys.ts';
 import { createRateLimiter } from './access/access-rate-limit.ts';
 import { secretsOf } from './access/access-secrets-at-rest.ts';

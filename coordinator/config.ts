@@ -1,11 +1,9 @@
 import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
-import { anchorOf } from '../shared/base/anchor.ts';
 import { readEnvironment } from '../shared/base/env.ts';
-import { postgresAddress } from '../shared/base/postgres-address.ts';
-import { parseCidr, unmapped } from '../shared/base/public-addresses.ts';
-import { busFields } from '../shared/bus/bus-environment.ts';
-import { parseResolver } from '../shared/checks/dns/checks-dns-config.ts';
+import { anchorOf, parseCidr, postgresAddress, unmapped } from '../shared/base/network.ts';
+import { busFields } from '../shared/bus/setup.ts';
+import { parseResolver } from '../shared/checks/dns/config.ts';
 import { recordReaders } from './domain/own-record.ts';
 import { planNames } from './domain/plan-limits.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../shared/base/clock.ts';
+import type { Clock } from '../shared/base/time.ts';
 import type { AccountSecrets } from './access/access-account-secrets.ts';
 import { createAssistantKey } from './access/access-assistant-connections.ts';
 import { createAttempts } from './access/access-attempts.ts';

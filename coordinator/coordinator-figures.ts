@@ -1,9 +1,9 @@
 import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../shared/base/clock.ts';
 import type { Log } from '../shared/base/log.ts';
-import { version } from '../shared/base/own-version.ts';
+import { version } from '../shared/base/process.ts';
+import type { Clock } from '../shared/base/time.ts';
 import type { Config } from './config.ts';
 import type { Engine } from './engine.ts';
 import { type Health, obstacles } from './faces/face-health.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../shared/base/clock.ts';
 import type { Log } from '../shared/base/log.ts';
-import { keyFromSeed } from '../shared/bus/bus-nkeys.ts';
-import { partitionOf } from '../shared/bus/bus-subjects.ts';
+import type { Clock } from '../shared/base/time.ts';
+import { keyFromSeed } from '../shared/bus/nkeys.ts';
+import { partitionOf } from '../shared/bus/subjects.ts';
 import { type AccountSecrets, createAccountSecrets } from './access/access-account-secrets.ts';
 import { type Connections, createConnections } from './access/access-assistant-connections.ts';
 import { createSecretsAtRest, type SecretsAtRest } from './access/access-secrets-at-rest.ts';

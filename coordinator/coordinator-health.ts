@@ -1,7 +1,7 @@
-import type { Bus } from '../shared/bus/bus-nats.ts';
-import { serverFault } from '../shared/bus/bus-server-version.ts';
-import { partitionCount } from '../shared/bus/bus-subjects.ts';
-import type { Roster } from '../shared/checks/checks-assignment.ts';
+import { serverFault } from '../shared/bus/jetstream.ts';
+import type { Bus } from '../shared/bus/nats.ts';
+import { partitionCount } from '../shared/bus/subjects.ts';
+import type { Roster } from '../shared/checks/assignment.ts';
 import type { Standing } from './faces/face-health.ts';
 import type { Movement } from './house/house-movement-of-parts.ts';
 import type { StreamWatch } from './house/house-stream-watch.ts';

@@ -1,5 +1,5 @@
-import { systemClock } from '../shared/base/clock.ts';
 import { createLog } from '../shared/base/log.ts';
+import { systemClock } from '../shared/base/time.ts';
 import { createOrganisationLookup } from './access/access-organisation-lookup.ts';
 import { createBackups } from './backups/backup-nightly.ts';
 import { type Config, readConfig } from './config.ts';

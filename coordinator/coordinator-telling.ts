@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Clock } from '../shared/base/clock.ts';
 import type { Log } from '../shared/base/log.ts';
+import type { Clock } from '../shared/base/time.ts';
 import { createAlertLinks } from './access/access-alert-links.ts';
 import { channelSecretsOf, type SecretsAtRest } from './access/access-secrets-at-rest.ts';
 import { createVapidPair } from './access/access-vapid.ts';

@@ -1,7 +1,7 @@
-import { apiRevision, apiVersion } from '../shared/api/api-version.ts';
-import { version } from '../shared/base/own-version.ts';
-import { newestBatch } from '../shared/bus/bus-batch-writing.ts';
-import { wireVersion } from '../shared/bus/bus-wire-version.ts';
+import { apiRevision, apiVersion } from '../shared/api/operation.ts';
+import { version } from '../shared/base/process.ts';
+import { newestBatch } from '../shared/bus/batch.ts';
+import { wireVersion } from '../shared/bus/messages.ts';
 import { migrationNames } from './store/store-migration-files.ts';
 
 export type Versions = {

@@ -1,10 +1,10 @@
 import pLimit from 'p-limit';
-import type { Clock } from '../shared/base/clock.ts';
-import { type End, endAll } from '../shared/base/end-all.ts';
+import { type End, endAll } from '../shared/base/async.ts';
 import type { Log } from '../shared/base/log.ts';
-import type { Bus } from '../shared/bus/bus-nats.ts';
-import { type Key, keyFromSeed } from '../shared/bus/bus-nkeys.ts';
-import { createPingRecords } from '../shared/bus/bus-ping-records.ts';
+import type { Clock } from '../shared/base/time.ts';
+import type { Bus } from '../shared/bus/nats.ts';
+import { type Key, keyFromSeed } from '../shared/bus/nkeys.ts';
+import { createPingRecords } from '../shared/bus/pings.ts';
 import type { Teller } from './alerts/alert-teller.ts';
 import { createAlerter } from './alerts/alerter.ts';
 import { standingOf } from './coordinator-health.ts';

@@ -1,6 +1,6 @@
 import { ConfigurationFault } from '../shared/base/env.ts';
-import { keepHeapLean, leanCoordinator } from '../shared/base/lean-heap.ts';
 import { loadLightly, mayGrow } from '../shared/base/light-loading.ts';
+import { keepHeapLean, leanCoordinator } from '../shared/base/process.ts';
 
 /** All that serving consists of. A command of the operator need not wait for what only serving loads. */
 export const modulesOfCoordinator = async () => {

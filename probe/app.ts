@@ -1,50 +1,41 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { anchorOf } from '../shared/base/anchor.ts';
-import { type Clock, systemClock } from '../shared/base/clock.ts';
-import { newId } from '../shared/base/ids.ts';
+import { newId } from '../shared/base/crypto.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
-import { makeFolder } from '../shared/base/make-folder.ts';
-import { version } from '../shared/base/own-version.ts';
-import { jsonOf } from '../shared/bus/bus-message-json.ts';
-import { lookMessage, receiptMessage, type TrialAnswerMessage, type TrialMessage, trialMessage } from '../shared/bus/bus-messages.ts';
-import type { Bus, Message } from '../shared/bus/bus-nats.ts';
-import { createPingBus, createPingIntake, type PingBus } from '../shared/bus/bus-ping-intake.ts';
-import { createPingRecords } from '../shared/bus/bus-ping-records.ts';
-import { openPingSpool } from '../shared/bus/bus-ping-spool.ts';
-import { relayedSubject } from '../shared/bus/bus-probe-user.ts';
-import { signatureOf } from '../shared/bus/bus-signature.ts';
-import { inboxOf, subjects } from '../shared/bus/bus-subjects.ts';
-import type { Roster } from '../shared/checks/checks-assignment.ts';
-import { keyIdOf } from '../shared/checks/checks-sealed-secrets.ts';
-import { openAssignments } from './checking/checking-assignments.ts';
-import { watchBusEndpoints } from './checking/checking-bus-endpoints.ts';
-import { createPingView } from './checking/checking-heartbeat-ping-view.ts';
-import { createHeartbeats } from './checking/checking-heartbeats.ts';
-import { createReachability } from './checking/checking-reachability.ts';
-import { createRunner } from './checking/checking-runner.ts';
-import { createSchedule } from './checking/checking-schedule.ts';
-import type { ProbeIdentity } from './checks/check.ts';
-import { createGuard } from './checks/check-guard.ts';
-import { createChecks } from './checks/check-of-each-kind.ts';
-import { chargeUncaught } from './checks/check-own-fault.ts';
-import { createOwnResolver } from './checks/check-own-resolver.ts';
-import { createUdpSockets } from './checks/dns-sockets.ts';
-import { createLookup, watchFamilies } from './checks/https-lookup.ts';
-import { createTrust } from './checks/https-trust.ts';
+import { anchorOf } from '../shared/base/network.ts';
+import { makeFolder, version } from '../shared/base/process.ts';
+import { type Clock, systemClock } from '../shared/base/time.ts';
+import { relayedSubject, signatureOf } from '../shared/bus/identity.ts';
+import { jsonOf, lookMessage, receiptMessage, type TrialAnswerMessage, type TrialMessage, trialMessage } from '../shared/bus/messages.ts';
+import type { Bus, Message } from '../shared/bus/nats.ts';
+import { openPingSpool } from '../shared/bus/ping-spool.ts';
+import { createPingBus, createPingIntake, createPingRecords, type PingBus } from '../shared/bus/pings.ts';
+import { inboxOf, subjects } from '../shared/bus/subjects.ts';
+import type { Roster } from '../shared/checks/assignment.ts';
+import { keyIdOf } from '../shared/checks/sealed-secrets.ts';
+import { createUdpSockets } from './checks/dns/sockets.ts';
+import { createGuard } from './checks/guard.ts';
+import { createLookup, createOwnResolver, watchFamilies } from './checks/https/lookup.ts';
+import { createTrust } from './checks/https/trust.ts';
+import { createChecks } from './checks/kinds.ts';
+import { chargeUncaught } from './checks/limits.ts';
+import type { ProbeIdentity } from './checks/types.ts';
 import type { Config } from './config.ts';
-import { readIfThere, replaceFile } from './disk/disk.ts';
-import { claimDataFolder } from './disk/disk-data-folder.ts';
-import { healthText } from './joining/joining-health.ts';
-import { openReceiverKeys } from './pings/receiver-keys.ts';
-import { createAnnouncementReader } from './presence/presence-announcements.ts';
-import { createCorrectedClock } from './presence/presence-corrected-clock.ts';
-import { openNetworkKnowledge } from './presence/presence-network-knowledge.ts';
-import { openOwnCredentials } from './presence/presence-own-credentials.ts';
-import { connectPatiently } from './presence/presence-patient-connection.ts';
-import { createPresence } from './presence/presence-sign-of-life.ts';
-import { openSpool } from './spool/spool.ts';
-import { createReporter } from './spool/spool-reporter.ts';
+import { claimDataFolder, readIfThere, replaceFile } from './disk/files.ts';
+import { healthText } from './joining/health.ts';
+import { openReceiverKeys } from './pings/keys.ts';
+import { createAnnouncementReader } from './presence/announcements.ts';
+import { watchBusEndpoints } from './presence/bus-endpoints.ts';
+import { createCorrectedClock } from './presence/clock.ts';
+import { openNetworkKnowledge, openOwnCredentials } from './presence/knowledge.ts';
+import { connectPatiently, createPresence } from './presence/signal.ts';
+import { openAssignments } from './schedule/assignments.ts';
+import { createHeartbeats, createPingView } from './schedule/heartbeats.ts';
+import { createRunner } from './schedule/runner.ts';
+import { createReachability } from './schedule/self-check.ts';
+import { createSchedule } from './schedule/wheel.ts';
+import { createReporter } from './spool/reporter.ts';
+import { openSpool } from './spool/store.ts';
 
 /**
  * One probe: everything built, in the order in which it is needed.
@@ -179,8 +170,8 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const openPingReceiver = async (port: number) => {
     // Only a ping receiver needs node's web server, and with it some 10 MiB.
     const [{ startPingReceiver }, { createPingForwarding }] = await Promise.all([
-      import('./pings/receiver-address.ts'),
-      import('./pings/receiver-forwarding.ts'),
+      import('./pings/receiver.ts'),
+      import('./pings/forwarding.ts'),
     ]);
     const keys = await openReceiverKeys({ folder, probe: { id, organisation }, announcements, log });
     const pings = await openPingSpool(join(folder, 'beats.jsonl'), log);

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigurationFault, readEnvironment } from '../shared/base/env.ts';
-import { type ProbeCredentials, parseProbeCredentials } from '../shared/bus/bus-credentials.ts';
-import { entranceFields } from '../shared/bus/bus-environment.ts';
-import { unreadableRanges } from './checks/check-guard.ts';
-import { credentialsOf, type Identity, parseIdentity } from './joining/joining-identity.ts';
+import { type ProbeCredentials, parseProbeCredentials } from '../shared/bus/identity.ts';
+import { entranceFields } from '../shared/bus/setup.ts';
+import { unreadableRanges } from './checks/guard.ts';
+import { credentialsOf, type Identity, parseIdentity } from './joining/join.ts';
 
 /** A text that says in words what is wrong with it. */
 const readable = <Value>(parse: (text: string) => Value) =>

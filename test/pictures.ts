@@ -62,7 +62,7 @@ const addYesterday = async (sql: Sql): Promise<void> => {
 };
 
 const started = (home: string): ChildProcess =>
-  spawn(process.execPath, [join(root, 'deploy/node/run.mjs'), join(root, 'deploy/local/local-start.ts')], {
+  spawn(process.execPath, [join(root, 'deploy/node/run.mjs'), join(root, 'deploy/local/start.ts')], {
     cwd: root,
     stdio: 'inherit',
     env: { ...process.env, ANTIPODE_HOME: home, PORT: '0', PROBE_ALLOW_CIDRS: '127.0.0.0/8' },

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { mayWrite } from '../domain/organisation.ts';
 import { connectionHolders, writeConnectionUses } from '../store/store-assistant-connections.ts';
 import type { Sql } from '../store/store-database.ts';

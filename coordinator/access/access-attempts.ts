@@ -1,5 +1,5 @@
-import type { Clock } from '../../shared/base/clock.ts';
-import { Refusal } from '../../shared/base/refusal.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { countTries, forgetTries } from '../store/store-attempts.ts';
 import type { Sql } from '../store/store-database.ts';
 import type { AccountSecrets } from './access-account-secrets.ts';

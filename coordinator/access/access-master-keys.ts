@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto';
-import { decrypt, encrypt } from '../../shared/base/encryption.ts';
+import { decrypt, encrypt } from '../../shared/base/crypto.ts';
 import type { Queryable } from '../store/store-database.ts';
 import { keptKey, type WrappedKey, writeKeptKey } from '../store/store-secret-keys.ts';
 

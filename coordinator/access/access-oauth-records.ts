@@ -1,5 +1,5 @@
 import { createECDH, createHmac } from 'node:crypto';
-import type { Clock } from '../../shared/base/clock.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import type { Sql } from '../store/store-database.ts';
 import { consumeRecord, deleteRecord, endConnection, readRecord, writeRecord } from '../store/store-oauth-records.ts';
 import { recordFingerprint } from './access-assistant-connections.ts';

@@ -1,5 +1,5 @@
-import { isId } from '../../shared/base/ids.ts';
-import { Refusal, type RefusalCode } from '../../shared/base/refusal.ts';
+import { isId } from '../../shared/base/crypto.ts';
+import { Refusal, type RefusalCode } from '../../shared/base/errors.ts';
 import type { Sql } from '../store/store-database.ts';
 import { organisationById, organisationsNamed, ownerOf } from '../store/store-organisations.ts';
 import type { Organisation } from './access-caller.ts';

@@ -1,6 +1,6 @@
 import type { WebAuthnCredential } from '@simplewebauthn/server';
 import { z } from 'zod';
-import { Refusal } from '../../shared/base/refusal.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import type { PasskeyPlace } from '../domain/passkey-place.ts';
 import type { PasskeyRow } from '../store/store-passkeys.ts';
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import type { Sql } from '../store/store-database.ts';
 import { forgetWindows, settleWindows } from '../store/store-rate-windows.ts';
 import { hostOf } from './access-attempts.ts';

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { decrypt, encrypt } from '../../shared/base/encryption.ts';
+import { decrypt, encrypt, newId } from '../../shared/base/crypto.ts';
 import { ConfigurationFault } from '../../shared/base/env.ts';
-import { newId } from '../../shared/base/ids.ts';
-import { Refusal } from '../../shared/base/refusal.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import type { Queryable, Sql } from '../store/store-database.ts';
 import { doAlone } from '../store/store-database-locks.ts';
 import { addressesWithoutKey } from '../store/store-database-session-names.ts';

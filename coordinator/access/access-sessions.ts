@@ -1,5 +1,5 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { isOver } from '../domain/signed-in-session.ts';
 import type { Sql } from '../store/store-database.ts';
 import { sessionHolder, writeSessionUses } from '../store/store-sessions.ts';

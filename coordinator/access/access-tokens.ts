@@ -1,6 +1,6 @@
-import type { Clock } from '../../shared/base/clock.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { Refusal } from '../../shared/base/refusal.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import type { Sql } from '../store/store-database.ts';
 import { tokenHolders, writeLastUsed } from '../store/store-tokens.ts';
 import type { Caller } from './access-caller.ts';

@@ -1,6 +1,5 @@
-import type { Clock } from '../../shared/base/clock.ts';
-import { newId } from '../../shared/base/ids.ts';
-import type { Interval } from '../../shared/base/interval.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import type { Clock, Interval } from '../../shared/base/time.ts';
 import { type Bucket, gather } from '../domain/telling/telling-bucket.ts';
 import { shutBy } from '../domain/telling/telling-channel.ts';
 import { flappingMemoryMs } from '../domain/telling/telling-flapping.ts';

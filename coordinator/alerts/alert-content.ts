@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { causeSentence } from '../../shared/checks/checks-causes.ts';
+import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Item, Said } from '../domain/telling/telling-message.ts';
 import { sentenceOf } from '../domain/telling/telling-message.ts';
 import type { StepEvent } from '../domain/telling/telling-step.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { afterAttempt, tryAgain } from '../domain/telling/telling-channel.ts';
 import { newestOfEach } from '../domain/telling/telling-message.ts';
 import { type Figures, noFigures } from '../house/house-figures.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { isCovered, shutBy } from '../domain/telling/telling-channel.ts';
 import { type Flapping, flappingMemoryMs, flappingOf } from '../domain/telling/telling-flapping.ts';
 import type { Queryable, Sql } from '../store/store-database.ts';

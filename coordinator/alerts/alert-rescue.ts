@@ -1,5 +1,5 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { fullBucket, gather } from '../domain/telling/telling-bucket.ts';
 import { areOwnersToldNow, isLastResort, lastResortMs } from '../domain/telling/telling-channel.ts';
 import type { Sql } from '../store/store-database.ts';

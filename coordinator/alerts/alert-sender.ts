@@ -1,9 +1,9 @@
 import { createECDH, randomBytes } from 'node:crypto';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Agent, Dispatcher } from 'undici';
-import type { Clock } from '../../shared/base/clock.ts';
-import { codeOf } from '../../shared/base/error-code.ts';
-import { version } from '../../shared/base/own-version.ts';
+import { codeOf } from '../../shared/base/errors.ts';
+import { version } from '../../shared/base/process.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { MailRefused, type MailSender, mailCodeOf } from '../mail/mail-sender.ts';
 import { BlockedAddress, createConnector, createLookup, type Lookup, UnknownName } from '../outgoing/outgoing-connection.ts';
 import { encryptPush, type VapidKeys, vapidAuthorization } from './alert-push-encryption.ts';

@@ -1,4 +1,4 @@
-import type { Ticker } from '../../shared/actor/actor-ticker.ts';
+import type { Ticker } from '../../shared/actor/mailbox.ts';
 import { createPatientTicker } from '../house/house-patient-ticker.ts';
 import { createComposer } from './alert-composer.ts';
 import { type CourierParts, createCourier } from './alert-courier.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { mayTell, release } from '../domain/incident-alerts.ts';
 import { type HeldAlert, heldAlerts, releaseAlerts } from '../store/store-alerts.ts';
 import type { Sql } from '../store/store-database.ts';

@@ -2,7 +2,7 @@
  * A backup that was never restored is a hope. The drill puts one into a scratch database, counts what is there, looks how old the newest result is,
  * and drops the scratch. The file's own sum and row count are checked by restoring it.
  */
-import { codeOf } from '../../shared/base/error-code.ts';
+import { codeOf } from '../../shared/base/errors.ts';
 import { NoBackup } from '../store/store-backup-format.ts';
 import { backupHeader, readBackup } from '../store/store-backup-restore.ts';
 import { connect, longWork, type Sql } from '../store/store-database.ts';

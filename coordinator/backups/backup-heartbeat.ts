@@ -1,5 +1,5 @@
 /** Tells a heartbeat of a run: that it began, and how it ended. Best one at another installation, which is there when this one is not. */
-import { keptOfOutput, tellHeartbeat } from '../../shared/base/tell-heartbeat.ts';
+import { keptOfOutput, tellHeartbeat } from '../../shared/base/heartbeat.ts';
 
 export type Heartbeat = {
   readonly began: () => Promise<void>;

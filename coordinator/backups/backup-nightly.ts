@@ -1,7 +1,7 @@
 /** One run: a backup into the folder, restored on trial, old ones let go, and a heartbeat told of it. */
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Clock } from '../../shared/base/clock.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { writeBackup } from '../store/store-backup.ts';
 import { NoBackup } from '../store/store-backup-format.ts';
 import type { Sql } from '../store/store-database.ts';

@@ -1,4 +1,4 @@
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import { couldHold } from './continent-reach.ts';
 import { allRules, type Rules } from './decision-rules.ts';
 import type { MonitorState, SeenResult, Watched } from './decision-types.ts';

@@ -1,4 +1,4 @@
-import { Refusal } from '../../shared/base/refusal.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import type { PlanName } from './plan-limits.ts';
 
 /** So many organisations somebody owns at most who made them by themselves: plans count what is in one, not how many there are. */

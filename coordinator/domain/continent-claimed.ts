@@ -1,7 +1,7 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import { isPublic, parseAddress } from '../../shared/base/public-addresses.ts';
-import { causeLayer } from '../../shared/checks/checks-causes.ts';
-import type { Result } from '../../shared/checks/checks-result.ts';
+import { isPublic, parseAddress } from '../../shared/base/network.ts';
+import { causeLayer } from '../../shared/checks/causes.ts';
+import type { Result } from '../../shared/checks/result.ts';
 
 /**
  * Whether a probe can be on the continent that it claims. Light goes through fibre at two thirds of its speed, so a round trip bounds how far two

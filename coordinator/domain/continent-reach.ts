@@ -1,6 +1,6 @@
 import { type Continent, continents } from '../../shared/base/continents.ts';
-import type { Roster, RosterProbe } from '../../shared/checks/checks-assignment.ts';
-import { continentsOf, reachingInside } from '../../shared/checks/checks-placement.ts';
+import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
+import { continentsOf, reachingInside } from '../../shared/checks/placement.ts';
 import type { Watched } from './decision-types.ts';
 
 /** From where a monitor can be seen: what rules 5, 9, 12 and 14 ask of the network. */

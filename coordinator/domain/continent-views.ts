@@ -1,5 +1,5 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import type { Outcome } from '../../shared/checks/checks-result.ts';
+import type { Outcome } from '../../shared/checks/result.ts';
 import type { Failure, MonitorState, ProbeView, SeenResult } from './decision-types.ts';
 import { heartbeatParams } from './decision-types.ts';
 

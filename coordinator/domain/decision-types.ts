@@ -1,8 +1,7 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
-import type { Cause, Layer } from '../../shared/checks/checks-cause-types.ts';
-import type { Kind } from '../../shared/checks/checks-kinds.ts';
-import type { Evidence, Outcome, Phases, Result } from '../../shared/checks/checks-result.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Cause, Evidence, Layer, Outcome, Phases, Result } from '../../shared/checks/result.ts';
 import type { Rules } from './decision-rules.ts';
 
 /** What the core must know of a monitor to decide about it. Times are milliseconds since the epoch. */

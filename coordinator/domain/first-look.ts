@@ -1,6 +1,6 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
-import { continentsOf, nextTurn, type Placed, probeOf, turns } from '../../shared/checks/checks-placement.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import { continentsOf, nextTurn, type Placed, probeOf, turns } from '../../shared/checks/placement.ts';
 import type { MonitorState } from './decision-types.ts';
 
 /** Whether nobody has seen it since it was made, resumed or changed. A heartbeat is not looked at: it speaks itself. */

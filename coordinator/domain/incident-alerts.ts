@@ -1,4 +1,4 @@
-import { type Interval, union } from '../../shared/base/interval.ts';
+import { type Interval, union } from '../../shared/base/time.ts';
 import { allRules, type Rules } from './decision-rules.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import type { Cause, Layer } from '../../shared/checks/checks-cause-types.ts';
-import { causeLayer } from '../../shared/checks/checks-causes.ts';
+import { causeLayer } from '../../shared/checks/causes.ts';
+import type { Cause, Layer } from '../../shared/checks/result.ts';
 import type { Incident, Scope } from './decision-types.ts';
 
 /** A pass counts for the scope when it started before or soon after confirmation: a later one tells of the recovery. */

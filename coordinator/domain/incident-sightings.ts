@@ -1,5 +1,5 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import { reachOf } from './continent-reach.ts';
 import { together } from './continent-views.ts';
 import type { Draft } from './decision-draft.ts';

@@ -1,4 +1,4 @@
-import { type RefusalCode, type RefusalKind, refusalCodes } from '../../shared/base/refusal.ts';
+import { type RefusalCode, type RefusalKind, refusalCodes } from '../../shared/base/errors.ts';
 
 /** What becomes of a call that names a key, so that the same call sent again does nothing again. Pure. */
 

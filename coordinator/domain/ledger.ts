@@ -1,4 +1,4 @@
-import { subtract } from '../../shared/base/interval.ts';
+import { subtract } from '../../shared/base/time.ts';
 import type { Effect, Gap, MonitorState, Watched } from './decision-types.ts';
 
 /**

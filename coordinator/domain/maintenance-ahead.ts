@@ -1,5 +1,5 @@
-import { durationText } from '../../shared/base/duration.ts';
-import { Refusal } from '../../shared/base/refusal.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { durationText } from '../../shared/base/time.ts';
 import { latestBegun, type Planned, plannedIn, type Schedule, searched } from './maintenance.ts';
 import { ruleFrom } from './maintenance-rule.ts';
 import { clockOf } from './zone-clock.ts';

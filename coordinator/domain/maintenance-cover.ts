@@ -1,4 +1,4 @@
-import { clip, type Interval, union } from '../../shared/base/interval.ts';
+import { clip, type Interval, union } from '../../shared/base/time.ts';
 
 /** A maintenance window as far as it covers: when it was made and deleted, when it occurs, whom it names. */
 export type CoveringWindow = {

@@ -1,5 +1,5 @@
-import type { Interval } from '../../shared/base/interval.ts';
-import { Refusal } from '../../shared/base/refusal.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import type { Interval } from '../../shared/base/time.ts';
 import { nameFrom } from './given-names.ts';
 import { recurrences } from './maintenance-recurrence.ts';
 import { type Rule, refuseRule, ruleFrom, ruleValue } from './maintenance-rule.ts';

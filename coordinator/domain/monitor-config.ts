@@ -1,9 +1,9 @@
-import { Refusal } from '../../shared/base/refusal.ts';
-import type { Config } from '../../shared/checks/checks-assignment.ts';
-import { configFaults, faultsSentence, knownKeys, splitSecrets } from '../../shared/checks/checks-config.ts';
-import { mask, type Secrets } from '../../shared/checks/checks-config-secrets.ts';
-import type { Kind } from '../../shared/checks/checks-kinds.ts';
-import type { Json } from '../../shared/checks/checks-result.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import { configFaults, faultsSentence, knownKeys, splitSecrets } from '../../shared/checks/config.ts';
+import { mask, type Secrets } from '../../shared/checks/config-secrets.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Json } from '../../shared/checks/result.ts';
 import { storable } from './given-names.ts';
 
 const originOf = (target: string): string | undefined => {

@@ -1,9 +1,9 @@
-import type { Interval } from '../../shared/base/interval.ts';
-import type { Config } from '../../shared/checks/checks-assignment.ts';
-import { timeoutMs } from '../../shared/checks/checks-kind-config.ts';
-import type { Kind } from '../../shared/checks/checks-kinds.ts';
-import { pingTerms } from '../../shared/checks/heartbeat/checks-heartbeat-config.ts';
-import { deadlineAfter } from '../../shared/checks/heartbeat/checks-heartbeat-deadline.ts';
+import type { Interval } from '../../shared/base/time.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import { pingTerms } from '../../shared/checks/heartbeat/config.ts';
+import { deadlineAfter } from '../../shared/checks/heartbeat/state.ts';
+import { timeoutMs } from '../../shared/checks/kind-config.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
 import { allowedSilence } from './ledger.ts';
 import { type StatusNow, statusNow } from './monitor-status.ts';
 import { type Uptime, uptime } from './uptime.ts';

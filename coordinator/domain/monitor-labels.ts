@@ -1,4 +1,4 @@
-import { Refusal } from '../../shared/base/refusal.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from './given-names.ts';
 
 /** What people and programs put on a monitor to find it again; nothing is decided by it. */

@@ -1,8 +1,8 @@
 import { type Continent, isContinent } from '../../shared/base/continents.ts';
-import { Refusal } from '../../shared/base/refusal.ts';
-import type { Config } from '../../shared/checks/checks-assignment.ts';
-import { insideOf, rangesFrom, reachesAny } from '../../shared/checks/checks-inside-networks.ts';
-import type { Kind } from '../../shared/checks/checks-kinds.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import { insideOf, rangesFrom, reachesAny } from '../../shared/checks/placement.ts';
 
 /** What the row of a probe says of it, whether or not it is present this second. Revoked ones are not among these. */
 export type Checker = {

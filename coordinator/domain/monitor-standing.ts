@@ -1,5 +1,5 @@
-import type { Config } from '../../shared/checks/checks-assignment.ts';
-import type { Kind } from '../../shared/checks/checks-kinds.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
 import { coveredUntil, latest } from './monitor-history.ts';
 import { type Status, type StatusNow, statusNow } from './monitor-status.ts';
 

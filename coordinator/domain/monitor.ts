@@ -1,8 +1,8 @@
-import { Refusal } from '../../shared/base/refusal.ts';
-import type { Config } from '../../shared/checks/checks-assignment.ts';
-import type { Secrets } from '../../shared/checks/checks-config-secrets.ts';
-import { isKind, type Kind, kinds } from '../../shared/checks/checks-kinds.ts';
-import { defaultName, targetFault } from '../../shared/checks/checks-target.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import { defaultName, targetFault } from '../../shared/checks/config.ts';
+import type { Secrets } from '../../shared/checks/config-secrets.ts';
+import { isKind, type Kind, kinds } from '../../shared/checks/kinds.ts';
 import { nameFrom, storable } from './given-names.ts';
 import { checksTheSame, configFrom, refuseUnfit, sameJson } from './monitor-config.ts';
 import { type Checker, refuseUnreachable } from './monitor-reach.ts';

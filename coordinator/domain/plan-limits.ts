@@ -1,4 +1,4 @@
-import { Refusal } from '../../shared/base/refusal.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 
 /** What an organisation of a plan may have at most; every number of every plan stands here and nowhere else. */
 export type Plan = {

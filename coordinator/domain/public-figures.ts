@@ -1,4 +1,4 @@
-import { type Interval, length, subtract, union } from '../../shared/base/interval.ts';
+import { type Interval, length, subtract, union } from '../../shared/base/time.ts';
 import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from './monitor-history.ts';
 import {
   daysOf,

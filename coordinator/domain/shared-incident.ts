@@ -1,6 +1,5 @@
-import type { Cause } from '../../shared/checks/checks-cause-types.ts';
-import { causeSentence } from '../../shared/checks/checks-causes.ts';
-import type { Outcome } from '../../shared/checks/checks-result.ts';
+import { causeSentence } from '../../shared/checks/causes.ts';
+import type { Cause, Outcome } from '../../shared/checks/result.ts';
 
 /**
  * What a share link shows of an incident: verdict, times, causes, continents. Never what a target sent, addresses, the target itself, notes of

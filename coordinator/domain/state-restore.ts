@@ -1,4 +1,4 @@
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import { mayCheck, reachOf } from './continent-reach.ts';
 import { see } from './continent-views.ts';
 import type { Checkpoint, Incident, MonitorState, Restoring, SeenResult, Watched } from './decision-types.ts';

@@ -1,5 +1,5 @@
 import { contrastOf, leastContrast, readableOn } from '../../shared/base/contrast.ts';
-import { Refusal } from '../../shared/base/refusal.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 
 const white = '#ffffff';
 

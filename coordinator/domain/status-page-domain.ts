@@ -1,5 +1,5 @@
-import { Refusal } from '../../shared/base/refusal.ts';
-import { dnsName } from '../../shared/checks/dns/checks-dns-name.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { dnsName } from '../../shared/checks/dns/values.ts';
 
 /** A name has 253 characters, and the record that proves it stands one label before it. */
 const longest = 240;

@@ -1,4 +1,4 @@
-import { Refusal } from '../../shared/base/refusal.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import { storable } from './given-names.ts';
 import type { PageLanguage, PostKind } from './status-page.ts';
 

@@ -1,4 +1,4 @@
-import { Refusal } from '../../shared/base/refusal.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 
 /** The languages of a public page's own words. */
 export const pageLanguages = ['en', 'de', 'fr', 'es'] as const;

@@ -1,7 +1,7 @@
-import type { Config } from '../../shared/checks/checks-assignment.ts';
-import type { Secrets } from '../../shared/checks/checks-config-secrets.ts';
-import type { Kind } from '../../shared/checks/checks-kinds.ts';
-import type { Result } from '../../shared/checks/checks-result.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import type { Secrets } from '../../shared/checks/config-secrets.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Result } from '../../shared/checks/result.ts';
 
 /** Whose trial it is; `user` is null for the operator. */
 export type TrialOwner = { readonly organisation: string; readonly user: string | null };

@@ -1,6 +1,6 @@
-import { Refusal } from '../../shared/base/refusal.ts';
-import type { Config } from '../../shared/checks/checks-assignment.ts';
-import type { Kind } from '../../shared/checks/checks-kinds.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
 import { type Checker, refuseUnreachable } from './monitor-reach.ts';
 
 /** Monitors that were accepted and that nobody can check any more: the probes that could are gone, or their hosts allow less (rule 5). */

@@ -1,4 +1,4 @@
-import type { Interval } from '../../shared/base/interval.ts';
+import type { Interval } from '../../shared/base/time.ts';
 import type { Stretch } from './uptime-explained.ts';
 
 /** What a bar of a strip can be: a state, being verified, or nothing: it is from before the monitor was made. */

@@ -1,4 +1,4 @@
-import { clip, type Interval, subtract, union } from '../../shared/base/interval.ts';
+import { clip, type Interval, subtract, union } from '../../shared/base/time.ts';
 
 export const states = ['paused', 'maintenance', 'down', 'unknown', 'up'] as const;
 export type State = (typeof states)[number];

@@ -1,4 +1,4 @@
-import { clip, type Interval, length, subtract, union } from '../../shared/base/interval.ts';
+import { clip, type Interval, length, subtract, union } from '../../shared/base/time.ts';
 
 const day = 86_400_000;
 

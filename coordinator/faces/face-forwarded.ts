@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Log } from '../../shared/base/log.ts';
-import { isLoopback, isPrivateUse, parseAddress, unmapped } from '../../shared/base/public-addresses.ts';
+import { isLoopback, isPrivateUse, parseAddress, unmapped } from '../../shared/base/network.ts';
 
 /** A proxy passes on from proxies before it; longer than this is no way that a request took. */
 const mostHops = 16;

@@ -1,6 +1,6 @@
-import type { Clock } from '../../shared/base/clock.ts';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import type { Sql } from '../store/store-database.ts';
 
 /** Hears from the database that something changed in an organisation, whoever changed it, and passes it on to who looks at it. */

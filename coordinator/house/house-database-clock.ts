@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../shared/base/clock.ts';
+import { type Clock, systemClock } from '../../shared/base/time.ts';
 
 /**
  * What a coordinator dates by: its machine's clock, or the database's where the two differ by more than 2 s. Time never runs back within a process:

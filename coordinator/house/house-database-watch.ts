@@ -1,4 +1,4 @@
-import { createTicker } from '../../shared/actor/actor-ticker.ts';
+import { createTicker } from '../../shared/actor/mailbox.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { answersWithin, type Sql, wayOf } from '../store/store-database.ts';
 import type { TimeSeen } from './house-database-clock.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { lastWordMs } from '../domain/organisation-ending.ts';
 import type { Sql } from '../store/store-database.ts';
 import { type Bite, endOrganisation, organisationsToEnd, warnOfEnd } from '../store/store-ended-organisations.ts';

@@ -1,7 +1,7 @@
 import { mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from '../../shared/base/error-code.ts';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { codeOf } from '../../shared/base/errors.ts';
 
 const uuid = /^[0-9a-f-]{36}$/;
 

@@ -1,6 +1,6 @@
-import { createTicker, type Ticker } from '../../shared/actor/actor-ticker.ts';
+import { createTicker, type Ticker } from '../../shared/actor/mailbox.ts';
+import { backoff } from '../../shared/base/async.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { backoff } from '../../shared/base/retry.ts';
 
 /** A ticker that rests after a failure, longer each time: a database that is away would otherwise fill the log. */
 export const createPatientTicker = (options: {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { asSplit } from '../../shared/checks/checks-config.ts';
+import { asSplit } from '../../shared/checks/config.ts';
 import type { Queryable } from '../store/store-database.ts';
 import { tellOwner } from '../store/store-monitors.ts';
 import { type OpenSecrets, someOpenSecrets, writeSecretsApart } from '../store/store-open-secrets.ts';

@@ -1,6 +1,6 @@
 import type { Log } from '../../shared/base/log.ts';
-import type { Bus } from '../../shared/bus/bus-nats.ts';
-import { streams } from '../../shared/bus/bus-streams.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { streams } from '../../shared/bus/subjects.ts';
 
 /**
  * Whether every stream has a server that leads it: without one it takes and gives nothing, while the connection to the bus is as well as ever.

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { Clock } from '../../shared/base/clock.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { isOldZoneData, oldZoneDays, zoneDataAt } from '../domain/zone-data.ts';
 import type { Sql } from '../store/store-database.ts';
 import { endNotice, endNoticesOfGone, openNotice } from '../store/store-notices.ts';

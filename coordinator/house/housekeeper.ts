@@ -1,5 +1,5 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { keptForMs, mostKeptOfOrganisation } from '../domain/kept-answer.ts';
 import { forgetAudit } from '../store/store-audit.ts';
 import { markSeen } from '../store/store-dashboard.ts';

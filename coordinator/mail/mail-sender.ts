@@ -1,4 +1,4 @@
-import { codeOf } from '../../shared/base/error-code.ts';
+import { codeOf } from '../../shared/base/errors.ts';
 
 /** One mail as it goes out. */
 export type Letter = {

@@ -1,5 +1,5 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import type { AccountSecrets, SecretKind } from '../access/access-account-secrets.ts';
 import { leavingLink } from '../access/access-unsubscribe-links.ts';
 import { originOf } from '../domain/public-page.ts';

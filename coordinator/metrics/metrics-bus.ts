@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Log } from '../../shared/base/log.ts';
-import { jsonOf } from '../../shared/bus/bus-message-json.ts';
-import type { Bus } from '../../shared/bus/bus-nats.ts';
-import { partitionConsumer, streams } from '../../shared/bus/bus-streams.ts';
+import { jsonOf } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
 
 export type SeenBus = {
   readonly streamStates: readonly {

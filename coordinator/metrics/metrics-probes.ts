@@ -1,6 +1,6 @@
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
-import { isKind } from '../../shared/checks/checks-kinds.ts';
-import { isOutcome } from '../../shared/checks/checks-result.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import { isKind } from '../../shared/checks/kinds.ts';
+import { isOutcome } from '../../shared/checks/result.ts';
 import type { Directory } from '../probes/probes-directory.ts';
 import type { Present } from '../probes/probes-presence.ts';
 

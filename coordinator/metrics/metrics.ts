@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { ConfigurationFault } from '../../shared/base/env.ts';
-import { listenObstacle } from '../../shared/base/listen-obstacle.ts';
 import type { Log } from '../../shared/base/log.ts';
+import { listenObstacle } from '../../shared/base/process.ts';
 import { createLive, type Live } from './metrics-histograms.ts';
 import { createSeen, type Seen } from './metrics-seen.ts';
 

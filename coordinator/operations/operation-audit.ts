@@ -1,5 +1,5 @@
-import { redact } from '../../shared/api/api-redact.ts';
-import { isRecord } from '../../shared/base/json-record.ts';
+import { redact } from '../../shared/api/operation.ts';
+import { isRecord } from '../../shared/base/json.ts';
 import { type AuditEntry, insertAudit } from '../store/store-audit.ts';
 import type { Queryable } from '../store/store-database.ts';
 import type { Answered } from './operation-bind.ts';

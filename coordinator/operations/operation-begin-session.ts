@@ -1,4 +1,4 @@
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { linkLives } from '../domain/signed-in-session.ts';
 import { hasSecondFactor, insertSecondStep } from '../store/store-second-factors.ts';
 import { deleteSessionOf, insertSession } from '../store/store-sessions.ts';

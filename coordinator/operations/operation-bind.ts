@@ -1,5 +1,5 @@
-import { InvalidInput } from '../../shared/api/api-errors.ts';
-import type { Operation, RawInput } from '../../shared/api/api-operation.ts';
+import type { Operation, RawInput } from '../../shared/api/operation.ts';
+import { InvalidInput } from '../../shared/api/operation.ts';
 import { type Answer, type Context, type Early, Otherwise } from './operation-context.ts';
 
 export type Answered = { readonly status?: number; readonly body?: unknown };

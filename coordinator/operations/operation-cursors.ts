@@ -1,7 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
-import { InvalidInput } from '../../shared/api/api-errors.ts';
-import { cursorFault } from '../../shared/api/api-pagination.ts';
-import { createRecentCache } from '../../shared/base/recent-cache.ts';
+import { cursorFault, InvalidInput } from '../../shared/api/operation.ts';
+import { createRecentCache } from '../../shared/base/async.ts';
 
 const keyLength = 8;
 const nonceLength = 12;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Clock } from '../../shared/base/clock.ts';
-import { Refusal, type RefusalCode, refusalCodes } from '../../shared/base/refusal.ts';
+import { Refusal, type RefusalCode, refusalCodes } from '../../shared/base/errors.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import type { AccountSecrets } from '../access/access-account-secrets.ts';
 import { keptAnswerOf, type SecretsAtRest } from '../access/access-secrets-at-rest.ts';
 import { fateOf, isKept, keptForMs, mostKeptBytes, mostKeptOfOrganisation } from '../domain/kept-answer.ts';

@@ -1,7 +1,7 @@
-import { type Operation, onlyLooks, type RawInput } from '../../shared/api/api-operation.ts';
-import type { Clock } from '../../shared/base/clock.ts';
-import { createTurns } from '../../shared/base/in-turn.ts';
-import { Refusal } from '../../shared/base/refusal.ts';
+import { type Operation, onlyLooks, type RawInput } from '../../shared/api/operation.ts';
+import { createTurns } from '../../shared/base/async.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import type { Caller, Person, Visitor } from '../access/access-caller.ts';
 import type { Sql, Transaction } from '../store/store-database.ts';
 import { isOperator, lockOperator } from '../store/store-operators.ts';

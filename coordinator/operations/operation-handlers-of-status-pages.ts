@@ -1,4 +1,4 @@
-import { operations } from '../../shared/api/api-index.ts';
+import { operations } from '../../shared/api/index.ts';
 import { innerOperations } from '../../shared/api/inner/inner-index.ts';
 import { bind, bindInSteps } from './operation-bind.ts';
 import { addStatusPageGroup } from './status-pages/add-status-page-group.ts';

@@ -1,4 +1,4 @@
-import { operations } from '../../shared/api/api-index.ts';
+import { operations } from '../../shared/api/index.ts';
 import { innerOperations } from '../../shared/api/inner/inner-index.ts';
 import { createUser } from './account/create-user.ts';
 import { leaveOrganisation } from './account/leave-organisation.ts';

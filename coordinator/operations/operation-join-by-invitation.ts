@@ -1,4 +1,4 @@
-import { Refusal } from '../../shared/base/refusal.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import { mayHaveOneMore } from '../domain/plan-limits.ts';
 import { type InvitationRow, useInvitation } from '../store/store-mailed-links.ts';
 import { lockOrganisation } from '../store/store-organisations.ts';

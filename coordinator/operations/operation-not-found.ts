@@ -1,4 +1,4 @@
-import { Refusal, type RefusalCode } from '../../shared/base/refusal.ts';
+import { Refusal, type RefusalCode } from '../../shared/base/errors.ts';
 
 const words = {
   monitor_not_found: 'monitor',

@@ -1,4 +1,4 @@
-import { Refusal } from '../../shared/base/refusal.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import { credentialOf, type PasskeyUse, signedBy } from '../access/access-passkeys.ts';
 import { type PasskeyPlace, passkeyPlace } from '../domain/passkey-place.ts';
 import { linkLives } from '../domain/signed-in-session.ts';

@@ -1,5 +1,5 @@
-import { type Operation, onlyLooks } from '../../shared/api/api-operation.ts';
-import { Refusal } from '../../shared/base/refusal.ts';
+import { type Operation, onlyLooks } from '../../shared/api/operation.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import type { Caller, Organisation, Person } from '../access/access-caller.ts';
 import { mayManage, mayWrite } from '../domain/organisation.ts';
 import { isProven } from '../domain/signed-in-session.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../shared/base/clock.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { createAccountSecrets } from '../access/access-account-secrets.ts';
 import { createAttempts } from '../access/access-attempts.ts';
 import { createKeptKey, type MasterKeys } from '../access/access-master-keys.ts';

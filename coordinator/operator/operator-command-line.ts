@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { commandName, commandNamed, UsageFault } from '../../shared/base/command-line.ts';
-import { nearest } from '../../shared/base/nearest-word.ts';
+import { commandName, commandNamed, UsageFault } from '../../shared/base/env.ts';
+import { nearest } from '../../shared/base/text.ts';
 import type { Given, OperatorCommand, OperatorFlag } from './operator-command.ts';
 
 /** Flags that every command takes. */

@@ -1,6 +1,6 @@
-import { type Operation, rawInput } from '../../shared/api/api-operation.ts';
-import { UsageFault } from '../../shared/base/command-line.ts';
-import { lossyNumberIn } from '../../shared/base/exact-numbers.ts';
+import { type Operation, rawInput } from '../../shared/api/operation.ts';
+import { UsageFault } from '../../shared/base/env.ts';
+import { lossyNumberIn } from '../../shared/base/json.ts';
 import { operatorIn } from '../access/access-caller.ts';
 import type { Given, OperatorCommand, OperatorFlag, OperatorParts } from './operator-command.ts';
 

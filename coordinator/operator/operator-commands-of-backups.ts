@@ -1,5 +1,5 @@
-import { UsageFault } from '../../shared/base/command-line.ts';
-import { backoff, pause } from '../../shared/base/retry.ts';
+import { backoff, pause } from '../../shared/base/async.ts';
+import { UsageFault } from '../../shared/base/env.ts';
 import type { Given, HouseCommand } from './operator-command.ts';
 import { required, today } from './operator-command-parts.ts';
 

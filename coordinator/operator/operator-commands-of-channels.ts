@@ -1,6 +1,6 @@
-import { operations } from '../../shared/api/api-index.ts';
-import { rawInput } from '../../shared/api/api-operation.ts';
+import { operations } from '../../shared/api/index.ts';
 import { innerOperations } from '../../shared/api/inner/inner-index.ts';
+import { rawInput } from '../../shared/api/operation.ts';
 import { operatorIn } from '../access/access-caller.ts';
 import type { HouseCommand, OperatorCommand } from './operator-command.ts';
 import { configOf, id, input, organisation, required, today, upon, within } from './operator-command-parts.ts';

@@ -1,7 +1,7 @@
-import { operations } from '../../shared/api/api-index.ts';
-import { rawInput } from '../../shared/api/api-operation.ts';
+import { operations } from '../../shared/api/index.ts';
 import { installationOperations } from '../../shared/api/inner/inner-index.ts';
-import { isRecord } from '../../shared/base/json-record.ts';
+import { rawInput } from '../../shared/api/operation.ts';
+import { isRecord } from '../../shared/base/json.ts';
 import { operatorIn } from '../access/access-caller.ts';
 import type { HouseCommand, OperatorCommand } from './operator-command.ts';
 import { id, input, onInstallation, required, today } from './operator-command-parts.ts';

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { UsageFault } from '../../shared/base/command-line.ts';
-import { lock, shortestPassphrase, unlock } from '../../shared/base/passphrase.ts';
+import { lock, shortestPassphrase, unlock } from '../../shared/base/crypto.ts';
+import { UsageFault } from '../../shared/base/env.ts';
 import type { Given, HouseCommand, LoneCommand } from './operator-command.ts';
 import { required } from './operator-command-parts.ts';
 

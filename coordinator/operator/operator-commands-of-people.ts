@@ -1,5 +1,5 @@
-import { rawInput } from '../../shared/api/api-operation.ts';
 import { innerOperations, installationOperations } from '../../shared/api/inner/inner-index.ts';
+import { rawInput } from '../../shared/api/operation.ts';
 import type { OperatorCommand } from './operator-command.ts';
 import { email, id, onInstallation, organisation, required, today, upon, within } from './operator-command-parts.ts';
 

@@ -1,9 +1,9 @@
 import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { UsageFault } from '../../shared/base/command-line.ts';
-import { codeOf } from '../../shared/base/error-code.ts';
-import { newSetupKeys, type SetupFile, type SetupKeys, setUpBus, setupKeysIn } from '../../shared/bus/bus-setup.ts';
+import { UsageFault } from '../../shared/base/env.ts';
+import { codeOf } from '../../shared/base/errors.ts';
+import { newSetupKeys, type SetupFile, type SetupKeys, setUpBus, setupKeysIn } from '../../shared/bus/setup.ts';
 import type { Given, LoneCommand } from './operator-command.ts';
 import { required } from './operator-command-parts.ts';
 

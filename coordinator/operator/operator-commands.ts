@@ -1,7 +1,7 @@
-import { operations } from '../../shared/api/api-index.ts';
-import { rawInput } from '../../shared/api/api-operation.ts';
+import { operations } from '../../shared/api/index.ts';
 import { innerOperations, installationOperations } from '../../shared/api/inner/inner-index.ts';
-import { UsageFault } from '../../shared/base/command-line.ts';
+import { rawInput } from '../../shared/api/operation.ts';
+import { UsageFault } from '../../shared/base/env.ts';
 import { operatorIn } from '../access/access-caller.ts';
 import type { HouseCommand, OperatorCommand } from './operator-command.ts';
 import {

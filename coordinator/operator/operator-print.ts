@@ -1,6 +1,6 @@
 /** What people read: a line for each member of an object, lists of objects as blocks; long texts and secrets as they are. */
-import { isKind, unknownConfigKeys } from '../../shared/api/api-config-keys.ts';
-import { isRecord } from '../../shared/base/json-record.ts';
+import { isKind, unknownConfigKeys } from '../../shared/api/config-keys.ts';
+import { isRecord } from '../../shared/base/json.ts';
 
 /** What a terminal would obey instead of showing it: texts come from tenants, and from whoever pings a heartbeat. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.

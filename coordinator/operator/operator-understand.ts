@@ -1,7 +1,6 @@
-import { InvalidInput } from '../../shared/api/api-errors.ts';
-import { commandName, UsageFault } from '../../shared/base/command-line.ts';
-import { codeOf } from '../../shared/base/error-code.ts';
-import { Refusal } from '../../shared/base/refusal.ts';
+import { InvalidInput } from '../../shared/api/operation.ts';
+import { commandName, UsageFault } from '../../shared/base/env.ts';
+import { codeOf, Refusal } from '../../shared/base/errors.ts';
 import type { Given, LoneCommand, OperatorCommand, OperatorParts, Progress } from './operator-command.ts';
 import { findCommand, helpOf, helpOfAll, readFlags } from './operator-command-line.ts';
 import { commands } from './operator-commands.ts';

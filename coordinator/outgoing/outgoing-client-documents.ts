@@ -1,5 +1,5 @@
 import type { Agent } from 'undici';
-import { version } from '../../shared/base/own-version.ts';
+import { version } from '../../shared/base/process.ts';
 import { createConnector, createLookup, type Lookup } from './outgoing-connection.ts';
 
 /** A document of somebody else's, as it was answered: of a client of ours who says who they are by an address. */

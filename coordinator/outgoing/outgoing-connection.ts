@@ -2,8 +2,8 @@ import { promises as dns } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import pLimit from 'p-limit';
 import type { buildConnector as BuildConnector } from 'undici';
-import { codeOf } from '../../shared/base/error-code.ts';
-import { mayReach, parseAddress, parseCidr } from '../../shared/base/public-addresses.ts';
+import { codeOf } from '../../shared/base/errors.ts';
+import { mayReach, parseAddress, parseCidr } from '../../shared/base/network.ts';
 
 /**
  * The way to a socket for whatever we send to addresses of others, under the rules of public probes: the name is looked up, every address is

@@ -1,7 +1,7 @@
-import { lastSeqOf, resultAt } from '../../shared/bus/bus-batch.ts';
-import type { Delivered } from '../../shared/bus/bus-nats.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
-import type { Result } from '../../shared/checks/checks-result.ts';
+import { lastSeqOf, resultAt } from '../../shared/bus/batch.ts';
+import type { Delivered } from '../../shared/bus/nats.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import type { Result } from '../../shared/checks/result.ts';
 import { goesAhead, isAwaited } from '../domain/ahead-of-handover.ts';
 import { judge } from '../probes/probes-sender-check.ts';
 import type { ProbeRow } from '../store/store-probes.ts';

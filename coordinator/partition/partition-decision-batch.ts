@@ -1,6 +1,6 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import { newId } from '../../shared/base/ids.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import { decide } from '../domain/decide.ts';
 import type { Effect, Incident, MonitorEvent, MonitorState, Watched } from '../domain/decision-types.ts';
 import type { FirstLook } from '../domain/first-look.ts';

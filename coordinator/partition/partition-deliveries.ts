@@ -1,5 +1,5 @@
-import type { Delivered } from '../../shared/bus/bus-nats.ts';
-import { partitionConsumer, streams } from '../../shared/bus/bus-streams.ts';
+import type { Delivered } from '../../shared/bus/nats.ts';
+import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
 import { type Awaited, awaitedBy, beginHandover, goOn, type Handover } from '../domain/handover.ts';
 import { isPassing } from '../store/store-database.ts';
 import { Fenced } from '../store/store-leases.ts';

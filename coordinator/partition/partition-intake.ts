@@ -1,5 +1,5 @@
-import { lastSeqOf, seqAt, startAt, tookAt, versionAt } from '../../shared/bus/bus-batch.ts';
-import type { Delivered } from '../../shared/bus/bus-nats.ts';
+import { lastSeqOf, seqAt, startAt, tookAt, versionAt } from '../../shared/bus/batch.ts';
+import type { Delivered } from '../../shared/bus/nats.ts';
 import { type Handover, keptAfter, type Late, mustWait } from '../domain/handover.ts';
 import type { RefusedReason } from '../house/house-refused-messages.ts';
 import { type Accepted, judge } from '../probes/probes-sender-check.ts';

@@ -1,5 +1,5 @@
-import { createShared } from '../../shared/base/recent-cache.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import { createShared } from '../../shared/base/async.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Incident, Observer, SeenResult } from '../domain/decision-types.ts';
 import { mostClosed } from '../domain/incident.ts';
 import { mostSightings, toldIn } from '../domain/incident-sightings.ts';

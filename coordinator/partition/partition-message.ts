@@ -1,4 +1,4 @@
-import type { Delivered } from '../../shared/bus/bus-nats.ts';
+import type { Delivered } from '../../shared/bus/nats.ts';
 import type { SeenPing } from '../domain/decision-types.ts';
 import type { Handover, Late } from '../domain/handover.ts';
 import type { Waiting } from './partition-ahead-of-handover.ts';

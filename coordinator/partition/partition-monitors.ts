@@ -1,5 +1,5 @@
-import { createShared } from '../../shared/base/recent-cache.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import { createShared } from '../../shared/base/async.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import { reachOf } from '../domain/continent-reach.ts';
 import type { MonitorState, SeenResult, Watched } from '../domain/decision-types.ts';
 import { coveredByPass, goesWithoutSaying, tickOfQuiet } from '../domain/plain-pass.ts';

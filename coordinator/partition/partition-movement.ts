@@ -1,5 +1,5 @@
-import type { Bus } from '../../shared/bus/bus-nats.ts';
-import { partitionConsumer, pingsConsumer, streams } from '../../shared/bus/bus-streams.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { partitionConsumer, pingsConsumer, streams } from '../../shared/bus/subjects.ts';
 import { type Part, readerOf } from '../house/house-movement-of-parts.ts';
 import type { Timing } from '../house/house-waiting-times.ts';
 import type { Partitions } from './partition-shares.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import type { Bus } from '../../shared/bus/bus-nats.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import type { SeenResult } from '../domain/decision-types.ts';
 import type { Word } from '../domain/handover.ts';
 import type { Figures } from '../house/house-figures.ts';

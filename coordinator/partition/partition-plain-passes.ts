@@ -1,4 +1,4 @@
-import { type Batch, column, phaseAt, resultAt, startAt, tookAt } from '../../shared/bus/bus-batch.ts';
+import { type Batch, column, phaseAt, resultAt, startAt, tookAt } from '../../shared/bus/batch.ts';
 import type { Observer, SeenResult } from '../domain/decision-types.ts';
 import type { PassColumns } from '../store/store-results.ts';
 import type { Monitors } from './partition-monitors.ts';

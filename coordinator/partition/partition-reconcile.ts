@@ -1,9 +1,8 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { z } from 'zod';
-import { jsonIn } from '../../shared/bus/bus-message-json.ts';
-import type { Bus } from '../../shared/bus/bus-nats.ts';
-import { streams } from '../../shared/bus/bus-streams.ts';
-import { lastTokenOf, partitionCount, partitionOf, subjects } from '../../shared/bus/bus-subjects.ts';
+import { jsonIn } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { lastTokenOf, partitionCount, partitionOf, streams, subjects } from '../../shared/bus/subjects.ts';
 import { monitorsAfter, monitorsOfPartition } from '../store/store-watched-monitors.ts';
 import type { PartitionParts } from './partition-parts.ts';
 

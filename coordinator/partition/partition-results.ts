@@ -1,8 +1,7 @@
-import { type Batch, lastSeqOf, resultAt, seqAt, startAt, versionAt } from '../../shared/bus/bus-batch.ts';
-import { newestBatch } from '../../shared/bus/bus-batch-writing.ts';
-import type { ReceiptMessage } from '../../shared/bus/bus-messages.ts';
-import { subjects } from '../../shared/bus/bus-subjects.ts';
-import type { Result } from '../../shared/checks/checks-result.ts';
+import { type Batch, lastSeqOf, newestBatch, resultAt, seqAt, startAt, versionAt } from '../../shared/bus/batch.ts';
+import type { ReceiptMessage } from '../../shared/bus/messages.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import type { Result } from '../../shared/checks/result.ts';
 import { countsAs } from '../domain/continent-views.ts';
 import type { SeenResult } from '../domain/decision-types.ts';
 import { byStart } from '../domain/handover.ts';

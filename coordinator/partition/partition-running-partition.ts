@@ -1,7 +1,6 @@
-import { type Actor, createActor } from '../../shared/actor/actor.ts';
-import { createPump, type Pump } from '../../shared/actor/actor-pump.ts';
-import type { Pull } from '../../shared/bus/bus-nats.ts';
-import { partitionConsumer, streams } from '../../shared/bus/bus-streams.ts';
+import { type Actor, createActor, createPump, type Pump } from '../../shared/actor/mailbox.ts';
+import type { Pull } from '../../shared/bus/nats.ts';
+import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
 import type { Known } from '../alerts/alerter.ts';
 import { Fenced, type Lease, renewEpoch } from '../store/store-leases.ts';
 import { createPartition, isTickDue } from './partition.ts';

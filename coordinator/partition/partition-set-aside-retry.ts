@@ -1,5 +1,5 @@
-import { readBatch } from '../../shared/bus/bus-batch-reading.ts';
-import { strictJsonOf } from '../../shared/bus/bus-message-json.ts';
+import { readBatch } from '../../shared/bus/batch.ts';
+import { strictJsonOf } from '../../shared/bus/messages.ts';
 import { isPassing } from '../store/store-database.ts';
 import { Fenced } from '../store/store-leases.ts';
 import { markDone, waitingLines } from '../store/store-outbox.ts';

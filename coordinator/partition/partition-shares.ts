@@ -1,6 +1,6 @@
-import { createTicker } from '../../shared/actor/actor-ticker.ts';
-import type { Subscription } from '../../shared/bus/bus-nats.ts';
-import { partitionCount } from '../../shared/bus/bus-subjects.ts';
+import { createTicker } from '../../shared/actor/mailbox.ts';
+import type { Subscription } from '../../shared/bus/nats.ts';
+import { partitionCount } from '../../shared/bus/subjects.ts';
 import type { Known } from '../alerts/alerter.ts';
 import { fairShare } from '../domain/fair-share.ts';
 import { answersSoon } from '../store/store-database.ts';

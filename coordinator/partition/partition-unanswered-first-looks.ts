@@ -1,4 +1,4 @@
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import type { MonitorState } from '../domain/decision-types.ts';
 import { firstLook, isUnseen } from '../domain/first-look.ts';
 import { type DecisionBatch, lookAt, stateOf, termsOf } from './partition-decision-batch.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { type Figures, noFigures } from '../house/house-figures.ts';
 import { isPassing, type Sql, wayOf } from '../store/store-database.ts';
 import type { CommitSlot } from '../store/store-database-commit-slot.ts';

@@ -1,5 +1,5 @@
-import type { Behaviour } from '../../shared/actor/actor.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import type { Behaviour } from '../../shared/actor/mailbox.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Lease } from '../store/store-leases.ts';
 import { adoptAhead, decideAhead, type Waiting } from './partition-ahead-of-handover.ts';
 import { beginDecisions, type DecisionBatch, decideOn } from './partition-decision-batch.ts';

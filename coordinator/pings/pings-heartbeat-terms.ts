@@ -1,9 +1,8 @@
-import type { Clock } from '../../shared/base/clock.ts';
-import type { Bus } from '../../shared/bus/bus-nats.ts';
-import type { PingRecords } from '../../shared/bus/bus-ping-records.ts';
-import { streams } from '../../shared/bus/bus-streams.ts';
-import { subjects } from '../../shared/bus/bus-subjects.ts';
-import { mergePings, underTerms } from '../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import type { PingRecords } from '../../shared/bus/pings.ts';
+import { streams, subjects } from '../../shared/bus/subjects.ts';
+import { mergePings, underTerms } from '../../shared/checks/heartbeat/state.ts';
 import type { AssignmentChange, Assignments } from '../probes/probes-assignments.ts';
 import type { Sql } from '../store/store-database.ts';
 import { lockedStates, writeStates } from '../store/store-pings.ts';

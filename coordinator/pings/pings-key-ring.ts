@@ -1,5 +1,5 @@
-import type { KnownKey } from '../../shared/bus/bus-ping-intake.ts';
-import { createDigest, type Digest, elementOf } from '../../shared/checks/checks-digest.ts';
+import type { KnownKey } from '../../shared/bus/pings.ts';
+import { createDigest, type Digest, elementOf } from '../../shared/checks/assignment.ts';
 
 /**
  * Heartbeat keys by heart, and what a ping receiver should say of those it holds: kept up to date with each change, because ping receivers speak every few

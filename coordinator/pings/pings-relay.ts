@@ -1,12 +1,10 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { strictJsonOf } from '../../shared/bus/bus-message-json.ts';
-import { type PingMessage, pingMessage } from '../../shared/bus/bus-messages.ts';
-import type { Bus, Delivered, Pull } from '../../shared/bus/bus-nats.ts';
-import type { PingRecords } from '../../shared/bus/bus-ping-records.ts';
-import { pingsConsumer, streams } from '../../shared/bus/bus-streams.ts';
-import { partitionCount } from '../../shared/bus/bus-subjects.ts';
-import { foldPing, mergePings, notAfter, type PingState } from '../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { type PingMessage, pingMessage, strictJsonOf } from '../../shared/bus/messages.ts';
+import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
+import type { PingRecords } from '../../shared/bus/pings.ts';
+import { partitionCount, pingsConsumer, streams } from '../../shared/bus/subjects.ts';
+import { foldPing, mergePings, notAfter, type PingState } from '../../shared/checks/heartbeat/state.ts';
 import type { SeenPing } from '../domain/decision-types.ts';
 import type { Refusals } from '../house/house-refused-messages.ts';
 import type { PartitionMessage } from '../partition/partition-message.ts';

@@ -1,7 +1,6 @@
-import { pingTerms } from '../../shared/checks/heartbeat/checks-heartbeat-config.ts';
-import { badPingCause, coveredUntil } from '../../shared/checks/heartbeat/checks-heartbeat-deadline.ts';
-import { placeOf } from '../../shared/checks/heartbeat/checks-heartbeat-ping-order.ts';
-import type { Ping, PingState } from '../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+import { pingTerms } from '../../shared/checks/heartbeat/config.ts';
+import type { Ping, PingState } from '../../shared/checks/heartbeat/state.ts';
+import { badPingCause, coveredUntil, placeOf } from '../../shared/checks/heartbeat/state.ts';
 import type { SeenPing } from '../domain/decision-types.ts';
 import type { PingMonitor, PingRow } from '../store/store-pings.ts';
 

@@ -6,10 +6,10 @@ import {
   createAnnounce,
   judgeAnnouncement,
   type RefusedAnnouncement,
-} from '../../shared/bus/bus-announcement.ts';
-import type { PresenceMessage } from '../../shared/bus/bus-messages.ts';
-import type { Message } from '../../shared/bus/bus-nats.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
+} from '../../shared/bus/announcement.ts';
+import type { PresenceMessage } from '../../shared/bus/messages.ts';
+import type { Message } from '../../shared/bus/nats.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import { endAllDirectCredentials, readSigning, requireSigned, someoneSignsNothing } from '../store/store-announcements.ts';
 import type { Sql } from '../store/store-database.ts';
 

@@ -1,11 +1,11 @@
 import pLimit from 'p-limit';
 import { type Continent, continents } from '../../shared/base/continents.ts';
-import type { AssignmentMessage } from '../../shared/bus/bus-messages.ts';
-import type { Bus } from '../../shared/bus/bus-nats.ts';
-import { subjects } from '../../shared/bus/bus-subjects.ts';
-import { namingSecrets } from '../../shared/checks/checks-config.ts';
-import { timeoutMs } from '../../shared/checks/checks-kind-config.ts';
-import { sealBox } from '../../shared/checks/checks-sealed-secrets.ts';
+import type { AssignmentMessage } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import { namingSecrets } from '../../shared/checks/config.ts';
+import { timeoutMs } from '../../shared/checks/kind-config.ts';
+import { sealBox } from '../../shared/checks/sealed-secrets.ts';
 import type { ProbeRow } from '../store/store-probes.ts';
 import { continentsIn, type MonitorRow, probeIn } from '../store/store-watched-monitors.ts';
 import type { Directory } from './probes-directory.ts';

@@ -1,9 +1,8 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import type { Bus } from '../../shared/bus/bus-nats.ts';
-import type { Key } from '../../shared/bus/bus-nkeys.ts';
-import { probeConsumers, streams } from '../../shared/bus/bus-streams.ts';
-import { subjects } from '../../shared/bus/bus-subjects.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import type { Key } from '../../shared/bus/nkeys.ts';
+import { probeConsumers, streams, subjects } from '../../shared/bus/subjects.ts';
 import { endedDirectCredentials } from '../store/store-announcements.ts';
 import type { Sql } from '../store/store-database.ts';
 import { endNoticesAbout } from '../store/store-notices.ts';

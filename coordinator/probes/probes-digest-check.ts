@@ -1,5 +1,5 @@
 import { type Continent, isContinent } from '../../shared/base/continents.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import {
   type Assigned,
   assignedElement,
@@ -7,7 +7,7 @@ import {
   createDigest,
   type Digest,
   isComparable,
-} from '../../shared/checks/checks-digest.ts';
+} from '../../shared/checks/assignment.ts';
 import { type AssignedRow, assignedRows, openMonitorLines } from '../store/store-assigned-monitors.ts';
 import type { Sql } from '../store/store-database.ts';
 import type { ProbeRow } from '../store/store-probes.ts';

@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
 import type { Log } from '../../shared/base/log.ts';
-import { BusRefusal } from '../../shared/bus/bus-jetstream-answer.ts';
-import type { Bus } from '../../shared/bus/bus-nats.ts';
-import type { ConsumerOptions } from '../../shared/bus/bus-stream-management.ts';
+import type { ConsumerOptions } from '../../shared/bus/jetstream.ts';
+import { BusRefusal } from '../../shared/bus/jetstream.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
 
 /**
  * The durables of probes. Each lies with one server of the bus alone: while that one is away nobody answers for it, and when it stays away

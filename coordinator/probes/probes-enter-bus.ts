@@ -1,10 +1,10 @@
-import type { End } from '../../shared/base/end-all.ts';
+import type { End } from '../../shared/base/async.ts';
+import { pause } from '../../shared/base/async.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { pause } from '../../shared/base/retry.ts';
-import type { Announce } from '../../shared/bus/bus-announcement.ts';
-import type { Entrance } from '../../shared/bus/bus-dialling.ts';
-import { type Bus, connectBus } from '../../shared/bus/bus-nats.ts';
-import type { StreamKeeping } from '../../shared/bus/bus-stream-management.ts';
+import type { Announce } from '../../shared/bus/announcement.ts';
+import type { Entrance } from '../../shared/bus/dialling.ts';
+import type { StreamKeeping } from '../../shared/bus/jetstream.ts';
+import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { ensureStreams } from './probes-bus-keeper.ts';
 
 export type BusPlace = {

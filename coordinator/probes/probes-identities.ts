@@ -1,11 +1,9 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import { newId } from '../../shared/base/ids.ts';
-import { announcementKeys } from '../../shared/bus/bus-announcement.ts';
-import { printProbeCredentials } from '../../shared/bus/bus-credentials.ts';
-import { credentialsLiveMs, isEnrolmentProof } from '../../shared/bus/bus-enrolment.ts';
-import { issueCredentials, type Key, keyFromSeed, mintUser } from '../../shared/bus/bus-nkeys.ts';
-import { probeLimits, probePermissions } from '../../shared/bus/bus-probe-user.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { announcementKeys } from '../../shared/bus/announcement.ts';
+import { credentialsLiveMs, isEnrolmentProof, printProbeCredentials, probeLimits, probePermissions } from '../../shared/bus/identity.ts';
+import { issueCredentials, type Key, keyFromSeed, mintUser } from '../../shared/bus/nkeys.ts';
 import type { Queryable } from '../store/store-database.ts';
 import { addProbeKey, allProbes, insertProbe, type NamedProbe, type ProbeRow, revokeProbe } from '../store/store-probes.ts';
 import { areSignaturesRequired, offeredForMs, type RequireSigned } from './probes-announcements.ts';

@@ -1,5 +1,5 @@
-import { createRecentCache } from '../../shared/base/recent-cache.ts';
-import { deriveNetworkKey, type NetworkKey } from '../../shared/checks/checks-sealed-secrets.ts';
+import { createRecentCache } from '../../shared/base/async.ts';
+import { deriveNetworkKey, type NetworkKey } from '../../shared/checks/sealed-secrets.ts';
 import type { Sql } from '../store/store-database.ts';
 import { readSealing, type Sealing, sealEpochOf } from '../store/store-seal-epochs.ts';
 import type { WrappedKey } from '../store/store-secret-keys.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { jsonOf } from '../../shared/bus/bus-message-json.ts';
-import type { Bus } from '../../shared/bus/bus-nats.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { jsonOf } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
 import type { ProbeRow } from '../store/store-probes.ts';
 import type { Directory } from './probes-directory.ts';
 

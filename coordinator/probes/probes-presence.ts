@@ -1,24 +1,23 @@
-import type { Clock } from '../../shared/base/clock.ts';
-import { isRecord } from '../../shared/base/json-record.ts';
+import { createRecentCache } from '../../shared/base/async.ts';
+import { isRecord } from '../../shared/base/json.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { version } from '../../shared/base/own-version.ts';
-import { createRecentCache } from '../../shared/base/recent-cache.ts';
-import type { AnnouncementTrust } from '../../shared/bus/bus-announcement.ts';
-import { newestBatch } from '../../shared/bus/bus-batch-writing.ts';
-import { isRenewalDue } from '../../shared/bus/bus-enrolment.ts';
-import { jsonOf } from '../../shared/bus/bus-message-json.ts';
+import { version } from '../../shared/base/process.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { AnnouncementTrust } from '../../shared/bus/announcement.ts';
+import { newestBatch } from '../../shared/bus/batch.ts';
+import { isAnswerableTo, isRenewalDue } from '../../shared/bus/identity.ts';
 import {
+  jsonOf,
   type PresenceMessage,
   type PresenceReply,
   presenceMessage,
   type TrialAnswerMessage,
   trialAnswerMessage,
-} from '../../shared/bus/bus-messages.ts';
-import type { Bus, Message, Subscription } from '../../shared/bus/bus-nats.ts';
-import { isAnswerableTo } from '../../shared/bus/bus-probe-user.ts';
-import { subjects } from '../../shared/bus/bus-subjects.ts';
-import { wireVersion } from '../../shared/bus/bus-wire-version.ts';
-import { sealKeyTo } from '../../shared/checks/checks-sealed-secrets.ts';
+  wireVersion,
+} from '../../shared/bus/messages.ts';
+import type { Bus, Message, Subscription } from '../../shared/bus/nats.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import { sealKeyTo } from '../../shared/checks/sealed-secrets.ts';
 import type { Refusals } from '../house/house-refused-messages.ts';
 import type { Sql } from '../store/store-database.ts';
 import type { ProbeRow } from '../store/store-probes.ts';

@@ -1,5 +1,5 @@
-import type { ReceiptMessage } from '../../shared/bus/bus-messages.ts';
-import type { Bus } from '../../shared/bus/bus-nats.ts';
+import type { ReceiptMessage } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
 
 /**
  * Tells probes how far their results are committed: one receipt for all partitions that a probe hears of in the same moment, because it sends

@@ -1,6 +1,6 @@
-import type { Bus, Headers, Message, Subscription } from '../../shared/bus/bus-nats.ts';
-import { answeredSubjects, covers, isAnswerableTo } from '../../shared/bus/bus-probe-user.ts';
-import { partitionCount, subjects } from '../../shared/bus/bus-subjects.ts';
+import { answeredSubjects, covers, isAnswerableTo } from '../../shared/bus/identity.ts';
+import type { Bus, Headers, Message, Subscription } from '../../shared/bus/nats.ts';
+import { partitionCount, subjects } from '../../shared/bus/subjects.ts';
 import type { Refusals } from '../house/house-refused-messages.ts';
 import type { ProbeRow } from '../store/store-probes.ts';
 import type { Directory } from './probes-directory.ts';

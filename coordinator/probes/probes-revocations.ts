@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { jsonOf } from '../../shared/bus/bus-message-json.ts';
-import type { Bus } from '../../shared/bus/bus-nats.ts';
-import { type Key, readJwt, withRevocations } from '../../shared/bus/bus-nkeys.ts';
+import { jsonOf } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { type Key, readJwt, withRevocations } from '../../shared/bus/nkeys.ts';
 
 /**
  * Tells the server which users are void: it drops their connections at once and lets none of them in again. The list is kept in the

@@ -1,12 +1,10 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { isOutdated, mostAheadMs } from '../../shared/bus/bus-announcement.ts';
-import { jsonIn } from '../../shared/bus/bus-message-json.ts';
-import { type RosterMessage, rosterMessage } from '../../shared/bus/bus-messages.ts';
-import type { Bus, Message, Subscription } from '../../shared/bus/bus-nats.ts';
-import { streams } from '../../shared/bus/bus-streams.ts';
-import { subjects } from '../../shared/bus/bus-subjects.ts';
-import type { Roster, RosterProbe } from '../../shared/checks/checks-assignment.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { isOutdated, mostAheadMs } from '../../shared/bus/announcement.ts';
+import { jsonIn, type RosterMessage, rosterMessage } from '../../shared/bus/messages.ts';
+import type { Bus, Message, Subscription } from '../../shared/bus/nats.ts';
+import { streams, subjects } from '../../shared/bus/subjects.ts';
+import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { endsSilenceOfAll, type Word } from '../domain/handover.ts';
 import type { NoticeKind } from '../domain/notice.ts';
 import { judgeSilence } from '../domain/silence-of-probes.ts';

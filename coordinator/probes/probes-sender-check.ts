@@ -1,10 +1,9 @@
 import { continentToken } from '../../shared/base/continents.ts';
-import { isRecord } from '../../shared/base/json-record.ts';
-import { type Batch, seqAt } from '../../shared/bus/bus-batch.ts';
-import { readBatch } from '../../shared/bus/bus-batch-reading.ts';
-import { strictJsonOf } from '../../shared/bus/bus-message-json.ts';
-import type { Delivered } from '../../shared/bus/bus-nats.ts';
-import { isSignedBy, type Signed } from '../../shared/bus/bus-signature.ts';
+import { isRecord } from '../../shared/base/json.ts';
+import { type Batch, readBatch, seqAt } from '../../shared/bus/batch.ts';
+import { isSignedBy, type Signed } from '../../shared/bus/identity.ts';
+import { strictJsonOf } from '../../shared/bus/messages.ts';
+import type { Delivered } from '../../shared/bus/nats.ts';
 import type { RefusedReason } from '../house/house-refused-messages.ts';
 import type { ProbeRow } from '../store/store-probes.ts';
 import type { Directory } from './probes-directory.ts';

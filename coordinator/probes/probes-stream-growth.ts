@@ -1,5 +1,5 @@
 import type { Log } from '../../shared/base/log.ts';
-import type { Bus } from '../../shared/bus/bus-nats.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
 
 /**
  * Streams to which the servers would not give their replicas or their place, as servers do that have not all come together yet, are asked for

@@ -1,7 +1,7 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import type { Bus } from '../../shared/bus/bus-nats.ts';
-import { streams } from '../../shared/bus/bus-streams.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { streams } from '../../shared/bus/subjects.ts';
 
 /**
  * Takes tombstones off the bus that lie there for long: else every monitor that ever was deleted or paused would leave one for each

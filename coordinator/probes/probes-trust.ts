@@ -1,6 +1,6 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import { isOnlyOne, reachOf } from '../domain/continent-reach.ts';
 import type { MonitorState, SeenResult } from '../domain/decision-types.ts';
 import { asWritten, judge, observe, type Trust } from '../domain/quarantine.ts';

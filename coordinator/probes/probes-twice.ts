@@ -1,5 +1,5 @@
 import type { Log } from '../../shared/base/log.ts';
-import type { PresenceMessage } from '../../shared/bus/bus-messages.ts';
+import type { PresenceMessage } from '../../shared/bus/messages.ts';
 import { hearSession, noSessions, type Sessions } from '../domain/sessions-of-probes.ts';
 import type { ProbeRow } from '../store/store-probes.ts';
 

@@ -1,11 +1,11 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import type { Log } from '../../shared/base/log.ts';
-import type { TrialAnswerMessage, TrialMessage } from '../../shared/bus/bus-messages.ts';
-import type { Bus } from '../../shared/bus/bus-nats.ts';
-import { subjects } from '../../shared/bus/bus-subjects.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { TrialAnswerMessage, TrialMessage } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import { doubtedOf, doubtSentence, measurable, measurersOf, type RoundTrip, roundTripOf } from '../domain/continent-claimed.ts';
 import type { Sql } from '../store/store-database.ts';
 import { openNotice } from '../store/store-notices.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { proofRecordName, proofRecordText } from '../access/access-status-page-keys.ts';
 import type { TextRecords } from '../outgoing/outgoing-dns-text-records.ts';
 import type { Sql } from '../store/store-database.ts';

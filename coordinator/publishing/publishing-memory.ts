@@ -1,4 +1,4 @@
-import { createRecentCache } from '../../shared/base/recent-cache.ts';
+import { createRecentCache } from '../../shared/base/async.ts';
 
 /** What was read, and whether newer could not be. */
 export type Kept<Value> = { readonly value: Value; readonly readAt: number; readonly isStale: boolean };

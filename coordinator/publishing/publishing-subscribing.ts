@@ -1,5 +1,5 @@
-import type { Clock } from '../../shared/base/clock.ts';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import type { AccountSecrets } from '../access/access-account-secrets.ts';
 import { type Attempts, hostOf, hourly } from '../access/access-attempts.ts';
 import { leaverOf } from '../access/access-unsubscribe-links.ts';

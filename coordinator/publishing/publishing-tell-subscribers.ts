@@ -1,6 +1,6 @@
-import { createTicker } from '../../shared/actor/actor-ticker.ts';
-import type { Clock } from '../../shared/base/clock.ts';
+import { createTicker } from '../../shared/actor/mailbox.ts';
 import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import type { Sql } from '../store/store-database.ts';
 import { postMails } from '../store/store-mails.ts';
 import { forgetUnconfirmed, type Telling, takeUntoldIncidents, takeUntoldPosts } from '../store/store-page-subscribers.ts';

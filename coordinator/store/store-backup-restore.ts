@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { z } from 'zod';
-import { codeOf } from '../../shared/base/error-code.ts';
+import { codeOf } from '../../shared/base/errors.ts';
 import type { BackupDone, Progress } from './store-backup.ts';
 import { type BackupRecord, NoBackup, recordBytes, recordsOf, rowsIn } from './store-backup-format.ts';
 import { appliedMigrations, lettingIn, type Table, tablesInOrder } from './store-backup-tables.ts';

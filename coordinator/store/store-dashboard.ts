@@ -1,4 +1,4 @@
-import type { Cause } from '../../shared/checks/checks-cause-types.ts';
+import type { Cause } from '../../shared/checks/result.ts';
 import type { Status } from '../domain/monitor-status.ts';
 import type { Queryable } from './store-database.ts';
 import { literally, lookedFor, wordsOf } from './store-search-words.ts';

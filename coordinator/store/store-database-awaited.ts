@@ -1,5 +1,5 @@
+import { backoff, pause } from '../../shared/base/async.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { backoff, pause } from '../../shared/base/retry.ts';
 import { entryFault, mayCome, whyNoEntry } from './store-database-entry.ts';
 
 type Waiting = { readonly url: string; readonly log: Pick<Log, 'info' | 'warn'>; readonly signal: AbortSignal };

@@ -1,4 +1,4 @@
-import { codeOf } from '../../shared/base/error-code.ts';
+import { codeOf } from '../../shared/base/errors.ts';
 import { LostConnection } from './store-database-line.ts';
 import type { Queryable, Sql } from './store-sql.ts';
 import type { Statement } from './store-sql-statements.ts';

@@ -1,6 +1,6 @@
 /** Why a database could not be entered, in words for the person who gave its address. Never the password. */
 import { ConfigurationFault } from '../../shared/base/env.ts';
-import { codeOf } from '../../shared/base/error-code.ts';
+import { codeOf } from '../../shared/base/errors.ts';
 import { isPassing } from './store-database.ts';
 
 type Place = { readonly at: string; readonly user: string; readonly database: string };

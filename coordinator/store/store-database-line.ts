@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
-import { codeOf } from '../../shared/base/error-code.ts';
+import { codeOf } from '../../shared/base/errors.ts';
 import { createFrameReader, letterOf, simpleQuery, startupIn, tlsRequest, wholeMessages } from './store-database-frames.ts';
 
 /** A connection to the database that is no more: its fault, not that of what was asked. */

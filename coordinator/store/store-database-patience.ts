@@ -1,6 +1,6 @@
 import postgres from 'postgres';
+import { Refusal } from '../../shared/base/errors.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { Refusal } from '../../shared/base/refusal.ts';
 import { type Sql, wayOf } from './store-database.ts';
 import { LostConnection } from './store-database-line.ts';
 

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../shared/checks/checks-result.ts';
+import type { Outcome } from '../../shared/checks/result.ts';
 import type { Queryable } from './store-database.ts';
 import { outcomeOf } from './store-results.ts';
 

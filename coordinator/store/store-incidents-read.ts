@@ -1,5 +1,4 @@
-import type { Cause } from '../../shared/checks/checks-cause-types.ts';
-import type { Json, Outcome, Phases } from '../../shared/checks/checks-result.ts';
+import type { Cause, Json, Outcome, Phases } from '../../shared/checks/result.ts';
 import type { Queryable } from './store-database.ts';
 import { outcomeOf } from './store-results.ts';
 

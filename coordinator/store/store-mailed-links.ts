@@ -1,4 +1,4 @@
-import { Refusal } from '../../shared/base/refusal.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import type { Role } from '../domain/organisation.ts';
 import { isViolationOf, type Queryable } from './store-database.ts';
 

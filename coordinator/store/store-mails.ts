@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import type { Queryable } from './store-database.ts';
 
 const mail = <const Kind extends string, About extends z.ZodType>(kind: Kind, about: About) =>

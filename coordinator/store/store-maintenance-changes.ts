@@ -1,4 +1,4 @@
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import {
   expandAgainBelow,
   expandedAhead,

@@ -1,4 +1,4 @@
-import { clip, type Interval } from '../../shared/base/interval.ts';
+import { clip, type Interval } from '../../shared/base/time.ts';
 import { type CoveringWindow, coverOf, type Membership } from '../domain/maintenance-cover.ts';
 import type { Caused } from '../domain/uptime-explained.ts';
 import type { Queryable } from './store-database.ts';

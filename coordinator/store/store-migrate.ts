@@ -1,5 +1,5 @@
-import { codeOf } from '../../shared/base/error-code.ts';
-import { backoff, pause } from '../../shared/base/retry.ts';
+import { backoff, pause } from '../../shared/base/async.ts';
+import { codeOf } from '../../shared/base/errors.ts';
 import type { Sql } from './store-database.ts';
 import { doAlone } from './store-database-locks.ts';
 import { migrationNames, migrationText } from './store-migration-files.ts';

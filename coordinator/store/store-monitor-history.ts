@@ -1,6 +1,6 @@
-import type { Interval } from '../../shared/base/interval.ts';
-import type { Config } from '../../shared/checks/checks-assignment.ts';
-import type { Kind } from '../../shared/checks/checks-kinds.ts';
+import type { Interval } from '../../shared/base/time.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
 import type { MonitorHistory } from '../domain/monitor-history.ts';
 import type { Queryable } from './store-database.ts';
 import { type CoverRow, causedCoverFrom, coverColumns, coverFrom, ms } from './store-maintenance-cover.ts';

@@ -1,4 +1,4 @@
-import type { Kind } from '../../shared/checks/checks-kinds.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Standing } from '../domain/monitor-standing.ts';
 import type { Status } from '../domain/monitor-status.ts';
 import type { Queryable } from './store-database.ts';

@@ -1,5 +1,5 @@
-import type { Config } from '../../shared/checks/checks-assignment.ts';
-import type { Kind } from '../../shared/checks/checks-kinds.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Monitor } from '../domain/monitor.ts';
 import type { Labels } from '../domain/monitor-labels.ts';
 import type { Queryable } from './store-database.ts';

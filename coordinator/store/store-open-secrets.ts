@@ -1,5 +1,5 @@
-import type { Config } from '../../shared/checks/checks-assignment.ts';
-import type { Kind } from '../../shared/checks/checks-kinds.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Queryable } from './store-database.ts';
 
 /** A monitor in whose config a secret stands openly, because it was stored before it counted as one. */

@@ -1,5 +1,5 @@
-import type { Config } from '../../shared/checks/checks-assignment.ts';
-import { noPings, type Ping, type PingState } from '../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import { noPings, type Ping, type PingState } from '../../shared/checks/heartbeat/state.ts';
 import type { Queryable, Transaction } from './store-database.ts';
 import { inPages } from './store-rows-in-pages.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Continent } from '../../shared/base/continents.ts';
-import { Refusal } from '../../shared/base/refusal.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import { isViolationOf, type Queryable, type Sql, type Transaction } from './store-database.ts';
 import { enqueue, outboxChannel } from './store-outbox.ts';
 import { growSealEpoch } from './store-seal-epochs.ts';

@@ -1,4 +1,4 @@
-import type { Interval } from '../../shared/base/interval.ts';
+import type { Interval } from '../../shared/base/time.ts';
 import type { Queryable } from './store-database.ts';
 
 /** What the checks of one continent came to in one stretch of time. */

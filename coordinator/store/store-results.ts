@@ -1,5 +1,5 @@
-import { codeOf } from '../../shared/base/error-code.ts';
-import type { Outcome, Phases } from '../../shared/checks/checks-result.ts';
+import { codeOf } from '../../shared/base/errors.ts';
+import type { Outcome, Phases } from '../../shared/checks/result.ts';
 import type { Queryable } from './store-database.ts';
 import { numbersLiteral, textsLiteral } from './store-sql-arrays.ts';
 import type { Statement } from './store-sql-statements.ts';

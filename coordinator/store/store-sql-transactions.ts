@@ -1,5 +1,5 @@
 import postgres from 'postgres';
-import { codeOf } from '../../shared/base/error-code.ts';
+import { codeOf } from '../../shared/base/errors.ts';
 import type { Sql, Transaction } from './store-database.ts';
 import { LostConnection } from './store-database-line.ts';
 

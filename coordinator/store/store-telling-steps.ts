@@ -1,5 +1,5 @@
-import type { Interval } from '../../shared/base/interval.ts';
-import type { Cause } from '../../shared/checks/checks-cause-types.ts';
+import type { Interval } from '../../shared/base/time.ts';
+import type { Cause } from '../../shared/checks/result.ts';
 import type { Bucket } from '../domain/telling/telling-bucket.ts';
 import type { Flapping } from '../domain/telling/telling-flapping.ts';
 import type { Hours } from '../domain/telling/telling-hours.ts';

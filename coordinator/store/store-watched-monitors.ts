@@ -1,11 +1,11 @@
 import { type Continent, isContinent } from '../../shared/base/continents.ts';
-import type { Config } from '../../shared/checks/checks-assignment.ts';
-import { hashOf } from '../../shared/checks/checks-hash.ts';
-import { insideOf } from '../../shared/checks/checks-inside-networks.ts';
-import { timeoutMs } from '../../shared/checks/checks-kind-config.ts';
-import type { Kind } from '../../shared/checks/checks-kinds.ts';
-import type { Placed } from '../../shared/checks/checks-placement.ts';
-import { defaultName } from '../../shared/checks/checks-target.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import { hashOf } from '../../shared/checks/assignment.ts';
+import { defaultName } from '../../shared/checks/config.ts';
+import { timeoutMs } from '../../shared/checks/kind-config.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Placed } from '../../shared/checks/placement.ts';
+import { insideOf } from '../../shared/checks/placement.ts';
 import type { Watched } from '../domain/decision-types.ts';
 import type { Queryable } from './store-database.ts';
 import { inPages } from './store-rows-in-pages.ts';

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { runProgram } from './run.mjs';
 
-await runProgram('deploy/local/local-antipode-mcp.ts', process.argv.slice(2));
+await runProgram('deploy/local/antipode-mcp.ts', process.argv.slice(2));

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from '../../coordinator/store/store-database.ts';
 import { migrate } from '../../coordinator/store/store-migrate.ts';
-import { isRecord } from '../../shared/base/json-record.ts';
+import { isRecord } from '../../shared/base/json.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { createNetwork, type Network } from '../support/support-network.ts';
 import { startServices } from '../support/support-services-run.ts';

@@ -1,7 +1,7 @@
-import type { CheckContext, ProbeIdentity, ToldCheck } from '../../probe/checks/check.ts';
-import { systemClock } from '../../shared/base/clock.ts';
-import type { Assignment } from '../../shared/checks/checks-assignment.ts';
-import type { Outcome } from '../../shared/checks/checks-result.ts';
+import type { CheckContext, ProbeIdentity, ToldCheck } from '../../probe/checks/types.ts';
+import { systemClock } from '../../shared/base/time.ts';
+import type { Assignment } from '../../shared/checks/assignment.ts';
+import type { Outcome } from '../../shared/checks/result.ts';
 import { deadlineIn } from '../probe/support/probe-support-deadline-in.ts';
 
 const probe: ProbeIdentity = { name: 'bench', continent: 'Europe', base_url: 'https://antipode.example', version: '0' };

@@ -1,4 +1,4 @@
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { seenFrom } from '../support/support-incidents.ts';
 import { createNetwork } from '../support/support-network.ts';

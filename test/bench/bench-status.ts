@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { connect, type Sql } from '../../coordinator/store/store-database.ts';
 import { migrate } from '../../coordinator/store/store-migrate.ts';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { createNetwork } from '../support/support-network.ts';
 import { startServices } from '../support/support-services-run.ts';

@@ -6,7 +6,7 @@ import { channelSecretsOf, createSecretsAtRest } from '../../coordinator/access/
 import { insertChannel } from '../../coordinator/store/store-channels.ts';
 import { connect } from '../../coordinator/store/store-database.ts';
 import { migrate } from '../../coordinator/store/store-migrate.ts';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { incidentThat, isConfirmed, seenFrom } from '../support/support-incidents.ts';
 import { openReceiver, says } from '../support/support-message-receiver.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type App, createApp } from '../../coordinator/app.ts';
 import { readConfig } from '../../coordinator/config.ts';
 import { createLog } from '../../shared/base/log.ts';
-import { enrolmentPath } from '../../shared/bus/bus-enrolment.ts';
+import { enrolmentPath } from '../../shared/bus/identity.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { ownDatabase } from '../support/support-own-database.ts';
 import { testSecretKey } from '../support/support-people.ts';

@@ -5,7 +5,7 @@ import { beforeAll, expect, inject, test } from 'vitest';
 import { createApp } from '../../coordinator/app.ts';
 import { readConfig } from '../../coordinator/config.ts';
 import { createLog } from '../../shared/base/log.ts';
-import { isSafeServer } from '../../shared/bus/bus-server-version.ts';
+import { isSafeServer } from '../../shared/bus/jetstream.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { ownDatabase } from '../support/support-own-database.ts';
 import { createHouse, type House, testSecretKey } from '../support/support-people.ts';

@@ -2,9 +2,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { fastify } from 'fastify';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../coordinator/config.ts';
-import { busEnvironment } from '../../deploy/local/local-environments.ts';
+import { busEnvironment } from '../../deploy/local/home.ts';
 import { ConfigurationFault } from '../../shared/base/env.ts';
-import { createBusIdentity } from '../../shared/bus/bus-identity.ts';
+import { createBusIdentity } from '../../shared/bus/identity.ts';
 
 const whole = {
   ...busEnvironment(createBusIdentity(Date.now()), 'nats://bus.example:4222'),

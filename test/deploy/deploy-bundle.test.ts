@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { bundleDownload, downloadNames } from '../../coordinator/faces/downloads/download-bundle.ts';
 import { connect } from '../../coordinator/store/store-database.ts';
 import { migrationNames } from '../../coordinator/store/store-migration-files.ts';
-import { bundleCoordinator } from '../../deploy/bundle/bundle-coordinator.ts';
+import { bundleCoordinator } from '../../deploy/bundle/coordinator.ts';
 import { startChildProgram } from '../support/support-child-program.ts';
 import { isWell } from '../support/support-coordinator-process.ts';
 import { testSecretKey } from '../support/support-people.ts';

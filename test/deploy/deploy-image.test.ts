@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { handOver, imageUser, makeRoot, packRoot } from '../../deploy/image/image-make.ts';
-import { version } from '../../shared/base/own-version.ts';
+import { handOver, imageUser, makeRoot, packRoot } from '../../deploy/image/make.ts';
+import { version } from '../../shared/base/process.ts';
 
 /**
  * What an image of the probe holds, entered as its user: whether Node finds all that it loads there. No engine of containers is needed, nor tried.

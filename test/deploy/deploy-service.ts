@@ -5,12 +5,12 @@ import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { signal } from '../../deploy/local/local-child.ts';
-import { openCache } from '../../deploy/local/local-folders.ts';
-import { obtainNatsServer } from '../../deploy/local/local-nats-binary.ts';
+import { openCache } from '../../deploy/local/home.ts';
+import { obtainNatsServer } from '../../deploy/local/nats.ts';
+import { signal } from '../../deploy/local/processes.ts';
 import { eventually } from '../support/support-eventually.ts';
 
-const startFile = join(import.meta.dirname, '../../deploy/local/local-start.ts');
+const startFile = join(import.meta.dirname, '../../deploy/local/start.ts');
 
 /** Exactly what is promised: nothing is missing, and nothing is there that a reader would have to ask about. */
 const localShape = z.strictObject({

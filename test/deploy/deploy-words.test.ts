@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { apiRevision } from '../../shared/api/api-version.ts';
+import { apiRevision } from '../../shared/api/operation.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'antipode-words-'));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
@@ -22,18 +22,18 @@ const runIn = (more: Readonly<Record<string, string>>, program: string, ...given
 const run = (program: string, ...given: string[]): Promise<Said> => runIn({}, program, ...given);
 
 test.each([
-  ['deploy/local/local-operator.ts', ['--help'], 0, 'probe rotate', ''],
-  ['deploy/local/local-operator.ts', ['token', 'create', '--help'], 0, '--scope', ''],
-  ['deploy/local/local-operator.ts', ['probe', 'lst'], 2, '', 'Did you mean probe list?'],
-  ['deploy/local/local-operator.ts', ['probe', 'list'], 1, '', 'nothing runs on'],
-  ['deploy/local/local-start.ts', ['--help'], 0, 'npm start takes nothing', ''],
-  ['deploy/local/local-start.ts', ['--port=1'], 2, '', '"--port=1" is not understood'],
+  ['deploy/local/operator.ts', ['--help'], 0, 'probe rotate', ''],
+  ['deploy/local/operator.ts', ['token', 'create', '--help'], 0, '--scope', ''],
+  ['deploy/local/operator.ts', ['probe', 'lst'], 2, '', 'Did you mean probe list?'],
+  ['deploy/local/operator.ts', ['probe', 'list'], 1, '', 'nothing runs on'],
+  ['deploy/local/start.ts', ['--help'], 0, 'npm start takes nothing', ''],
+  ['deploy/local/start.ts', ['--port=1'], 2, '', '"--port=1" is not understood'],
   ['coordinator/main.ts', ['--version'], 0, 'api          1.', ''],
   ['coordinator/main.ts', ['--version'], 0, `api_revision ${apiRevision}\n`, ''],
   ['coordinator/main.ts', ['--help'], 0, 'serves, as its variables say', ''],
-  ['deploy/local/local-antipode-mcp.ts', ['--help'], 0, 'ANTIPODE_URL', ''],
-  ['deploy/local/local-antipode-mcp.ts', ['--version'], 0, 'antipode-mcp 0.', ''],
-  ['deploy/local/local-antipode-mcp.ts', ['--token'], 2, '', '"--token" is not understood'],
+  ['deploy/local/antipode-mcp.ts', ['--help'], 0, 'ANTIPODE_URL', ''],
+  ['deploy/local/antipode-mcp.ts', ['--version'], 0, 'antipode-mcp 0.', ''],
+  ['deploy/local/antipode-mcp.ts', ['--token'], 2, '', '"--token" is not understood'],
   ['coordinator/main.ts', ['oprator', 'probe', 'list'], 2, '', '"oprator" is not understood'],
 ])('%s %j needs no service to be answered', async (program, given, code, out, err) => {
   const said = await run(program, ...given);
@@ -48,6 +48,6 @@ test.runIf(existsSync('/proc/self')).each([
   ['ANTIPODE_HOME', '/proc'],
   ['ANTIPODE_CACHE', '/proc/none'],
 ])('a start with %s=%s is refused at once, and says what to change', async (variable, folder) => {
-  const said = await runIn({ [variable]: folder }, 'deploy/local/local-start.ts');
+  const said = await runIn({ [variable]: folder }, 'deploy/local/start.ts');
   expect(said).toEqual({ code: 1, out: '', err: `cannot write to ${folder}: choose another folder with ${variable}\n` });
 });

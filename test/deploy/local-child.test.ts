@@ -4,13 +4,13 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Command, signal } from '../../deploy/local/local-child.ts';
+import { type Command, signal } from '../../deploy/local/processes.ts';
 import { eventually } from '../support/support-eventually.ts';
 
 /** A process whose launcher is killed while it is frozen. */
 
 const hasTie = spawnSync('setpriv', ['--version'], { stdio: 'ignore' }).status === 0;
-const child = join(import.meta.dirname, '../../deploy/local/local-child.ts');
+const child = join(import.meta.dirname, '../../deploy/local/processes.ts');
 
 /** Nobody may fetch what is left of one whose parent is gone. */
 const isGone = async (pid: number): Promise<boolean> => {

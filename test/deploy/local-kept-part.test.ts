@@ -2,9 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Command, signal } from '../../deploy/local/local-child.ts';
-import { keepRunning, type Part, type PartEvent } from '../../deploy/local/local-kept-part.ts';
-import { findProcess } from '../../deploy/local/local-processes.ts';
+import { type Command, findProcess, keepRunning, type Part, type PartEvent, signal } from '../../deploy/local/processes.ts';
 import { eventually } from '../support/support-eventually.ts';
 
 let folder: string;

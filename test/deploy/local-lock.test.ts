@@ -4,9 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { lockHome } from '../../deploy/local/local-lock.ts';
+import { lockHome } from '../../deploy/local/home.ts';
 
-const module = join(import.meta.dirname, '../../deploy/local/local-lock.ts');
+const module = join(import.meta.dirname, '../../deploy/local/home.ts');
 let home: string;
 
 beforeEach(async () => {

@@ -3,13 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, credsAuthenticator } from '@nats-io/transport-node';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { awaitReady, type Child, startChild } from '../../deploy/local/local-child.ts';
-import { openCache } from '../../deploy/local/local-folders.ts';
-import { greetsOn, prepareNats } from '../../deploy/local/local-nats.ts';
-import { type NatsBinary, obtainNatsServer } from '../../deploy/local/local-nats-binary.ts';
-import { freePort } from '../../deploy/local/local-ports.ts';
-import { createBusIdentity } from '../../shared/bus/bus-identity.ts';
-import { issueCredentials, keyFromSeed, withRevocations } from '../../shared/bus/bus-nkeys.ts';
+import { freePort, openCache } from '../../deploy/local/home.ts';
+import { greetsOn, type NatsBinary, obtainNatsServer, prepareNats } from '../../deploy/local/nats.ts';
+import { awaitReady, type Child, startChild } from '../../deploy/local/processes.ts';
+import { createBusIdentity } from '../../shared/bus/identity.ts';
+import { issueCredentials, keyFromSeed, withRevocations } from '../../shared/bus/nkeys.ts';
 import { hasBinaries, pushAccount } from '../support/support-services.ts';
 
 let folder: string;

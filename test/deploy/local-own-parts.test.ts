@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { busVariables } from '../../deploy/local/local-environments.ts';
-import { faultsOfOwnParts } from '../../deploy/local/local-own-parts.ts';
-import { readSettings, type Settings } from '../../deploy/local/local-settings.ts';
-import { createBusIdentity } from '../../shared/bus/bus-identity.ts';
+import { busVariables, readSettings, type Settings } from '../../deploy/local/home.ts';
+import { faultsOfOwnParts } from '../../deploy/local/nats.ts';
+import { createBusIdentity } from '../../shared/bus/identity.ts';
 import {
   createAccount,
   createDatabase,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { freePort, obstacleTo } from '../../deploy/local/local-ports.ts';
+import { freePort, obstacleTo } from '../../deploy/local/home.ts';
 
 const open: ReturnType<typeof createServer>[] = [];
 afterEach(() => {

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { awaitReady, type Child, startChild } from '../../deploy/local/local-child.ts';
-import { freePort } from '../../deploy/local/local-ports.ts';
-import { endLeftPostgres, isPostgresReady, type PreparedPostgres, preparePostgres } from '../../deploy/local/local-postgres.ts';
+import { freePort } from '../../deploy/local/home.ts';
+import { endLeftPostgres, isPostgresReady, type PreparedPostgres, preparePostgres } from '../../deploy/local/postgres.ts';
+import { awaitReady, type Child, startChild } from '../../deploy/local/processes.ts';
 import { hasBinaries } from '../support/support-services.ts';
 import { removeHome } from './deploy-service.ts';
 

@@ -2,9 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { busEnvironment, doorEnvironment, probeEnvironment } from '../../deploy/local/local-environments.ts';
-import { readSettings } from '../../deploy/local/local-settings.ts';
-import { createBusIdentity } from '../../shared/bus/bus-identity.ts';
+import { busEnvironment, doorEnvironment, probeEnvironment, readSettings } from '../../deploy/local/home.ts';
+import { createBusIdentity } from '../../shared/bus/identity.ts';
 
 const bus = busEnvironment(createBusIdentity(Date.now()), 'nats://bus.example:4222');
 

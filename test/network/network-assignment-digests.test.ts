@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Continent } from '../../shared/base/continents.ts';
-import { newId } from '../../shared/base/ids.ts';
-import { assignmentMessage } from '../../shared/bus/bus-messages.ts';
-import { type Bus, connectBus } from '../../shared/bus/bus-nats.ts';
-import { probeConsumers, streams } from '../../shared/bus/bus-streams.ts';
-import { subjects } from '../../shared/bus/bus-subjects.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { assignmentMessage } from '../../shared/bus/messages.ts';
+import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import { probeConsumers, streams, subjects } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { announceAsCoordinator, createNetwork, type MadeProbe, type Network, quickResync } from '../support/support-network.ts';
 import type { Target } from '../support/support-targets.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { type ChildProgram, startChildProgram } from '../support/support-child-program.ts';
 import { debianProgram } from '../support/support-debian.ts';
 import { eventually, passed } from '../support/support-eventually.ts';

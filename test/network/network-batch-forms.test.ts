@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { memberOf } from '../../shared/base/json-record.ts';
-import { connectBus } from '../../shared/bus/bus-nats.ts';
-import { partitionOf, subjects } from '../../shared/bus/bus-subjects.ts';
+import { memberOf } from '../../shared/base/json.ts';
+import { connectBus } from '../../shared/bus/nats.ts';
+import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import { speakAs } from '../support/support-bus-voice.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { incidentThat, isResolved, resultsOf } from '../support/support-incidents.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { parseProbeCredentials, printProbeCredentials } from '../../shared/bus/bus-credentials.ts';
+import { parseProbeCredentials, printProbeCredentials } from '../../shared/bus/identity.ts';
 import { eventually } from '../support/support-eventually.ts';
 import {
   alertsOf,

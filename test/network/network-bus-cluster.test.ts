@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import { type Bus, connectBus } from '../../shared/bus/bus-nats.ts';
-import { streams } from '../../shared/bus/bus-streams.ts';
+import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import { streams } from '../../shared/bus/subjects.ts';
 import { type CoordinatorProcess, isWell } from '../support/support-coordinator-process.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { createNetwork, type Network, testLog } from '../support/support-network.ts';

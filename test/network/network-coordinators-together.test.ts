@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { partitionOf } from '../../shared/bus/bus-subjects.ts';
+import { partitionOf } from '../../shared/bus/subjects.ts';
 import { speakAs } from '../support/support-bus-voice.ts';
 import type { CoordinatorProcess } from '../support/support-coordinator-process.ts';
 import { eventually } from '../support/support-eventually.ts';

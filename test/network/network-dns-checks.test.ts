@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Cause } from '../../shared/checks/checks-cause-types.ts';
-import { causeSentence } from '../../shared/checks/checks-causes.ts';
+import { causeSentence } from '../../shared/checks/causes.ts';
+import type { Cause } from '../../shared/checks/result.ts';
 import { incidentThat, isConfirmed, isResolved, seenFrom } from '../support/support-incidents.ts';
 import { createNetwork, type Network } from '../support/support-network.ts';
 import { type Asked, answerTo, type Resolver, startResolver } from '../support/support-resolver.ts';

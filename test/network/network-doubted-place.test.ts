@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { App } from '../../coordinator/app.ts';
 import { createDirectory } from '../../coordinator/probes/probes-directory.ts';
-import { rawInput } from '../../shared/api/api-operation.ts';
 import { installationOperations } from '../../shared/api/inner/inner-index.ts';
+import { rawInput } from '../../shared/api/operation.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { incidentsOf, incidentThat, isConfirmed, resultsOf, seenFrom } from '../support/support-incidents.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/support-network.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { App } from '../../coordinator/app.ts';
 import { retrySetAside } from '../../coordinator/store/store-set-aside.ts';
-import { partitionOf } from '../../shared/bus/bus-subjects.ts';
+import { partitionOf } from '../../shared/bus/subjects.ts';
 import { speakAs } from '../support/support-bus-voice.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/support-incidents.ts';

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { newId } from '../../shared/base/ids.ts';
-import { announcementKeys, createAnnounce, isAnnounced, judgeAnnouncement } from '../../shared/bus/bus-announcement.ts';
-import { rosterMessage } from '../../shared/bus/bus-messages.ts';
-import { type Bus, connectBus } from '../../shared/bus/bus-nats.ts';
-import { streams } from '../../shared/bus/bus-streams.ts';
-import { subjects } from '../../shared/bus/bus-subjects.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { announcementKeys, createAnnounce, isAnnounced, judgeAnnouncement } from '../../shared/bus/announcement.ts';
+import { rosterMessage } from '../../shared/bus/messages.ts';
+import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import { streams, subjects } from '../../shared/bus/subjects.ts';
 import { eventually, passed } from '../support/support-eventually.ts';
 import { addHeartbeat, type Heartbeat, ping } from '../support/support-heartbeats.ts';
 import { incidentsOf, resultsOf } from '../support/support-incidents.ts';

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newId } from '../../shared/base/ids.ts';
-import { parseProbeCredentials } from '../../shared/bus/bus-credentials.ts';
-import type { PingMessage } from '../../shared/bus/bus-messages.ts';
-import { createKey, type Key, keyFromSeed, parseCredentials } from '../../shared/bus/bus-nkeys.ts';
-import { signatureOf } from '../../shared/bus/bus-signature.ts';
-import { partitionOf, subjects } from '../../shared/bus/bus-subjects.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { parseProbeCredentials, signatureOf } from '../../shared/bus/identity.ts';
+import type { PingMessage } from '../../shared/bus/messages.ts';
+import { createKey, type Key, keyFromSeed, parseCredentials } from '../../shared/bus/nkeys.ts';
+import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import { speakAs } from '../support/support-bus-voice.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { addHeartbeat, type Heartbeat, pingsWritten } from '../support/support-heartbeats.ts';

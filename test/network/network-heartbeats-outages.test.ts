@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ProbeApp } from '../../probe/app.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import { type Bus, connectBus } from '../../shared/bus/bus-nats.ts';
-import { streams } from '../../shared/bus/bus-streams.ts';
+import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import { streams } from '../../shared/bus/subjects.ts';
 import { eventually, passed } from '../support/support-eventually.ts';
 import { addHeartbeat, call, keepTicking, ping, pingsWritten } from '../support/support-heartbeats.ts';
 import { incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf } from '../support/support-incidents.ts';

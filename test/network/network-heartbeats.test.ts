@@ -3,12 +3,11 @@ import { incidentEvidence } from '../../coordinator/store/store-incidents-read.t
 import { enqueue } from '../../coordinator/store/store-outbox.ts';
 import { retirePingTokens } from '../../coordinator/store/store-ping-tokens.ts';
 import type { ProbeApp } from '../../probe/app.ts';
-import { newId } from '../../shared/base/ids.ts';
-import type { PingMessage, pingKinds } from '../../shared/bus/bus-messages.ts';
-import { type Bus, connectBus } from '../../shared/bus/bus-nats.ts';
-import { createPingBus } from '../../shared/bus/bus-ping-intake.ts';
-import { createPingRecords } from '../../shared/bus/bus-ping-records.ts';
-import { partitionOf, subjects } from '../../shared/bus/bus-subjects.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import type { PingMessage, pingKinds } from '../../shared/bus/messages.ts';
+import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import { createPingBus, createPingRecords } from '../../shared/bus/pings.ts';
+import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import { eventually, passed } from '../support/support-eventually.ts';
 import { addHeartbeat, addToken, call, type Heartbeat, ping, pingsWritten } from '../support/support-heartbeats.ts';
 import { incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf } from '../support/support-incidents.ts';

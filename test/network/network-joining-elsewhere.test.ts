@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { connect as tlsConnect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import { readIfThere } from '../../probe/disk/disk.ts';
+import { readIfThere } from '../../probe/disk/files.ts';
 import { mint, mintAuthority } from '../support/support-certificates.ts';
 import { type ChildProgram, startChildProgram } from '../support/support-child-program.ts';
 import type { CoordinatorProcess } from '../support/support-coordinator-process.ts';

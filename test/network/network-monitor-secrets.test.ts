@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { connectBus } from '../../shared/bus/bus-nats.ts';
-import { streams } from '../../shared/bus/bus-streams.ts';
+import { connectBus } from '../../shared/bus/nats.ts';
+import { streams } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { createNetwork, type Network } from '../support/support-network.ts';
 import type { Target } from '../support/support-targets.ts';

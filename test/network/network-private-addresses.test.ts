@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { hostname } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Continent } from '../../shared/base/continents.ts';
-import { isPublic, parseAddress } from '../../shared/base/public-addresses.ts';
+import { isPublic, parseAddress } from '../../shared/base/network.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { alertsOf, downIsTold, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf } from '../support/support-incidents.ts';
 import { createNetwork, type Network } from '../support/support-network.ts';

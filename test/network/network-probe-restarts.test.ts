@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { turns } from '../../shared/checks/checks-placement.ts';
+import { turns } from '../../shared/checks/placement.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { seenFrom } from '../support/support-incidents.ts';
 import { createNetwork, type Network } from '../support/support-network.ts';

@@ -1,12 +1,12 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newId } from '../../shared/base/ids.ts';
-import type { PresenceMessage } from '../../shared/bus/bus-messages.ts';
-import { presenceReply } from '../../shared/bus/bus-messages.ts';
-import { signatureOf } from '../../shared/bus/bus-signature.ts';
-import { subjects } from '../../shared/bus/bus-subjects.ts';
-import { createSealPair } from '../../shared/checks/checks-sealed-secrets.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { signatureOf } from '../../shared/bus/identity.ts';
+import type { PresenceMessage } from '../../shared/bus/messages.ts';
+import { presenceReply } from '../../shared/bus/messages.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import { createSealPair } from '../../shared/checks/sealed-secrets.ts';
 import { speakAs } from '../support/support-bus-voice.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { createNetwork, type MadeProbe, type Network, quickResync } from '../support/support-network.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { newId } from '../../shared/base/ids.ts';
-import { pause } from '../../shared/base/retry.ts';
+import { pause } from '../../shared/base/async.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { seenFrom } from '../support/support-incidents.ts';
 import { createNetwork, type Network } from '../support/support-network.ts';

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { newId } from '../../shared/base/ids.ts';
-import { connectBus } from '../../shared/bus/bus-nats.ts';
-import { createKey } from '../../shared/bus/bus-nkeys.ts';
-import { signatureOf } from '../../shared/bus/bus-signature.ts';
-import { streams } from '../../shared/bus/bus-streams.ts';
-import { partitionOf, subjects } from '../../shared/bus/bus-subjects.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { signatureOf } from '../../shared/bus/identity.ts';
+import { connectBus } from '../../shared/bus/nats.ts';
+import { createKey } from '../../shared/bus/nkeys.ts';
+import { partitionOf, streams, subjects } from '../../shared/bus/subjects.ts';
 import { speakAs } from '../support/support-bus-voice.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { incidentsOf, resultsOf } from '../support/support-incidents.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { retrySetAside, setAside } from '../../coordinator/store/store-set-aside.ts';
-import { newId } from '../../shared/base/ids.ts';
-import type { PingMessage } from '../../shared/bus/bus-messages.ts';
-import { partitionOf, subjects } from '../../shared/bus/bus-subjects.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import type { PingMessage } from '../../shared/bus/messages.ts';
+import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import { eventually, passed } from '../support/support-eventually.ts';
 import { addHeartbeat, type Heartbeat, ping, pingsWritten } from '../support/support-heartbeats.ts';
 import { incidentThat, isConfirmed, isResolved } from '../support/support-incidents.ts';

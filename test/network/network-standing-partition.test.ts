@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { connectBus } from '../../shared/bus/bus-nats.ts';
+import { connectBus } from '../../shared/bus/nats.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { incidentThat, isConfirmed, seenFrom } from '../support/support-incidents.ts';
 import { createNetwork, type Network, testLog } from '../support/support-network.ts';

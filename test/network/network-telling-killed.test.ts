@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { type Got, openReceiver, type Receiver, says } from '../support/support-message-receiver.ts';
 import { createNetwork, type Network } from '../support/support-network.ts';

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { channelSecretsOf, createSecretsAtRest } from '../../coordinator/access/access-secrets-at-rest.ts';
 import { insertChannel } from '../../coordinator/store/store-channels.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { incidentThat, isConfirmed, isResolved, seenFrom } from '../support/support-incidents.ts';
 import { createNetwork, type Network } from '../support/support-network.ts';

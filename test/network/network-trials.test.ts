@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { App } from '../../coordinator/app.ts';
-import { createMonitor } from '../../shared/api/api-monitors.ts';
-import { type Operation, type OutputOf, rawInput } from '../../shared/api/api-operation.ts';
-import { hearTrial, tryMonitor } from '../../shared/api/inner/inner-trials.ts';
+import { createMonitor } from '../../shared/api/monitors.ts';
+import { type Operation, type OutputOf, rawInput } from '../../shared/api/operation.ts';
+import { hearTrial, tryMonitor } from '../../shared/api/test-runs.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import { Refusal } from '../../shared/base/refusal.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import { createNetwork, type Network } from '../support/support-network.ts';
 import { createHouse, type House, type Person } from '../support/support-people.ts';
 import { broken } from '../support/support-targets.ts';

@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Letter } from '../../coordinator/mail/mail-sender.ts';
 import { createMailer } from '../../coordinator/mail/mailer.ts';
-import { systemClock } from '../../shared/base/clock.ts';
+import { systemClock } from '../../shared/base/time.ts';
 import { openTab, type Tab } from '../support/support-browser.ts';
 import { describeInBrowser } from '../support/support-in-browser.ts';
 import { testLog } from '../support/support-network.ts';

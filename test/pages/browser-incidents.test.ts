@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { openTab } from '../support/support-browser.ts';
 import { type Demo, seedDemo } from '../support/support-demo.ts';
 import { describeInBrowser } from '../support/support-in-browser.ts';

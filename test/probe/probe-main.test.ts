@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { printProbeCredentials } from '../../shared/bus/bus-credentials.ts';
+import { printProbeCredentials } from '../../shared/bus/identity.ts';
 import { assignmentOf } from './support/probe-support-assignment.ts';
 import { type BusOfProbe, createBusOfProbe } from './support/probe-support-bus-of-probe.ts';
 import { misdated } from './support/probe-support-misdated-visits.ts';

@@ -1,4 +1,4 @@
-import type { Result } from '../../shared/checks/checks-result.ts';
+import type { Result } from '../../shared/checks/result.ts';
 import type { Agenda } from './simulation-agenda.ts';
 import { noise } from './simulation-chance.ts';
 import type { Made } from './simulation-result-record.ts';

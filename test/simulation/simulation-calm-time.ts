@@ -1,7 +1,7 @@
 import type { MonitorState, ProbeView } from '../../coordinator/domain/decision-types.ts';
 import { allowedSilence } from '../../coordinator/domain/ledger.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
-import { continentsOf, probeOf } from '../../shared/checks/checks-placement.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
 import type { Probe } from './simulation-probe.ts';
 import type { Story } from './simulation-story.ts';
 import { placedOf } from './simulation-watched-monitors.ts';

@@ -2,7 +2,7 @@ import type { MonitorState } from '../../coordinator/domain/decision-types.ts';
 import { mayTell } from '../../coordinator/domain/incident-alerts.ts';
 import { toldIn } from '../../coordinator/domain/incident-sightings.ts';
 import { checkpointOf, nextTick, restore } from '../../coordinator/domain/state-restore.ts';
-import { probeOf } from '../../shared/checks/checks-placement.ts';
+import { probeOf } from '../../shared/checks/placement.ts';
 import { createAlerter } from './simulation-alerter.ts';
 import type { Waiting } from './simulation-bus.ts';
 import { noise } from './simulation-chance.ts';

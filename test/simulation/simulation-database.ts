@@ -12,7 +12,7 @@ import type {
 } from '../../coordinator/domain/decision-types.ts';
 import { type Alert, downs, settle } from '../../coordinator/domain/incident-alerts.ts';
 import { type CoveringWindow, coverOf, type Membership } from '../../coordinator/domain/maintenance-cover.ts';
-import type { Interval } from '../../shared/base/interval.ts';
+import type { Interval } from '../../shared/base/time.ts';
 import type { Made } from './simulation-result-record.ts';
 
 /** The simulated Postgres: rows, transactions that are whole or nothing, and a lease whose epoch fences off a stale owner. */

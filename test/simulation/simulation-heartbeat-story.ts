@@ -1,4 +1,4 @@
-import type { Run } from '../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+import type { Run } from '../../shared/checks/heartbeat/state.ts';
 import { createChance } from './simulation-chance.ts';
 
 /** A job's life and what befalls those who watch it, made from a seed: pings as they were sent, and stretches in which a part was away. */

@@ -3,11 +3,10 @@ import type { Effect, Incident, MonitorEvent, SeenResult } from '../../coordinat
 import { checkpointOf, createState, nextTick, restore } from '../../coordinator/domain/state-restore.ts';
 import { isLate, isMadeUpFor, seenOf } from '../../coordinator/pings/pings-to-tell.ts';
 import type { PingRow } from '../../coordinator/store/store-pings.ts';
-import { settlingAfter } from '../../probe/checking/checking-heartbeat-ping-view.ts';
+import { settlingAfter } from '../../probe/schedule/heartbeats.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
-import { judgePings, nextLook } from '../../shared/checks/heartbeat/checks-heartbeat-deadline.ts';
-import { foldPing, noPings } from '../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import { foldPing, judgePings, nextLook, noPings } from '../../shared/checks/heartbeat/state.ts';
 import { createAgenda } from './simulation-agenda.ts';
 import { noise } from './simulation-chance.ts';
 import type { Alert, Outcome } from './simulation-heartbeat-oracle.ts';

@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type * as Core from '../../coordinator/domain/heartbeat-incident.ts';
-import type * as View from '../../probe/checking/checking-heartbeat-ping-view.ts';
-import type * as Deadline from '../../shared/checks/heartbeat/checks-heartbeat-deadline.ts';
-import type * as State from '../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+import type * as View from '../../probe/schedule/heartbeats.ts';
+import type * as Deadline from '../../shared/checks/heartbeat/state.ts';
+import type * as State from '../../shared/checks/heartbeat/state.ts';
 import { expectedOutages, faultsOfHeartbeat } from './simulation-heartbeat-oracle.ts';
 import { makeHeartbeatStory } from './simulation-heartbeat-story.ts';
 import { liveHeartbeat } from './simulation-heartbeat-world.ts';
 
 const core = '../../coordinator/domain/heartbeat-incident.ts';
-const view = '../../probe/checking/checking-heartbeat-ping-view.ts';
-const deadline = '../../shared/checks/heartbeat/checks-heartbeat-deadline.ts';
-const state = '../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+const view = '../../probe/schedule/heartbeats.ts';
+const deadline = '../../shared/checks/heartbeat/state.ts';
+const state = '../../shared/checks/heartbeat/state.ts';
 
 /** The first of so many jobs with which something is wrong, lived by what is mocked now. */
 const findFault = async (jobs: number): Promise<{ readonly seed: number; readonly fault: string } | undefined> => {

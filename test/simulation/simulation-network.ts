@@ -1,6 +1,6 @@
 import { endsSilenceOfAll } from '../../coordinator/domain/handover.ts';
 import { judgeSilence } from '../../coordinator/domain/silence-of-probes.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Agenda } from './simulation-agenda.ts';
 import type { Bus } from './simulation-bus.ts';
 import type { Database } from './simulation-database.ts';

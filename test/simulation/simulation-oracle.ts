@@ -1,5 +1,5 @@
 import type { Incident } from '../../coordinator/domain/decision-types.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Agenda } from './simulation-agenda.ts';
 import type { Database } from './simulation-database.ts';
 import type { Network } from './simulation-network.ts';

@@ -1,7 +1,7 @@
-import { createWheel } from '../../probe/checking/checking-wheel.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
-import { nextTurn, type Placed, shareOf, type Turns } from '../../shared/checks/checks-placement.ts';
-import type { Outcome } from '../../shared/checks/checks-result.ts';
+import { createWheel } from '../../probe/schedule/wheel.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import { nextTurn, type Placed, shareOf, type Turns } from '../../shared/checks/placement.ts';
+import type { Outcome } from '../../shared/checks/result.ts';
 import type { Agenda } from './simulation-agenda.ts';
 import type { Bus, Entry } from './simulation-bus.ts';
 import { noise } from './simulation-chance.ts';

@@ -1,5 +1,5 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import type { Outcome } from '../../shared/checks/checks-result.ts';
+import type { Outcome } from '../../shared/checks/result.ts';
 
 /** One result as the oracle remembers it: what a probe really did, and what became of it. */
 export type Made = {

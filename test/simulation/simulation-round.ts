@@ -4,7 +4,7 @@ import type { Rules } from '../../coordinator/domain/decision-rules.ts';
 import type { Effect, MonitorEvent, MonitorState } from '../../coordinator/domain/decision-types.ts';
 import { byStart } from '../../coordinator/domain/handover.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Batch, Entry } from './simulation-bus.ts';
 import type { Database, Stored, Unit } from './simulation-database.ts';
 import { markOf, type Told } from './simulation-held-results.ts';

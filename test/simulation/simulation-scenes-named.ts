@@ -1,5 +1,5 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import { nextTurn, probeOf, turns } from '../../shared/checks/checks-placement.ts';
+import { nextTurn, probeOf, turns } from '../../shared/checks/placement.ts';
 import type { Chance } from './simulation-chance.ts';
 import type { Happening, MonitorSpec, ProbeSpec } from './simulation-story.ts';
 

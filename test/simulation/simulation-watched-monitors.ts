@@ -1,5 +1,5 @@
 import type { Watched } from '../../coordinator/domain/decision-types.ts';
-import type { Placed } from '../../shared/checks/checks-placement.ts';
+import type { Placed } from '../../shared/checks/placement.ts';
 import type { MonitorSpec, Story } from './simulation-story.ts';
 
 export const watchedOf = (story: Story, { id, interval_ms, timeout_ms, continents, alert_after_ms, sampled }: MonitorSpec): Watched => ({

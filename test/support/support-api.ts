@@ -9,11 +9,11 @@ import type { ProbesPart } from '../../coordinator/operations/probes/operation-p
 import { noTrials } from '../../coordinator/operations/trials/operation-trial-needs.ts';
 import { connect, type Sql } from '../../coordinator/store/store-database.ts';
 import { revokeProbe } from '../../coordinator/store/store-probes.ts';
-import { systemClock } from '../../shared/base/clock.ts';
 import { continents } from '../../shared/base/continents.ts';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { createLog } from '../../shared/base/log.ts';
-import { partitionOf } from '../../shared/bus/bus-subjects.ts';
+import { systemClock } from '../../shared/base/time.ts';
+import { partitionOf } from '../../shared/bus/subjects.ts';
 import { testChannels } from './support-channels.ts';
 import type { Heard } from './support-contract.ts';
 import { testSecretKey } from './support-people.ts';

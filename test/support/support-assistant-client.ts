@@ -1,6 +1,6 @@
 /** For test files: an assistant as a stranger's program is one, with the SDK's client, and the browser in which its person says yes. */
 import { auth, type OAuthClientProvider } from '@modelcontextprotocol/client';
-import { memberOf } from '../../shared/base/json-record.ts';
+import { memberOf } from '../../shared/base/json.ts';
 import type { Person } from './support-people.ts';
 import type { TestWeb } from './support-web.ts';
 

@@ -1,6 +1,6 @@
 /** For test files: a client that keeps to no rules, spoken word by word. */
 import { createHash } from 'node:crypto';
-import { memberOf } from '../../shared/base/json-record.ts';
+import { memberOf } from '../../shared/base/json.ts';
 import { askToken, type Browser, consent } from './support-assistant-client.ts';
 import type { TestWeb } from './support-web.ts';
 

@@ -4,7 +4,7 @@ import { createAssistantKey, recordFingerprint, resourceOf } from '../../coordin
 import type { Scope } from '../../coordinator/domain/organisation.ts';
 import { insertConnection } from '../../coordinator/store/store-assistant-connections.ts';
 import type { Sql } from '../../coordinator/store/store-database.ts';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { type Person, testSecretKey } from './support-people.ts';
 
 type Options = {

@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createBrotliDecompress } from 'node:zlib';
-import { homeOf, openCache } from '../../deploy/local/local-folders.ts';
+import { homeOf, openCache } from '../../deploy/local/home.ts';
 import { projectFolder } from '../../deploy/node/places.mjs';
 
 const run = promisify(execFile);

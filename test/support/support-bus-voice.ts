@@ -1,11 +1,9 @@
 /** For test files: speaks on the bus with a probe's own credentials and key, whatever the test wants said. */
-import { newId } from '../../shared/base/ids.ts';
-import { parseProbeCredentials } from '../../shared/bus/bus-credentials.ts';
-import { type Bus, connectBus } from '../../shared/bus/bus-nats.ts';
-import { type Key, keyFromSeed, parseCredentials } from '../../shared/bus/bus-nkeys.ts';
-import { relayedSubject } from '../../shared/bus/bus-probe-user.ts';
-import { signatureOf } from '../../shared/bus/bus-signature.ts';
-import { inboxOf, partitionOf, subjects } from '../../shared/bus/bus-subjects.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { parseProbeCredentials, relayedSubject, signatureOf } from '../../shared/bus/identity.ts';
+import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import { type Key, keyFromSeed, parseCredentials } from '../../shared/bus/nkeys.ts';
+import { inboxOf, partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import { eventually } from './support-eventually.ts';
 import { type MadeProbe, testLog } from './support-network.ts';
 

@@ -4,8 +4,8 @@ import { createSecretsAtRest } from '../../coordinator/access/access-secrets-at-
 import { createTelling } from '../../coordinator/coordinator-telling.ts';
 import type { ChannelsPart } from '../../coordinator/operations/channels/operation-channel-needs.ts';
 import type { Sql } from '../../coordinator/store/store-database.ts';
-import { type Clock, systemClock } from '../../shared/base/clock.ts';
 import { createLog } from '../../shared/base/log.ts';
+import { type Clock, systemClock } from '../../shared/base/time.ts';
 
 export const testChannels = (sql: Sql, secretKey: string, clock: Clock = systemClock): ChannelsPart =>
   createTelling({

@@ -1,8 +1,8 @@
 /** For test files: the command-line client with a world around it that a test can see into; what it calls is the real service. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import { runCli } from '../../shared/client/client-cli.ts';
-import { exits, type Surroundings } from '../../shared/client/client-surroundings.ts';
+import { runCli } from '../../shared/client/cli.ts';
+import { exits, type Surroundings } from '../../shared/client/http.ts';
 
 export type Ran = { readonly code: number; readonly out: string; readonly err: string; readonly asked: string[] };
 export type World = {

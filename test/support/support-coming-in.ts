@@ -2,11 +2,10 @@
 import { createAccountSecrets } from '../../coordinator/access/access-account-secrets.ts';
 import type { Person, Visitor } from '../../coordinator/access/access-caller.ts';
 import { createSessions, type Sessions, type SignedIn } from '../../coordinator/access/access-sessions.ts';
-import { InvalidInput } from '../../shared/api/api-errors.ts';
-import { type Operation, type OutputOf, rawInput } from '../../shared/api/api-operation.ts';
 import { installationOperations, visitorOperations } from '../../shared/api/inner/inner-index.ts';
+import { InvalidInput, type Operation, type OutputOf, rawInput } from '../../shared/api/operation.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import { createLog } from '../../shared/base/log.ts';
-import { Refusal } from '../../shared/base/refusal.ts';
 import type { GateBench } from './support-gate.ts';
 import { testSecretKey } from './support-people.ts';
 

@@ -1,5 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { codeOf } from '../../shared/base/error-code.ts';
+import { codeOf } from '../../shared/base/errors.ts';
 
 /** Ends the process with what would be right: help that was asked for is no fault. */
 export const endWithUsage: (usage: string, fault?: string) => never = (usage, fault) => {

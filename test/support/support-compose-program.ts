@@ -1,7 +1,7 @@
 /** For test files: docker compose, from the machine, the cache, or Debian's stable suite: the machine's own may have one too old for today's files. */
 import { access, chmod, copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openCache, openHome } from '../../deploy/local/local-folders.ts';
+import { openCache, openHome } from '../../deploy/local/home.ts';
 import { unpackDebianPackage } from '../../deploy/node/debian-package.mjs';
 import { runProgram } from './support-programs.ts';
 

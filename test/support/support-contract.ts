@@ -2,8 +2,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { apiDocument, type OperationEntry, type Response, responseIn } from '../../coordinator/faces/rest/rest-openapi.ts';
-import { restOperations } from '../../shared/api/api-index.ts';
-import { isRecord } from '../../shared/base/json-record.ts';
+import { restOperations } from '../../shared/api/index.ts';
+import { isRecord } from '../../shared/base/json.ts';
 
 export type Heard = { readonly status: number; readonly headers: Headers; readonly text: string };
 

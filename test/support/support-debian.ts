@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { access, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { openCache, openHome } from '../../deploy/local/local-folders.ts';
+import { openCache, openHome } from '../../deploy/local/home.ts';
 
 const run = promisify(execFile);
 

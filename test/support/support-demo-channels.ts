@@ -3,7 +3,7 @@ import { createAccountSecrets } from '../../coordinator/access/access-account-se
 import { createAlertLinks } from '../../coordinator/access/access-alert-links.ts';
 import { linkChannel, wantVerification } from '../../coordinator/store/store-channels.ts';
 import type { Sql } from '../../coordinator/store/store-database.ts';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { testSecretKey } from './support-people.ts';
 
 const second = 1_000;

@@ -4,7 +4,7 @@ import { draftWindow } from '../../coordinator/domain/maintenance.ts';
 import type { Moment } from '../../coordinator/domain/zone-clock.ts';
 import type { Sql } from '../../coordinator/store/store-database.ts';
 import { insertWindow } from '../../coordinator/store/store-maintenance.ts';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -4,8 +4,8 @@ import { newShareText, shareFingerprint } from '../../coordinator/access/access-
 import type { Sql } from '../../coordinator/store/store-database.ts';
 import { writeShare } from '../../coordinator/store/store-incident-shares.ts';
 import { makeResultDays } from '../../coordinator/store/store-results.ts';
-import { newId } from '../../shared/base/ids.ts';
-import { partitionOf } from '../../shared/bus/bus-subjects.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { partitionOf } from '../../shared/bus/subjects.ts';
 import { type DemoChannels, seedDemoChannels } from './support-demo-channels.ts';
 import { type DemoPage, seedDemoPage } from './support-demo-page.ts';
 import { type DemoWindows, seedDemoWindows } from './support-demo-windows.ts';

@@ -1,4 +1,4 @@
-import { createDigest, type Digest, type Element } from '../../shared/checks/checks-digest.ts';
+import { createDigest, type Digest, type Element } from '../../shared/checks/assignment.ts';
 
 /** The digest of a set as it is now, made in one go. */
 export const digestOf = (elements: Iterable<Element>): Digest => {

@@ -9,13 +9,12 @@ import { noTrials } from '../../coordinator/operations/trials/operation-trial-ne
 import { noTextRecords, type TextRecords } from '../../coordinator/outgoing/outgoing-dns-text-records.ts';
 import { createProbeIdentities } from '../../coordinator/probes/probes-identities.ts';
 import { connect, type Sql } from '../../coordinator/store/store-database.ts';
-import { InvalidInput } from '../../shared/api/api-errors.ts';
-import { type Operation, type OutputOf, rawInput } from '../../shared/api/api-operation.ts';
+import { InvalidInput, type Operation, type OutputOf, rawInput } from '../../shared/api/operation.ts';
 import type { Continent } from '../../shared/base/continents.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import { createLog } from '../../shared/base/log.ts';
-import { Refusal } from '../../shared/base/refusal.ts';
-import { createKey } from '../../shared/bus/bus-nkeys.ts';
-import { partitionOf } from '../../shared/bus/bus-subjects.ts';
+import { createKey } from '../../shared/bus/nkeys.ts';
+import { partitionOf } from '../../shared/bus/subjects.ts';
 import { testChannels } from './support-channels.ts';
 import { type House, type Person, testSecretKey } from './support-people.ts';
 import { createDatabase, type TestDatabase } from './support-services.ts';

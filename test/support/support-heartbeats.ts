@@ -2,8 +2,8 @@
 
 import type { Sql } from '../../coordinator/store/store-database.ts';
 import { insertPingToken } from '../../coordinator/store/store-ping-tokens.ts';
-import type { Config } from '../../shared/checks/checks-assignment.ts';
-import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/checks-heartbeat-token.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { eventually, passed } from './support-eventually.ts';
 import type { Network } from './support-network.ts';
 

@@ -1,7 +1,7 @@
 /** For tests on buses of several servers: what the streams themselves say of who keeps them. */
 import { createLog } from '../../shared/base/log.ts';
-import { type Bus, connectBus } from '../../shared/bus/bus-nats.ts';
-import { streams } from '../../shared/bus/bus-streams.ts';
+import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import { streams } from '../../shared/bus/subjects.ts';
 import { eventually } from './support-eventually.ts';
 import type { TestAccount } from './support-services.ts';
 

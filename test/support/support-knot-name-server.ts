@@ -5,8 +5,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import dnsPacket from 'dns-packet';
-import { startChild } from '../../deploy/local/local-child.ts';
-import { freePort } from '../../deploy/local/local-ports.ts';
+import { freePort } from '../../deploy/local/home.ts';
+import { startChild } from '../../deploy/local/processes.ts';
 import { debianProgram } from './support-debian.ts';
 import { eventually } from './support-eventually.ts';
 

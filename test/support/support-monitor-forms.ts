@@ -1,5 +1,5 @@
 /** For test files: the form of a monitor, as a browser sends it. */
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import type { Person } from './support-people.ts';
 import type { Answer, TestWeb } from './support-web.ts';
 

@@ -4,13 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '../../coordinator/store/store-database.ts';
 import { migrate } from '../../coordinator/store/store-migrate.ts';
-import { awaitReady, type Child, type Command, startChild } from '../../deploy/local/local-child.ts';
-import { openCache } from '../../deploy/local/local-folders.ts';
-import { greetsOn, prepareNats } from '../../deploy/local/local-nats.ts';
-import { obtainNatsServer } from '../../deploy/local/local-nats-binary.ts';
-import { freePort } from '../../deploy/local/local-ports.ts';
-import { isPostgresReady, preparePostgres } from '../../deploy/local/local-postgres.ts';
-import { createBusIdentity } from '../../shared/bus/bus-identity.ts';
+import { freePort, openCache } from '../../deploy/local/home.ts';
+import { greetsOn, obtainNatsServer, prepareNats } from '../../deploy/local/nats.ts';
+import { isPostgresReady, preparePostgres } from '../../deploy/local/postgres.ts';
+import { awaitReady, type Child, type Command, startChild } from '../../deploy/local/processes.ts';
+import { createBusIdentity } from '../../shared/bus/identity.ts';
 import type { Services } from './support-services-run.ts';
 
 /** A server that dies and lives again, at the same place with what its disk holds. */

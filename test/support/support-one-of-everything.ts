@@ -1,5 +1,5 @@
 /** For test files: one of everything that an organisation can have. */
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { type Api, call } from './support-api.ts';
 import type { Person } from './support-people.ts';
 

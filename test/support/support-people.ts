@@ -8,9 +8,9 @@ import type { Sql } from '../../coordinator/store/store-database.ts';
 import { insertOrganisation } from '../../coordinator/store/store-organisations.ts';
 import { insertToken } from '../../coordinator/store/store-tokens.ts';
 import { insertMember, insertUser } from '../../coordinator/store/store-users.ts';
-import { systemClock } from '../../shared/base/clock.ts';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { createLog } from '../../shared/base/log.ts';
+import { systemClock } from '../../shared/base/time.ts';
 
 export const testSecretKey = 'a secret key for tests, longer than thirty-two characters';
 

@@ -3,8 +3,8 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import { startChild } from '../../deploy/local/local-child.ts';
-import { freePort } from '../../deploy/local/local-ports.ts';
+import { freePort } from '../../deploy/local/home.ts';
+import { startChild } from '../../deploy/local/processes.ts';
 import { debianProgram, type Program } from './support-debian.ts';
 import { eventually } from './support-eventually.ts';
 

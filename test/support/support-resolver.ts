@@ -3,7 +3,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import dnsPacket from 'dns-packet';
-import { freePort } from '../../deploy/local/local-ports.ts';
+import { freePort } from '../../deploy/local/home.ts';
 
 export type Asked = { readonly query: Buffer; readonly over: 'udp' | 'tcp'; readonly count: number; readonly name: string };
 type Said = Buffer | readonly Buffer[] | null;

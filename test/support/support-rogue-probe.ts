@@ -1,13 +1,11 @@
 /** For test files: whoever holds a probe's real credentials, and uses every right that they give against everyone else. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
-import { newId } from '../../shared/base/ids.ts';
-import { parseProbeCredentials } from '../../shared/bus/bus-credentials.ts';
-import { type Bus, connectBus, type Headers } from '../../shared/bus/bus-nats.ts';
-import { parseCredentials, readJwt } from '../../shared/bus/bus-nkeys.ts';
-import { answeredSubjects } from '../../shared/bus/bus-probe-user.ts';
-import { probeConsumers } from '../../shared/bus/bus-streams.ts';
-import { inboxOf, partitionOf, subjects } from '../../shared/bus/bus-subjects.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { answeredSubjects, parseProbeCredentials } from '../../shared/bus/identity.ts';
+import { type Bus, connectBus, type Headers } from '../../shared/bus/nats.ts';
+import { parseCredentials, readJwt } from '../../shared/bus/nkeys.ts';
+import { inboxOf, partitionOf, probeConsumers, subjects } from '../../shared/bus/subjects.ts';
 import { type MadeProbe, testLog } from './support-network.ts';
 
 /** Whom it is turned against. */

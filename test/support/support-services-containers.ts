@@ -4,9 +4,9 @@
  * was killed.
  */
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers';
-import { natsConfiguration } from '../../deploy/local/local-nats.ts';
-import { databaseName } from '../../deploy/local/local-postgres.ts';
-import type { BusIdentity } from '../../shared/bus/bus-identity.ts';
+import { natsConfiguration } from '../../deploy/local/nats.ts';
+import { databaseName } from '../../deploy/local/postgres.ts';
+import type { BusIdentity } from '../../shared/bus/identity.ts';
 
 const postgresImage = 'postgres:18';
 const nats = { image: 'nats:2.11.6', version: [2, 11, 6] } as const;

@@ -6,16 +6,12 @@
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { awaitReady, type Child, type Command, startChild } from '../../deploy/local/local-child.ts';
-import { openCache } from '../../deploy/local/local-folders.ts';
-import { greetsOn, prepareNats } from '../../deploy/local/local-nats.ts';
-import { obtainNatsServer } from '../../deploy/local/local-nats-binary.ts';
-import { freePort } from '../../deploy/local/local-ports.ts';
-import { endLeftPostgres, isPostgresReady, preparePostgres } from '../../deploy/local/local-postgres.ts';
-import { findPostgresPackage } from '../../deploy/local/local-postgres-binaries.ts';
-import { findProcess } from '../../deploy/local/local-processes.ts';
+import { freePort, openCache } from '../../deploy/local/home.ts';
+import { greetsOn, obtainNatsServer, prepareNats } from '../../deploy/local/nats.ts';
+import { endLeftPostgres, findPostgresPackage, isPostgresReady, preparePostgres } from '../../deploy/local/postgres.ts';
+import { awaitReady, type Child, type Command, findProcess, startChild } from '../../deploy/local/processes.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import { type BusIdentity, createBusIdentity } from '../../shared/bus/bus-identity.ts';
+import { type BusIdentity, createBusIdentity } from '../../shared/bus/identity.ts';
 import { needsEngine, type Way, wayToServices } from './support-choice-of-services.ts';
 
 /** What a test file needs to know; plain data, so that it crosses into vitest's workers. */

@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import { inject } from 'vitest';
-import { dialOnce } from '../../shared/bus/bus-dialling.ts';
-import { createAccountIdentity } from '../../shared/bus/bus-identity.ts';
+import { dialOnce } from '../../shared/bus/dialling.ts';
+import { createAccountIdentity } from '../../shared/bus/identity.ts';
 import { eventually } from './support-eventually.ts';
 import type { Services } from './support-services-run.ts';
 
-export { freePort } from '../../deploy/local/local-ports.ts';
+export { freePort } from '../../deploy/local/home.ts';
 
 let ofThisFile: Services | undefined;
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from '../../shared/base/error-code.ts';
+import { codeOf } from '../../shared/base/errors.ts';
 
 export type SmallDisk = {
   readonly folder: string;

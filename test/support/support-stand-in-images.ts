@@ -1,10 +1,10 @@
 /** For test files: images that stand for those of a registry that is out of reach, made of the binaries that tests have anyway. */
 import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeRoot } from '../../deploy/image/image-make.ts';
-import { openCache, openHome } from '../../deploy/local/local-folders.ts';
-import { obtainNatsServer } from '../../deploy/local/local-nats-binary.ts';
-import { preparePostgresBinaries } from '../../deploy/local/local-postgres-binaries.ts';
+import { makeRoot } from '../../deploy/image/make.ts';
+import { openCache, openHome } from '../../deploy/local/home.ts';
+import { obtainNatsServer } from '../../deploy/local/nats.ts';
+import { preparePostgresBinaries } from '../../deploy/local/postgres.ts';
 import { runProgram } from './support-programs.ts';
 
 /** The machine's libraries that a program loads; what lies below `own` it has brought itself. */

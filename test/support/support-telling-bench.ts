@@ -7,7 +7,7 @@ import { createPlanner } from '../../coordinator/alerts/alert-planner.ts';
 import { createRescue } from '../../coordinator/alerts/alert-rescue.ts';
 import type { Answer, Outgoing } from '../../coordinator/alerts/kinds/channel-kind.ts';
 import type { Sql } from '../../coordinator/store/store-database.ts';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from './support-eventually.ts';
 import { testLog } from './support-network.ts';
 

@@ -1,6 +1,6 @@
 /** For test files and pictures: what people of a house have set up for themselves. */
 import { createAssistantKey, recordFingerprint } from '../../coordinator/access/access-assistant-connections.ts';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { testSecretKey } from './support-people.ts';
 import type { TestWeb } from './support-web.ts';
 

@@ -2,7 +2,7 @@
 
 import type { AskedProbe, TrialAnswer, WantedTrial } from '../../coordinator/domain/trial-of-config.ts';
 import type { TrialsPart } from '../../coordinator/operations/trials/operation-trial-needs.ts';
-import { newId } from '../../shared/base/ids.ts';
+import { newId } from '../../shared/base/crypto.ts';
 
 type Open = { readonly wanted: WantedTrial; readonly answers: TrialAnswer[]; over: boolean };
 

@@ -2,9 +2,9 @@ import type { Directory } from '../../coordinator/probes/probes-directory.ts';
 import { createWhereabouts, type Whereabouts } from '../../coordinator/probes/probes-whereabouts.ts';
 import type { Sql } from '../../coordinator/store/store-database.ts';
 import type { ProbeRow } from '../../coordinator/store/store-probes.ts';
-import type { Clock } from '../../shared/base/clock.ts';
-import { type TrialAnswerMessage, trialMessage } from '../../shared/bus/bus-messages.ts';
-import { noPhases, type Result } from '../../shared/checks/checks-result.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { type TrialAnswerMessage, trialMessage } from '../../shared/bus/messages.ts';
+import { noPhases, type Result } from '../../shared/checks/result.ts';
 import { testLog } from './support-network.ts';
 
 /** For test files: measuring where probes are, over ways that the test makes up. */

@@ -1,4 +1,4 @@
-import { durationText } from '../../../shared/base/duration.ts';
+import { durationText } from '../../../shared/base/time.ts';
 import type { Told, ToldEvent, ToldMonitor } from '../alert-told.ts';
 
 /** What the kinds say alike, as plain text: each escapes it for its medium. */

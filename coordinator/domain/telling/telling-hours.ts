@@ -1,4 +1,4 @@
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { timeZoneFrom } from '../organisation.ts';
 import { instantOf, localOf } from '../zone-clock.ts';
 

@@ -1,4 +1,4 @@
-import { briefDuration } from '../../../shared/base/duration.ts';
+import { briefDuration } from '../../../shared/base/time.ts';
 import type { StepEvent } from './telling-step.ts';
 
 /** What leaves together, in which order, and how it is said (rule 32). */

@@ -1,4 +1,4 @@
-import { type Interval, union } from '../../../shared/base/interval.ts';
+import { type Interval, union } from '../../../shared/base/time.ts';
 import type { ShutBy } from './telling-channel.ts';
 import { type Flapping, longMs, steadyMs } from './telling-flapping.ts';
 import { type Hours, withinHours } from './telling-hours.ts';

@@ -1,4 +1,4 @@
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 
 /** How long a channel waits before it is told (rule 33) and before it is reminded (rule 35), and how long all of them are held (rule 36). */
 

@@ -1,11 +1,9 @@
 import { acceptedContent, type CallToolResult, type InputRequiredResult, inputRequired, inputResponse } from '@modelcontextprotocol/server';
-import { InvalidInput } from '../../../shared/api/api-errors.ts';
-import { type Operation, rawInput } from '../../../shared/api/api-operation.ts';
-import { type Ask, readArguments, refusedWords, type Told, type Tool, ToolFault, unknownTool } from '../../../shared/assistants/tool.ts';
-import { hostedTools } from '../../../shared/assistants/tool-list-hosted.ts';
-import { readingTools } from '../../../shared/assistants/tool-list-reading.ts';
-import { isRecord, memberOf } from '../../../shared/base/json-record.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { InvalidInput, type Operation, rawInput } from '../../../shared/api/operation.ts';
+import { hostedTools, readingTools } from '../../../shared/assistants/list.ts';
+import { type Ask, readArguments, refusedWords, type Told, type Tool, ToolFault, unknownTool } from '../../../shared/assistants/tools.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { isRecord, memberOf } from '../../../shared/base/json.ts';
 import type { AssistantCaller } from '../../access/access-assistant-connections.ts';
 import { isAllowed } from '../../operations/operation-who-may.ts';
 import { answerOf } from '../rest/rest-errors.ts';

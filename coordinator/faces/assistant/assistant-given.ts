@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Operation, RawInput } from '../../../shared/api/api-operation.ts';
+import type { Operation, RawInput } from '../../../shared/api/operation.ts';
 import type { AssistantCaller } from '../../access/access-assistant-connections.ts';
 import type { Count } from '../../access/access-rate-limit.ts';
 import type { Answered } from '../../operations/operations.ts';

@@ -1,5 +1,5 @@
-import { isRecord } from '../../../shared/base/json-record.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { isRecord } from '../../../shared/base/json.ts';
 import { isTooDeep } from '../rest/rest-body.ts';
 
 /** What is read of a request before the protocol sees it. */

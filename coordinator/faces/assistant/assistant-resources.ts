@@ -1,10 +1,10 @@
 import { ResourceNotFoundError } from '@modelcontextprotocol/server';
-import { operations } from '../../../shared/api/api-index.ts';
-import { readArguments } from '../../../shared/assistants/tool.ts';
-import { oneLine } from '../../../shared/assistants/tool-lines.ts';
-import { readingTools } from '../../../shared/assistants/tool-list-reading.ts';
-import { isRecord } from '../../../shared/base/json-record.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { operations } from '../../../shared/api/index.ts';
+import { oneLine } from '../../../shared/assistants/answers.ts';
+import { readingTools } from '../../../shared/assistants/list.ts';
+import { readArguments } from '../../../shared/assistants/tools.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { isRecord } from '../../../shared/base/json.ts';
 import { askingAt } from './assistant-calling.ts';
 import type { Asking, AssistantParts } from './assistant-given.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { newId } from '../../../shared/base/ids.ts';
-import { memberOf } from '../../../shared/base/json-record.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { memberOf } from '../../../shared/base/json.ts';
 import { type Count, subjectOfAddress } from '../../access/access-rate-limit.ts';
 import { challengeOf } from '../oauth/oauth-resource.ts';
 import { bodyLimit } from '../rest/rest-body.ts';

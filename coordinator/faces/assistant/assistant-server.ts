@@ -1,8 +1,8 @@
 import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from '@modelcontextprotocol/server';
-import { prompts } from '../../../shared/assistants/tool-prompts.ts';
-import { listedTool } from '../../../shared/assistants/tool-schemas.ts';
-import { isRecord, memberOf } from '../../../shared/base/json-record.ts';
-import { version } from '../../../shared/base/own-version.ts';
+import { prompts } from '../../../shared/assistants/list.ts';
+import { listedTool } from '../../../shared/assistants/tools.ts';
+import { isRecord, memberOf } from '../../../shared/base/json.ts';
+import { version } from '../../../shared/base/process.ts';
 import { type Client, callTool, failureWords, toolsFor } from './assistant-calling.ts';
 import type { Asking, AssistantParts } from './assistant-given.ts';
 import { incidentTemplate, readIncident, recentIncidents } from './assistant-resources.ts';

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { createMcpHandler, isJSONRPCResponse } from '@modelcontextprotocol/server';
-import { type Asked, askedBy, explained } from '../../../shared/assistants/tool-faults.ts';
-import { isRecord } from '../../../shared/base/json-record.ts';
+import { type Asked, askedBy, explained } from '../../../shared/assistants/tools.ts';
+import { isRecord } from '../../../shared/base/json.ts';
 import type { Asking, AssistantParts } from './assistant-given.ts';
 import { serverFor } from './assistant-server.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { BuildOptions, Plugin } from 'esbuild';
-import { version } from '../../../shared/base/own-version.ts';
+import { version } from '../../../shared/base/process.ts';
 
 /** What runs on machines of others, each one file without dependencies: the two programs made from shared/client, and the probe. */
 export const downloadNames = ['antipode.mjs', 'antipode-mcp.mjs', 'antipode-probe.mjs'] as const;
@@ -43,10 +43,10 @@ const recipeOfClient = (name: DownloadName, entry: string): Recipe => ({
 });
 
 const recipes: Readonly<Record<DownloadName, Recipe>> = {
-  'antipode.mjs': recipeOfClient('antipode.mjs', 'shared/client/client-antipode.ts'),
-  'antipode-mcp.mjs': recipeOfClient('antipode-mcp.mjs', 'shared/client/client-antipode-mcp.ts'),
+  'antipode.mjs': recipeOfClient('antipode.mjs', 'shared/client/antipode.ts'),
+  'antipode-mcp.mjs': recipeOfClient('antipode-mcp.mjs', 'shared/client/antipode-mcp.ts'),
   'antipode-probe.mjs': {
-    entry: 'probe/probe-program.ts',
+    entry: 'probe/program.ts',
     rooms: ['probe', 'shared/actor', 'shared/bus', 'shared/checks', 'shared/base'],
     // Modules that are required say nothing of names that an older Node lacks; as imports these would end it before the words above.
     options: {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { rawInput } from '../../../shared/api/api-operation.ts';
 import { enrolProbe } from '../../../shared/api/inner/inner-probes.ts';
+import { rawInput } from '../../../shared/api/operation.ts';
 import type { Log } from '../../../shared/base/log.ts';
 import type { Gate } from '../../operations/operations.ts';
 import { readBody } from '../rest/rest-body.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Configuration, Provider } from 'oidc-provider';
-import { isRecord } from '../../../shared/base/json-record.ts';
+import { isRecord } from '../../../shared/base/json.ts';
 import { resourceOf } from '../../access/access-assistant-connections.ts';
 import type { createAssistantSecrets, OauthRecords } from '../../access/access-oauth-records.ts';
 import { adapterFor } from './oauth-adapter.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal } from '../../../shared/base/errors.ts';
 import type { Log } from '../../../shared/base/log.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
 import type { Attempts } from '../../access/access-attempts.ts';
 import { hostOf } from '../../access/access-attempts.ts';
 import type { createAssistantSecrets, OauthRecords } from '../../access/access-oauth-records.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { boundedBody } from '../../../shared/base/bounded-body.ts';
+import { boundedBody } from '../../../shared/base/json.ts';
 import { takeAnyBody } from './ping-face-any-body.ts';
 
 /** What a face needs to know of pings that a ping receiver kept: nothing but how to have them taken. */

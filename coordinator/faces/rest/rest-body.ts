@@ -1,6 +1,6 @@
-import { InvalidInput } from '../../../shared/api/api-errors.ts';
-import { lossyNumberIn } from '../../../shared/base/exact-numbers.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { InvalidInput } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { lossyNumberIn } from '../../../shared/base/json.ts';
 import { textOfJson } from './rest-json-encoding.ts';
 import { jsonFault } from './rest-json-fault.ts';
 

@@ -1,6 +1,6 @@
-import { type ConfigKey, configKeys, defaultWords, kinds } from '../../../shared/api/api-config-keys.ts';
-import type { JsonSchema } from '../../../shared/api/api-fields.ts';
-import { isRecord } from '../../../shared/base/json-record.ts';
+import { type ConfigKey, configKeys, defaultWords, kinds } from '../../../shared/api/config-keys.ts';
+import type { JsonSchema } from '../../../shared/api/fields.ts';
+import { isRecord } from '../../../shared/base/json.ts';
 import { escapeHtml, prose } from './rest-docs-text.ts';
 
 /** What the document and its page say of the keys of a monitor's config. */

@@ -1,7 +1,7 @@
-import { kinds } from '../../../shared/api/api-config-keys.ts';
-import { configSchema } from '../../../shared/api/api-config-schemas.ts';
-import type { JsonSchema } from '../../../shared/api/api-fields.ts';
-import { isRecord } from '../../../shared/base/json-record.ts';
+import { kinds } from '../../../shared/api/config-keys.ts';
+import { configSchema } from '../../../shared/api/config-schemas.ts';
+import type { JsonSchema } from '../../../shared/api/fields.ts';
+import { isRecord } from '../../../shared/base/json.ts';
 import { channelKinds } from '../../alerts/alert-channel-kinds.ts';
 import type { ChannelKind, Field } from '../../alerts/kinds/channel-kind.ts';
 

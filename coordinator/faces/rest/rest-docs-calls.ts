@@ -1,5 +1,5 @@
-import { commands } from '../../../shared/client/client-command-table.ts';
-import { exampleOf } from '../../../shared/client/client-help.ts';
+import { commands } from '../../../shared/client/commands.ts';
+import { exampleOf } from '../../../shared/client/help.ts';
 import { escapeHtml } from './rest-docs-text.ts';
 
 /** How a call is made, for people to copy: with curl, and with the client. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isRecord } from '../../../shared/base/json-record.ts';
+import { isRecord } from '../../../shared/base/json.ts';
 import { configChapter } from './rest-config-docs.ts';
 import { callExamples } from './rest-docs-calls.ts';
 import { assistantsChapter, beginning, clientChapter } from './rest-docs-chapters.ts';

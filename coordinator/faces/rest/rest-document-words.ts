@@ -1,5 +1,5 @@
-import type { JsonSchema } from '../../../shared/api/api-fields.ts';
-import { isRecord } from '../../../shared/base/json-record.ts';
+import type { JsonSchema } from '../../../shared/api/fields.ts';
+import { isRecord } from '../../../shared/base/json.ts';
 
 /** What the document says of members and parameters that mean the same wherever they stand, and the bounds that the domain holds them to. */
 

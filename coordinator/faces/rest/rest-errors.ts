@@ -1,6 +1,6 @@
-import { InvalidInput, statusOf } from '../../../shared/api/api-errors.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { InvalidInput, statusOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { bodyLimit } from './rest-body.ts';
 
 /** How a failure is answered. `hidden` is set for a fault of our own: it goes to the log, under the id that the answer names. */

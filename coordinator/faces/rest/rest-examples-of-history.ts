@@ -1,8 +1,6 @@
-import type { ValueOf } from '../../../shared/api/api-fields.ts';
-import type { getIncidentEvidence } from '../../../shared/api/api-incident-evidence.ts';
-import type { IncidentOut } from '../../../shared/api/api-incidents.ts';
-import type { getMonitorLedger, getMonitorResults } from '../../../shared/api/api-monitor-history.ts';
-import type { UptimeOut } from '../../../shared/api/api-monitors.ts';
+import type { ValueOf } from '../../../shared/api/fields.ts';
+import type { getIncidentEvidence, IncidentOut } from '../../../shared/api/incidents.ts';
+import type { getMonitorLedger, getMonitorResults, UptimeOut } from '../../../shared/api/monitors.ts';
 
 /** Examples of what became of a monitor over time: of this uptime, this incident, and a note of this id. */
 export const historyExamples = (uptime: ValueOf<typeof UptimeOut>, incident: ValueOf<typeof IncidentOut>, note: string) => {

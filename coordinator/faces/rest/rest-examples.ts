@@ -1,19 +1,19 @@
-import type { ChannelOut } from '../../../shared/api/api-channels.ts';
-import type { ValueOf } from '../../../shared/api/api-fields.ts';
-import type { GroupOut } from '../../../shared/api/api-groups.ts';
-import type { IncidentOut } from '../../../shared/api/api-incidents.ts';
-import type { MaintenanceOut } from '../../../shared/api/api-maintenance.ts';
-import type { MonitorOut, StatusOut, UptimeOut } from '../../../shared/api/api-monitors.ts';
-import type { MeOut } from '../../../shared/api/api-organisation.ts';
-import type { ProbeInvitationOut } from '../../../shared/api/api-probes.ts';
-import type { StatusPagePostOut } from '../../../shared/api/api-status-page-posts.ts';
+import type { ChannelOut } from '../../../shared/api/channels.ts';
+import type { ValueOf } from '../../../shared/api/fields.ts';
+import type { GroupOut } from '../../../shared/api/groups.ts';
+import type { IncidentOut } from '../../../shared/api/incidents.ts';
+import type { MaintenanceOut } from '../../../shared/api/maintenance.ts';
+import type { MonitorOut, StatusOut, UptimeOut } from '../../../shared/api/monitors.ts';
+import type { MeOut } from '../../../shared/api/organisations.ts';
+import type { ProbeInvitationOut } from '../../../shared/api/probes.ts';
 import type {
   StatusPageDomainOut,
   StatusPageGroupOut,
   StatusPageMonitorOut,
   StatusPageOut,
+  StatusPagePostOut,
   StatusPageSummaryOut,
-} from '../../../shared/api/api-status-pages.ts';
+} from '../../../shared/api/status-pages.ts';
 import { historyExamples } from './rest-examples-of-history.ts';
 
 const ids = {

@@ -1,5 +1,5 @@
-import type { RestOperation } from '../../../shared/api/api-operation.ts';
 import { listMonitorFigures } from '../../../shared/api/inner/inner-figures.ts';
+import type { RestOperation } from '../../../shared/api/operation.ts';
 import { figuresText, figuresType } from './rest-figures.ts';
 import { prefix } from './rest-urls.ts';
 

@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../shared/api/api-operation.ts';
 import type { listMonitorFigures } from '../../../shared/api/inner/inner-figures.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
 
 /** The text format of Prometheus, version 0.0.4. */
 export const figuresType = 'text/plain; version=0.0.4; charset=utf-8';

@@ -1,4 +1,4 @@
-import type { RefusalCode } from '../../../shared/base/refusal.ts';
+import type { RefusalCode } from '../../../shared/base/errors.ts';
 import { copyable } from './rest-docs-calls.ts';
 import { keyHeader, keyPattern, mostKeyCharacters } from './rest-idempotency-key.ts';
 import { meaningOf } from './rest-refusal-words.ts';

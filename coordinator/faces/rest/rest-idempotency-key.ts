@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { InvalidInput } from '../../../shared/api/api-errors.ts';
-import type { Fault } from '../../../shared/api/api-fields.ts';
+import type { Fault } from '../../../shared/api/fields.ts';
+import { InvalidInput } from '../../../shared/api/operation.ts';
 import type { Answered, Named, Outcome } from '../../operations/operations.ts';
 
 /** How a caller says that a call is to be done once, however often it is sent. */

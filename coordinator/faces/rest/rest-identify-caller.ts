@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { type Count, subjectOfAddress } from '../../access/access-rate-limit.ts';
 import type { RestParts, TokenCaller } from './rest-given.ts';
 

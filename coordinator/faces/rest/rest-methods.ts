@@ -1,4 +1,4 @@
-import { restOperations } from '../../../shared/api/api-index.ts';
+import { restOperations } from '../../../shared/api/index.ts';
 import { prefix } from './rest-urls.ts';
 
 /** An import of the module would touch all that it offers, and with that load the whole of undici: 40 ms of a core. */

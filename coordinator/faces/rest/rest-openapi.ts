@@ -1,9 +1,8 @@
-import { ErrorOut, refusalsOf, validationSchemas } from '../../../shared/api/api-errors.ts';
-import type { JsonSchema, NamedSchema, Shape } from '../../../shared/api/api-fields.ts';
-import { restOperations } from '../../../shared/api/api-index.ts';
-import type { RestOperation } from '../../../shared/api/api-operation.ts';
-import { apiRevision, apiVersion } from '../../../shared/api/api-version.ts';
-import type { RefusalCode } from '../../../shared/base/refusal.ts';
+import type { JsonSchema, NamedSchema, Shape } from '../../../shared/api/fields.ts';
+import { restOperations } from '../../../shared/api/index.ts';
+import type { RestOperation } from '../../../shared/api/operation.ts';
+import { apiRevision, apiVersion, ErrorOut, refusalsOf, validationSchemas } from '../../../shared/api/operation.ts';
+import type { RefusalCode } from '../../../shared/base/errors.ts';
 import { withConfigKeys } from './rest-config-docs.ts';
 import { configComponents, withConfigSchemas } from './rest-config-schemas.ts';
 import { told, toldObject } from './rest-document-words.ts';

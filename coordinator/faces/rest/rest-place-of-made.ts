@@ -1,6 +1,6 @@
-import { restOperations } from '../../../shared/api/api-index.ts';
-import type { RestOperation } from '../../../shared/api/api-operation.ts';
-import { isRecord } from '../../../shared/base/json-record.ts';
+import { restOperations } from '../../../shared/api/index.ts';
+import type { RestOperation } from '../../../shared/api/operation.ts';
+import { isRecord } from '../../../shared/base/json.ts';
 
 /** Whether what an operation makes can be read by itself, below the path that it was made at. */
 export const hasPlace = ({ success, path }: RestOperation): boolean =>

@@ -1,5 +1,5 @@
-import { statusOf } from '../../../shared/api/api-errors.ts';
-import { type RefusalCode, refusalCodes } from '../../../shared/base/refusal.ts';
+import { statusOf } from '../../../shared/api/operation.ts';
+import { type RefusalCode, refusalCodes } from '../../../shared/base/errors.ts';
 
 /** What each code of the API means, for the document; an answer's own message says more. */
 const words: Partial<Record<RefusalCode, string>> = {

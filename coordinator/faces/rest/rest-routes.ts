@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { restOperations } from '../../../shared/api/api-index.ts';
-import type { OutputOf, RestOperation } from '../../../shared/api/api-operation.ts';
+import { restOperations } from '../../../shared/api/index.ts';
 import { listMonitorFigures } from '../../../shared/api/inner/inner-figures.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { isRecord } from '../../../shared/base/json-record.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { OutputOf, RestOperation } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { isRecord } from '../../../shared/base/json.ts';
 import { bodyLimit, exactText, largeBodyLimit, readBody } from './rest-body.ts';
 import { allowOrigin, answeredBeforehand } from './rest-cross-origin.ts';
 import { docsPage, docsSecurityPolicy } from './rest-docs.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal } from '../../../shared/base/errors.ts';
 import type { Log } from '../../../shared/base/log.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
 import { originOf } from '../../domain/public-page.ts';
 import { type PageLanguage, pageLanguages } from '../../domain/status-page.ts';
 import type { Kept, Publishing, ReadPage } from '../../publishing/publishing.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import type { PageLanguage } from '../../domain/status-page.ts';
 import type { Publishing, ReadPage } from '../../publishing/publishing.ts';
 import { askingPage, tellingPage } from './status-face-plain-pages.ts';

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type InputOf, type Operation, type OutputOf, type RawInput, rawInput } from '../../../shared/api/api-operation.ts';
 import { showDelivery, showMute, unmuteAlerts } from '../../../shared/api/inner/inner-alerts.ts';
 import { countOpenIncidents } from '../../../shared/api/inner/inner-dashboard.ts';
 import { keepOrganisation } from '../../../shared/api/inner/inner-organisation.ts';
-import { isRecord } from '../../../shared/base/json-record.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { type InputOf, type Operation, type OutputOf, type RawInput, rawInput } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { isRecord } from '../../../shared/base/json.ts';
 import type { Caller, Visitor } from '../../access/access-caller.ts';
 import { cookieNamed, sessionCookieOf } from '../../access/access-session-cookie.ts';
 import type { SignedIn } from '../../access/access-sessions.ts';

@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../shared/api/api-operation.ts';
 import type { showDelivery } from '../../../shared/api/inner/inner-alerts.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import { type Html, html } from './web-html.ts';
 import { icon } from './web-icons.ts';
 

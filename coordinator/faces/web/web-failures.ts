@@ -1,6 +1,6 @@
-import { InvalidInput, statusOf } from '../../../shared/api/api-errors.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { InvalidInput, statusOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { html, type Part } from './web-html.ts';
 import { heading, linkButton } from './web-layout.ts';
 import { type Shown, show } from './web-page.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../shared/base/json-record.ts';
+import { isRecord } from '../../../shared/base/json.ts';
 
 /** What a form carried. */
 export type Form = {

@@ -1,5 +1,5 @@
-import { InvalidInput, statusOf } from '../../../shared/api/api-errors.ts';
-import { Refusal, type RefusalCode } from '../../../shared/base/refusal.ts';
+import { InvalidInput, statusOf } from '../../../shared/api/operation.ts';
+import { Refusal, type RefusalCode } from '../../../shared/base/errors.ts';
 import type { Form } from './web-form-data.ts';
 import { type Html, html, type Part } from './web-html.ts';
 import { icon } from './web-icons.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../shared/base/clock.ts';
 import type { Log } from '../../../shared/base/log.ts';
+import type { Clock } from '../../../shared/base/time.ts';
 import type { Sessions } from '../../access/access-sessions.ts';
 import type { Gate } from '../../operations/operations.ts';
 import type { Instruments } from './web-instruments.ts';

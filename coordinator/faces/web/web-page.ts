@@ -1,4 +1,4 @@
-import type { InputOf, Operation, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { InputOf, Operation, OutputOf } from '../../../shared/api/operation.ts';
 import type { Caller, Visitor } from '../../access/access-caller.ts';
 import type { SignedIn } from '../../access/access-sessions.ts';
 import type { Asked } from '../../operations/operation-who-may.ts';

@@ -1,4 +1,4 @@
-import { briefDuration } from '../../../shared/base/duration.ts';
+import { briefDuration } from '../../../shared/base/time.ts';
 import { type Html, html } from './web-html.ts';
 
 /** Moments in the zone that the reader chose: the organisation's, UTC, or their own. */

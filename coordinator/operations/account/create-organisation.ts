@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { createOrganisation as operation } from '../../../shared/api/inner/inner-account.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { nameFrom } from '../../domain/given-names.ts';
 import { timeZoneFrom } from '../../domain/organisation.ts';
 import { planNamed } from '../../domain/plan-limits.ts';

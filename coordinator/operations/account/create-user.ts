@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { createUser as operation } from '../../../shared/api/inner/inner-account.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { hashPassword } from '../../access/access-passwords.ts';
 import { emailFrom, passwordFrom, roleFrom } from '../../domain/organisation.ts';
 import { mayHaveOneMore } from '../../domain/plan-limits.ts';

@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../shared/api/api-operation.ts';
 import type { leaveOrganisation as operation } from '../../../shared/api/inner/inner-account.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import { deleteMember, memberOf } from '../../store/store-users.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';

@@ -1,4 +1,4 @@
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import type { Role } from '../../domain/organisation.ts';
 import type { MemberRow } from '../../store/store-users.ts';
 import { countOwners } from '../../store/store-users.ts';

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { setMemberRole as operation } from '../../../shared/api/inner/inner-account.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { roleFrom } from '../../domain/organisation.ts';
 import { mayHaveOneMore } from '../../domain/plan-limits.ts';
 import { deleteTokensOf } from '../../store/store-tokens.ts';

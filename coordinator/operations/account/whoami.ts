@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../shared/api/api-operation.ts';
-import type { whoami as operation } from '../../../shared/api/api-organisation.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import type { whoami as operation } from '../../../shared/api/organisations.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 
 export const whoami = async ({ caller }: InOrganisation): Answer<OutputOf<typeof operation>> => {

@@ -1,4 +1,3 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type {
   acknowledgeByLink as acknowledging,
   confirmChannel as confirming,
@@ -7,6 +6,7 @@ import type {
   showUnsubscribing as showingEnd,
   showConfirmation as showingQuestion,
 } from '../../../shared/api/inner/inner-alert-links.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import type { AlertLinkFor } from '../../access/access-alert-links.ts';
 import { writeAcknowledgement } from '../../store/store-acknowledgements.ts';
 import { askedMailbox, suppress, verifyChannel } from '../../store/store-channels.ts';

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { listTold as operation, listWouldBeTold as preview } from '../../../shared/api/inner/inner-alerts.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { isCovered, obstacleOf, shutBy } from '../../domain/telling/telling-channel.ts';
 import { channelsEver } from '../../store/store-channels.ts';
 import { groupsAmong } from '../../store/store-groups.ts';

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { muteAlerts as muting, showMute as showing, unmuteAlerts as unmuting } from '../../../shared/api/inner/inner-alerts.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { muteFrom } from '../../domain/telling/telling-waits.ts';
 import { beginMute, endMute, muteNow } from '../../store/store-mutes.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../shared/api/api-operation.ts';
 import type { showDelivery as operation } from '../../../shared/api/inner/inner-alerts.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import { obstacleOf, shutBy } from '../../domain/telling/telling-channel.ts';
 import { channelsEver } from '../../store/store-channels.ts';
 import { countMonitors } from '../../store/store-monitors.ts';

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { showMessage as operation } from '../../../shared/api/inner/inner-alerts.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { channelsEver } from '../../store/store-channels.ts';
 import { downsOfIncidents, messageById, stepsToShow } from '../../store/store-messages-read.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

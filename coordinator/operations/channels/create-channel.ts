@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { createChannel as operation } from '../../../shared/api/api-channels.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { createChannel as operation } from '../../../shared/api/channels.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { nameFrom } from '../../domain/given-names.ts';
 import { mayHaveOneMore } from '../../domain/plan-limits.ts';
 import { hoursFrom } from '../../domain/telling/telling-hours.ts';

@@ -1,5 +1,5 @@
-import type { deleteChannel as operation } from '../../../shared/api/api-channels.ts';
-import type { InputOf } from '../../../shared/api/api-operation.ts';
+import type { deleteChannel as operation } from '../../../shared/api/channels.ts';
+import type { InputOf } from '../../../shared/api/operation.ts';
 import { channelById, deleteChannel as remove } from '../../store/store-channels.ts';
 import type { InOrganisation } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';

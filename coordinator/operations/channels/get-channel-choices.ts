@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../shared/api/api-operation.ts';
 import type { getChannelChoices as operation } from '../../../shared/api/inner/inner-channels.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import { groupChoices } from '../../store/store-groups.ts';
 import { monitorChoices } from '../../store/store-monitors.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

@@ -1,5 +1,5 @@
-import type { getChannel as operation } from '../../../shared/api/api-channels.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { getChannel as operation } from '../../../shared/api/channels.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { channelById } from '../../store/store-channels.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';

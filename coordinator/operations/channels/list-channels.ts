@@ -1,5 +1,5 @@
-import type { listChannels as operation } from '../../../shared/api/api-channels.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listChannels as operation } from '../../../shared/api/channels.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { channelPage } from '../../store/store-channels.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { beforeAll, pageOf } from '../operation-cursors.ts';

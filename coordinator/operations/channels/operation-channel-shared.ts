@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { channelSecretsOf, type SecretsAtRest } from '../../access/access-secrets-at-rest.ts';
 import { mayManage } from '../../domain/organisation.ts';
 import { isDelivering } from '../../domain/telling/telling-channel.ts';

@@ -1,7 +1,7 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { testChannel as operation, tryChannel as trial } from '../../../shared/api/inner/inner-channels.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { channelById, isSuppressed, ownMailbox } from '../../store/store-channels.ts';
 import type { Answer, Early, InOrganisation, Place } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';

@@ -1,5 +1,5 @@
-import type { updateChannel as operation } from '../../../shared/api/api-channels.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { updateChannel as operation } from '../../../shared/api/channels.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { nameFrom } from '../../domain/given-names.ts';
 import { hoursFrom } from '../../domain/telling/telling-hours.ts';
 import { delayFrom, reminderFrom } from '../../domain/telling/telling-waits.ts';

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { createSignInLink as operation } from '../../../shared/api/inner/inner-coming-in.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { linkLives } from '../../domain/signed-in-session.ts';
 import { deleteStartLinks, insertSignInLink } from '../../store/store-sign-in-links.ts';
 import { userByEmail } from '../../store/store-users.ts';

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { enter as operation } from '../../../shared/api/inner/inner-coming-in.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { useSignInLink } from '../../store/store-sign-in-links.ts';
 import { beginSession } from '../operation-begin-session.ts';
 import type { Answer, ByVisitor } from '../operation-context.ts';

@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { finishSignIn as operation } from '../../../shared/api/inner/inner-coming-in.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { hostOf } from '../../access/access-attempts.ts';
 import { recoveryFingerprint } from '../../access/access-recovery-codes.ts';
 import { codeSecretOf } from '../../access/access-secrets-at-rest.ts';

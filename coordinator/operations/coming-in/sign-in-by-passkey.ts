@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { beginPasskeySignIn as beginOperation, signInByPasskey as signInOperation } from '../../../shared/api/inner/inner-passkeys.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { hostOf } from '../../access/access-attempts.ts';
 import { requestOptions } from '../../access/access-passkeys.ts';
 import { beginSession } from '../operation-begin-session.ts';

@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { signIn as operation } from '../../../shared/api/inner/inner-coming-in.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { failuresOf, hostOf, type Tried } from '../../access/access-attempts.ts';
 import type { Visitor } from '../../access/access-caller.ts';
 import { verifyPassword } from '../../access/access-passwords.ts';

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { changeMonitors as operation } from '../../../shared/api/inner/inner-dashboard.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { groupsAmong } from '../../store/store-groups.ts';
 import { monitorsAtOnce, regroupMonitors, switchMonitors, tellOwners } from '../../store/store-monitors-at-once.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../shared/api/api-operation.ts';
 import type { countOpenIncidents as operation } from '../../../shared/api/inner/inner-dashboard.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import { openIncidents } from '../../store/store-dashboard.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 

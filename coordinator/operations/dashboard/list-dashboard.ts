@@ -1,7 +1,7 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { listDashboard as operation } from '../../../shared/api/inner/inner-dashboard.ts';
 import { dashboardRows as rowsOfPage } from '../../../shared/api/inner/inner-dashboard.ts';
-import { causeSentence } from '../../../shared/checks/checks-causes.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { causeSentence } from '../../../shared/checks/causes.ts';
 import { groupStatus } from '../../domain/group-status.ts';
 import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from '../../domain/monitor-history.ts';
 import { windowOf } from '../../domain/uptime.ts';

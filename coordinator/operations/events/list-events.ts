@@ -1,7 +1,7 @@
-import { InvalidInput } from '../../../shared/api/api-errors.ts';
-import type { listEvents as operation } from '../../../shared/api/api-events.ts';
-import { valueFault } from '../../../shared/api/api-fields.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listEvents as operation } from '../../../shared/api/events.ts';
+import { valueFault } from '../../../shared/api/fields.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { InvalidInput } from '../../../shared/api/operation.ts';
 import { eventsAfter, type ShownEvent } from '../../store/store-events.ts';
 import { installationId } from '../../store/store-installation-id.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

@@ -1,7 +1,7 @@
-import type { createGroup as operation } from '../../../shared/api/api-groups.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { createGroup as operation } from '../../../shared/api/groups.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { descriptionFrom, nameFrom } from '../../domain/given-names.ts';
 import { externalIdFrom } from '../../domain/monitor-labels.ts';
 import { mayHaveOneMore } from '../../domain/plan-limits.ts';

@@ -1,5 +1,5 @@
-import type { deleteGroup as operation } from '../../../shared/api/api-groups.ts';
-import type { InputOf } from '../../../shared/api/api-operation.ts';
+import type { deleteGroup as operation } from '../../../shared/api/groups.ts';
+import type { InputOf } from '../../../shared/api/operation.ts';
 import { groupsAmong, removeGroup } from '../../store/store-groups.ts';
 import type { InOrganisation } from '../operation-context.ts';
 import { notFound } from '../operation-not-found.ts';

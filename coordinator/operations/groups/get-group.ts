@@ -1,5 +1,5 @@
-import type { getGroup as operation } from '../../../shared/api/api-groups.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { getGroup as operation } from '../../../shared/api/groups.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { groupById } from '../../store/store-groups.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import { groupRows, type listGroupStandings as operation } from '../../../shared/api/inner/inner-groups.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { countGroups, groupsByName } from '../../store/store-group-standings.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { groupOut } from './operation-group-out.ts';

@@ -1,5 +1,5 @@
-import type { listGroups as operation } from '../../../shared/api/api-groups.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listGroups as operation } from '../../../shared/api/groups.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { groupPage } from '../../store/store-groups.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { beforeAll, pageOf } from '../operation-cursors.ts';

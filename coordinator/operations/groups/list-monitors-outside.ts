@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { listMonitorsOutside as operation } from '../../../shared/api/inner/inner-groups.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { monitorsOutside } from '../../store/store-group-standings.ts';
 import { groupsAmong } from '../../store/store-groups.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

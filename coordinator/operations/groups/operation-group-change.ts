@@ -1,4 +1,4 @@
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { descriptionFrom, nameFrom } from '../../domain/given-names.ts';
 import { externalIdFrom } from '../../domain/monitor-labels.ts';
 import { groupCalled, groupNamed, type ShownGroup, updateGroup as writeGroup } from '../../store/store-groups.ts';

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { showGroup as operation } from '../../../shared/api/inner/inner-groups.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { groupUses } from '../../store/store-group-standings.ts';
 import { groupById } from '../../store/store-groups.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { dropSetAside as operation } from '../../../shared/api/inner/inner-house.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { dropSetAside as forget, setAsideById } from '../../store/store-set-aside.ts';
 import type { Answer, Context } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';

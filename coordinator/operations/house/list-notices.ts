@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { listNotices as operation } from '../../../shared/api/inner/inner-house.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { remedyOf } from '../../domain/notice.ts';
 import { noticesSince } from '../../store/store-notices.ts';
 import type { Answer, Context } from '../operation-context.ts';

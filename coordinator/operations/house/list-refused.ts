@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { listRefused as operation } from '../../../shared/api/inner/inner-house.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { meaningOfRefused } from '../../domain/refused-reason.ts';
 import { refusedSince } from '../../store/store-refusal-counts.ts';
 import type { Answer, Context } from '../operation-context.ts';

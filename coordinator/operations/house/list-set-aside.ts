@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../shared/api/api-operation.ts';
 import type { listSetAside as operation } from '../../../shared/api/inner/inner-house.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import { allSetAside } from '../../store/store-set-aside.ts';
 import type { Answer, Context } from '../operation-context.ts';
 import { setAsideOut } from './operation-set-aside-out.ts';

@@ -1,4 +1,4 @@
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 
 /** One, or null for all; all of them has to be said. @throws Refusal `request_malformed`. */
 export const whichSetAside = ({ set_aside_id, all }: { readonly set_aside_id: number | null; readonly all: boolean }): number | null => {

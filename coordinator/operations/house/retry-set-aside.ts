@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { retrySetAside as operation } from '../../../shared/api/inner/inner-house.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { retrySetAside as askAgain, setAsideById } from '../../store/store-set-aside.ts';
 import type { Answer, Context } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';

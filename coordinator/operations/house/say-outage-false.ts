@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { sayOutageFalse as operation } from '../../../shared/api/inner/inner-own-record.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { sayFalse } from '../../store/store-own-record-days.ts';
 import type { Answer, Context } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';

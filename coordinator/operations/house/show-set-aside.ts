@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { showSetAside as operation } from '../../../shared/api/inner/inner-house.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { setAsideById } from '../../store/store-set-aside.ts';
 import type { Answer, Context } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';

@@ -1,6 +1,6 @@
-import type { acknowledgeIncident as operation } from '../../../shared/api/api-incidents.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { acknowledgeIncident as operation } from '../../../shared/api/incidents.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { acknowledgementOf, writeAcknowledgement } from '../../store/store-acknowledgements.ts';
 import { incidentById } from '../../store/store-incidents-read.ts';
 import { ownName } from '../../store/store-users.ts';

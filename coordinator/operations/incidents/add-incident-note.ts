@@ -1,7 +1,7 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { addIncidentNote as operation } from '../../../shared/api/inner/inner-incidents.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { storable } from '../../domain/given-names.ts';
 import { countNotes, insertNote } from '../../store/store-incident-notes.ts';
 import { incidentById } from '../../store/store-incidents-read.ts';

@@ -1,7 +1,7 @@
-import type { getIncidentEvidence as operation } from '../../../shared/api/api-incident-evidence.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import { causeSentence } from '../../../shared/checks/checks-causes.ts';
-import type { Json } from '../../../shared/checks/checks-result.ts';
+import type { getIncidentEvidence as operation } from '../../../shared/api/incidents.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { causeSentence } from '../../../shared/checks/causes.ts';
+import type { Json } from '../../../shared/checks/result.ts';
 import { uptimeOf, uptimeWithout } from '../../domain/monitor-history.ts';
 import { windowOf } from '../../domain/uptime.ts';
 import { notesOf } from '../../store/store-incident-notes.ts';

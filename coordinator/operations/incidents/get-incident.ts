@@ -1,5 +1,5 @@
-import type { getIncident as operation } from '../../../shared/api/api-incidents.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { getIncident as operation } from '../../../shared/api/incidents.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { incidentById } from '../../store/store-incidents-read.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';

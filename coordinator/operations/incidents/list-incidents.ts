@@ -1,5 +1,5 @@
-import type { listIncidents as operation } from '../../../shared/api/api-incidents.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listIncidents as operation } from '../../../shared/api/incidents.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { windowOf } from '../../domain/uptime.ts';
 import { incidentPage } from '../../store/store-incidents-read.ts';
 import { monitorsAmong } from '../../store/store-monitors.ts';

@@ -1,4 +1,4 @@
-import { causeSentence } from '../../../shared/checks/checks-causes.ts';
+import { causeSentence } from '../../../shared/checks/causes.ts';
 import type { ShownIncident } from '../../store/store-incidents-read.ts';
 
 const probeRef = (name: string | null, continent: string | null) => (name === null || continent === null ? null : { name, continent });

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { shareIncident as operation } from '../../../shared/api/inner/inner-incidents.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newShareText, shareFingerprint } from '../../access/access-share-links.ts';
 import { writeShare } from '../../store/store-incident-shares.ts';
 import { incidentById } from '../../store/store-incidents-read.ts';

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { withdrawIncidentShare as operation } from '../../../shared/api/inner/inner-incidents.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { removeShare } from '../../store/store-incident-shares.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { notFound } from '../operation-not-found.ts';

@@ -1,6 +1,6 @@
-import type { createMaintenanceWindow as operation } from '../../../shared/api/api-maintenance.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import type { createMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { draftWindow, mostWrittenAhead } from '../../domain/maintenance.ts';
 import { refuseOver } from '../../domain/maintenance-ahead.ts';
 import { mayHaveOneMore, mayOccur } from '../../domain/plan-limits.ts';

@@ -1,5 +1,5 @@
-import type { deleteMaintenanceWindow as operation } from '../../../shared/api/api-maintenance.ts';
-import type { InputOf } from '../../../shared/api/api-operation.ts';
+import type { deleteMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
+import type { InputOf } from '../../../shared/api/operation.ts';
 import { deleteWindow } from '../../store/store-maintenance.ts';
 import type { InOrganisation } from '../operation-context.ts';
 import { notFound } from '../operation-not-found.ts';

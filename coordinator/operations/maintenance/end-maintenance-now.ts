@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { endMaintenanceNow as operation } from '../../../shared/api/inner/inner-maintenance.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { windowById } from '../../store/store-maintenance.ts';
 import { changeWindow, cutWindow, lockedWindow } from '../../store/store-maintenance-changes.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

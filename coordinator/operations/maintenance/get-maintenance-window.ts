@@ -1,5 +1,5 @@
-import type { getMaintenanceWindow as operation } from '../../../shared/api/api-maintenance.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { getMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { windowById } from '../../store/store-maintenance.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';

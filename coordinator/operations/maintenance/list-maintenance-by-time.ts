@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import { maintenanceRows, type listMaintenanceByTime as operation } from '../../../shared/api/inner/inner-maintenance.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { occurrencesAhead } from '../../domain/maintenance-ahead.ts';
 import { ruleFrom } from '../../domain/maintenance-rule.ts';
 import { ruleWords } from '../../domain/maintenance-words.ts';

@@ -1,5 +1,5 @@
-import type { listMaintenanceWindows as operation } from '../../../shared/api/api-maintenance.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listMaintenanceWindows as operation } from '../../../shared/api/maintenance.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { windowPage } from '../../store/store-maintenance.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { afterAll, pageOf } from '../operation-cursors.ts';

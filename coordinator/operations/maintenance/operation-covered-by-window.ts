@@ -1,4 +1,4 @@
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { groupsAmong } from '../../store/store-groups.ts';
 import { monitorsAmong } from '../../store/store-monitors.ts';
 import type { InOrganisation } from '../operation-context.ts';

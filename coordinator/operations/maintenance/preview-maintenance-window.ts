@@ -1,5 +1,5 @@
-import type { previewMaintenanceWindow as operation } from '../../../shared/api/api-maintenance.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { previewMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { draftWindow, mostWrittenAhead } from '../../domain/maintenance.ts';
 import { refuseOver } from '../../domain/maintenance-ahead.ts';
 import { mayOccur } from '../../domain/plan-limits.ts';

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { showMaintenanceWindow as operation } from '../../../shared/api/inner/inner-maintenance.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { windowById } from '../../store/store-maintenance.ts';
 import { coveredNames, lastEnded } from '../../store/store-maintenance-by-time.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

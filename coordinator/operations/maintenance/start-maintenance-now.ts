@@ -1,7 +1,7 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { startMaintenanceNow as operation } from '../../../shared/api/inner/inner-maintenance.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { draftWindow } from '../../domain/maintenance.ts';
 import { mayHaveOneMore } from '../../domain/plan-limits.ts';
 import { groupsAmong } from '../../store/store-groups.ts';

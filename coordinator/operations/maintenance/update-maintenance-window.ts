@@ -1,5 +1,5 @@
-import type { updateMaintenanceWindow as operation } from '../../../shared/api/api-maintenance.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { updateMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { changedWindow, isSameSchedule, mostWrittenAhead } from '../../domain/maintenance.ts';
 import { refuseOver } from '../../domain/maintenance-ahead.ts';
 import { mayHaveOneMore, mayOccur } from '../../domain/plan-limits.ts';

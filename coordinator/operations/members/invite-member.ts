@@ -1,11 +1,11 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type {
   inviteMember as inviteOperation,
   listInvitations as listOperation,
   withdrawInvitation as withdrawOperation,
 } from '../../../shared/api/inner/inner-members.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { hourly } from '../../access/access-attempts.ts';
 import { emailFrom, roleFrom } from '../../domain/organisation.ts';
 import { mayHaveOneMore } from '../../domain/plan-limits.ts';

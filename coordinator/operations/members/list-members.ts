@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../shared/api/api-operation.ts';
 import type { listMembers as listMembersOperation } from '../../../shared/api/inner/inner-members.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import { membersOf } from '../../store/store-users.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 

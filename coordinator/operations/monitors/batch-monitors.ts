@@ -1,8 +1,8 @@
-import type { batchMonitors as operation } from '../../../shared/api/api-monitor-batch.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
-import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/checks-heartbeat-token.ts';
+import type { batchMonitors as operation } from '../../../shared/api/monitors.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/config.ts';
 import { pingTokenOf, secretsOf } from '../../access/access-secrets-at-rest.ts';
 import { amendMonitor, type Circumstances, draftMonitor } from '../../domain/monitor.ts';
 import { mayHaveOneMore } from '../../domain/plan-limits.ts';

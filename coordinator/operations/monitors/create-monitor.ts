@@ -1,7 +1,7 @@
-import type { createMonitor as operation } from '../../../shared/api/api-monitors.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/checks-heartbeat-token.ts';
+import type { createMonitor as operation } from '../../../shared/api/monitors.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/config.ts';
 import { pingTokenOf } from '../../access/access-secrets-at-rest.ts';
 import { draftMonitor } from '../../domain/monitor.ts';
 import { mayHaveOneMore } from '../../domain/plan-limits.ts';

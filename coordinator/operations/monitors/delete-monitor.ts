@@ -1,5 +1,5 @@
-import type { deleteMonitor as operation } from '../../../shared/api/api-monitors.ts';
-import type { InputOf } from '../../../shared/api/api-operation.ts';
+import type { deleteMonitor as operation } from '../../../shared/api/monitors.ts';
+import type { InputOf } from '../../../shared/api/operation.ts';
 import { monitorForChange, removeMonitor, tellOwner } from '../../store/store-monitors.ts';
 import { endPingTokens } from '../../store/store-ping-tokens.ts';
 import type { InOrganisation } from '../operation-context.ts';

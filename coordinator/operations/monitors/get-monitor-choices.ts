@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../shared/api/api-operation.ts';
 import type { getMonitorChoices as operation } from '../../../shared/api/inner/inner-monitors.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import { plans } from '../../domain/plan-limits.ts';
 import { checkersOf } from '../../store/store-checking-probes.ts';
 import { groupChoices } from '../../store/store-groups.ts';

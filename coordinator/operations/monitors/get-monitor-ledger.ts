@@ -1,5 +1,5 @@
-import type { getMonitorLedger as operation } from '../../../shared/api/api-monitor-history.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { getMonitorLedger as operation } from '../../../shared/api/monitors.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { stretchesOf } from '../../domain/monitor-history.ts';
 import { windowOf } from '../../domain/uptime.ts';
 import type { Stretch } from '../../domain/uptime-explained.ts';

@@ -1,5 +1,5 @@
-import type { getMonitorResults as operation } from '../../../shared/api/api-monitor-history.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { getMonitorResults as operation } from '../../../shared/api/monitors.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { monitorKey } from '../../store/store-monitors.ts';
 import { hourlySeries, rawSeries, type SeriesRow } from '../../store/store-result-series.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

@@ -1,5 +1,5 @@
-import type { getMonitorStatus as operation } from '../../../shared/api/api-monitors.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { getMonitorStatus as operation } from '../../../shared/api/monitors.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { statusOf } from '../../domain/monitor-history.ts';
 import { windowOf } from '../../domain/uptime.ts';
 import { monitorHistories } from '../../store/store-monitor-history.ts';

@@ -1,5 +1,5 @@
-import type { getMonitor as operation } from '../../../shared/api/api-monitors.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { getMonitor as operation } from '../../../shared/api/monitors.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { standingMonitor } from '../../store/store-monitor-standings.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';

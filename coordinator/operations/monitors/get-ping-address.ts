@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { getBeatAddress as operation } from '../../../shared/api/inner/inner-pings.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { pingTokenOf } from '../../access/access-secrets-at-rest.ts';
 import { monitorById } from '../../store/store-monitors.ts';
 import { pingTokenBox } from '../../store/store-ping-tokens.ts';

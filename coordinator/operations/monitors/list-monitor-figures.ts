@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../shared/api/api-operation.ts';
 import type { listMonitorFigures as operation } from '../../../shared/api/inner/inner-figures.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import type { Status } from '../../domain/monitor-status.ts';
 import { plans } from '../../domain/plan-limits.ts';
 import { monitorFigures } from '../../store/store-monitor-figures.ts';

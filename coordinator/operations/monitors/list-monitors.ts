@@ -1,5 +1,5 @@
-import type { listMonitors as operation } from '../../../shared/api/api-monitors.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listMonitors as operation } from '../../../shared/api/monitors.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { groupsAmong } from '../../store/store-groups.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { placedPageOf } from '../operation-cursors.ts';

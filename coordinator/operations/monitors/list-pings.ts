@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { listBeats as operation } from '../../../shared/api/inner/inner-pings.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { monitorById } from '../../store/store-monitors.ts';
 import { keptPings, newestPings } from '../../store/store-pings.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

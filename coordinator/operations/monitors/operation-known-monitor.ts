@@ -1,6 +1,6 @@
-import type { createMonitor as operation } from '../../../shared/api/api-monitors.ts';
-import type { InputOf } from '../../../shared/api/api-operation.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { createMonitor as operation } from '../../../shared/api/monitors.ts';
+import type { InputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { externalIdFrom, type Labels, tagsFrom } from '../../domain/monitor-labels.ts';
 import type { StoredMonitor } from '../../store/store-monitors.ts';
 import type { WholePatch } from './operation-monitor-change.ts';

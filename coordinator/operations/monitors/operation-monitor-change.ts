@@ -1,8 +1,8 @@
-import type { updateMonitor as operation } from '../../../shared/api/api-monitors.ts';
-import type { OutputOf } from '../../../shared/api/api-operation.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
-import { asSplit } from '../../../shared/checks/checks-config.ts';
-import type { Secrets } from '../../../shared/checks/checks-config-secrets.ts';
+import type { updateMonitor as operation } from '../../../shared/api/monitors.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { asSplit } from '../../../shared/checks/config.ts';
+import type { Secrets } from '../../../shared/checks/config-secrets.ts';
 import { amendMonitor, type Monitor, type MonitorPatch } from '../../domain/monitor.ts';
 import { externalIdFrom, type Labels, tagsFrom } from '../../domain/monitor-labels.ts';
 import { checkersOf } from '../../store/store-checking-probes.ts';

@@ -1,5 +1,5 @@
-import type { Config } from '../../../shared/checks/checks-assignment.ts';
-import { splitSecrets } from '../../../shared/checks/checks-config.ts';
+import type { Config } from '../../../shared/checks/assignment.ts';
+import { splitSecrets } from '../../../shared/checks/config.ts';
 import type { ShownMonitor } from '../../store/store-monitors.ts';
 import { isoOf } from '../../store/store-sql-utc-text.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Secrets } from '../../../shared/checks/checks-config-secrets.ts';
+import type { Secrets } from '../../../shared/checks/config-secrets.ts';
 import { type SecretsAtRest, secretsOf } from '../../access/access-secrets-at-rest.ts';
 import type { Queryable } from '../../store/store-database.ts';
 

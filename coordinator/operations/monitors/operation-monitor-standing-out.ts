@@ -1,4 +1,4 @@
-import { createRecentCache } from '../../../shared/base/recent-cache.ts';
+import { createRecentCache } from '../../../shared/base/async.ts';
 import { type Standing, standingNow } from '../../domain/monitor-standing.ts';
 import type { StandingMonitor } from '../../store/store-monitor-standings.ts';
 import { monitorOut } from './operation-monitor-out.ts';

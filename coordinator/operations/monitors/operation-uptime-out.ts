@@ -1,4 +1,4 @@
-import type { Interval } from '../../../shared/base/interval.ts';
+import type { Interval } from '../../../shared/base/time.ts';
 import { type MonitorHistory, uptimeOf } from '../../domain/monitor-history.ts';
 
 /** Uptime as answers give it, wherever they do: what counts, and all five states that the time from `from` to `to` is made of. */

@@ -1,7 +1,7 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { rotateBeatAddress as operation } from '../../../shared/api/inner/inner-pings.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
-import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/checks-heartbeat-token.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/config.ts';
 import { pingTokenOf } from '../../access/access-secrets-at-rest.ts';
 import { monitorById } from '../../store/store-monitors.ts';
 import { insertPingToken, retirePingTokens } from '../../store/store-ping-tokens.ts';

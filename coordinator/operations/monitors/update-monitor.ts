@@ -1,5 +1,5 @@
-import type { updateMonitor as operation } from '../../../shared/api/api-monitors.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { updateMonitor as operation } from '../../../shared/api/monitors.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { monitorForChange } from '../../store/store-monitors.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';

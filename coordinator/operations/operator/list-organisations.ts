@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { listOrganisations as operation } from '../../../shared/api/inner/inner-operator.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { organisationsByName } from '../../store/store-operators.ts';
 import type { Answer, Context } from '../operation-context.ts';
 import { pageOf } from '../operation-cursors.ts';

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { markOperator as operation } from '../../../shared/api/inner/inner-operator.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { writeOperator } from '../../store/store-operators.ts';
 import { userByEmail } from '../../store/store-users.ts';
 import type { Answer, Context } from '../operation-context.ts';

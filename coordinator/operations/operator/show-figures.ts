@@ -1,6 +1,6 @@
-import type { OutputOf } from '../../../shared/api/api-operation.ts';
 import type { showFigures as operation } from '../../../shared/api/inner/inner-operator.ts';
-import { version } from '../../../shared/base/own-version.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { version } from '../../../shared/base/process.ts';
 import { zoneDataAt } from '../../domain/zone-data.ts';
 import { figuresOfHouse } from '../../store/store-operators.ts';
 import type { Answer, Context } from '../operation-context.ts';

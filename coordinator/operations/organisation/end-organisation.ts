@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { endOrganisation as ending, keepOrganisation as keeping } from '../../../shared/api/inner/inner-organisation.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { isSameName, keptMs } from '../../domain/organisation-ending.ts';
 import { ownersOf } from '../../store/store-last-resorts.ts';
 import { postMails } from '../../store/store-mails.ts';

@@ -1,9 +1,9 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { beginExport as beginOperation, readExport as readOperation } from '../../../shared/api/inner/inner-organisation.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
-import type { Config } from '../../../shared/checks/checks-assignment.ts';
-import { splitSecrets } from '../../../shared/checks/checks-config.ts';
-import type { Kind } from '../../../shared/checks/checks-kinds.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import type { Config } from '../../../shared/checks/assignment.ts';
+import { splitSecrets } from '../../../shared/checks/config.ts';
+import type { Kind } from '../../../shared/checks/kinds.ts';
 import { type ExportPart, exportPage, exportParts, isExportPart, mostRowsOf } from '../../store/store-organisation-export.ts';
 import { createdAt } from '../../store/store-organisations.ts';
 import type { ChannelConfig, ChannelsPart } from '../channels/operation-channel-needs.ts';

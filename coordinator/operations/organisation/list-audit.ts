@@ -1,8 +1,8 @@
-import { operations } from '../../../shared/api/api-index.ts';
-import type { InputOf, Operation, OutputOf } from '../../../shared/api/api-operation.ts';
+import { operations } from '../../../shared/api/index.ts';
 import type { getAuditChoices as choicesOperation, listAudit as listOperation } from '../../../shared/api/inner/inner-audit.ts';
 import { innerOperations, installationOperations, personOperations, visitorOperations } from '../../../shared/api/inner/inner-index.ts';
-import { isRecord } from '../../../shared/base/json-record.ts';
+import type { InputOf, Operation, OutputOf } from '../../../shared/api/operation.ts';
+import { isRecord } from '../../../shared/base/json.ts';
 import { epochOf } from '../../domain/zone-clock.ts';
 import { type AuditRow, auditChoices, auditPage } from '../../store/store-audit.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

@@ -1,8 +1,8 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type {
   showOrganisation as showOperation,
   updateOrganisation as updateOperation,
 } from '../../../shared/api/inner/inner-organisation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { nameFrom } from '../../domain/given-names.ts';
 import { timeZoneFrom } from '../../domain/organisation.ts';
 import { plans } from '../../domain/plan-limits.ts';

@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { acceptInvitation as operation } from '../../../shared/api/inner/inner-people.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { invitationBy } from '../../store/store-mailed-links.ts';
 import { writeActiveOrganisation } from '../../store/store-sessions.ts';
 import type { Answer, ByPerson } from '../operation-context.ts';

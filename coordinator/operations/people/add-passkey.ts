@@ -1,12 +1,12 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type {
   addPasskey as addOperation,
   beginPasskey as beginOperation,
   listPasskeys as listOperation,
   removePasskey as removeOperation,
 } from '../../../shared/api/inner/inner-passkeys.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { createdPasskey, creationOptions } from '../../access/access-passkeys.ts';
 import { deviceOf } from '../../domain/browser-name.ts';
 import { nameFrom } from '../../domain/given-names.ts';

@@ -1,7 +1,7 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import { connectAssistant as operation } from '../../../shared/api/inner/inner-assistant-connections.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { mayWrite, roleFrom, scopeFrom } from '../../domain/organisation.ts';
 import { insertConnection } from '../../store/store-assistant-connections.ts';
 import { membershipsOf } from '../../store/store-users.ts';

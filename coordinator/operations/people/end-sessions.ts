@@ -1,9 +1,9 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type {
   endOtherSessions as endOtherSessionsOperation,
   endSession as endSessionOperation,
   signOut as signOutOperation,
 } from '../../../shared/api/inner/inner-people.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { deleteSession, deleteSessions } from '../../store/store-sessions.ts';
 import type { Answer, ByPerson } from '../operation-context.ts';
 import { notFound } from '../operation-not-found.ts';

@@ -1,7 +1,7 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { foundOrganisation as operation } from '../../../shared/api/inner/inner-people.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { planOfAnother } from '../../domain/another-organisation.ts';
 import { nameFrom } from '../../domain/given-names.ts';
 import { timeZoneFrom } from '../../domain/organisation.ts';

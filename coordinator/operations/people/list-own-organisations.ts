@@ -1,9 +1,9 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type {
   listOwnOrganisations as listOperation,
   switchOrganisation as switchOperation,
 } from '../../../shared/api/inner/inner-people.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { planOfAnother } from '../../domain/another-organisation.ts';
 import { writeActiveOrganisation } from '../../store/store-sessions.ts';
 import { membershipsOf, ownedPlans } from '../../store/store-users.ts';

@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../shared/api/api-operation.ts';
 import type { listSessions as operation } from '../../../shared/api/inner/inner-people.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import { deviceOf } from '../../domain/browser-name.ts';
 import { isOver } from '../../domain/signed-in-session.ts';
 import { sessionsOf } from '../../store/store-sessions.ts';

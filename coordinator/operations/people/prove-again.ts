@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { proveAgain as operation } from '../../../shared/api/inner/inner-people.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { verifyPassword } from '../../access/access-passwords.ts';
 import { writeProven } from '../../store/store-sessions.ts';
 import { passwordHashOf } from '../../store/store-users.ts';

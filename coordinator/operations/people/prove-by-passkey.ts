@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { beginProof as beginOperation, proveByPasskey as proveOperation } from '../../../shared/api/inner/inner-passkeys.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { requestOptions } from '../../access/access-passkeys.ts';
 import { passkeysOf } from '../../store/store-passkeys.ts';
 import { writeProven } from '../../store/store-sessions.ts';

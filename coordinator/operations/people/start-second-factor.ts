@@ -1,4 +1,3 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type {
   endSecondFactor as endOperation,
   proposeSecondFactor as proposeOperation,
@@ -6,7 +5,8 @@ import type {
   showSecondFactor as showOperation,
   startSecondFactor as startOperation,
 } from '../../../shared/api/inner/inner-second-factor.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { mintRecoveryCodes } from '../../access/access-recovery-codes.ts';
 import { codeSecretOf } from '../../access/access-secrets-at-rest.ts';
 import { isTotpSecret, newTotpSecret, stepOfCode } from '../../access/access-totp.ts';

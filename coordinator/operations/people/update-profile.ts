@@ -1,11 +1,11 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type {
   changeEmail as changeEmailOperation,
   changePassword as changePasswordOperation,
   showProfile as showProfileOperation,
   updateProfile as updateProfileOperation,
 } from '../../../shared/api/inner/inner-people.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { hashPassword } from '../../access/access-passwords.ts';
 import { nameFrom } from '../../domain/given-names.ts';
 import { emailFrom, passwordFrom } from '../../domain/organisation.ts';

@@ -1,7 +1,7 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { createProbe as operation } from '../../../shared/api/inner/inner-probes.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { continents, isContinent } from '../../../shared/base/continents.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { nameFrom } from '../../domain/given-names.ts';
 import { mayHaveOneMore } from '../../domain/plan-limits.ts';
 import { lockOrganisation } from '../../store/store-organisations.ts';

@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import type { endProbe as endOperation } from '../../../shared/api/api-probes.ts';
 import type { showOwnProbe as showOperation } from '../../../shared/api/inner/inner-probes.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { endProbe as endOperation } from '../../../shared/api/probes.ts';
 import { lockedOwnProbe, monitorsOfProbe, type OwnProbe } from '../../store/store-own-probes.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';

@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import { enrolProbe as operation } from '../../../shared/api/inner/inner-probes.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { hostOf } from '../../access/access-attempts.ts';
 import { isTokenText } from '../../access/access-token-text.ts';
 import type { Queryable } from '../../store/store-database.ts';

@@ -1,17 +1,17 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import type {
-  inviteProbe as inviteOperation,
-  listProbeInvitations as listOperation,
-  revokeProbeInvitation as revokeOperation,
-} from '../../../shared/api/api-probes.ts';
 import type {
   invitePublicProbe as inviteHereOperation,
   listAllProbeInvitations as listAllOperation,
   revokeAnyProbeInvitation as revokeAnyOperation,
 } from '../../../shared/api/inner/inner-probes.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type {
+  inviteProbe as inviteOperation,
+  listProbeInvitations as listOperation,
+  revokeProbeInvitation as revokeOperation,
+} from '../../../shared/api/probes.ts';
 import { continents, isContinent } from '../../../shared/base/continents.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { newTokenText, shownPart } from '../../access/access-token-text.ts';
 import { nameFrom } from '../../domain/given-names.ts';
 import { mayHaveOneMore } from '../../domain/plan-limits.ts';

@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../shared/api/api-operation.ts';
 import { countedMinutes, type listCheckers as operation } from '../../../shared/api/inner/inner-probes.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import { type CheckerRow, checkersFor, refutedShares } from '../../store/store-probe-trust.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { trustOut } from './operation-probe-trust-out.ts';

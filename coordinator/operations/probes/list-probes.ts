@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../shared/api/api-operation.ts';
 import type { listProbes as operation } from '../../../shared/api/inner/inner-probes.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import { refutedShares } from '../../store/store-probe-trust.ts';
 import type { Answer, Context } from '../operation-context.ts';
 import { trustOut } from './operation-probe-trust-out.ts';

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { rotateProbe as operation } from '../../../shared/api/inner/inner-probes.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import type { Answer, Context } from '../operation-context.ts';
 
 export const rotateProbe = async (

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { search as operation } from '../../../shared/api/inner/inner-search.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { findAnything } from '../../store/store-search.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 

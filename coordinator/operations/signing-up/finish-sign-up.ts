@@ -1,7 +1,7 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { finishSignUp as operation } from '../../../shared/api/inner/inner-signing-up.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { hostOf } from '../../access/access-attempts.ts';
 import { verifyPassword } from '../../access/access-passwords.ts';
 import { insertFirstChannel } from '../../store/store-channels.ts';

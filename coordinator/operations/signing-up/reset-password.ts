@@ -1,9 +1,9 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type {
   requestPasswordReset as requestOperation,
   resetPassword as resetOperation,
 } from '../../../shared/api/inner/inner-signing-up.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { failuresOf, hostOf } from '../../access/access-attempts.ts';
 import { hashPassword } from '../../access/access-passwords.ts';
 import { emailFrom, passwordFrom } from '../../domain/organisation.ts';

@@ -1,9 +1,9 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type {
   showDoor as showDoorOperation,
   showInvitation as showInvitationOperation,
   showLink as showLinkOperation,
 } from '../../../shared/api/inner/inner-signing-up.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { passkeyPlace } from '../../domain/passkey-place.ts';
 import { invitationBy, lookAtLink, signUpBy } from '../../store/store-mailed-links.ts';
 import { hasOwner } from '../../store/store-users.ts';

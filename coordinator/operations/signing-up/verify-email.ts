@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { verifyEmail as operation } from '../../../shared/api/inner/inner-people.ts';
 import type { keepEmail as keepOperation } from '../../../shared/api/inner/inner-signing-up.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { useKeeping, useVerification, writeEmail } from '../../store/store-mailed-links.ts';
 import { postMail } from '../../store/store-mails.ts';
 import type { Answer, ByPerson, ByVisitor } from '../operation-context.ts';

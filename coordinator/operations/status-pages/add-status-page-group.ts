@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import type { addStatusPageGroup as operation } from '../../../shared/api/api-status-pages.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { addStatusPageGroup as operation } from '../../../shared/api/status-pages.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { nameFrom } from '../../domain/given-names.ts';
 import { groupById } from '../../store/store-groups.ts';
 import { gatherMembers, insertPageGroup, nextPosition, publishMembers, statusPageExists } from '../../store/store-status-pages.ts';

@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import type { addStatusPageMonitor as operation } from '../../../shared/api/api-status-pages.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { addStatusPageMonitor as operation } from '../../../shared/api/status-pages.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { nameFrom } from '../../domain/given-names.ts';
 import { positionFrom } from '../../domain/status-page.ts';
 import { monitorById } from '../../store/store-monitors.ts';

@@ -1,9 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import type {
-  checkStatusPageDomain as checkOperation,
-  renewStatusPageLink as linkOperation,
-} from '../../../shared/api/api-status-page-access.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { checkStatusPageDomain as checkOperation, renewStatusPageLink as linkOperation } from '../../../shared/api/status-pages.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { newPageKey, pageKeyFingerprint, proofRecordName, proofRecordText } from '../../access/access-status-page-keys.ts';
 import { statusPageById, updateStatusPage, type WholePage, writePageLink } from '../../store/store-status-pages.ts';
 import type { Answer, Early, InOrganisation, Place } from '../operation-context.ts';

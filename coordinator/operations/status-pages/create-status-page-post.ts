@@ -1,12 +1,12 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import type {
   createStatusPagePost as createOperation,
   deleteStatusPagePost as deleteOperation,
   listStatusPagePosts as listOperation,
   getStatusPageSubscribers as subscribersOperation,
-} from '../../../shared/api/api-status-page-posts.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+} from '../../../shared/api/status-pages.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { postTextFrom, usualPost } from '../../domain/status-page-posts.ts';
 import { incidentById } from '../../store/store-incidents-read.ts';
 import {

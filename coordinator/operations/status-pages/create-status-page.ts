@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import type { createStatusPage as operation } from '../../../shared/api/api-status-pages.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { createStatusPage as operation } from '../../../shared/api/status-pages.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { descriptionFrom, nameFrom } from '../../domain/given-names.ts';
 import { mayHaveOneMore } from '../../domain/plan-limits.ts';
 import { slugFrom } from '../../domain/status-page.ts';

@@ -1,5 +1,5 @@
-import type { InputOf } from '../../../shared/api/api-operation.ts';
-import type { deleteStatusPage as operation } from '../../../shared/api/api-status-pages.ts';
+import type { InputOf } from '../../../shared/api/operation.ts';
+import type { deleteStatusPage as operation } from '../../../shared/api/status-pages.ts';
 import { deleteStatusPage as remove, statusPageById } from '../../store/store-status-pages.ts';
 import type { InOrganisation } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type {
   getStatusPageLogo as bytesOperation,
   getStatusPageEditor as editorOperation,
@@ -9,6 +8,7 @@ import type {
   listIncidentPages as pagesOperation,
   removeStatusPageLogo as removeOperation,
 } from '../../../shared/api/inner/inner-status-pages.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { postKinds } from '../../domain/status-page.ts';
 import { logoFrom } from '../../domain/status-page-appearance.ts';
 import { usualPost } from '../../domain/status-page-posts.ts';

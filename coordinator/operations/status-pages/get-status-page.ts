@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import type { getStatusPage as operation } from '../../../shared/api/api-status-pages.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { getStatusPage as operation } from '../../../shared/api/status-pages.ts';
 import { statusPageById } from '../../store/store-status-pages.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';

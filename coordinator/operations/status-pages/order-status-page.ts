@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import type { orderStatusPage as operation } from '../../../shared/api/api-status-pages.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { orderStatusPage as operation } from '../../../shared/api/status-pages.ts';
 import { orderFrom } from '../../domain/status-page.ts';
 import { statusPageById, writeOrder } from '../../store/store-status-pages.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

@@ -1,5 +1,5 @@
-import type { InputOf } from '../../../shared/api/api-operation.ts';
-import type { removeStatusPageGroup as operation } from '../../../shared/api/api-status-pages.ts';
+import type { InputOf } from '../../../shared/api/operation.ts';
+import type { removeStatusPageGroup as operation } from '../../../shared/api/status-pages.ts';
 import { removePageGroup, statusPageExists } from '../../store/store-status-pages.ts';
 import type { InOrganisation } from '../operation-context.ts';
 import { notFound } from '../operation-not-found.ts';

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import type { updateStatusPageGroup as ofGroup, updateStatusPageMonitor as ofMonitor } from '../../../shared/api/api-status-pages.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { updateStatusPageGroup as ofGroup, updateStatusPageMonitor as ofMonitor } from '../../../shared/api/status-pages.ts';
 import { nameFrom } from '../../domain/given-names.ts';
 import { renamePageGroup, renamePageMonitor, statusPageExists } from '../../store/store-status-pages.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import type { updateStatusPage as operation } from '../../../shared/api/api-status-pages.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { updateStatusPage as operation } from '../../../shared/api/status-pages.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { hashPassword } from '../../access/access-passwords.ts';
 import { descriptionFrom, nameFrom } from '../../domain/given-names.ts';
 import { pagePasswordFrom, slugFrom } from '../../domain/status-page.ts';

@@ -1,9 +1,9 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type {
   disconnectAssistant as disconnectOperation,
   getConnection as getOperation,
   listConnections as listOperation,
 } from '../../../shared/api/inner/inner-assistant-connections.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { mayManage, mayWrite } from '../../domain/organisation.ts';
 import { connectionPage, deleteConnection, type ListedConnection } from '../../store/store-assistant-connections.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

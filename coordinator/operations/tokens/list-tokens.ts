@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { getToken as getOperation, listTokens as listOperation } from '../../../shared/api/inner/inner-tokens.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { mayManage } from '../../domain/organisation.ts';
 import { type ListedToken, tokenPage } from '../../store/store-tokens.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

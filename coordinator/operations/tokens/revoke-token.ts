@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { revokeToken as operation } from '../../../shared/api/inner/inner-tokens.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { mayManage } from '../../domain/organisation.ts';
 import { deleteToken, tokenOwner } from '../../store/store-tokens.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';

@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import type { hearTrial as operation } from '../../../shared/api/inner/inner-trials.ts';
-import { causeSentence } from '../../../shared/checks/checks-causes.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { hearTrial as operation } from '../../../shared/api/test-runs.ts';
+import { causeSentence } from '../../../shared/checks/causes.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { found } from '../operation-not-found.ts';
 

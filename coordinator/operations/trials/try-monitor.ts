@@ -1,7 +1,7 @@
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import type { tryMonitor as operation } from '../../../shared/api/inner/inner-trials.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
-import { asSplit } from '../../../shared/checks/checks-config.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { tryMonitor as operation } from '../../../shared/api/test-runs.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { asSplit } from '../../../shared/checks/config.ts';
 import { draftMonitor } from '../../domain/monitor.ts';
 import { checkersOf } from '../../store/store-checking-probes.ts';
 import { monitorForChange } from '../../store/store-monitors.ts';

@@ -427,7 +427,7 @@ create table beats (
 );
 create index beats_monitor on beats (monitor_id, at);
 
--- What the beats of a monitor come to (shared/checks/heartbeat/checks-heartbeat-state.ts): the bus gets it back from here when it was wiped.
+-- What the beats of a monitor come to (shared/checks/heartbeat/state.ts): the bus gets it back from here when it was wiped.
 create table beat_states (
   monitor_id uuid primary key references monitors on delete cascade,
   state jsonb not null

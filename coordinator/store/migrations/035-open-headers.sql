@@ -1,4 +1,4 @@
--- Headers that are secrets by their nature (secretByNature in shared/checks/https/checks-https-keys.ts). What was stored before they counted as such stands
+-- Headers that are secrets by their nature (secretByNature in shared/checks/https/keys.ts). What was stored before they counted as such stands
 -- openly in configs until a coordinator, who has the key, encrypts it: the index holds the rows that are left, so that to look is nothing.
 create function has_open_secret(config jsonb) returns boolean language sql immutable as $$
   select case when jsonb_typeof(config -> 'headers') = 'object' then exists (

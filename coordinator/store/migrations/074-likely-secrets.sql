@@ -1,4 +1,4 @@
--- Headers whose name or value looks like a secret (looksSecret in shared/checks/https/checks-https-config.ts; never more than that finds, or the house would
+-- Headers whose name or value looks like a secret (looksSecret in shared/checks/https/config.ts; never more than that finds, or the house would
 -- encrypt them for ever), besides those that are one by their nature. As in 035: a coordinator encrypts what was stored before, and the index holds what is left.
 create function has_likely_secret(config jsonb) returns boolean language sql immutable as $$
   select case when jsonb_typeof(config -> 'headers') = 'object' then exists (

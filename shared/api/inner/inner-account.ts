@@ -1,6 +1,6 @@
-import { object, optional, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
-import { OrganisationOut } from '../api-organisation.ts';
+import { object, optional, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
+import { OrganisationOut } from '../organisations.ts';
 
 /** Organisations, and the people in them. */
 

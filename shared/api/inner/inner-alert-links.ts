@@ -1,5 +1,5 @@
-import { array, boolean, object, string } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
+import { array, boolean, object, string } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 
 /** What the links in a message do, for whoever has it; a GET of each shows, a POST acts. */
 

@@ -1,5 +1,5 @@
-import { array, boolean, dateTime, integer, maybe, nullable, number, object, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
+import { array, boolean, dateTime, integer, maybe, nullable, number, object, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 
 /** What was told to whom, and why. */
 

@@ -1,6 +1,5 @@
-import { array, dateTime, dict, integer, maybe, moment, nullable, object, string } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
-import { page, pageQuery } from '../api-pagination.ts';
+import { array, dateTime, dict, integer, maybe, moment, nullable, object, string } from '../fields.ts';
+import { innerOperation, page, pageQuery } from '../operation.ts';
 
 /** Who changed what in the organisation. */
 

@@ -1,5 +1,5 @@
-import { array, boolean, dict, maybe, nullable, number, object, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
+import { array, boolean, dict, maybe, nullable, number, object, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 
 /** What there is to fill in for a channel, and whether it works before somebody has to rely on it. */
 

@@ -1,5 +1,5 @@
-import { integer, literal, nullable, object, optional, string } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
+import { integer, literal, nullable, object, optional, string } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 
 /** What somebody asks for who is not signed in. The face puts the session's text into its cookie. */
 

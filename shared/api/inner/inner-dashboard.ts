@@ -1,6 +1,19 @@
-import { array, boolean, dateTime, integer, literal, maybe, nullable, number, object, optional, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
-import { valueFault } from '../fields/api-field.ts';
+import {
+  array,
+  boolean,
+  dateTime,
+  integer,
+  literal,
+  maybe,
+  nullable,
+  number,
+  object,
+  optional,
+  string,
+  uuid,
+  valueFault,
+} from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 
 /** What the first page shows. */
 

@@ -1,5 +1,5 @@
-import { array, boolean, integer, nullable, number, object, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
+import { array, boolean, integer, nullable, number, object, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 
 /** What an organisation's own monitoring reads of its monitors. */
 

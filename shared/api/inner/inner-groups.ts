@@ -1,6 +1,6 @@
-import { array, integer, nullable, object, optional, string, uuid } from '../api-fields.ts';
-import { GroupOut } from '../api-groups.ts';
-import { innerOperation } from '../api-operation.ts';
+import { array, integer, nullable, object, optional, string, uuid } from '../fields.ts';
+import { GroupOut } from '../groups.ts';
+import { innerOperation } from '../operation.ts';
 
 /** Groups with what is in them. */
 

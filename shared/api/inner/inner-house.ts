@@ -1,5 +1,5 @@
-import { array, boolean, dateTime, integer, maybe, nullable, object, optional, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
+import { array, boolean, dateTime, integer, maybe, nullable, object, optional, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 
 /** What the house tells its operator, and what it could not work on by itself. */
 

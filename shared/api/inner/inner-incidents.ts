@@ -1,5 +1,5 @@
-import { object, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
+import { object, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 
 /** What members of an organisation do about an incident. */
 

@@ -1,3 +1,4 @@
+import { hearTrial, tryMonitor } from '../test-runs.ts';
 import { createOrganisation, createUser, leaveOrganisation, removeMember, setMemberRole } from './inner-account.ts';
 import {
   acknowledgeByLink,
@@ -95,7 +96,6 @@ import {
   setStatusPageLogo,
 } from './inner-status-pages.ts';
 import { createToken, getToken, listTokens, revokeToken } from './inner-tokens.ts';
-import { hearTrial, tryMonitor } from './inner-trials.ts';
 
 /** What the API does not offer and pages and the operator's commands need; kept apart, so that the programs on people's machines do without. */
 

@@ -1,6 +1,6 @@
-import { array, boolean, dateTime, integer, nullable, object, optional, string, uuid } from '../api-fields.ts';
-import { MaintenanceOut } from '../api-maintenance.ts';
-import { innerOperation } from '../api-operation.ts';
+import { array, boolean, dateTime, integer, nullable, object, optional, string, uuid } from '../fields.ts';
+import { MaintenanceOut } from '../maintenance.ts';
+import { innerOperation } from '../operation.ts';
 
 /** Windows as people look at them: by when they are. */
 

@@ -1,5 +1,5 @@
-import { array, nullable, object, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
+import { array, nullable, object, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 
 /** Who is in the organisation, and who was asked in. */
 

@@ -1,5 +1,5 @@
-import { array, integer, nullable, object, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
+import { array, integer, nullable, object, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 
 export const getMonitorChoices = innerOperation({
   id: 'getMonitorChoices',

@@ -1,6 +1,5 @@
-import { array, boolean, dateTime, integer, nullable, object, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
-import { page, pageQuery } from '../api-pagination.ts';
+import { array, boolean, dateTime, integer, nullable, object, string, uuid } from '../fields.ts';
+import { innerOperation, page, pageQuery } from '../operation.ts';
 
 /** Who may see the operator's page, and what stands on it besides the notices of the house. */
 

@@ -1,6 +1,5 @@
-import { array, dateTime, dict, integer, maybe, nullable, object, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
-import { page, pageQuery } from '../api-pagination.ts';
+import { array, dateTime, dict, integer, maybe, nullable, object, string, uuid } from '../fields.ts';
+import { innerOperation, page, pageQuery } from '../operation.ts';
 
 /** The organisation itself. */
 

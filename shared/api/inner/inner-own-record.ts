@@ -1,5 +1,5 @@
-import { boolean, object, optional, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
+import { boolean, object, optional, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 
 export const sayOutageFalse = innerOperation({
   id: 'sayOutageFalse',

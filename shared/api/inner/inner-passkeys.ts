@@ -1,5 +1,5 @@
-import { array, boolean, nullable, object, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
+import { array, boolean, nullable, object, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 
 /** Keys of a phone, a computer or a stick that sign in without a password. Options and answers are as browsers read and write them. */
 

@@ -1,5 +1,5 @@
-import { array, boolean, dateTime, integer, nullable, object, optional, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
+import { array, boolean, dateTime, integer, nullable, object, optional, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 
 /** What is a person's own, whatever organisation they act in. */
 

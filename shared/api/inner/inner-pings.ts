@@ -1,6 +1,6 @@
-import { tokenOverlapMs } from '../../checks/heartbeat/checks-heartbeat-token.ts';
-import { array, dateTime, integer, nullable, object, optional, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
+import { tokenOverlapMs } from '../../checks/heartbeat/config.ts';
+import { array, dateTime, integer, nullable, object, optional, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 
 /** The address of a heartbeat monitor, and what came to it. */
 

@@ -1,6 +1,6 @@
-import { array, boolean, dateTime, integer, maybe, nullable, object, optional, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
-import { EndedProbeOut, invited, ProbeInvitationMadeOut, ProbeInvitationOut } from '../api-probes.ts';
+import { array, boolean, dateTime, integer, maybe, nullable, object, optional, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
+import { EndedProbeOut, invited, ProbeInvitationMadeOut, ProbeInvitationOut } from '../probes.ts';
 
 /** The probes of the installation, public and private. */
 

@@ -1,5 +1,5 @@
-import { array, nullable, object, optional, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
+import { array, nullable, object, optional, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 
 /** What the palette finds. */
 export const search = innerOperation({

@@ -1,5 +1,5 @@
-import { array, boolean, integer, nullable, object, string } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
+import { array, boolean, integer, nullable, object, string } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 
 /** The second step of signing in: codes of an app, and recovery codes for the day when it is away. */
 

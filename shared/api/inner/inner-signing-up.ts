@@ -1,5 +1,5 @@
-import { boolean, literal, maybe, nullable, object, string } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
+import { boolean, literal, maybe, nullable, object, string } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
 import { SignedInOut } from './inner-coming-in.ts';
 import { alsoEnded } from './inner-people.ts';
 

@@ -1,7 +1,6 @@
-import { array, boolean, dateTime, integer, nullable, object, string, uuid } from '../api-fields.ts';
-import { innerOperation } from '../api-operation.ts';
-import { page, pageQuery } from '../api-pagination.ts';
-import { StatusPagePostOut } from '../api-status-page-posts.ts';
+import { array, boolean, dateTime, integer, nullable, object, string, uuid } from '../fields.ts';
+import { innerOperation, page, pageQuery } from '../operation.ts';
+import { StatusPagePostOut } from '../status-pages.ts';
 
 /** What the editor of a status page needs beside what the API gives. */
 

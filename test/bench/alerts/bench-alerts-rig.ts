@@ -1,6 +1,6 @@
 import { connect } from '../../../coordinator/store/store-database.ts';
 import { migrate } from '../../../coordinator/store/store-migrate.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { openReceiver, says } from '../../support/support-message-receiver.ts';
 import { createNetwork, type Network } from '../../support/support-network.ts';
 import { startServices } from '../../support/support-services-run.ts';

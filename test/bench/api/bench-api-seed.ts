@@ -1,6 +1,6 @@
 import type { Sql } from '../../../coordinator/store/store-database.ts';
 import { makeResultDays } from '../../../coordinator/store/store-results.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 
 const day = 86_400_000;
 

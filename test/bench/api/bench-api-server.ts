@@ -8,9 +8,9 @@ import { createOperations } from '../../../coordinator/operations/operations.ts'
 import type { ProbesPart } from '../../../coordinator/operations/probes/operation-probe-needs.ts';
 import { noTrials } from '../../../coordinator/operations/trials/operation-trial-needs.ts';
 import { connect } from '../../../coordinator/store/store-database.ts';
-import { systemClock as clock } from '../../../shared/base/clock.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { partitionOf } from '../../../shared/bus/bus-subjects.ts';
+import { systemClock as clock } from '../../../shared/base/time.ts';
+import { partitionOf } from '../../../shared/bus/subjects.ts';
 import { testChannels } from '../../support/support-channels.ts';
 
 const { DATABASE_URL = '', SECRET_KEY: secretKey = '' } = process.env;

@@ -1,7 +1,7 @@
 /** The DNS check alone, as the probe has it, in a process of its own. */
-import { createDnsCheck } from '../../../probe/checks/check-dns.ts';
-import { createGuard } from '../../../probe/checks/check-guard.ts';
-import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
+import { createDnsCheck } from '../../../probe/checks/dns/perform.ts';
+import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
+import { createGuard } from '../../../probe/checks/guard.ts';
 import { assignmentOf } from '../../probe/support/probe-support-assignment.ts';
 import { keepChecking, performOnce } from '../bench-keep-checking.ts';
 import { answerOrders } from './bench-dns-order.ts';

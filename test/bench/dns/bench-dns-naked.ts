@@ -3,7 +3,7 @@
  * loop together, by node:dgram, with nothing read, judged or given up on.
  */
 import { createSocket, type Socket } from 'node:dgram';
-import { withId, writeQuestion } from '../../../probe/checks/dns-message.ts';
+import { withId, writeQuestion } from '../../../probe/checks/dns/message.ts';
 import { answerOrders, type Order } from './bench-dns-order.ts';
 
 const slots = 4;

@@ -3,15 +3,15 @@
  * as soon as the last was reported. The schedule, the spool and the bus are left out.
  */
 
-import { createReachability } from '../../../probe/checking/checking-reachability.ts';
-import { createRunner } from '../../../probe/checking/checking-runner.ts';
-import { createDnsCheck } from '../../../probe/checks/check-dns.ts';
-import { createGuard } from '../../../probe/checks/check-guard.ts';
-import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
-import { systemClock } from '../../../shared/base/clock.ts';
+import { createDnsCheck } from '../../../probe/checks/dns/perform.ts';
+import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
+import { createGuard } from '../../../probe/checks/guard.ts';
+import { createRunner } from '../../../probe/schedule/runner.ts';
+import { createReachability } from '../../../probe/schedule/self-check.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import type { Assignment } from '../../../shared/checks/checks-assignment.ts';
-import type { Outcome } from '../../../shared/checks/checks-result.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import type { Assignment } from '../../../shared/checks/assignment.ts';
+import type { Outcome } from '../../../shared/checks/result.ts';
 import { assignmentOf } from '../../probe/support/probe-support-assignment.ts';
 import { keepChecking } from '../bench-keep-checking.ts';
 import { answerOrders } from './bench-dns-order.ts';

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
-import { freePort } from '../../../deploy/local/local-ports.ts';
+import { freePort } from '../../../deploy/local/home.ts';
 import { debianProgram } from '../../support/support-debian.ts';
 import { cores, cpuOf, start, stop } from '../bench-processes.ts';
 

@@ -2,13 +2,13 @@
 
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { told } from '../../../probe/checks/check.ts';
-import { createGuard } from '../../../probe/checks/check-guard.ts';
-import { createHttpsCheck } from '../../../probe/checks/check-https.ts';
-import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
-import { createLookup, watchFamilies } from '../../../probe/checks/https-lookup.ts';
-import { createTrust } from '../../../probe/checks/https-trust.ts';
-import type { Assignment } from '../../../shared/checks/checks-assignment.ts';
+import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
+import { createGuard } from '../../../probe/checks/guard.ts';
+import { createLookup, watchFamilies } from '../../../probe/checks/https/lookup.ts';
+import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
+import { createTrust } from '../../../probe/checks/https/trust.ts';
+import { told } from '../../../probe/checks/types.ts';
+import type { Assignment } from '../../../shared/checks/assignment.ts';
 import { assignmentOf } from '../../probe/support/probe-support-assignment.ts';
 import { keepChecking, type Perform, performOnce } from '../bench-keep-checking.ts';
 

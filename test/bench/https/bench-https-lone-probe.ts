@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { printProbeCredentials } from '../../../shared/bus/bus-credentials.ts';
+import { printProbeCredentials } from '../../../shared/bus/identity.ts';
 import { type BusOfProbe, createBusOfProbe } from '../../probe/support/probe-support-bus-of-probe.ts';
 import { type SmallCoordinator, startSmallCoordinator } from '../../probe/support/probe-support-small-coordinator.ts';
 import { eventually } from '../../support/support-eventually.ts';

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { freePort } from '../../../deploy/local/local-ports.ts';
+import { freePort } from '../../../deploy/local/home.ts';
 import { cores, start } from '../bench-processes.ts';
 
 /** A coordinator as a process on the core of what is measured. `atWork` settles with the time that all its partitions took to be loaded, in milliseconds. */

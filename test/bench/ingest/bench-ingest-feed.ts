@@ -1,12 +1,11 @@
 import type { Continent } from '../../../shared/base/continents.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { batchText, newestBatch, passText } from '../../../shared/bus/bus-batch-writing.ts';
-import { parseProbeCredentials } from '../../../shared/bus/bus-credentials.ts';
-import type { Bus } from '../../../shared/bus/bus-nats.ts';
-import { keyFromSeed, parseCredentials } from '../../../shared/bus/bus-nkeys.ts';
-import { signaturesOf } from '../../../shared/bus/bus-signature.ts';
-import { partitionCount, subjects } from '../../../shared/bus/bus-subjects.ts';
-import type { Result } from '../../../shared/checks/checks-result.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { batchText, newestBatch, passText } from '../../../shared/bus/batch.ts';
+import { parseProbeCredentials, signaturesOf } from '../../../shared/bus/identity.ts';
+import type { Bus } from '../../../shared/bus/nats.ts';
+import { keyFromSeed, parseCredentials } from '../../../shared/bus/nkeys.ts';
+import { partitionCount, subjects } from '../../../shared/bus/subjects.ts';
+import type { Result } from '../../../shared/checks/result.ts';
 
 /** One probe's results of every monitor, as its reporter would send them: batches of a partition, in order, signed with what leaves with them. */
 export type Fed = { readonly batches: number; readonly results: number };

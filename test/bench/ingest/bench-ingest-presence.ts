@@ -1,11 +1,10 @@
-import { newId } from '../../../shared/base/ids.ts';
-import { parseProbeCredentials } from '../../../shared/bus/bus-credentials.ts';
-import type { PresenceMessage } from '../../../shared/bus/bus-messages.ts';
-import type { Bus } from '../../../shared/bus/bus-nats.ts';
-import { keyFromSeed, parseCredentials } from '../../../shared/bus/bus-nkeys.ts';
-import { signatureOf } from '../../../shared/bus/bus-signature.ts';
-import { subjects } from '../../../shared/bus/bus-subjects.ts';
-import { createSealPair } from '../../../shared/checks/checks-sealed-secrets.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { parseProbeCredentials, signatureOf } from '../../../shared/bus/identity.ts';
+import type { PresenceMessage } from '../../../shared/bus/messages.ts';
+import type { Bus } from '../../../shared/bus/nats.ts';
+import { keyFromSeed, parseCredentials } from '../../../shared/bus/nkeys.ts';
+import { subjects } from '../../../shared/bus/subjects.ts';
+import { createSealPair } from '../../../shared/checks/sealed-secrets.ts';
 
 const everyMs = 1_000;
 

@@ -5,14 +5,13 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { startPingReceiver } from '../../../probe/pings/receiver-address.ts';
-import { systemClock } from '../../../shared/base/clock.ts';
+import { startPingReceiver } from '../../../probe/pings/receiver.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { connectBus } from '../../../shared/bus/bus-nats.ts';
-import { createPingBus, createPingIntake } from '../../../shared/bus/bus-ping-intake.ts';
-import { createPingRecords } from '../../../shared/bus/bus-ping-records.ts';
-import { openPingSpool } from '../../../shared/bus/bus-ping-spool.ts';
-import { pingFingerprint } from '../../../shared/checks/heartbeat/checks-heartbeat-token.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import { connectBus } from '../../../shared/bus/nats.ts';
+import { openPingSpool } from '../../../shared/bus/ping-spool.ts';
+import { createPingBus, createPingIntake, createPingRecords } from '../../../shared/bus/pings.ts';
+import { pingFingerprint } from '../../../shared/checks/heartbeat/config.ts';
 
 type Order = {
   readonly url: string;

@@ -4,13 +4,13 @@
  */
 import { existsSync, openSync, readSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { createSchedule } from '../../../probe/checking/checking-schedule.ts';
-import { systemClock } from '../../../shared/base/clock.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { createSchedule } from '../../../probe/schedule/wheel.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { connectBus } from '../../../shared/bus/bus-nats.ts';
-import type { Assignment, Roster } from '../../../shared/checks/checks-assignment.ts';
-import { shareOf } from '../../../shared/checks/checks-placement.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import { connectBus } from '../../../shared/bus/nats.ts';
+import type { Assignment, Roster } from '../../../shared/checks/assignment.ts';
+import { shareOf } from '../../../shared/checks/placement.ts';
 
 const { values } = parseArgs({ options: { way: { type: 'string' }, monitors: { type: 'string' }, ms: { type: 'string' } } });
 const { NATS_URL: url = '', NATS_CREDENTIALS: credentials = '' } = process.env;

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Count, createRateLimiter, type RateLimiter } from '../../../coordinator/access/access-rate-limit.ts';
 import { connect } from '../../../coordinator/store/store-database.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { ownDatabase } from '../../support/support-own-database.ts';
 

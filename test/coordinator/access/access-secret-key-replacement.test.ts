@@ -6,9 +6,9 @@ import { operate } from '../../../coordinator/coordinator-operate.ts';
 import { createCursors } from '../../../coordinator/operations/operation-cursors.ts';
 import { createNetworkKeys } from '../../../coordinator/probes/probes-network-keys.ts';
 import { connect, type Sql } from '../../../coordinator/store/store-database.ts';
-import { systemClock } from '../../../shared/base/clock.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
+import { systemClock } from '../../../shared/base/time.ts';
 import { createHouse, type House, testSecretKey } from '../../support/support-people.ts';
 import { createAccount, createDatabase, environmentOf, type TestDatabase } from '../../support/support-services.ts';
 

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { hashPassword, verifyPassword } from '../../../coordinator/access/access-passwords.ts';
 import { createSecretsAtRest, pingTokenOf, secretsOf } from '../../../coordinator/access/access-secrets-at-rest.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { ownDatabase } from '../../support/support-own-database.ts';
 import { createHouse, type House, testSecretKey } from '../../support/support-people.ts';
 

@@ -4,8 +4,8 @@ import { createTokens, type Tokens } from '../../../coordinator/access/access-to
 import { connect, type Sql } from '../../../coordinator/store/store-database.ts';
 import { deleteTokensOf, writeLastUsed } from '../../../coordinator/store/store-tokens.ts';
 import { deleteMember, writeRole } from '../../../coordinator/store/store-users.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
 import { ownDatabase } from '../../support/support-own-database.ts';
 import { createHouse, type House, testSecretKey } from '../../support/support-people.ts';
 

@@ -10,7 +10,7 @@ import { subject } from '../../../coordinator/alerts/kinds/channel-common-words.
 import { email } from '../../../coordinator/alerts/kinds/channel-email.ts';
 import type { Verdict } from '../../../coordinator/alerts/kinds/channel-kind.ts';
 import { createMailSender, type MailSender } from '../../../coordinator/mail/mail-sender.ts';
-import { systemClock } from '../../../shared/base/clock.ts';
+import { systemClock } from '../../../shared/base/time.ts';
 import { type MailServer, openMailServer } from '../../support/support-mail-server.ts';
 import { at, monitorOf, overOf, toldOf } from '../../support/support-told-and-configs.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { claimMessages, type OnTheWay } from '../../../coordinator/store/store-messages.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/support-eventually.ts';
 import { ownDatabase } from '../../support/support-own-database.ts';
 import { answered, tellingBench } from '../../support/support-telling-bench.ts';

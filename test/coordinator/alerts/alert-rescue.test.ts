@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { ownDatabase } from '../../support/support-own-database.ts';
 import { answered, tellingBench } from '../../support/support-telling-bench.ts';
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createSender, type Sender, type SenderParts } from '../../../coordinator/alerts/alert-sender.ts';
 import type { Answer, OutgoingRequest, SendFailure } from '../../../coordinator/alerts/kinds/channel-kind.ts';
 import { UnknownName } from '../../../coordinator/outgoing/outgoing-connection.ts';
-import { systemClock } from '../../../shared/base/clock.ts';
+import { systemClock } from '../../../shared/base/time.ts';
 import { mint, mintAuthority } from '../../support/support-certificates.ts';
 import { breaksOff, hangs, openReceiver, type Receiver, says } from '../../support/support-message-receiver.ts';
 

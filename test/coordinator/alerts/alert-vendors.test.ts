@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { channelKinds, kindOf } from '../../../coordinator/alerts/alert-channel-kinds.ts';
 import { createSender, type Sender } from '../../../coordinator/alerts/alert-sender.ts';
 import type { Verdict } from '../../../coordinator/alerts/kinds/channel-kind.ts';
-import { systemClock } from '../../../shared/base/clock.ts';
+import { systemClock } from '../../../shared/base/time.ts';
 import { type Behaviour, breaksOff, hangs, openReceiver, type Receiver, redirected, says } from '../../support/support-message-receiver.ts';
 import { configs, overOf, toldOf } from '../../support/support-told-and-configs.ts';
 import { vendorAnswers } from '../../support/support-vendor-answers.ts';

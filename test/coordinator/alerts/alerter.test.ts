@@ -3,7 +3,7 @@ import { createAlerter } from '../../../coordinator/alerts/alerter.ts';
 import { writeAlerts } from '../../../coordinator/store/store-alerts.ts';
 import { takeLeases } from '../../../coordinator/store/store-leases.ts';
 import { inTransaction } from '../../../coordinator/store/store-sql-transactions.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/support-eventually.ts';
 import { testLog } from '../../support/support-network.ts';
 import { ownDatabase } from '../../support/support-own-database.ts';

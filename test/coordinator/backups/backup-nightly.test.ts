@@ -10,7 +10,7 @@ import { type Backups, type BackupWishes, createBackups } from '../../../coordin
 import { operate } from '../../../coordinator/coordinator-operate.ts';
 import { connect, type Sql } from '../../../coordinator/store/store-database.ts';
 import { makeResultDays } from '../../../coordinator/store/store-results.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { createHouse, testSecretKey } from '../../support/support-people.ts';
 import { createAccount, createDatabase, environmentOf, type TestDatabase } from '../../support/support-services.ts';
 

@@ -5,7 +5,7 @@ import { without } from '../../../coordinator/domain/decision-rules.ts';
 import type { Incident, MonitorState, SeenResult, Watched } from '../../../coordinator/domain/decision-types.ts';
 import { byStart } from '../../../coordinator/domain/handover.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
-import type { Roster } from '../../../shared/checks/checks-assignment.ts';
+import type { Roster } from '../../../shared/checks/assignment.ts';
 import { at, refused, rosterOf, story } from './domain-story.ts';
 
 /** Rule 4: what need not wait for a hand-over, and that what is handed over later dates it as if all had come in order. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { mostOwned, planOfAnother } from '../../../coordinator/domain/another-organisation.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 
 const outcome = (...asked: Parameters<typeof planOfAnother>): string => {
   const plan = planOfAnother(...asked);

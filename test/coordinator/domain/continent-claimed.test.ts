@@ -11,7 +11,7 @@ import {
   roundTripOf,
 } from '../../../coordinator/domain/continent-claimed.ts';
 import { continents } from '../../../shared/base/continents.ts';
-import { noPhases } from '../../../shared/checks/checks-result.ts';
+import { noPhases } from '../../../shared/checks/result.ts';
 
 const frankfurt: Placed = { id: 'frankfurt', continent: 'Europe' };
 const lagos: Placed = { id: 'lagos', continent: 'Africa' };

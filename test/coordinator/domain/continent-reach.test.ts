@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { mayCheck, reachOf } from '../../../coordinator/domain/continent-reach.ts';
 import type { Watched } from '../../../coordinator/domain/decision-types.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
-import type { Roster, RosterProbe } from '../../../shared/checks/checks-assignment.ts';
+import type { Roster, RosterProbe } from '../../../shared/checks/assignment.ts';
 import { story } from './domain-story.ts';
 
 /** Rules 5 and 14: from where a monitor can be seen, and whether only one place may. */

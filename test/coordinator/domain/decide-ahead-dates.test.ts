@@ -6,7 +6,7 @@ import { without } from '../../../coordinator/domain/decision-rules.ts';
 import type { Incident, MonitorState, SeenResult } from '../../../coordinator/domain/decision-types.ts';
 import { byStart } from '../../../coordinator/domain/handover.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
-import type { Cause } from '../../../shared/checks/checks-cause-types.ts';
+import type { Cause } from '../../../shared/checks/result.ts';
 import { at, refused, rosterOf, story } from './domain-story.ts';
 
 /** Rule 4: how what was decided ahead is dated by what is handed over after it, to the millisecond. */

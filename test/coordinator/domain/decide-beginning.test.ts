@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Cause } from '../../../shared/checks/checks-cause-types.ts';
+import type { Cause } from '../../../shared/checks/result.ts';
 import { at, story } from './domain-story.ts';
 
 /** Rule 3: where an unconfirmed incident begins when older failures come, to the millisecond: as if all had come in order of start. */

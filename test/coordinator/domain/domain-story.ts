@@ -3,9 +3,8 @@ import { decide } from '../../../coordinator/domain/decide.ts';
 import type { Effect, Incident, MonitorEvent, MonitorState, SeenResult, Watched } from '../../../coordinator/domain/decision-types.ts';
 import { createState, nextTick } from '../../../coordinator/domain/state-restore.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
-import type { Roster } from '../../../shared/checks/checks-assignment.ts';
-import type { Cause } from '../../../shared/checks/checks-cause-types.ts';
-import type { Outcome } from '../../../shared/checks/checks-result.ts';
+import type { Roster } from '../../../shared/checks/assignment.ts';
+import type { Cause, Outcome } from '../../../shared/checks/result.ts';
 
 /** A monitor's life told step by step, in seconds from its creation, so that a test reads like the rule that it proves. */
 

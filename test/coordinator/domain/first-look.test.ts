@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { firstLook } from '../../../coordinator/domain/first-look.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
-import type { Roster } from '../../../shared/checks/checks-assignment.ts';
-import { nextTurn, type Placed, turns } from '../../../shared/checks/checks-placement.ts';
+import type { Roster } from '../../../shared/checks/assignment.ts';
+import { nextTurn, type Placed, turns } from '../../../shared/checks/placement.ts';
 
 type Asked = Parameters<typeof firstLook>[0];
 

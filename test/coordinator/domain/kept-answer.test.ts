@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { fateOf, isKept, keptForMs } from '../../../coordinator/domain/kept-answer.ts';
-import { type RefusalCode, refusalCodes } from '../../../shared/base/refusal.ts';
+import { type RefusalCode, refusalCodes } from '../../../shared/base/errors.ts';
 
 describe('a call that names a key', () => {
   const known = { request: 'a', answered_at: 1_000 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { draftWindow, occurrencesOf, occurrencesToCome } from '../../../coordinator/domain/maintenance.ts';
 import { instantOf, instantsIn, localOf, type Moment } from '../../../coordinator/domain/zone-clock.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 
 const day = 86_400_000;
 const hour = 3_600_000;

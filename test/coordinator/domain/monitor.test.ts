@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { amendMonitor, draftMonitor, type Monitor, type MonitorInput, type MonitorPatch } from '../../../coordinator/domain/monitor.ts';
 import type { Checker } from '../../../coordinator/domain/monitor-reach.ts';
 import type { PlanName } from '../../../coordinator/domain/plan-limits.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 
 const organisation = '01890000-0000-7000-8000-000000000001';
 const stranger = '01890000-0000-7000-8000-000000000002';

@@ -4,7 +4,7 @@ import { decide } from '../../../coordinator/domain/decide.ts';
 import type { MonitorState, SeenResult } from '../../../coordinator/domain/decision-types.ts';
 import { coveredByPass, goesWithoutSaying } from '../../../coordinator/domain/plain-pass.ts';
 import { createState } from '../../../coordinator/domain/state-restore.ts';
-import type { Roster } from '../../../shared/checks/checks-assignment.ts';
+import type { Roster } from '../../../shared/checks/assignment.ts';
 
 const now = 1_800_000_000_000;
 const observers = [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { mostHosts, type Share, saysTheSame, shareOf, smallestOf, together } from '../../../coordinator/domain/refutation.ts';
-import { hashOf } from '../../../shared/checks/checks-hash.ts';
+import { hashOf } from '../../../shared/checks/assignment.ts';
 
 /** Rule 16: what several coordinators know of a probe is counted as if one knew it all. */
 

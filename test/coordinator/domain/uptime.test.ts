@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { percentOf, touches, uptime, windowOf } from '../../../coordinator/domain/uptime.ts';
-import type { Interval } from '../../../shared/base/interval.ts';
+import type { Interval } from '../../../shared/base/time.ts';
 
 const none = { paused: [], cover: [], down: [], unknown: [] };
 const hour = 3_600_000;

@@ -6,7 +6,7 @@ import { beginEnding, undoEnding } from '../../../coordinator/store/store-organi
 import { insertPingToken } from '../../../coordinator/store/store-ping-tokens.ts';
 import { forgetMonitors } from '../../../coordinator/store/store-results.ts';
 import { inTransaction } from '../../../coordinator/store/store-sql-transactions.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { seedDemo } from '../../support/support-demo.ts';
 import { testLog } from '../../support/support-network.ts';
 import { ownDatabase } from '../../support/support-own-database.ts';

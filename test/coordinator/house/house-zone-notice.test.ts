@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createZoneNotice } from '../../../coordinator/house/house-zone-notice.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { ownDatabase } from '../../support/support-own-database.ts';
 
 const { sql } = await ownDatabase();

@@ -3,7 +3,7 @@ import { createAccountSecrets } from '../../../coordinator/access/access-account
 import { createMailSender, type MailSender } from '../../../coordinator/mail/mail-sender.ts';
 import { createMailer, type Mailer } from '../../../coordinator/mail/mailer.ts';
 import { postMail } from '../../../coordinator/store/store-mails.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { type Mailbox, openMailbox } from '../../support/support-mailbox.ts';
 import { ownDatabase } from '../../support/support-own-database.ts';

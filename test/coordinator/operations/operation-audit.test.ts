@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from 'vitest';
 import { operatorIn } from '../../../coordinator/access/access-caller.ts';
 import { createTokens } from '../../../coordinator/access/access-tokens.ts';
-import { createMonitor, deleteMonitor, listMonitors, updateMonitor } from '../../../shared/api/api-monitors.ts';
-import { rawInput } from '../../../shared/api/api-operation.ts';
 import { setMemberRole } from '../../../shared/api/inner/inner-account.ts';
 import { installationOperations, personOperations } from '../../../shared/api/inner/inner-index.ts';
 import { createToken } from '../../../shared/api/inner/inner-tokens.ts';
+import { createMonitor, deleteMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
+import { rawInput } from '../../../shared/api/operation.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { doorOf, intake } from '../../support/support-coming-in.ts';
 import { gateBench } from '../../support/support-gate.ts';

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createAccountSecrets } from '../../../coordinator/access/access-account-secrets.ts';
 import { linkChannel } from '../../../coordinator/store/store-channels.ts';
-import { createChannel, getChannel, updateChannel } from '../../../shared/api/api-channels.ts';
-import { rawInput } from '../../../shared/api/api-operation.ts';
+import { createChannel, getChannel, updateChannel } from '../../../shared/api/channels.ts';
 import { confirmChannel, showConfirmation } from '../../../shared/api/inner/inner-alert-links.ts';
 import { askMailbox, testChannel, tryChannel } from '../../../shared/api/inner/inner-channels.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { rawInput } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House, testSecretKey } from '../../support/support-people.ts';
 

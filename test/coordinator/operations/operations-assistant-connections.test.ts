@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { Person } from '../../../coordinator/access/access-caller.ts';
-import { rawInput } from '../../../shared/api/api-operation.ts';
 import { innerOperations, personOperations } from '../../../shared/api/inner/inner-index.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { rawInput } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { connectAssistant as connected } from '../../support/support-assistants.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';

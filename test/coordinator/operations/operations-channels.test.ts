@@ -3,13 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { operatorIn } from '../../../coordinator/access/access-caller.ts';
 import { apiDocument } from '../../../coordinator/faces/rest/rest-openapi.ts';
-import { createChannel, deleteChannel, getChannel, listChannels, updateChannel } from '../../../shared/api/api-channels.ts';
-import { acknowledgeIncident } from '../../../shared/api/api-incidents.ts';
+import { createChannel, deleteChannel, getChannel, listChannels, updateChannel } from '../../../shared/api/channels.ts';
+import { acknowledgeIncident } from '../../../shared/api/incidents.ts';
 import { createUser } from '../../../shared/api/inner/inner-account.ts';
 import { explainAlerts, listMessages, listTold, muteAlerts, showMute, unmuteAlerts } from '../../../shared/api/inner/inner-alerts.ts';
 import { listChannelKinds, testChannel, tryChannel } from '../../../shared/api/inner/inner-channels.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { memberOf } from '../../../shared/base/json-record.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { memberOf } from '../../../shared/base/json.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

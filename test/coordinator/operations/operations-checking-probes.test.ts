@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
 import { clockText, refutedText } from '../../../coordinator/faces/web/pages/page-probes.ts';
 import { makeResultDays } from '../../../coordinator/store/store-results.ts';
-import { createMonitor } from '../../../shared/api/api-monitors.ts';
 import { countedMinutes, listCheckers } from '../../../shared/api/inner/inner-probes.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

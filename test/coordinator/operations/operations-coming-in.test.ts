@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { rawInput } from '../../../shared/api/api-operation.ts';
 import { createUser } from '../../../shared/api/inner/inner-account.ts';
 import { installationOperations, personOperations, visitorOperations } from '../../../shared/api/inner/inner-index.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { rawInput } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { codeOfRefusal, doorOf, intake } from '../../support/support-coming-in.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House, type Person } from '../../support/support-people.ts';

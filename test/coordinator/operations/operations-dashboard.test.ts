@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { dashboardPage } from '../../../coordinator/store/store-dashboard.ts';
-import { getMonitorStatus } from '../../../shared/api/api-monitors.ts';
 import { changeMonitors, countOpenIncidents, dashboardSorts, listDashboard } from '../../../shared/api/inner/inner-dashboard.ts';
 import { search } from '../../../shared/api/inner/inner-search.ts';
+import { getMonitorStatus } from '../../../shared/api/monitors.ts';
 import { type Demo, demoCount, seedDemo } from '../../support/support-demo.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createMonitor } from '../../../shared/api/api-monitors.ts';
-import { endProbe, inviteProbe } from '../../../shared/api/api-probes.ts';
 import { listAudit } from '../../../shared/api/inner/inner-audit.ts';
 import { listCheckers, showOwnProbe } from '../../../shared/api/inner/inner-probes.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
+import { endProbe, inviteProbe } from '../../../shared/api/probes.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

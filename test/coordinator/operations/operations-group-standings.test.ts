@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from 'vitest';
-import { createChannel } from '../../../shared/api/api-channels.ts';
-import { createGroup } from '../../../shared/api/api-groups.ts';
-import { createMaintenanceWindow } from '../../../shared/api/api-maintenance.ts';
-import { createMonitor, updateMonitor } from '../../../shared/api/api-monitors.ts';
+import { createChannel } from '../../../shared/api/channels.ts';
+import { createGroup } from '../../../shared/api/groups.ts';
 import { changeMonitors } from '../../../shared/api/inner/inner-dashboard.ts';
 import { listGroupStandings, listMonitorsOutside, showGroup } from '../../../shared/api/inner/inner-groups.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
+import { createMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

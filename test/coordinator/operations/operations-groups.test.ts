@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from '../../../shared/api/api-groups.ts';
-import { createMonitor, getMonitor } from '../../../shared/api/api-monitors.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from '../../../shared/api/groups.ts';
+import { createMonitor, getMonitor } from '../../../shared/api/monitors.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House, reading } from '../../support/support-people.ts';
 

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { freezeSamples } from '../../../coordinator/store/store-incident-samples.ts';
 import { dropResultDays, makeResultDays } from '../../../coordinator/store/store-results.ts';
-import { getIncidentEvidence } from '../../../shared/api/api-incident-evidence.ts';
-import { createMonitor } from '../../../shared/api/api-monitors.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { getIncidentEvidence } from '../../../shared/api/incidents.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createShares, type Shares } from '../../../coordinator/access/access-share-links.ts';
-import { getIncidentEvidence } from '../../../shared/api/api-incident-evidence.ts';
-import { createMonitor } from '../../../shared/api/api-monitors.ts';
+import { getIncidentEvidence } from '../../../shared/api/incidents.ts';
 import { addIncidentNote, shareIncident, withdrawIncidentShare } from '../../../shared/api/inner/inner-incidents.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

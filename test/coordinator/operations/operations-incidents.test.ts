@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { getIncidentEvidence } from '../../../shared/api/api-incident-evidence.ts';
-import { acknowledgeIncident, getIncident, listIncidents } from '../../../shared/api/api-incidents.ts';
-import { createMonitor } from '../../../shared/api/api-monitors.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { acknowledgeIncident, getIncident, getIncidentEvidence, listIncidents } from '../../../shared/api/incidents.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { mostKeptOfOrganisation } from '../../../coordinator/domain/kept-answer.ts';
 import { onceChapter } from '../../../coordinator/faces/rest/rest-idempotency-docs.ts';
 import { lightenKeptAnswers } from '../../../coordinator/store/store-kept-answers.ts';
-import { createGroup } from '../../../shared/api/api-groups.ts';
-import { rawInput } from '../../../shared/api/api-operation.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { createGroup } from '../../../shared/api/groups.ts';
+import { rawInput } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

@@ -1,7 +1,13 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { expandWindows } from '../../../coordinator/store/store-maintenance.ts';
 import { coverOfMonitors } from '../../../coordinator/store/store-maintenance-cover.ts';
-import { createGroup } from '../../../shared/api/api-groups.ts';
+import { createGroup } from '../../../shared/api/groups.ts';
+import {
+  endMaintenanceNow,
+  listMaintenanceByTime,
+  showMaintenanceWindow,
+  startMaintenanceNow,
+} from '../../../shared/api/inner/inner-maintenance.ts';
 import {
   createMaintenanceWindow,
   deleteMaintenanceWindow,
@@ -9,15 +15,8 @@ import {
   listMaintenanceWindows,
   previewMaintenanceWindow,
   updateMaintenanceWindow,
-} from '../../../shared/api/api-maintenance.ts';
-import { getMonitorLedger } from '../../../shared/api/api-monitor-history.ts';
-import { createMonitor } from '../../../shared/api/api-monitors.ts';
-import {
-  endMaintenanceNow,
-  listMaintenanceByTime,
-  showMaintenanceWindow,
-  startMaintenanceNow,
-} from '../../../shared/api/inner/inner-maintenance.ts';
+} from '../../../shared/api/maintenance.ts';
+import { createMonitor, getMonitorLedger } from '../../../shared/api/monitors.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { expandWindows } from '../../../coordinator/store/store-maintenance.ts';
 import { coverOfMonitors } from '../../../coordinator/store/store-maintenance-cover.ts';
-import { createGroup, deleteGroup } from '../../../shared/api/api-groups.ts';
+import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
 import {
   createMaintenanceWindow,
   deleteMaintenanceWindow,
@@ -9,9 +9,9 @@ import {
   listMaintenanceWindows,
   previewMaintenanceWindow,
   updateMaintenanceWindow,
-} from '../../../shared/api/api-maintenance.ts';
-import { createMonitor, deleteMonitor, updateMonitor } from '../../../shared/api/api-monitors.ts';
-import { newId } from '../../../shared/base/ids.ts';
+} from '../../../shared/api/maintenance.ts';
+import { createMonitor, deleteMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House, reading } from '../../support/support-people.ts';
 

@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createGroup } from '../../../shared/api/api-groups.ts';
-import { batchMonitors } from '../../../shared/api/api-monitor-batch.ts';
-import { getMonitor, listMonitors } from '../../../shared/api/api-monitors.ts';
+import { createGroup } from '../../../shared/api/groups.ts';
 import { getBeatAddress } from '../../../shared/api/inner/inner-pings.ts';
+import { batchMonitors, getMonitor, listMonitors } from '../../../shared/api/monitors.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House, reading } from '../../support/support-people.ts';
 

@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
 import { figuresText } from '../../../coordinator/faces/rest/rest-figures.ts';
 import { makeResultDays } from '../../../coordinator/store/store-results.ts';
-import { operations } from '../../../shared/api/api-index.ts';
+import { operations } from '../../../shared/api/index.ts';
 import { listMonitorFigures } from '../../../shared/api/inner/inner-figures.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

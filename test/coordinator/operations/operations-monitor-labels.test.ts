@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createGroup, getGroup, listGroups, updateGroup } from '../../../shared/api/api-groups.ts';
-import { createMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/api-monitors.ts';
+import { createGroup, getGroup, listGroups, updateGroup } from '../../../shared/api/groups.ts';
 import { listDashboard } from '../../../shared/api/inner/inner-dashboard.ts';
 import { search } from '../../../shared/api/inner/inner-search.ts';
+import { createMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

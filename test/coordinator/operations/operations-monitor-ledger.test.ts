@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeResultDays, rollUpOneHour } from '../../../coordinator/store/store-results.ts';
-import { createMaintenanceWindow } from '../../../shared/api/api-maintenance.ts';
-import { getMonitorLedger, getMonitorResults } from '../../../shared/api/api-monitor-history.ts';
-import { createMonitor, getMonitorStatus } from '../../../shared/api/api-monitors.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
+import { createMonitor, getMonitorLedger, getMonitorResults, getMonitorStatus } from '../../../shared/api/monitors.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

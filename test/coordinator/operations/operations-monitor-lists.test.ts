@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeResultDays } from '../../../coordinator/store/store-results.ts';
-import { createGroup, getGroup, listGroups } from '../../../shared/api/api-groups.ts';
-import { createMonitor, getMonitor, getMonitorStatus, listMonitors, updateMonitor } from '../../../shared/api/api-monitors.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { createGroup, getGroup, listGroups } from '../../../shared/api/groups.ts';
+import { createMonitor, getMonitor, getMonitorStatus, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
 import { sealOpenSecrets } from '../../../coordinator/house/house-seal-open-secrets.ts';
-import { createMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/api-monitors.ts';
 import { listAudit } from '../../../shared/api/inner/inner-audit.ts';
-import { isSecretHeader } from '../../../shared/checks/https/checks-https-config.ts';
-import { secretByNature } from '../../../shared/checks/https/checks-https-keys.ts';
+import { createMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
+import { isSecretHeader } from '../../../shared/checks/https/config.ts';
+import { secretByNature } from '../../../shared/checks/https/keys.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeResultDays } from '../../../coordinator/store/store-results.ts';
-import { createMaintenanceWindow } from '../../../shared/api/api-maintenance.ts';
-import { createMonitor, getMonitorStatus, updateMonitor } from '../../../shared/api/api-monitors.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
+import { createMonitor, getMonitorStatus, updateMonitor } from '../../../shared/api/monitors.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

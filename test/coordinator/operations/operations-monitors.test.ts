@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { operatorIn } from '../../../coordinator/access/access-caller.ts';
 import { pingTokenOf } from '../../../coordinator/access/access-secrets-at-rest.ts';
-import { createGroup } from '../../../shared/api/api-groups.ts';
-import { createMonitor, deleteMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/api-monitors.ts';
+import { createGroup } from '../../../shared/api/groups.ts';
 import { getBeatAddress } from '../../../shared/api/inner/inner-pings.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { pingFingerprint } from '../../../shared/checks/heartbeat/checks-heartbeat-token.ts';
+import { createMonitor, deleteMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { pingFingerprint } from '../../../shared/checks/heartbeat/config.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House, reading } from '../../support/support-people.ts';
 

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Person } from '../../../coordinator/access/access-caller.ts';
 import { setAside } from '../../../coordinator/store/store-set-aside.ts';
-import { createMonitor } from '../../../shared/api/api-monitors.ts';
-import { type Operation, type OutputOf, rawInput } from '../../../shared/api/api-operation.ts';
 import { installationOperations, operatorOperations } from '../../../shared/api/inner/inner-index.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { version } from '../../../shared/base/own-version.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
+import { type Operation, type OutputOf, rawInput } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { version } from '../../../shared/base/process.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

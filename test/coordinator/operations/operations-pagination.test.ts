@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createGroup, deleteGroup, listGroups } from '../../../shared/api/api-groups.ts';
-import { listIncidents } from '../../../shared/api/api-incidents.ts';
-import { createMaintenanceWindow, deleteMaintenanceWindow, listMaintenanceWindows } from '../../../shared/api/api-maintenance.ts';
-import { createMonitor, deleteMonitor, listMonitors } from '../../../shared/api/api-monitors.ts';
-import type { Operation } from '../../../shared/api/api-operation.ts';
-import { listStatusPages } from '../../../shared/api/api-status-pages.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { createGroup, deleteGroup, listGroups } from '../../../shared/api/groups.ts';
+import { listIncidents } from '../../../shared/api/incidents.ts';
+import { createMaintenanceWindow, deleteMaintenanceWindow, listMaintenanceWindows } from '../../../shared/api/maintenance.ts';
+import { createMonitor, deleteMonitor, listMonitors } from '../../../shared/api/monitors.ts';
+import type { Operation } from '../../../shared/api/operation.ts';
+import { listStatusPages } from '../../../shared/api/status-pages.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { keptPings, writePings } from '../../../coordinator/store/store-pings.ts';
-import { createMonitor } from '../../../shared/api/api-monitors.ts';
 import { getBeatAddress, listBeats, rotateBeatAddress } from '../../../shared/api/inner/inner-pings.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { pingFingerprint, tokenOverlapMs } from '../../../shared/checks/heartbeat/checks-heartbeat-token.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { pingFingerprint, tokenOverlapMs } from '../../../shared/checks/heartbeat/config.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

@@ -1,15 +1,15 @@
 import { beforeAll, expect, test } from 'vitest';
 import { mayHaveOneMore, plans } from '../../../coordinator/domain/plan-limits.ts';
-import { createGroup, deleteGroup } from '../../../shared/api/api-groups.ts';
+import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
+import { startMaintenanceNow } from '../../../shared/api/inner/inner-maintenance.ts';
+import { showOrganisation } from '../../../shared/api/inner/inner-organisation.ts';
 import {
   createMaintenanceWindow,
   deleteMaintenanceWindow,
   previewMaintenanceWindow,
   updateMaintenanceWindow,
-} from '../../../shared/api/api-maintenance.ts';
-import { createMonitor } from '../../../shared/api/api-monitors.ts';
-import { startMaintenanceNow } from '../../../shared/api/inner/inner-maintenance.ts';
-import { showOrganisation } from '../../../shared/api/inner/inner-organisation.ts';
+} from '../../../shared/api/maintenance.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

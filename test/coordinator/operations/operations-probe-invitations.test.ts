@@ -1,12 +1,12 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { rawInput } from '../../../shared/api/api-operation.ts';
-import { inviteProbe, listProbeInvitations, revokeProbeInvitation } from '../../../shared/api/api-probes.ts';
 import { innerOperations, installationOperations, visitorOperations } from '../../../shared/api/inner/inner-index.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
-import { enrolmentAnswer, enrolmentProof } from '../../../shared/bus/bus-enrolment.ts';
-import { createKey, type Key, readJwt } from '../../../shared/bus/bus-nkeys.ts';
-import { inboxOf } from '../../../shared/bus/bus-subjects.ts';
+import { rawInput } from '../../../shared/api/operation.ts';
+import { inviteProbe, listProbeInvitations, revokeProbeInvitation } from '../../../shared/api/probes.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { enrolmentAnswer, enrolmentProof } from '../../../shared/bus/identity.ts';
+import { createKey, type Key, readJwt } from '../../../shared/bus/nkeys.ts';
+import { inboxOf } from '../../../shared/bus/subjects.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

@@ -5,7 +5,7 @@ import { codeSecretOf } from '../../../coordinator/access/access-secrets-at-rest
 import { codeOf, stepAt } from '../../../coordinator/access/access-totp.ts';
 import { createUser } from '../../../shared/api/inner/inner-account.ts';
 import { personOperations, visitorOperations } from '../../../shared/api/inner/inner-index.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { codeOfRefusal, doorOf, intake } from '../../support/support-coming-in.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House, testSecretKey } from '../../support/support-people.ts';

@@ -4,7 +4,7 @@ import { createMailSender, type MailSender } from '../../../coordinator/mail/mai
 import { createMailer, type Mailer } from '../../../coordinator/mail/mailer.ts';
 import { createUser } from '../../../shared/api/inner/inner-account.ts';
 import { innerOperations, personOperations, visitorOperations } from '../../../shared/api/inner/inner-index.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { codeOfRefusal, doorOf } from '../../support/support-coming-in.ts';
 import { gateBench } from '../../support/support-gate.ts';

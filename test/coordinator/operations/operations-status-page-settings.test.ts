@@ -3,34 +3,33 @@ import { verifyPassword } from '../../../coordinator/access/access-passwords.ts'
 import { pageKeyFingerprint, proofRecordText } from '../../../coordinator/access/access-status-page-keys.ts';
 import { createDomainProofs } from '../../../coordinator/publishing/publishing-domain-proofs.ts';
 import { logoOfPage, publishedPage } from '../../../coordinator/store/store-published-pages.ts';
-import { createGroup } from '../../../shared/api/api-groups.ts';
-import { createMonitor, updateMonitor } from '../../../shared/api/api-monitors.ts';
-import { checkStatusPageDomain, renewStatusPageLink } from '../../../shared/api/api-status-page-access.ts';
-import {
-  createStatusPagePost,
-  deleteStatusPagePost,
-  getStatusPageSubscribers,
-  listStatusPagePosts,
-} from '../../../shared/api/api-status-page-posts.ts';
-import {
-  addStatusPageGroup,
-  addStatusPageMonitor,
-  createStatusPage,
-  deleteStatusPage,
-  getStatusPage,
-  orderStatusPage,
-  removeStatusPageMonitor,
-  updateStatusPage,
-  updateStatusPageGroup,
-  updateStatusPageMonitor,
-} from '../../../shared/api/api-status-pages.ts';
+import { createGroup } from '../../../shared/api/groups.ts';
 import {
   getStatusPageEditor,
   listIncidentPages,
   removeStatusPageLogo,
   setStatusPageLogo,
 } from '../../../shared/api/inner/inner-status-pages.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { createMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
+import {
+  addStatusPageGroup,
+  addStatusPageMonitor,
+  checkStatusPageDomain,
+  createStatusPage,
+  createStatusPagePost,
+  deleteStatusPage,
+  deleteStatusPagePost,
+  getStatusPage,
+  getStatusPageSubscribers,
+  listStatusPagePosts,
+  orderStatusPage,
+  removeStatusPageMonitor,
+  renewStatusPageLink,
+  updateStatusPage,
+  updateStatusPageGroup,
+  updateStatusPageMonitor,
+} from '../../../shared/api/status-pages.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

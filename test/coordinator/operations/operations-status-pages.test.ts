@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createGroup, deleteGroup } from '../../../shared/api/api-groups.ts';
-import { createMonitor, deleteMonitor, updateMonitor } from '../../../shared/api/api-monitors.ts';
+import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
+import { createMonitor, deleteMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import {
   addStatusPageGroup,
   addStatusPageMonitor,
@@ -9,8 +9,8 @@ import {
   listStatusPages,
   removeStatusPageGroup,
   removeStatusPageMonitor,
-} from '../../../shared/api/api-status-pages.ts';
-import { newId } from '../../../shared/base/ids.ts';
+} from '../../../shared/api/status-pages.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

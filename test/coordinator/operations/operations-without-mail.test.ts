@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { innerOperations, personOperations, visitorOperations } from '../../../shared/api/inner/inner-index.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { codeOfRefusal, doorOf } from '../../support/support-coming-in.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';

@@ -8,10 +8,10 @@ import { createMonitors } from '../../../coordinator/partition/partition-monitor
 import { adopt, unitOf } from '../../../coordinator/partition/partition-settle.ts';
 import type { PartitionState } from '../../../coordinator/partition/partition-state.ts';
 import { nobodyUnseen } from '../../../coordinator/partition/partition-unanswered-first-looks.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { batchOf } from '../../../shared/bus/bus-batch.ts';
-import type { Roster } from '../../../shared/checks/checks-assignment.ts';
-import { noPhases } from '../../../shared/checks/checks-result.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { batchOf } from '../../../shared/bus/batch.ts';
+import type { Roster } from '../../../shared/checks/assignment.ts';
+import { noPhases } from '../../../shared/checks/result.ts';
 
 /** A batch of decisions keeps what it can as numbers. Whether it does or not, the states after it are those that the core decides. */
 const observers: readonly Observer[] = (['Asia', 'Europe', 'Africa', 'Europe'] as const).map((continent, nth) => ({

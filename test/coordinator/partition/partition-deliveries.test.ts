@@ -8,12 +8,11 @@ import {
   takeMessages,
 } from '../../../coordinator/partition/partition-deliveries.ts';
 import type { PartitionAnswer } from '../../../coordinator/partition/partition-message.ts';
-import { systemClock } from '../../../shared/base/clock.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { type Bus, connectBus, type Delivered } from '../../../shared/bus/bus-nats.ts';
-import { partitionConsumer, streams } from '../../../shared/bus/bus-streams.ts';
-import { subjects } from '../../../shared/bus/bus-subjects.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import { type Bus, connectBus, type Delivered } from '../../../shared/bus/nats.ts';
+import { partitionConsumer, streams, subjects } from '../../../shared/bus/subjects.ts';
 import { eventually, passed } from '../../support/support-eventually.ts';
 import { createAccount } from '../../support/support-services.ts';
 

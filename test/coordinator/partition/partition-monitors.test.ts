@@ -4,7 +4,7 @@ import type { Checkpoint, MonitorState, Observer, Watched } from '../../../coord
 import { checkpointOf, createState } from '../../../coordinator/domain/state-restore.ts';
 import { createMonitors } from '../../../coordinator/partition/partition-monitors.ts';
 import { pack, unpack } from '../../../coordinator/partition/partition-packed-monitors.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 
 const observers: readonly Observer[] = (['Asia', 'Europe', 'Africa', 'Oceania', 'South America', 'North America'] as const).map(
   (continent) => ({

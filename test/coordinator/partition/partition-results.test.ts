@@ -11,10 +11,10 @@ import { adopt, unitOf } from '../../../coordinator/partition/partition-settle.t
 import type { PartitionState } from '../../../coordinator/partition/partition-state.ts';
 import { nobodyUnseen } from '../../../coordinator/partition/partition-unanswered-first-looks.ts';
 import type { ProbeRow } from '../../../coordinator/store/store-probes.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { batchOf } from '../../../shared/bus/bus-batch.ts';
-import type { Roster } from '../../../shared/checks/checks-assignment.ts';
-import type { Result } from '../../../shared/checks/checks-result.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { batchOf } from '../../../shared/bus/batch.ts';
+import type { Roster } from '../../../shared/checks/assignment.ts';
+import type { Result } from '../../../shared/checks/result.ts';
 
 const now = 1_700_000_000_000;
 const probes = (['Asia', 'Europe', 'Africa'] as const).map(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createKeyRing, type KeyRing } from '../../../coordinator/pings/pings-key-ring.ts';
-import type { KnownKey } from '../../../shared/bus/bus-ping-intake.ts';
-import { elementOf } from '../../../shared/checks/checks-digest.ts';
+import type { KnownKey } from '../../../shared/bus/pings.ts';
+import { elementOf } from '../../../shared/checks/assignment.ts';
 import { digestOf } from '../../support/support-digests.ts';
 
 const known = (organisation: string, until: number | null = null): KnownKey => ({ organisation, monitor: 'm', until });

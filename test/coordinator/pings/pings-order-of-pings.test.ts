@@ -4,7 +4,7 @@ import type { Incident, MonitorState, SeenPing, Watched } from '../../../coordin
 import { checkpointOf, createState, restore } from '../../../coordinator/domain/state-restore.ts';
 import { isLate, isMadeUpFor, seenOf, type Told } from '../../../coordinator/pings/pings-to-tell.ts';
 import type { PingRow } from '../../../coordinator/store/store-pings.ts';
-import { foldPing, noPings } from '../../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+import { foldPing, noPings } from '../../../shared/checks/heartbeat/state.ts';
 
 /** Rule 20: whatever order pings are handed over in, and whatever befalls the partition meanwhile, the incidents are those of the order of time. */
 

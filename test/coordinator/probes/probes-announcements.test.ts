@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { canEveryoneVerify } from '../../../coordinator/probes/probes-announcements.ts';
 import { mintProbe } from '../../../coordinator/probes/probes-identities.ts';
 import { endAllDirectCredentials, endDirectCredentials, endedDirectCredentials } from '../../../coordinator/store/store-announcements.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { credentialsLiveMs } from '../../../shared/bus/bus-enrolment.ts';
-import { createKey, readJwt } from '../../../shared/bus/bus-nkeys.ts';
-import type { RosterProbe } from '../../../shared/checks/checks-assignment.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { credentialsLiveMs } from '../../../shared/bus/identity.ts';
+import { createKey, readJwt } from '../../../shared/bus/nkeys.ts';
+import type { RosterProbe } from '../../../shared/checks/assignment.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse } from '../../support/support-people.ts';
 

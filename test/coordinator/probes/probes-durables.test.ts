@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createDurables, type Durable } from '../../../coordinator/probes/probes-durables.ts';
-import { BusRefusal } from '../../../shared/bus/bus-jetstream-answer.ts';
-import { probeConsumers } from '../../../shared/bus/bus-streams.ts';
+import { BusRefusal } from '../../../shared/bus/jetstream.ts';
+import { probeConsumers } from '../../../shared/bus/subjects.ts';
 
 /** Durables of probes on a bus of three servers, of which one may be gone: what lies with it nobody answers for. */
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { createDirectory } from '../../../coordinator/probes/probes-directory.ts';
 import { watchConnections } from '../../../coordinator/probes/probes-one-connection.ts';
-import { systemClock } from '../../../shared/base/clock.ts';
-import type { Message } from '../../../shared/bus/bus-incoming-message.ts';
-import { connectBus } from '../../../shared/bus/bus-nats.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import type { Message } from '../../../shared/bus/messages.ts';
+import { connectBus } from '../../../shared/bus/nats.ts';
 import { speakAs } from '../../support/support-bus-voice.ts';
 import { createNetwork, type Network, testLog } from '../../support/support-network.ts';
 

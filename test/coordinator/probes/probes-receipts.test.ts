@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { createReceipts } from '../../../coordinator/probes/probes-receipts.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { type ReceiptMessage, receiptMessage } from '../../../shared/bus/bus-messages.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { type ReceiptMessage, receiptMessage } from '../../../shared/bus/messages.ts';
 
 const generation = newId();
 

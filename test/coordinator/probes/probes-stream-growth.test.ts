@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createStreamGrowth } from '../../../coordinator/probes/probes-stream-growth.ts';
-import { createManagement } from '../../../shared/bus/bus-stream-management.ts';
-import { streams } from '../../../shared/bus/bus-streams.ts';
+import { createManagement } from '../../../shared/bus/jetstream.ts';
+import { streams } from '../../../shared/bus/subjects.ts';
 
 /** Streams that wanted three replicas of servers that were not together yet. */
 

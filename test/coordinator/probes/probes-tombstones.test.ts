@@ -1,9 +1,8 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createTombstones } from '../../../coordinator/probes/probes-tombstones.ts';
-import { type Bus, connectBus } from '../../../shared/bus/bus-nats.ts';
-import { streams } from '../../../shared/bus/bus-streams.ts';
-import { subjects } from '../../../shared/bus/bus-subjects.ts';
+import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
+import { streams, subjects } from '../../../shared/bus/subjects.ts';
 import { createAccount } from '../../support/support-services.ts';
 
 const log = pino({ level: 'silent' });

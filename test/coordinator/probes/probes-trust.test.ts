@@ -3,8 +3,8 @@ import { createDirectory } from '../../../coordinator/probes/probes-directory.ts
 import { createProbeTrust } from '../../../coordinator/probes/probes-trust.ts';
 import { beAlive } from '../../../coordinator/store/store-leases.ts';
 import { insertProbe } from '../../../coordinator/store/store-probes.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import type { Roster } from '../../../shared/checks/checks-assignment.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import type { Roster } from '../../../shared/checks/assignment.ts';
 import { testLog } from '../../support/support-network.ts';
 import { ownDatabase } from '../../support/support-own-database.ts';
 import { at, refused, story } from '../domain/domain-story.ts';

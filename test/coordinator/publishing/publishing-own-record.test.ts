@@ -4,10 +4,10 @@ import { createOwnRecord } from '../../../coordinator/publishing/publishing-own-
 import { writeDropped } from '../../../coordinator/store/store-probes.ts';
 import { makeResultDays } from '../../../coordinator/store/store-results.ts';
 import { inTransaction } from '../../../coordinator/store/store-sql-transactions.ts';
-import { operations } from '../../../shared/api/api-index.ts';
-import { rawInput } from '../../../shared/api/api-operation.ts';
+import { operations } from '../../../shared/api/index.ts';
 import { installationOperations } from '../../../shared/api/inner/inner-index.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { rawInput } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

@@ -3,7 +3,7 @@ import { heldAlerts, type Owned, releaseAlerts, writeAlerts, writeDowns } from '
 import { takeLeases } from '../../../coordinator/store/store-leases.ts';
 import { executeAll } from '../../../coordinator/store/store-sql-statements.ts';
 import { inTransaction } from '../../../coordinator/store/store-sql-transactions.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { ownDatabase } from '../../support/support-own-database.ts';
 
 /** What the core decides of alerts (domain/incident-alerts.ts) is what the table says, also when two decide at once. */

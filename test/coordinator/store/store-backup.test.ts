@@ -9,7 +9,7 @@ import { tablesInOrder } from '../../../coordinator/store/store-backup-tables.ts
 import { connect, type Sql } from '../../../coordinator/store/store-database.ts';
 import { makeResultDays } from '../../../coordinator/store/store-results.ts';
 import { readSealing, sealEpochOf } from '../../../coordinator/store/store-seal-epochs.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 import { createDatabase, type TestDatabase } from '../../support/support-services.ts';
 

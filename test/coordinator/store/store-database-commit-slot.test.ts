@@ -4,7 +4,7 @@ import type { CommitSlot } from '../../../coordinator/store/store-database-commi
 import { commitUnits, emptyUnit, prepareCommits } from '../../../coordinator/store/store-decision-commit.ts';
 import { takeLeases } from '../../../coordinator/store/store-leases.ts';
 import { makeResultDays } from '../../../coordinator/store/store-results.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/support-eventually.ts';
 import { createDatabase, type TestDatabase } from '../../support/support-services.ts';
 import { createTcpProxy, type TcpProxy } from '../../support/support-tcp-proxy.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { lastDowns } from '../../../coordinator/store/store-incidents-write.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse } from '../../support/support-people.ts';
 

@@ -12,7 +12,7 @@ import {
   sayGoodbye,
   takeLeases,
 } from '../../../coordinator/store/store-leases.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/support-eventually.ts';
 import { ownDatabase } from '../../support/support-own-database.ts';
 

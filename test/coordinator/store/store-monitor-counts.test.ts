@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connect, type Sql } from '../../../coordinator/store/store-database.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { createHouse } from '../../support/support-people.ts';
 import { createDatabase, type TestDatabase } from '../../support/support-services.ts';
 

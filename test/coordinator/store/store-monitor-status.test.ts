@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { markSeen } from '../../../coordinator/store/store-dashboard.ts';
 import { connect, type Sql } from '../../../coordinator/store/store-database.ts';
 import { makeResultDays } from '../../../coordinator/store/store-results.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { createHouse } from '../../support/support-people.ts';
 import { createDatabase, type TestDatabase } from '../../support/support-services.ts';
 

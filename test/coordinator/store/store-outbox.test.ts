@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { enqueue, markDone, partitionsWaiting } from '../../../coordinator/store/store-outbox.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { ownDatabase } from '../../support/support-own-database.ts';
 
 const { sql } = await ownDatabase();

@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
 import { logoOfPage, postsOfIncidents, publishedPage } from '../../../coordinator/store/store-published-pages.ts';
-import { createGroup } from '../../../shared/api/api-groups.ts';
-import { createMonitor } from '../../../shared/api/api-monitors.ts';
-import { addStatusPageGroup, addStatusPageMonitor, createStatusPage, orderStatusPage } from '../../../shared/api/api-status-pages.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { createGroup } from '../../../shared/api/groups.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
+import { addStatusPageGroup, addStatusPageMonitor, createStatusPage, orderStatusPage } from '../../../shared/api/status-pages.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 

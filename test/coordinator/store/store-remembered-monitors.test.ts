@@ -3,7 +3,7 @@ import { connect, type Sql } from '../../../coordinator/store/store-database.ts'
 import { type MonitorList, standingPage } from '../../../coordinator/store/store-monitor-standings.ts';
 import { createShownMonitors, type ShownMonitors } from '../../../coordinator/store/store-remembered-monitors.ts';
 import { makeResultDays } from '../../../coordinator/store/store-results.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { createHouse } from '../../support/support-people.ts';
 import { createDatabase, type TestDatabase } from '../../support/support-services.ts';
 

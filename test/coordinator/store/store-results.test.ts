@@ -13,8 +13,8 @@ import {
   rollUpOneHour,
 } from '../../../coordinator/store/store-results.ts';
 import { executeAll } from '../../../coordinator/store/store-sql-statements.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { noPhases } from '../../../shared/checks/checks-result.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { noPhases } from '../../../shared/checks/result.ts';
 import { ownDatabase } from '../../support/support-own-database.ts';
 
 const day = 86_400_000;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { addProbeKey, endOldKeys, insertProbe, revokeProbe } from '../../../coordinator/store/store-probes.ts';
 import { growEverySealEpoch, readSealing, sealEpochOf } from '../../../coordinator/store/store-seal-epochs.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { ownDatabase } from '../../support/support-own-database.ts';
 import { createHouse } from '../../support/support-people.ts';
 

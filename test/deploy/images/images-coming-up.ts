@@ -2,10 +2,10 @@ import { chmod, copyFile, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'n
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { bundles } from '../../../deploy/bundle/bundle-make.ts';
-import { type ImageParts, obtainArm64 } from '../../../deploy/image/image-arm64.ts';
-import { architecture, imageNames, imageUser, makeImage } from '../../../deploy/image/image-make.ts';
-import { version } from '../../../shared/base/own-version.ts';
+import { bundles } from '../../../deploy/bundle/make.ts';
+import { type ImageParts, obtainArm64 } from '../../../deploy/image/arm64.ts';
+import { architecture, imageNames, imageUser, makeImage } from '../../../deploy/image/make.ts';
+import { version } from '../../../shared/base/process.ts';
 import { mint, mintAuthority } from '../../support/support-certificates.ts';
 import { type ChildProgram, startChildProgram } from '../../support/support-child-program.ts';
 import { type Engine, shared, startEngine } from '../../support/support-container-engine.ts';

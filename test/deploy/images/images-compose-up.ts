@@ -2,8 +2,8 @@ import { chmod, chown, copyFile, cp, mkdir, readFile, writeFile } from 'node:fs/
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { architecture, imageNames, makeImage } from '../../../deploy/image/image-make.ts';
-import { version } from '../../../shared/base/own-version.ts';
+import { architecture, imageNames, makeImage } from '../../../deploy/image/make.ts';
+import { version } from '../../../shared/base/process.ts';
 import { mint, mintAuthority } from '../../support/support-certificates.ts';
 import { type ChildProgram, startChildProgram } from '../../support/support-child-program.ts';
 import { composeProgram } from '../../support/support-compose-program.ts';
@@ -89,7 +89,7 @@ describe.runIf(engine !== undefined)('compose.yaml and probe.yaml', () => {
     const [house] = two.hosts;
     const text = await readFile(join(place, 'compose.yaml'), 'utf8');
     const [, init = ''] = /#\s+npm run operator -- (bus init .*)\n/.exec(text) ?? [];
-    const launcher = [process.execPath, 'deploy/local/local-operator.ts'] as const;
+    const launcher = [process.execPath, 'deploy/local/operator.ts'] as const;
     const words = init.replace('deploy/compose/bus', join(place, 'bus')).split(' ');
     await well(runProgram([...launcher, ...words], { env: { PATH: process.env.PATH ?? '' } }));
     const shown = mint({ names: ['bus.example.org'], issuer: authority });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { partitionCount } from '../../../shared/bus/bus-subjects.ts';
+import { partitionCount } from '../../../shared/bus/subjects.ts';
 import { memoryOf } from '../../bench/bench-processes.ts';
 import { areAllWell, nothingLostDoubledOrFalse, startWatched, untilWhole, type Watched } from '../../support/support-cluster-outages.ts';
 import type { CoordinatorProcess } from '../../support/support-coordinator-process.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { parseProbeCredentials } from '../../../shared/bus/bus-credentials.ts';
-import { dialOnce } from '../../../shared/bus/bus-dialling.ts';
+import { dialOnce } from '../../../shared/bus/dialling.ts';
+import { parseProbeCredentials } from '../../../shared/bus/identity.ts';
 import { untilWhole } from '../../support/support-cluster-outages.ts';
 import { eventually } from '../../support/support-eventually.ts';
 import { createNetwork, type Network } from '../../support/support-network.ts';

@@ -1,6 +1,6 @@
 /** Jobs that ping: at a coordinator or a probe, whoever answers first, with silences and failures; and what became of each ping. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import type { Chance } from '../../simulation/simulation-chance.ts';
 import type { Heartbeat } from '../../support/support-heartbeats.ts';
 

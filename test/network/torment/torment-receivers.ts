@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { channelSecretsOf, createSecretsAtRest } from '../../../coordinator/access/access-secrets-at-rest.ts';
 import { insertChannel } from '../../../coordinator/store/store-channels.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import type { Chance } from '../../simulation/simulation-chance.ts';
 import type { Network } from '../../support/support-network.ts';
 import { testSecretKey } from '../../support/support-people.ts';

@@ -15,9 +15,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { connectBus } from '../../../shared/bus/bus-nats.ts';
-import { partitionConsumer, pingsConsumer, streams } from '../../../shared/bus/bus-streams.ts';
-import { partitionCount } from '../../../shared/bus/bus-subjects.ts';
+import { connectBus } from '../../../shared/bus/nats.ts';
+import { partitionConsumer, partitionCount, pingsConsumer, streams } from '../../../shared/bus/subjects.ts';
 import { createChance } from '../../simulation/simulation-chance.ts';
 import type { Network } from '../../support/support-network.ts';
 import { crookedDates } from './torment-dates.ts';

@@ -3,7 +3,7 @@ import { copyFile, mkdtemp, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { partitionOf } from '../../../shared/bus/bus-subjects.ts';
+import { partitionOf } from '../../../shared/bus/subjects.ts';
 import { createChance } from '../../simulation/simulation-chance.ts';
 import { addHeartbeat } from '../../support/support-heartbeats.ts';
 import { type MortalServices, startMortalServices } from '../../support/support-mortal-services.ts';

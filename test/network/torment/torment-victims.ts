@@ -3,7 +3,7 @@ import { appendFile, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
-import { type Child, type Command, signal, startChild } from '../../../deploy/local/local-child.ts';
+import { type Child, type Command, signal, startChild } from '../../../deploy/local/processes.ts';
 import type { Mortal } from '../../support/support-mortal-services.ts';
 import type { MadeProbe } from '../../support/support-network.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createHeartbeats, type Heartbeats } from '../../../probe/checking/checking-heartbeats.ts';
+import { createHeartbeats, type Heartbeats } from '../../../probe/schedule/heartbeats.ts';
 import { eventually } from '../../support/support-eventually.ts';
 import { assignmentOf } from '../support/probe-support-assignment.ts';
 

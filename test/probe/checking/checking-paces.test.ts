@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPaces, type OnPace, type Pace } from '../../../probe/checking/checking-paces.ts';
+import { createPaces, type OnPace, type Pace } from '../../../probe/schedule/lanes.ts';
 
 /** Checks that say when they begin, and are over when the test says so. */
 const begin =

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Asked, createReachability } from '../../../probe/checking/checking-reachability.ts';
+import { type Asked, createReachability } from '../../../probe/schedule/self-check.ts';
 
 let anchor: Server;
 let anchorAddress: string;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Assignment } from '../../../shared/checks/checks-assignment.ts';
+import type { Assignment } from '../../../shared/checks/assignment.ts';
 import { assignmentOf } from '../support/probe-support-assignment.ts';
 import { type HandRunner, startHandRunner } from '../support/probe-support-hand-runner.ts';
 

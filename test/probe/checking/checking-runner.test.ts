@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { noPhases } from '../../../shared/checks/checks-result.ts';
+import { noPhases } from '../../../shared/checks/result.ts';
 import { assignmentOf } from '../support/probe-support-assignment.ts';
 import { badStatus, down, good, type HandRunner, startHandRunner } from '../support/probe-support-hand-runner.ts';
 

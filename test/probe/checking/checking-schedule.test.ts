@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createSchedule, type Schedule } from '../../../probe/checking/checking-schedule.ts';
-import type { Roster } from '../../../shared/checks/checks-assignment.ts';
+import { createSchedule, type Schedule } from '../../../probe/schedule/wheel.ts';
+import type { Roster } from '../../../shared/checks/assignment.ts';
 import { assignmentOf } from '../support/probe-support-assignment.ts';
 
 const self = '0193a0a0-0000-7000-8000-000000000001';

@@ -1,11 +1,10 @@
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { createReachability } from '../../../probe/checking/checking-reachability.ts';
-import { createSelfCheck, type Ended } from '../../../probe/checking/checking-self-check.ts';
-import { createGuard } from '../../../probe/checks/check-guard.ts';
-import type { HeldUp } from '../../../probe/presence/presence-held-up-process.ts';
-import type { Assignment } from '../../../shared/checks/checks-assignment.ts';
-import type { Verdict } from '../../../shared/checks/checks-result.ts';
+import { createGuard } from '../../../probe/checks/guard.ts';
+import type { HeldUp } from '../../../probe/presence/clock.ts';
+import { createReachability, createSelfCheck, type Ended } from '../../../probe/schedule/self-check.ts';
+import type { Assignment } from '../../../shared/checks/assignment.ts';
+import type { Verdict } from '../../../shared/checks/result.ts';
 
 const none = { longest: 0, inAll: 0 };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createWheel } from '../../../probe/checking/checking-wheel.ts';
+import { createWheel } from '../../../probe/schedule/wheel.ts';
 
 const start = Date.UTC(2026, 10, 21);
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { needsSelfCheck, reachedTarget, settle } from '../../../probe/checking/checking-self-check.ts';
-import type { Cause } from '../../../shared/checks/checks-cause-types.ts';
-import { causeLayer, causeSentence } from '../../../shared/checks/checks-causes.ts';
-import { noPhases, type Outcome, type Verdict } from '../../../shared/checks/checks-result.ts';
-import { dnsCauses } from '../../../shared/checks/dns/checks-dns-causes.ts';
-import { heartbeatCauses } from '../../../shared/checks/heartbeat/checks-heartbeat-causes.ts';
-import { httpsCauses } from '../../../shared/checks/https/checks-https-causes.ts';
+import { needsSelfCheck, reachedTarget, settle } from '../../../probe/schedule/self-check.ts';
+import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
+import { dnsCauses } from '../../../shared/checks/dns/causes.ts';
+import { heartbeatCauses } from '../../../shared/checks/heartbeat/causes.ts';
+import { httpsCauses } from '../../../shared/checks/https/causes.ts';
+import type { Cause } from '../../../shared/checks/result.ts';
+import { noPhases, type Outcome, type Verdict } from '../../../shared/checks/result.ts';
 
 const verdict = (outcome: Outcome, name?: string): Verdict => {
   const cause: Cause | null = name === undefined ? null : { class: name, params: {} };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { BodyMemory } from '../../../probe/checks/check-body-memory.ts';
+import { BodyMemory } from '../../../probe/checks/limits.ts';
 import { httpsChecker } from '../support/probe-support-https-checker.ts';
 import { serve, serveRaw } from '../support/probe-support-target-servers.ts';
 

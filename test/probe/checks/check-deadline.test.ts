@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CheckDeadline } from '../../../probe/checks/check-deadline.ts';
+import type { CheckDeadline } from '../../../probe/checks/limits.ts';
 import { deadlineIn } from '../support/probe-support-deadline-in.ts';
 
 /** Listens under a name; what was told stands in `heard`. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createGuard, unreadableRanges } from '../../../probe/checks/check-guard.ts';
+import { createGuard, unreadableRanges } from '../../../probe/checks/guard.ts';
 
 const bus = { address: '10.20.0.5', port: 4222 };
 const guardOf = (allow: readonly string[] = [], own: readonly string[] = [], at = bus) =>

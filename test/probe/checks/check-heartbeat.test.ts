@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createGuard } from '../../../probe/checks/check-guard.ts';
-import { createHeartbeatCheck } from '../../../probe/checks/check-heartbeat.ts';
-import { causeLayer, causeSentence } from '../../../shared/checks/checks-causes.ts';
-import { noPings, type PingState } from '../../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+import { createGuard } from '../../../probe/checks/guard.ts';
+import { createHeartbeatCheck } from '../../../probe/checks/heartbeat.ts';
+import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
+import { noPings, type PingState } from '../../../shared/checks/heartbeat/state.ts';
 import { withoutTemporal } from '../../support/support-without-temporal.ts';
 import { assignmentOf } from '../support/probe-support-assignment.ts';
 import { deadlineIn } from '../support/probe-support-deadline-in.ts';

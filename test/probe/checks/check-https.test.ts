@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { Lookup } from '../../../probe/checks/https-lookup.ts';
+import type { Lookup } from '../../../probe/checks/https/lookup.ts';
 import { eventually } from '../../support/support-eventually.ts';
 import { type Answer, broken, fine, startTarget } from '../../support/support-targets.ts';
 import { deadlineIn } from '../support/probe-support-deadline-in.ts';

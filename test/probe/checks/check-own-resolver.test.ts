@@ -1,7 +1,6 @@
 import dnsPacket from 'dns-packet';
 import { describe, expect, test } from 'vitest';
-import { createOwnResolver } from '../../../probe/checks/check-own-resolver.ts';
-import { createLookup, ownFamilies } from '../../../probe/checks/https-lookup.ts';
+import { createLookup, createOwnResolver, ownFamilies } from '../../../probe/checks/https/lookup.ts';
 import { type Asked, answerTo, type Resolver } from '../../support/support-resolver.ts';
 import { deadlineIn } from '../support/probe-support-deadline-in.ts';
 import { dnsBench } from '../support/probe-support-dns-setup.ts';

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { describe, expect, test } from 'vitest';
-import { type Alarm, clearAlarm, newAlarm, setAlarm } from '../../../probe/checks/check-timers.ts';
+import { type Alarm, clearAlarm, newAlarm, setAlarm } from '../../../probe/checks/limits.ts';
 
 /** Settles when the alarm has rung, with what the clock said. */
 const rung = (afterMs: number, also: () => void = () => undefined): Promise<{ readonly due: number; readonly at: number }> =>

@@ -1,8 +1,8 @@
 import dnsPacket from 'dns-packet';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readMessage, withId, write, writeQuestion } from '../../../probe/checks/dns-message.ts';
-import { recordTypes } from '../../../shared/checks/dns/checks-dns-record-types.ts';
+import { readMessage, withId, write, writeQuestion } from '../../../probe/checks/dns/message.ts';
+import { recordTypes } from '../../../shared/checks/dns/keys.ts';
 
 const question = { name: 'www.example.test', type: 'A' } as const;
 const { plain } = write(question);

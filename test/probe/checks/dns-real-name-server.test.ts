@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createUdpSockets, type UdpSockets } from '../../../probe/checks/dns-sockets.ts';
-import type { Config } from '../../../shared/checks/checks-assignment.ts';
+import { createUdpSockets, type UdpSockets } from '../../../probe/checks/dns/sockets.ts';
+import type { Config } from '../../../shared/checks/assignment.ts';
 import { type Knot, startKnot } from '../../support/support-knot-name-server.ts';
 import { dnsChecker } from '../support/probe-support-dns-checker.ts';
 

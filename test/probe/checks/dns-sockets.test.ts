@@ -1,9 +1,9 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { exchange } from '../../../probe/checks/dns-exchange.ts';
-import { write } from '../../../probe/checks/dns-message.ts';
-import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
+import { exchange } from '../../../probe/checks/dns/exchange.ts';
+import { write } from '../../../probe/checks/dns/message.ts';
+import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
 import { deadlineIn } from '../support/probe-support-deadline-in.ts';
 import { dnsChecker } from '../support/probe-support-dns-checker.ts';
 import { address, dnsBench, word } from '../support/probe-support-dns-setup.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { Exchange } from '../../../probe/checks/dns-exchange.ts';
-import { type DnsMessage, type DnsRecord, flagBits } from '../../../probe/checks/dns-message.ts';
-import { judge } from '../../../probe/checks/dns-verdict.ts';
-import type { Config } from '../../../shared/checks/checks-assignment.ts';
-import { causeLayer, causeSentence } from '../../../shared/checks/checks-causes.ts';
-import { dnsTerms } from '../../../shared/checks/dns/checks-dns-config.ts';
-import { recordTypes } from '../../../shared/checks/dns/checks-dns-record-types.ts';
+import type { Exchange } from '../../../probe/checks/dns/exchange.ts';
+import { type DnsMessage, type DnsRecord, flagBits } from '../../../probe/checks/dns/message.ts';
+import { judge } from '../../../probe/checks/dns/verdict.ts';
+import type { Config } from '../../../shared/checks/assignment.ts';
+import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
+import { dnsTerms } from '../../../shared/checks/dns/config.ts';
+import { recordTypes } from '../../../shared/checks/dns/keys.ts';
 
 const a = (value: string, ttl = 300, name = 'example.test'): DnsRecord => ({ name, type: recordTypes.A, ttl, fields: [value] });
 const alias = (name: string, to: string, ttl = 300): DnsRecord => ({ name, type: recordTypes.CNAME, ttl, fields: [to] });

@@ -1,9 +1,9 @@
 import dnsPacket from 'dns-packet';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createGuard } from '../../../probe/checks/check-guard.ts';
-import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
-import { createLookup, type Lookup } from '../../../probe/checks/https-lookup.ts';
-import type { RosterProbe } from '../../../shared/checks/checks-assignment.ts';
+import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
+import { createGuard } from '../../../probe/checks/guard.ts';
+import { createLookup, type Lookup } from '../../../probe/checks/https/lookup.ts';
+import type { RosterProbe } from '../../../shared/checks/assignment.ts';
 import { answerTo, type Resolver, rawAnswerTo, startResolver } from '../../support/support-resolver.ts';
 import { httpsChecker } from '../support/probe-support-https-checker.ts';
 import { answerBy, serve } from '../support/probe-support-target-servers.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ResponseSeen } from '../../../probe/checks/https-observation.ts';
-import type { Config } from '../../../shared/checks/checks-assignment.ts';
+import type { ResponseSeen } from '../../../probe/checks/https/evidence.ts';
+import type { Config } from '../../../shared/checks/assignment.ts';
 import { answered, judge, response } from '../support/probe-support-https-observations.ts';
 
 const dataDome = `<html lang="en"><head><title>shop.example</title><style>#cmsg{animation: A 1.5s;}</style></head><body style="margin:0">

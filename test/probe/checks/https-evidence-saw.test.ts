@@ -1,7 +1,7 @@
 import dnsPacket from 'dns-packet';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
-import { createLookup, type Lookup } from '../../../probe/checks/https-lookup.ts';
+import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
+import { createLookup, type Lookup } from '../../../probe/checks/https/lookup.ts';
 import { mint, mintAuthority } from '../../support/support-certificates.ts';
 import { answerTo, type Resolver, startResolver } from '../../support/support-resolver.ts';
 import { httpsChecker } from '../support/probe-support-https-checker.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { causeSentence } from '../../../shared/checks/checks-causes.ts';
+import { causeSentence } from '../../../shared/checks/causes.ts';
 import { answered, certificate, failed, hop, judge, response, seen, tls } from '../support/probe-support-https-observations.ts';
 
 describe('what a target sent stays out of sentences and is tame in evidence', () => {

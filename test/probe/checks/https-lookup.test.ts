@@ -1,7 +1,7 @@
 import dnsPacket from 'dns-packet';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
-import { createLookup, type Families, type IpFamily } from '../../../probe/checks/https-lookup.ts';
+import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
+import { createLookup, type Families, type IpFamily } from '../../../probe/checks/https/lookup.ts';
 import { answerTo, type Resolver, rawAnswerTo, startResolver } from '../../support/support-resolver.ts';
 import { deadlineIn } from '../support/probe-support-deadline-in.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ProbeIdentity } from '../../../probe/checks/check.ts';
-import { planOf } from '../../../probe/checks/https-plan.ts';
+import { planOf } from '../../../probe/checks/https/perform.ts';
+import type { ProbeIdentity } from '../../../probe/checks/types.ts';
 import { assignmentOf } from '../support/probe-support-assignment.ts';
 
 const probe: ProbeIdentity = { name: 'eu-1', continent: 'Europe', base_url: 'https://antipode.example', version: '0.1.0' };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { HttpsObservation } from '../../../probe/checks/https-observation.ts';
-import type { Config } from '../../../shared/checks/checks-assignment.ts';
-import { causeSentence } from '../../../shared/checks/checks-causes.ts';
-import { httpsCauses } from '../../../shared/checks/https/checks-https-causes.ts';
+import type { HttpsObservation } from '../../../probe/checks/https/evidence.ts';
+import type { Config } from '../../../shared/checks/assignment.ts';
+import { causeSentence } from '../../../shared/checks/causes.ts';
+import { httpsCauses } from '../../../shared/checks/https/causes.ts';
 import {
   answered,
   at,

@@ -2,7 +2,7 @@ import { appendFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Journal, openJournal } from '../../../probe/disk/disk-journal.ts';
+import { type Journal, openJournal } from '../../../probe/disk/journal.ts';
 
 let folder: string;
 let state: Map<string, string>;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openJournal } from '../../../probe/disk/disk-journal.ts';
+import { openJournal } from '../../../probe/disk/journal.ts';
 import { canMakeDisks, createSmallDisk } from '../../support/support-small-disk.ts';
 
 let folder: string;
@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const disk = join(import.meta.dirname, '../../../probe/disk/disk.ts');
+const disk = join(import.meta.dirname, '../../../probe/disk/files.ts');
 
 /** Takes every file that this process may have open but one, makes a log file with that, gives all back, and has its garbage collected. */
 const program = `

@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checklist, type Line } from '../../../probe/joining/joining-checklist.ts';
-import { createKey, formatCredentials } from '../../../shared/bus/bus-nkeys.ts';
+import { checklist, type Line } from '../../../probe/joining/checklist.ts';
+import { createKey, formatCredentials } from '../../../shared/bus/nkeys.ts';
 import { freePort } from '../../support/support-services.ts';
 
 test('a host from which nothing is reached hears of each thing what to do, each with an exit code of its own', async () => {

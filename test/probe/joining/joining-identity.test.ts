@@ -5,11 +5,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createProbeIdentities } from '../../../coordinator/probes/probes-identities.ts';
 import { connect } from '../../../coordinator/store/store-database.ts';
 import { readConfig } from '../../../probe/config.ts';
-import { judgeClock, judgeNode } from '../../../probe/joining/joining-checklist.ts';
-import { keyOf, openIdentity, writeIdentity } from '../../../probe/joining/joining-identity.ts';
-import { refuseHome } from '../../../probe/joining/joining-install.ts';
-import { announcementKeys } from '../../../shared/bus/bus-announcement.ts';
-import { createKey } from '../../../shared/bus/bus-nkeys.ts';
+import { judgeClock, judgeNode } from '../../../probe/joining/checklist.ts';
+import { refuseHome } from '../../../probe/joining/install.ts';
+import { keyOf, openIdentity, writeIdentity } from '../../../probe/joining/join.ts';
+import { announcementKeys } from '../../../shared/bus/announcement.ts';
+import { createKey } from '../../../shared/bus/nkeys.ts';
 import { testSecretKey } from '../../support/support-people.ts';
 import { withoutTemporal } from '../../support/support-without-temporal.ts';
 

@@ -1,7 +1,7 @@
 import { parseEnv } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { settingsGiven } from '../../../probe/config.ts';
-import { settingIn, withSettings } from '../../../probe/joining/joining-settings.ts';
+import { settingIn, withSettings } from '../../../probe/joining/join.ts';
 
 describe('the settings of a probe that systemd runs', () => {
   test('are those that the shell has, of a probe alone, and neither who it is nor where its things lie', () => {

@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createPingForwarding } from '../../../probe/pings/receiver-forwarding.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { forwardedPingsMessage } from '../../../shared/bus/bus-messages.ts';
-import { createKey } from '../../../shared/bus/bus-nkeys.ts';
-import type { SpooledPing } from '../../../shared/bus/bus-ping-spool.ts';
-import { isSignedBy } from '../../../shared/bus/bus-signature.ts';
+import { createPingForwarding } from '../../../probe/pings/forwarding.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { isSignedBy } from '../../../shared/bus/identity.ts';
+import { forwardedPingsMessage } from '../../../shared/bus/messages.ts';
+import { createKey } from '../../../shared/bus/nkeys.ts';
+import type { SpooledPing } from '../../../shared/bus/ping-spool.ts';
 import { mint, mintAuthority } from '../../support/support-certificates.ts';
 
 type Heard = { readonly url: string; readonly pings: readonly string[]; readonly isSigned: boolean; readonly bytes: number };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createAnnouncementReader } from '../../../probe/presence/presence-announcements.ts';
+import { createAnnouncementReader } from '../../../probe/presence/announcements.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { announcementKeys, createAnnounce } from '../../../shared/bus/bus-announcement.ts';
+import { announcementKeys, createAnnounce } from '../../../shared/bus/announcement.ts';
 
 const keys = announcementKeys(['a'.repeat(32)]);
 const silentLog = createLog({ name: 'test', level: 'silent' });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createCorrectedClock } from '../../../probe/presence/presence-corrected-clock.ts';
+import { createCorrectedClock } from '../../../probe/presence/clock.ts';
 
 const start = Date.UTC(2026, 10, 21);
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createPulse } from '../../../probe/presence/presence-held-up-process.ts';
+import { createPulse } from '../../../probe/presence/clock.ts';
 
 /** Keeps this process from doing anything else. */
 const standStill = (ms: number): void => {

@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openNetworkKnowledge } from '../../../probe/presence/presence-network-knowledge.ts';
-import { deriveNetworkKey, sealBox, sealKeyTo } from '../../../shared/checks/checks-sealed-secrets.ts';
+import { openNetworkKnowledge } from '../../../probe/presence/knowledge.ts';
+import { deriveNetworkKey, sealBox, sealKeyTo } from '../../../shared/checks/sealed-secrets.ts';
 import { assignmentOf } from '../support/probe-support-assignment.ts';
 import { silentLog } from '../support/probe-support-bus-of-probe.ts';
 

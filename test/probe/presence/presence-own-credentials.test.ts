@@ -2,10 +2,9 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openOwnCredentials } from '../../../probe/presence/presence-own-credentials.ts';
-import { isRenewalDue } from '../../../shared/bus/bus-enrolment.ts';
-import { createKey, formatCredentials, mintUser, parseCredentials } from '../../../shared/bus/bus-nkeys.ts';
-import { probePermissions } from '../../../shared/bus/bus-probe-user.ts';
+import { openOwnCredentials } from '../../../probe/presence/knowledge.ts';
+import { isRenewalDue, probePermissions } from '../../../shared/bus/identity.ts';
+import { createKey, formatCredentials, mintUser, parseCredentials } from '../../../shared/bus/nkeys.ts';
 import { eventually } from '../../support/support-eventually.ts';
 import { silentLog as log } from '../support/probe-support-bus-of-probe.ts';
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { post } from '../../../probe/presence/presence-post.ts';
+import { post } from '../../../probe/presence/post.ts';
 import { mint, mintAuthority } from '../../support/support-certificates.ts';
 
 const root = mintAuthority('Test Root');

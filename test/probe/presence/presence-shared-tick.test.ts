@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { atSharedTick } from '../../../probe/presence/presence-shared-tick.ts';
+import { atSharedTick } from '../../../probe/presence/clock.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_700_000_000_030 });

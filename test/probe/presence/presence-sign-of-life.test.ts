@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAnnouncementReader } from '../../../probe/presence/presence-announcements.ts';
-import { createCorrectedClock } from '../../../probe/presence/presence-corrected-clock.ts';
-import { createPresence, type PresenceParts } from '../../../probe/presence/presence-sign-of-life.ts';
-import { systemClock } from '../../../shared/base/clock.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { subjects } from '../../../shared/bus/bus-subjects.ts';
+import { createAnnouncementReader } from '../../../probe/presence/announcements.ts';
+import { createCorrectedClock } from '../../../probe/presence/clock.ts';
+import { createPresence, type PresenceParts } from '../../../probe/presence/signal.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import { subjects } from '../../../shared/bus/subjects.ts';
 import { eventually } from '../../support/support-eventually.ts';
 import { type BusOfProbe, createBusOfProbe, silentLog } from '../support/probe-support-bus-of-probe.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createOldMark } from '../../../probe/spool/spool-reporter.ts';
+import { createOldMark } from '../../../probe/spool/reporter.ts';
 
 test('what had been given three seconds ago is old, a second after the last of it may have left; what came since is not', () => {
   const mark = createOldMark(0, 5);

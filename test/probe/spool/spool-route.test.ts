@@ -18,7 +18,7 @@ import {
   reconnected,
   rewound,
   taken,
-} from '../../../probe/spool/spool-route.ts';
+} from '../../../probe/spool/senders.ts';
 
 /** A route with these numbers in flight, each the last of its batch. */
 const flying = (...lasts: readonly number[]) => {

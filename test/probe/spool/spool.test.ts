@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openSpool, type Spool } from '../../../probe/spool/spool.ts';
-import { newId } from '../../../shared/base/ids.ts';
+import { openSpool, type Spool } from '../../../probe/spool/store.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { resultMessage } from '../../../shared/bus/bus-messages.ts';
+import { resultMessage } from '../../../shared/bus/messages.ts';
 import { monitorIn, resultOf } from '../support/probe-support-results.ts';
 import { drain, told } from '../support/probe-support-spool-reader.ts';
 

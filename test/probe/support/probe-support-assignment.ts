@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Assignment } from '../../../shared/checks/checks-assignment.ts';
+import type { Assignment } from '../../../shared/checks/assignment.ts';
 
 /** An https check of this target every second, or whatever a test makes of it. */
 export const assignmentOf = (target: string, more: Partial<Assignment> = {}): Assignment => ({

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { type Bus, connectBus } from '../../../shared/bus/bus-nats.ts';
-import { issueCredentials, type Key, keyFromSeed } from '../../../shared/bus/bus-nkeys.ts';
-import { probeLimits, probePermissions } from '../../../shared/bus/bus-probe-user.ts';
-import { partitionConsumer, probeConsumers, streams } from '../../../shared/bus/bus-streams.ts';
-import { inboxOf, partitionCount, subjects } from '../../../shared/bus/bus-subjects.ts';
+import { probeLimits, probePermissions } from '../../../shared/bus/identity.ts';
+import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
+import { issueCredentials, type Key, keyFromSeed } from '../../../shared/bus/nkeys.ts';
+import { inboxOf, partitionConsumer, partitionCount, probeConsumers, streams, subjects } from '../../../shared/bus/subjects.ts';
 import { createAccount } from '../../support/support-services.ts';
 import type { Services } from '../../support/support-services-run.ts';
 import { createTcpProxy, type TcpProxy } from '../../support/support-tcp-proxy.ts';

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { CheckDeadline } from '../../../probe/checks/check-deadline.ts';
+import { CheckDeadline } from '../../../probe/checks/limits.ts';
 
 /** A deadline so many milliseconds from now. */
 export const deadlineIn = (ms: number): CheckDeadline => {

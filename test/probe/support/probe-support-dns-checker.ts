@@ -1,9 +1,9 @@
-import type { CheckDeadline } from '../../../probe/checks/check-deadline.ts';
-import { createDnsCheck, type DnsParts } from '../../../probe/checks/check-dns.ts';
-import { createGuard } from '../../../probe/checks/check-guard.ts';
-import type { UdpSockets } from '../../../probe/checks/dns-sockets.ts';
-import type { Config } from '../../../shared/checks/checks-assignment.ts';
-import type { Verdict } from '../../../shared/checks/checks-result.ts';
+import { createDnsCheck, type DnsParts } from '../../../probe/checks/dns/perform.ts';
+import type { UdpSockets } from '../../../probe/checks/dns/sockets.ts';
+import { createGuard } from '../../../probe/checks/guard.ts';
+import type { CheckDeadline } from '../../../probe/checks/limits.ts';
+import type { Config } from '../../../shared/checks/assignment.ts';
+import type { Verdict } from '../../../shared/checks/result.ts';
 import { assignmentOf } from './probe-support-assignment.ts';
 import { deadlineIn } from './probe-support-deadline-in.ts';
 import { promised } from './probe-support-promised-check.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach } from 'vitest';
-import { createUdpSockets, type UdpSockets } from '../../../probe/checks/dns-sockets.ts';
-import type { Config } from '../../../shared/checks/checks-assignment.ts';
-import type { Verdict } from '../../../shared/checks/checks-result.ts';
+import { createUdpSockets, type UdpSockets } from '../../../probe/checks/dns/sockets.ts';
+import type { Config } from '../../../shared/checks/assignment.ts';
+import type { Verdict } from '../../../shared/checks/result.ts';
 import { type Asked, answerTo, type Resolver, startResolver } from '../../support/support-resolver.ts';
 import { dnsChecker } from './probe-support-dns-checker.ts';
 

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
 import { expect } from 'vitest';
-import { createReachability } from '../../../probe/checking/checking-reachability.ts';
-import { createRunner, type Runner } from '../../../probe/checking/checking-runner.ts';
-import { type CheckContext, told } from '../../../probe/checks/check.ts';
-import { createGuard } from '../../../probe/checks/check-guard.ts';
-import type { Assignment } from '../../../shared/checks/checks-assignment.ts';
-import { noPhases, type Result, type Verdict } from '../../../shared/checks/checks-result.ts';
+import { createGuard } from '../../../probe/checks/guard.ts';
+import { type CheckContext, told } from '../../../probe/checks/types.ts';
+import { createRunner, type Runner } from '../../../probe/schedule/runner.ts';
+import { createReachability } from '../../../probe/schedule/self-check.ts';
+import type { Assignment } from '../../../shared/checks/assignment.ts';
+import { noPhases, type Result, type Verdict } from '../../../shared/checks/result.ts';
 import { silentLog } from './probe-support-bus-of-probe.ts';
 
 /** A runner whose checks end when the test says so, by a clock that is moved by hand. */

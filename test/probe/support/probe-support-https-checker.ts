@@ -1,16 +1,15 @@
-import type { ProbeIdentity } from '../../../probe/checks/check.ts';
-import type { BodyMemory } from '../../../probe/checks/check-body-memory.ts';
-import type { CheckDeadline } from '../../../probe/checks/check-deadline.ts';
-import { createGuard, type Endpoint, type Guard } from '../../../probe/checks/check-guard.ts';
-import { createHttpsCheck } from '../../../probe/checks/check-https.ts';
-import type { OwnResolver } from '../../../probe/checks/check-own-resolver.ts';
-import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
-import { createLookup, type Families, type Lookup, ownFamilies } from '../../../probe/checks/https-lookup.ts';
-import { createTrust } from '../../../probe/checks/https-trust.ts';
-import { systemClock } from '../../../shared/base/clock.ts';
-import type { Config } from '../../../shared/checks/checks-assignment.ts';
-import { causeSentence } from '../../../shared/checks/checks-causes.ts';
-import type { Verdict } from '../../../shared/checks/checks-result.ts';
+import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
+import { createGuard, type Endpoint, type Guard } from '../../../probe/checks/guard.ts';
+import type { OwnResolver } from '../../../probe/checks/https/lookup.ts';
+import { createLookup, type Families, type Lookup, ownFamilies } from '../../../probe/checks/https/lookup.ts';
+import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
+import { createTrust } from '../../../probe/checks/https/trust.ts';
+import type { BodyMemory, CheckDeadline } from '../../../probe/checks/limits.ts';
+import type { ProbeIdentity } from '../../../probe/checks/types.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import type { Config } from '../../../shared/checks/assignment.ts';
+import { causeSentence } from '../../../shared/checks/causes.ts';
+import type { Verdict } from '../../../shared/checks/result.ts';
 import { assignmentOf } from './probe-support-assignment.ts';
 import { deadlineIn } from './probe-support-deadline-in.ts';
 

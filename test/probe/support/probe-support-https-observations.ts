@@ -1,8 +1,8 @@
-import type { HopFailure, HopSeen, HttpsObservation, ResponseSeen, TlsSeen } from '../../../probe/checks/https-observation.ts';
-import { judgeHttps } from '../../../probe/checks/https-verdict.ts';
-import type { Config } from '../../../shared/checks/checks-assignment.ts';
-import type { Verdict } from '../../../shared/checks/checks-result.ts';
-import { httpsSettings } from '../../../shared/checks/https/checks-https-settings.ts';
+import type { HopFailure, HopSeen, HttpsObservation, ResponseSeen, TlsSeen } from '../../../probe/checks/https/evidence.ts';
+import { judgeHttps } from '../../../probe/checks/https/verdict.ts';
+import type { Config } from '../../../shared/checks/assignment.ts';
+import { httpsSettings } from '../../../shared/checks/https/config.ts';
+import type { Verdict } from '../../../shared/checks/result.ts';
 
 /** Observations as an https check makes them, each with what a test changes in it. */
 

@@ -1,4 +1,4 @@
-import type { Check, ToldCheck } from '../../../probe/checks/check.ts';
+import type { Check, ToldCheck } from '../../../probe/checks/types.ts';
 
 /** A check for a test to wait for. */
 export const promised =

@@ -1,13 +1,10 @@
-import { memberOf } from '../../../shared/base/json-record.ts';
-import { lastSeqOf, resultAt } from '../../../shared/bus/bus-batch.ts';
-import { readBatch } from '../../../shared/bus/bus-batch-reading.ts';
-import { newestBatch } from '../../../shared/bus/bus-batch-writing.ts';
-import { batchMessage } from '../../../shared/bus/bus-messages.ts';
-import type { Bus } from '../../../shared/bus/bus-nats.ts';
-import { isSignedBy } from '../../../shared/bus/bus-signature.ts';
-import { partitionConsumer, streams } from '../../../shared/bus/bus-streams.ts';
-import { partitionCount, subjects } from '../../../shared/bus/bus-subjects.ts';
-import type { Result } from '../../../shared/checks/checks-result.ts';
+import { memberOf } from '../../../shared/base/json.ts';
+import { lastSeqOf, newestBatch, readBatch, resultAt } from '../../../shared/bus/batch.ts';
+import { isSignedBy } from '../../../shared/bus/identity.ts';
+import { batchMessage } from '../../../shared/bus/messages.ts';
+import type { Bus } from '../../../shared/bus/nats.ts';
+import { partitionConsumer, partitionCount, streams, subjects } from '../../../shared/bus/subjects.ts';
+import type { Result } from '../../../shared/checks/result.ts';
 
 /**
  * Takes results from the bus by the rules of the wire (signature, repeats, gaps, receipts) and keeps them: what a coordinator does with them

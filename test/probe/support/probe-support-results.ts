@@ -1,4 +1,4 @@
-import type { Result } from '../../../shared/checks/checks-result.ts';
+import type { Result } from '../../../shared/checks/result.ts';
 
 /** The id of a monitor of this partition. */
 export const monitorIn = (partition: number, number = 0): string =>

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Continent } from '../../../shared/base/continents.ts';
-import { type PresenceMessage, presenceMessage } from '../../../shared/bus/bus-messages.ts';
-import { isSignedBy } from '../../../shared/bus/bus-signature.ts';
-import { subjects } from '../../../shared/bus/bus-subjects.ts';
-import type { Assignment, RosterProbe } from '../../../shared/checks/checks-assignment.ts';
-import { type NetworkKey, sealKeyTo } from '../../../shared/checks/checks-sealed-secrets.ts';
+import { isSignedBy } from '../../../shared/bus/identity.ts';
+import { type PresenceMessage, presenceMessage } from '../../../shared/bus/messages.ts';
+import { subjects } from '../../../shared/bus/subjects.ts';
+import type { Assignment, RosterProbe } from '../../../shared/checks/assignment.ts';
+import { type NetworkKey, sealKeyTo } from '../../../shared/checks/sealed-secrets.ts';
 import type { BusOfProbe } from './probe-support-bus-of-probe.ts';
 import { startTaker, type Taker } from './probe-support-result-taker.ts';
 

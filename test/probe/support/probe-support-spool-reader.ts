@@ -1,11 +1,10 @@
 /** For test files: what a spool gives, read as the bus and a reporter read it. */
-import type { Spool } from '../../../probe/spool/spool.ts';
-import type { Taken } from '../../../probe/spool/spool-texts-to-take.ts';
-import { newId } from '../../../shared/base/ids.ts';
-import { resultAt } from '../../../shared/bus/bus-batch.ts';
-import { readBatch } from '../../../shared/bus/bus-batch-reading.ts';
-import { batchText } from '../../../shared/bus/bus-batch-writing.ts';
-import type { Result } from '../../../shared/checks/checks-result.ts';
+
+import type { Taken } from '../../../probe/spool/segments.ts';
+import type { Spool } from '../../../probe/spool/store.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { batchText, readBatch, resultAt } from '../../../shared/bus/batch.ts';
+import type { Result } from '../../../shared/checks/result.ts';
 
 /** What it gives, as whoever reads it on the bus takes it. */
 export const told = (taken: Taken | undefined): readonly Result[] => {

@@ -1,4 +1,4 @@
-import { openSpool } from '../../../probe/spool/spool.ts';
+import { openSpool } from '../../../probe/spool/store.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { monitorIn, resultOf } from './probe-support-results.ts';
 

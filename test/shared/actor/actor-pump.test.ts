@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createPump } from '../../../shared/actor/actor-pump.ts';
+import { createPump } from '../../../shared/actor/mailbox.ts';
 
 const gated = () => {
   const gates: PromiseWithResolvers<void>[] = [];

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { createTicker } from '../../../shared/actor/actor-ticker.ts';
+import { createTicker } from '../../../shared/actor/mailbox.ts';
 
 const never = 3_600_000;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ActorClosed, ActorGivenUp, createActor, MailboxFull } from '../../../shared/actor/actor.ts';
+import { ActorClosed, ActorGivenUp, createActor, MailboxFull } from '../../../shared/actor/mailbox.ts';
 
 const gate = () => {
   let open = () => {};

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { array, boolean, dict, type Field, integer, literal, moment, nullable, string, uuid } from '../../../shared/api/api-fields.ts';
+import { array, boolean, dict, type Field, integer, literal, moment, nullable, string, uuid } from '../../../shared/api/fields.ts';
 
 /** What FastAPI 0.142 with pydantic 2.13 answered to each input, recorded once from the real thing. */
 type Recorded = {

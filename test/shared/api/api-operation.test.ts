@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { operations, restOperations } from '../../../shared/api/api-index.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import { rawInput } from '../../../shared/api/api-operation.ts';
+import { operations, restOperations } from '../../../shared/api/index.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { rawInput } from '../../../shared/api/operation.ts';
 
 const id = '0192f0c1-2b3d-7e4f-8a5b-6c7d8e9f0a1b';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { JsonSchema, NamedSchema } from '../../../shared/api/api-fields.ts';
-import { operations } from '../../../shared/api/api-index.ts';
+import type { JsonSchema, NamedSchema } from '../../../shared/api/fields.ts';
+import { operations } from '../../../shared/api/index.ts';
 import { innerOperations } from '../../../shared/api/inner/inner-index.ts';
-import { isRecord } from '../../../shared/base/json-record.ts';
+import { isRecord } from '../../../shared/base/json.ts';
 
 /** How long and how large a thing may be that is kept, the domain says, with a code: the shape of a body only says which kind of thing it is. */
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Operation } from '../../../shared/api/api-operation.ts';
-import { type Around, type Tool, ToolFault } from '../../../shared/assistants/tool.ts';
-import { clipped, oneLine } from '../../../shared/assistants/tool-lines.ts';
-import { hostedTools } from '../../../shared/assistants/tool-list-hosted.ts';
-import { readingTools } from '../../../shared/assistants/tool-list-reading.ts';
+import type { Operation } from '../../../shared/api/operation.ts';
+import { clipped, oneLine } from '../../../shared/assistants/answers.ts';
+import { hostedTools, readingTools } from '../../../shared/assistants/list.ts';
+import { type Around, type Tool, ToolFault } from '../../../shared/assistants/tools.ts';
 
 const now = Date.parse('2026-11-23T08:00:00Z');
 

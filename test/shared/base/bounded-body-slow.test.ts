@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pingRoutes } from '../../../coordinator/faces/pings/ping-face-routes.ts';
-import { startPingReceiver } from '../../../probe/pings/receiver-address.ts';
+import { startPingReceiver } from '../../../probe/pings/receiver.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { closed } from '../../support/support-closed-connection.ts';
 import { eventually } from '../../support/support-eventually.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { csvLine } from '../../../shared/base/csv.ts';
+import { csvLine } from '../../../shared/base/text.ts';
 
 test('a line of a file stands in quotes, and quotes in it are doubled', () => {
   expect(csvLine(['a', 'b "c"', 'd, e\nf', ''])).toBe('"a","b ""c""","d, e\nf",""\r\n');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { endAll } from '../../../shared/base/end-all.ts';
+import { endAll } from '../../../shared/base/async.ts';
 
 const ended: string[] = [];
 const part = (name: string, failure?: Error) => async (): Promise<void> => {

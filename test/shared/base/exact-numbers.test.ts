@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isLossy, lossyNumberIn } from '../../../shared/base/exact-numbers.ts';
+import { isLossy, lossyNumberIn } from '../../../shared/base/json.ts';
 
 test.each([
   ['0', false],

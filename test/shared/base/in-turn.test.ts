@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTurn, createTurns } from '../../../shared/base/in-turn.ts';
+import { createTurn, createTurns } from '../../../shared/base/async.ts';
 
 /** Works that are begun in some order and end when they are told to. */
 const works = () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { clip, type Interval, length, subtract, union } from '../../../shared/base/interval.ts';
+import { clip, type Interval, length, subtract, union } from '../../../shared/base/time.ts';
 
 const intervals = fc.array(
   fc.tuple(fc.nat(40), fc.nat(40)).map(([from, to]): Interval => ({ from, to })),

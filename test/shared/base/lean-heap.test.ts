@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLeanHeap, type Lean, leanCoordinator, leanProbe } from '../../../shared/base/lean-heap.ts';
+import { createLeanHeap, type Lean, leanCoordinator, leanProbe } from '../../../shared/base/process.ts';
 
 const mib = 1_024 * 1_024;
 const large = 200 * mib;

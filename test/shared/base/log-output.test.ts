@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createLogOutput } from '../../../shared/base/log-output.ts';
+import { createLogOutput } from '../../../shared/base/log.ts';
 
 const log = join(import.meta.dirname, '../../../shared/base/log.ts');
 

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeFolder } from '../../../shared/base/make-folder.ts';
+import { makeFolder } from '../../../shared/base/process.ts';
 
 let place: string;
 beforeAll(() => {

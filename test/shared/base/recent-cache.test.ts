@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRecentCache, createShared } from '../../../shared/base/recent-cache.ts';
+import { createRecentCache, createShared } from '../../../shared/base/async.ts';
 
 const made = (count: number): [string, number][] => Array.from({ length: count }, (_, at) => [`key ${at}`, at]);
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { briefDuration, durationText } from '../../../shared/base/duration.ts';
-import { restOf, type Standing, sentenceOf } from '../../../shared/base/standing-in-words.ts';
+import { restOf, type Standing, sentenceOf } from '../../../shared/base/text.ts';
+import { briefDuration, durationText } from '../../../shared/base/time.ts';
 
 const none = { down: 0, verifying: 0, up: 0, maintenance: 0, pending: 0, paused: 0 };
 const standing = (counts: Partial<Standing['counts']>, down: readonly string[] = [], verifying: readonly string[] = []): Standing => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { announcementKeys, createAnnounce, isAnnounced, isOutdated, judgeAnnouncement } from '../../../shared/bus/bus-announcement.ts';
-import type { Headers } from '../../../shared/bus/bus-incoming-message.ts';
+import { announcementKeys, createAnnounce, isAnnounced, isOutdated, judgeAnnouncement } from '../../../shared/bus/announcement.ts';
+import type { Headers } from '../../../shared/bus/messages.ts';
 
 const [secret, next] = ['a'.repeat(32), 'b'.repeat(32)];
 const idsOf = (...secrets: string[]) => announcementKeys(secrets).map(({ id }) => id);

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../../shared/base/ids.ts';
-import { type Batch, resultAt } from '../../../shared/bus/bus-batch.ts';
-import { readBatch } from '../../../shared/bus/bus-batch-reading.ts';
-import { batchMessage, denseBatchMessage, resultMessage } from '../../../shared/bus/bus-messages.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { type Batch, readBatch, resultAt } from '../../../shared/bus/batch.ts';
+import { batchMessage, denseBatchMessage, resultMessage } from '../../../shared/bus/messages.ts';
 
 const result = (more: object = {}) => ({
   ...{ seq: 1, monitor: newId(), config_version: 1, at: 1_795_000_000_000, took_ms: 12.5, outcome: 'ok', cause: null },

@@ -1,11 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../../shared/base/ids.ts';
-import { resultAt } from '../../../shared/bus/bus-batch.ts';
-import { readBatch } from '../../../shared/bus/bus-batch-reading.ts';
-import { type BatchVersion, batchText, formFor, newestBatch, passText, wholeText } from '../../../shared/bus/bus-batch-writing.ts';
-import { batchMessage } from '../../../shared/bus/bus-messages.ts';
-import type { Result } from '../../../shared/checks/checks-result.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { type BatchVersion, batchText, formFor, newestBatch, passText, readBatch, resultAt, wholeText } from '../../../shared/bus/batch.ts';
+import { batchMessage } from '../../../shared/bus/messages.ts';
+import type { Result } from '../../../shared/checks/result.ts';
 
 const phase = fc.option(fc.double({ min: 0, max: 30_000, noNaN: true }));
 const result: fc.Arbitrary<Omit<Result, 'seq'>> = fc.oneof(

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createLog } from '../../../shared/base/log.ts';
-import { type Bus, connectBus } from '../../../shared/bus/bus-nats.ts';
-import type { StreamKeeping } from '../../../shared/bus/bus-stream-management.ts';
-import { streams } from '../../../shared/bus/bus-streams.ts';
+import type { StreamKeeping } from '../../../shared/bus/jetstream.ts';
+import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
+import { streams } from '../../../shared/bus/subjects.ts';
 import { eventually } from '../../support/support-eventually.ts';
 import { type OwnBus, startOwnBus } from '../../support/support-own-bus.ts';
 import { hasBinaries } from '../../support/support-services.ts';

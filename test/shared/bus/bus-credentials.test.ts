@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseProbeCredentials, printProbeCredentials } from '../../../shared/bus/bus-credentials.ts';
-import { createKey, issueCredentials } from '../../../shared/bus/bus-nkeys.ts';
+import { parseProbeCredentials, printProbeCredentials } from '../../../shared/bus/identity.ts';
+import { createKey, issueCredentials } from '../../../shared/bus/nkeys.ts';
 
 const given = {
   probe: '0198c0de-0000-7000-8000-000000000001',

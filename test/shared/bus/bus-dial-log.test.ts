@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../../shared/base/log.ts';
-import { createDialLog, type DialLog } from '../../../shared/bus/bus-dial-log.ts';
+import { createDialLog, type DialLog } from '../../../shared/bus/dialling.ts';
 
 let lines: {
   readonly msg: string;

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Bus, type BusStatus, connectBus, type Delivered } from '../../../shared/bus/bus-nats.ts';
-import { partitionConsumer, streams } from '../../../shared/bus/bus-streams.ts';
+import { type Bus, type BusStatus, connectBus, type Delivered } from '../../../shared/bus/nats.ts';
+import { partitionConsumer, streams } from '../../../shared/bus/subjects.ts';
 import { createBusOfProbe } from '../../probe/support/probe-support-bus-of-probe.ts';
 import { eventually } from '../../support/support-eventually.ts';
 import { createAccount } from '../../support/support-services.ts';

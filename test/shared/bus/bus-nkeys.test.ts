@@ -11,7 +11,7 @@ import {
   readJwt,
   verify,
   withRevocations,
-} from '../../../shared/bus/bus-nkeys.ts';
+} from '../../../shared/bus/nkeys.ts';
 import { createAccount, pushAccount, type TestAccount } from '../../support/support-services.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -3,16 +3,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { newId } from '../../../shared/base/ids.ts';
-import {
-  createPingIntake,
-  type PingBus,
-  type PingForwarding,
-  type PingIntake,
-  type PingIntakeParts,
-} from '../../../shared/bus/bus-ping-intake.ts';
-import { openPingSpool, type SpooledPing } from '../../../shared/bus/bus-ping-spool.ts';
-import { newPingToken } from '../../../shared/checks/heartbeat/checks-heartbeat-token.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { openPingSpool, type SpooledPing } from '../../../shared/bus/ping-spool.ts';
+import { createPingIntake, type PingBus, type PingForwarding, type PingIntake, type PingIntakeParts } from '../../../shared/bus/pings.ts';
+import { newPingToken } from '../../../shared/checks/heartbeat/config.ts';
 import { silentLog } from '../../probe/support/probe-support-bus-of-probe.ts';
 import { eventually } from '../../support/support-eventually.ts';
 

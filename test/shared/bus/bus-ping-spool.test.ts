@@ -2,10 +2,10 @@ import { appendFile, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { newId } from '../../../shared/base/ids.ts';
-import type { PingMessage } from '../../../shared/bus/bus-messages.ts';
-import { openPingSpool, type SpooledPing } from '../../../shared/bus/bus-ping-spool.ts';
-import { pingFingerprint } from '../../../shared/checks/heartbeat/checks-heartbeat-token.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import type { PingMessage } from '../../../shared/bus/messages.ts';
+import { openPingSpool, type SpooledPing } from '../../../shared/bus/ping-spool.ts';
+import { pingFingerprint } from '../../../shared/checks/heartbeat/config.ts';
 import { silentLog } from '../../probe/support/probe-support-bus-of-probe.ts';
 import { canMakeDisks, createSmallDisk } from '../../support/support-small-disk.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createLog } from '../../../shared/base/log.ts';
-import { type Connection, startPull } from '../../../shared/bus/bus-pull.ts';
+import { type Connection, startPull } from '../../../shared/bus/pull.ts';
 
 const connectionThat = (publish: Connection['publish']): Connection => ({
   log: createLog({ name: 'test', level: 'silent' }),

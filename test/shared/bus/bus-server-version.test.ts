@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isSafeServer, isWithinMachine, serverFault } from '../../../shared/bus/bus-server-version.ts';
+import { isSafeServer, isWithinMachine, serverFault } from '../../../shared/bus/jetstream.ts';
 
 test.each([
   ['2.9.10', false],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Headers, Message } from '../../../shared/bus/bus-incoming-message.ts';
-import { createKey } from '../../../shared/bus/bus-nkeys.ts';
-import { isSignedBy, signatureOf, signaturesOf } from '../../../shared/bus/bus-signature.ts';
+import { isSignedBy, signatureOf, signaturesOf } from '../../../shared/bus/identity.ts';
+import type { Headers, Message } from '../../../shared/bus/messages.ts';
+import { createKey } from '../../../shared/bus/nkeys.ts';
 
 const message = (body: string, headers: Headers): Message => ({
   subject: 'result.europe.0.x',

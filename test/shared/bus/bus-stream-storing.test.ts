@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createStoring } from '../../../shared/bus/bus-stream-storing.ts';
+import { createStoring } from '../../../shared/bus/jetstream.ts';
 
 /** What was sent, by its reply subject, and a way to answer it. */
 const createWire = () => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, inject, test } from 'vitest';
 import { createLog, type Log } from '../../../shared/base/log.ts';
-import { type Bus, type BusOptions, connectBus } from '../../../shared/bus/bus-nats.ts';
+import { type Bus, type BusOptions, connectBus } from '../../../shared/bus/nats.ts';
 import { mint, mintAuthority } from '../../support/support-certificates.ts';
 import { eventually } from '../../support/support-eventually.ts';
 import { type OwnBus, type OwnBusOptions, startOwnBus } from '../../support/support-own-bus.ts';

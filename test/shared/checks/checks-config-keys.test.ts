@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { configFaults, keySchemas, knownKeys } from '../../../shared/checks/checks-config.ts';
-import { configKeys, defaultWords } from '../../../shared/checks/checks-config-keys.ts';
-import { type Kind, kinds } from '../../../shared/checks/checks-kinds.ts';
-import type { Json } from '../../../shared/checks/checks-result.ts';
-import { dnsTerms } from '../../../shared/checks/dns/checks-dns-config.ts';
-import { httpsSettings } from '../../../shared/checks/https/checks-https-settings.ts';
+import { configFaults, keySchemas, knownKeys } from '../../../shared/checks/config.ts';
+import { configKeys, defaultWords } from '../../../shared/checks/config-keys.ts';
+import { dnsTerms } from '../../../shared/checks/dns/config.ts';
+import { httpsSettings } from '../../../shared/checks/https/config.ts';
+import { type Kind, kinds } from '../../../shared/checks/kinds.ts';
+import type { Json } from '../../../shared/checks/result.ts';
 
 const target: Readonly<Record<Kind, string>> = { https: 'https://example.com/', dns: 'example.com', heartbeat: '' };
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { nearest } from '../../../shared/base/nearest-word.ts';
-import type { Config } from '../../../shared/checks/checks-assignment.ts';
-import { asSplit, configFaults, knownKeys, mergeSecrets, namingSecrets, splitSecrets } from '../../../shared/checks/checks-config.ts';
-import { unknownConfigKeys } from '../../../shared/checks/checks-config-keys.ts';
-import { timeoutMs } from '../../../shared/checks/checks-kind-config.ts';
-import type { Json } from '../../../shared/checks/checks-result.ts';
+import { nearest } from '../../../shared/base/text.ts';
+import type { Config } from '../../../shared/checks/assignment.ts';
+import { asSplit, configFaults, knownKeys, mergeSecrets, namingSecrets, splitSecrets } from '../../../shared/checks/config.ts';
+import { unknownConfigKeys } from '../../../shared/checks/config-keys.ts';
+import { timeoutMs } from '../../../shared/checks/kind-config.ts';
+import type { Json } from '../../../shared/checks/result.ts';
 
 const faults = (config: Config, interval_s = 60, target = 'https://example.com/') => configFaults('https', target, config, interval_s);
 const keys = (config: Config, interval_s = 60) => faults(config, interval_s).map(({ key }) => key);

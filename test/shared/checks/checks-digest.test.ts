@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { continents } from '../../../shared/base/continents.ts';
-import { type Assigned, assignedElement, assignmentsDigest, createDigest, isComparable } from '../../../shared/checks/checks-digest.ts';
+import { type Assigned, assignedElement, assignmentsDigest, createDigest, isComparable } from '../../../shared/checks/assignment.ts';
 import { digestOf } from '../../support/support-digests.ts';
 
 const one: fc.Arbitrary<Assigned> = fc.record({

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Config } from '../../../shared/checks/checks-assignment.ts';
-import { configFaults, faultsSentence } from '../../../shared/checks/checks-config.ts';
-import type { Json } from '../../../shared/checks/checks-result.ts';
-import { defaultName, targetFault } from '../../../shared/checks/checks-target.ts';
-import { expectedStatus } from '../../../shared/checks/https/checks-https-expected-status.ts';
-import { httpsSettings } from '../../../shared/checks/https/checks-https-settings.ts';
+import type { Config } from '../../../shared/checks/assignment.ts';
+import { configFaults, defaultName, faultsSentence, targetFault } from '../../../shared/checks/config.ts';
+import { expectedStatus, httpsSettings } from '../../../shared/checks/https/config.ts';
+import type { Json } from '../../../shared/checks/result.ts';
 
 const faults = (config: Config, interval_s = 60, target = 'https://example.com/') => configFaults('https', target, config, interval_s);
 const keys = (config: Config, interval_s = 60) => faults(config, interval_s).map(({ key }) => key);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Json } from '../../../shared/checks/checks-result.ts';
-import { atJsonPath, parseJsonPath } from '../../../shared/checks/https/checks-https-json-path.ts';
+import { atJsonPath, parseJsonPath } from '../../../shared/checks/https/config.ts';
+import type { Json } from '../../../shared/checks/result.ts';
 
 test.each<[string, Json | undefined]>([
   ['$', { a: { b: [10, 20, { 'c d': 'x' }] }, 'e-f': true, n: null }],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nextTurn } from '../../../shared/checks/checks-placement.ts';
+import { nextTurn } from '../../../shared/checks/placement.ts';
 
 test('the next turn is the first at or after a moment', () => {
   const turn = fc.record({ period_ms: fc.integer({ min: 1, max: 4_000_000 }), offset_ms: fc.nat(4_000_000) });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Continent, continents } from '../../../shared/base/continents.ts';
-import type { Roster, RosterProbe } from '../../../shared/checks/checks-assignment.ts';
-import { hashOf } from '../../../shared/checks/checks-hash.ts';
-import { continentsOf, nextTurn, type Placed, probeOf, reachingInside, shareOf, turns } from '../../../shared/checks/checks-placement.ts';
+import type { Roster, RosterProbe } from '../../../shared/checks/assignment.ts';
+import { hashOf } from '../../../shared/checks/assignment.ts';
+import { continentsOf, nextTurn, type Placed, probeOf, reachingInside, shareOf, turns } from '../../../shared/checks/placement.ts';
 
 const idOf = (number: number): string => `00000000-0000-4000-8000-${number.toString(16).padStart(12, '0')}`;
 

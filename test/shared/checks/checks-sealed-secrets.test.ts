@@ -8,7 +8,7 @@ import {
   sealBox,
   sealKeyTo,
   sealPairFrom,
-} from '../../../shared/checks/checks-sealed-secrets.ts';
+} from '../../../shared/checks/sealed-secrets.ts';
 
 const europe = deriveNetworkKey('a secret of the installation', 'Europe', 1);
 const keys = new Map([[europe.id, europe]]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { exits } from '../../../shared/client/client-surroundings.ts';
+import { exits } from '../../../shared/client/http.ts';
 import { createCommand } from '../../support/support-cli.ts';
 import { freePort } from '../../support/support-services.ts';
 

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Exit, exits } from '../../../shared/client/client-surroundings.ts';
+import { type Exit, exits } from '../../../shared/client/http.ts';
 import { createCommand, type Ran, type World } from '../../support/support-cli.ts';
 import { debianProgram } from '../../support/support-debian.ts';
 import { createHouse, type House } from '../../support/support-people.ts';

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { commandName, UsageFault } from '../../../shared/base/command-line.ts';
-import { type CommandCall, callOf, findCommand, readLine } from '../../../shared/client/client-arguments.ts';
-import { commands } from '../../../shared/client/client-command-table.ts';
-import { commandWords } from '../../../shared/client/client-commands.ts';
+import { commandName, UsageFault } from '../../../shared/base/env.ts';
+import { type CommandCall, callOf, findCommand, readLine } from '../../../shared/client/arguments.ts';
+import { commands, commandWords } from '../../../shared/client/commands.ts';
 
 const call = (...given: string[]): CommandCall => {
   const line = readLine(given, new Set(['ungroup', 'enabled']));

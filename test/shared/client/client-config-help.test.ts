@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { configKeys, kinds } from '../../../shared/api/api-config-keys.ts';
-import { UsageFault } from '../../../shared/base/command-line.ts';
-import { callOf, findCommand, readLine } from '../../../shared/client/client-arguments.ts';
-import { commands } from '../../../shared/client/client-command-table.ts';
-import { completion, shells } from '../../../shared/client/client-completion.ts';
-import { configHelp, configWarnings } from '../../../shared/client/client-config-help.ts';
-import { commandHelp } from '../../../shared/client/client-help.ts';
-import { painter } from '../../../shared/client/client-terminal.ts';
+import { configKeys, kinds } from '../../../shared/api/config-keys.ts';
+import { UsageFault } from '../../../shared/base/env.ts';
+import { callOf, findCommand, readLine } from '../../../shared/client/arguments.ts';
+import { commands } from '../../../shared/client/commands.ts';
+import { commandHelp, completion, configHelp, configWarnings, shells } from '../../../shared/client/help.ts';
+import { painter } from '../../../shared/client/terminal.ts';
 import { runProgram } from '../../support/support-programs.ts';
 
 const paint = painter(false);

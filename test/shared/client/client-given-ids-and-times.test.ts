@@ -1,10 +1,9 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { commandName, UsageFault } from '../../../shared/base/command-line.ts';
-import { readLine } from '../../../shared/client/client-arguments.ts';
-import { commands } from '../../../shared/client/client-command-table.ts';
-import { withTimes } from '../../../shared/client/client-given-times.ts';
-import { exits } from '../../../shared/client/client-surroundings.ts';
+import { commandName, UsageFault } from '../../../shared/base/env.ts';
+import { readLine, withTimes } from '../../../shared/client/arguments.ts';
+import { commands } from '../../../shared/client/commands.ts';
+import { exits } from '../../../shared/client/http.ts';
 import { createCommand } from '../../support/support-cli.ts';
 import { openServed, type Served } from '../../support/support-served-api.ts';
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createSecureServer } from 'node:https';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
-import { CallRefused, createHttpClient, ServiceNotReached } from '../../../shared/client/client-http-client.ts';
+import { CallRefused, createHttpClient, ServiceNotReached } from '../../../shared/client/http.ts';
 import { mint } from '../../support/support-certificates.ts';
 import { runProgram } from '../../support/support-programs.ts';
 

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runCli } from '../../../shared/client/client-cli.ts';
-import { exits, type Surroundings } from '../../../shared/client/client-surroundings.ts';
+import { runCli } from '../../../shared/client/cli.ts';
+import { exits, type Surroundings } from '../../../shared/client/http.ts';
 import { openServed, type Served } from '../../support/support-served-api.ts';
 
 let served: Served;

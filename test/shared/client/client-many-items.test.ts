@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { UsageFault } from '../../../shared/base/command-line.ts';
-import { itemsIn, mostInCall, partsOf, togetherOf } from '../../../shared/client/client-many-items.ts';
-import { exits } from '../../../shared/client/client-surroundings.ts';
+import { UsageFault } from '../../../shared/base/env.ts';
+import { itemsIn, mostInCall, partsOf, togetherOf } from '../../../shared/client/arguments.ts';
+import { exits } from '../../../shared/client/http.ts';
 import { createCommand } from '../../support/support-cli.ts';
 import { openServed, type Served } from '../../support/support-served-api.ts';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { expect, test, vi } from 'vitest';
-import { createLineTransport } from '../../../shared/client/client-mcp-line-transport.ts';
+import { createLineTransport } from '../../../shared/client/mcp.ts';
 
 const setUp = (options: { mostBytes?: number; drainMs?: number } = {}) => {
   const input = new PassThrough();

@@ -1,7 +1,7 @@
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../../../shared/base/ids.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { textsOf } from '../../support/support-assistant-face.ts';
 import { createHouse } from '../../support/support-people.ts';
 import { machineNode } from '../../support/support-programs.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { operations, restOperations } from '../../../shared/api/api-index.ts';
-import { readingTools as tools } from '../../../shared/assistants/tool-list-reading.ts';
-import { commandName } from '../../../shared/base/command-line.ts';
-import { commands } from '../../../shared/client/client-command-table.ts';
-import { CallRefused, createHttpClient } from '../../../shared/client/client-http-client.ts';
-import { toolCall } from '../../../shared/client/client-mcp-stdio.ts';
+import { operations, restOperations } from '../../../shared/api/index.ts';
+import { readingTools as tools } from '../../../shared/assistants/list.ts';
+import { commandName } from '../../../shared/base/env.ts';
+import { commands } from '../../../shared/client/commands.ts';
+import { CallRefused, createHttpClient } from '../../../shared/client/http.ts';
+import { toolCall } from '../../../shared/client/mcp.ts';
 import { type Api, call } from '../../support/support-api.ts';
 import type { House } from '../../support/support-people.ts';
 import { runProgram } from '../../support/support-programs.ts';

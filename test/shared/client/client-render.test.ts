@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { render, type Terminal } from '../../../shared/client/client-render.ts';
-import { cut, duration, harmless, padded, painter, relative, widthOf } from '../../../shared/client/client-terminal.ts';
+import { render, type Terminal } from '../../../shared/client/output.ts';
+import { cut, duration, harmless, padded, painter, relative, widthOf } from '../../../shared/client/terminal.ts';
 
 const now = Date.parse('2027-01-01T12:00:00.000Z');
 const terminal: Terminal = { columns: 100, paint: painter(false), now };

@@ -33,7 +33,7 @@ beforeEach(() => {
   status = 200;
 });
 
-const client = 'shared/client/client-antipode.ts';
+const client = 'shared/client/antipode.ts';
 const run = (...given: string[]) => runProgram([process.execPath, client, 'run', ...given], { env: { PATH: process.env.PATH } });
 
 test('a job is told at its start and its end, with its exit code, its id and what it said last; its output goes where it went', async () => {

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { readSettings } from '../../../shared/client/client-settings.ts';
+import { readSettings } from '../../../shared/client/settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'antipode-settings-'));
 afterAll(() => rmSync(folder, { recursive: true }));

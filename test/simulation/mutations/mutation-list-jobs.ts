@@ -12,7 +12,7 @@ export const jobMutations: readonly Mutation[] = [
   },
   {
     name: 'the grace of a heartbeat is 0',
-    file: 'shared/checks/heartbeat/checks-heartbeat-deadline.ts',
+    file: 'shared/checks/heartbeat/state.ts',
     text: 'due === undefined ? Number.POSITIVE_INFINITY : due + terms.grace_ms;',
     instead: 'due === undefined ? Number.POSITIVE_INFINITY : due + 0 * terms.grace_ms;',
     tells: 'job',
@@ -20,7 +20,7 @@ export const jobMutations: readonly Mutation[] = [
   },
   {
     name: 'a run of a job has twice its time',
-    file: 'shared/checks/heartbeat/checks-heartbeat-deadline.ts',
+    file: 'shared/checks/heartbeat/state.ts',
     text: 'state.open.map(({ at }) => at + max_run_ms).find(',
     instead: 'state.open.map(({ at }) => at + 2 * max_run_ms).find(',
     tells: 'job',

@@ -1,4 +1,4 @@
-import { durationText } from '../../../../shared/base/duration.ts';
+import { durationText } from '../../../../shared/base/time.ts';
 import { countText, msText } from '../parts/part-figures.ts';
 import { spark } from '../parts/part-spark.ts';
 import { type Html, html, type Part } from '../web-html.ts';

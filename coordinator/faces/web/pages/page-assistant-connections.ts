@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
 import { innerOperations } from '../../../../shared/api/inner/inner-index.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
 import { type Html, html, type Part, query, safeUrl } from '../web-html.ts';
 import { icon } from '../web-icons.ts';
 import { heading, linkButton } from '../web-layout.ts';

@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
 import { personOperations } from '../../../../shared/api/inner/inner-index.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
 import type { AskedConsent } from '../../oauth/oauth-routes.ts';
 import { entryCard, entryPage, proofFirst } from '../parts/part-entry-card.ts';
 import { formOf } from '../web-form-data.ts';

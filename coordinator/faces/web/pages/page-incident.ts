@@ -1,10 +1,9 @@
-import { getIncidentEvidence } from '../../../../shared/api/api-incident-evidence.ts';
-import { acknowledgeIncident } from '../../../../shared/api/api-incidents.ts';
+import { acknowledgeIncident, getIncidentEvidence } from '../../../../shared/api/incidents.ts';
 import { explainAlerts } from '../../../../shared/api/inner/inner-alerts.ts';
 import { addIncidentNote, shareIncident, withdrawIncidentShare } from '../../../../shared/api/inner/inner-incidents.ts';
 import { listIncidentPages } from '../../../../shared/api/inner/inner-status-pages.ts';
-import { durationText } from '../../../../shared/base/duration.ts';
-import { incidentSentence, verdictSentence } from '../../../../shared/base/incident-sentence.ts';
+import { incidentSentence, verdictSentence } from '../../../../shared/base/text.ts';
+import { durationText } from '../../../../shared/base/time.ts';
 import { checksByContinent, evidenceMatrix } from '../parts/part-evidence-matrix.ts';
 import { percentText } from '../parts/part-figures.ts';
 import { type Incident, incidentStory } from '../parts/part-incident-story.ts';

@@ -1,7 +1,7 @@
-import { listIncidents } from '../../../../shared/api/api-incidents.ts';
-import { listMonitors } from '../../../../shared/api/api-monitors.ts';
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
-import { durationText } from '../../../../shared/base/duration.ts';
+import { listIncidents } from '../../../../shared/api/incidents.ts';
+import { listMonitors } from '../../../../shared/api/monitors.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
+import { durationText } from '../../../../shared/base/time.ts';
 import { shortName } from '../parts/part-continents.ts';
 import { stateMark } from '../parts/part-states.ts';
 import { type Html, html, query, safeUrl } from '../web-html.ts';

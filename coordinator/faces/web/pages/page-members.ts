@@ -1,5 +1,5 @@
 import { innerOperations } from '../../../../shared/api/inner/inner-index.ts';
-import { Refusal } from '../../../../shared/base/refusal.ts';
+import { Refusal } from '../../../../shared/base/errors.ts';
 import { proofFirst } from '../parts/part-entry-card.ts';
 import { refuseUnlessMay } from '../parts/part-refuse-unless-may.ts';
 import { rolesFor } from '../parts/part-roles.ts';

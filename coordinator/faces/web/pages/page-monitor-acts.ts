@@ -1,5 +1,5 @@
-import { deleteMonitor, getMonitor, updateMonitor } from '../../../../shared/api/api-monitors.ts';
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
+import { deleteMonitor, getMonitor, updateMonitor } from '../../../../shared/api/monitors.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
 import { refuseUnlessMay } from '../parts/part-refuse-unless-may.ts';
 import { typed } from '../parts/part-typed-name.ts';
 import { type FormState, formSummary, freshForm, textField } from '../web-forms.ts';

@@ -1,10 +1,17 @@
-import { listIncidents } from '../../../../shared/api/api-incidents.ts';
-import { getMonitorLedger, getMonitorResults, resultWindows } from '../../../../shared/api/api-monitor-history.ts';
-import { deleteMonitor, getMonitor, getMonitorStatus, updateMonitor } from '../../../../shared/api/api-monitors.ts';
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
+import { listIncidents } from '../../../../shared/api/incidents.ts';
 import { listTold } from '../../../../shared/api/inner/inner-alerts.ts';
 import { getBeatAddress, listBeats, rotateBeatAddress } from '../../../../shared/api/inner/inner-pings.ts';
-import { durationText } from '../../../../shared/base/duration.ts';
+import {
+  deleteMonitor,
+  getMonitor,
+  getMonitorLedger,
+  getMonitorResults,
+  getMonitorStatus,
+  resultWindows,
+  updateMonitor,
+} from '../../../../shared/api/monitors.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
+import { durationText } from '../../../../shared/base/time.ts';
 import { countText, percentText } from '../parts/part-figures.ts';
 import { type Ledger, ledgerBar, ledgerSum, ledgerTable } from '../parts/part-ledger-table.ts';
 import { everyText, kindWord, settingsList, unknownKeysNotice } from '../parts/part-monitor-settings.ts';

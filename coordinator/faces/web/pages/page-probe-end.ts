@@ -1,6 +1,6 @@
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
-import { endProbe } from '../../../../shared/api/api-probes.ts';
 import { showOwnProbe } from '../../../../shared/api/inner/inner-probes.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
+import { endProbe } from '../../../../shared/api/probes.ts';
 import { countText } from '../parts/part-figures.ts';
 import { refuseUnlessMay } from '../parts/part-refuse-unless-may.ts';
 import { typed } from '../parts/part-typed-name.ts';

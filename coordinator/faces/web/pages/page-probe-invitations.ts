@@ -1,8 +1,8 @@
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
-import { inviteProbe, listProbeInvitations, revokeProbeInvitation } from '../../../../shared/api/api-probes.ts';
 import { listCheckers } from '../../../../shared/api/inner/inner-probes.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
+import { inviteProbe, listProbeInvitations, revokeProbeInvitation } from '../../../../shared/api/probes.ts';
 import { continents } from '../../../../shared/base/continents.ts';
-import { Refusal } from '../../../../shared/base/refusal.ts';
+import { Refusal } from '../../../../shared/base/errors.ts';
 import { proofFirst } from '../parts/part-entry-card.ts';
 import { refuseUnlessMay } from '../parts/part-refuse-unless-may.ts';
 import { stateMark } from '../parts/part-states.ts';

@@ -1,8 +1,8 @@
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
-import { endProbe, inviteProbe } from '../../../../shared/api/api-probes.ts';
 import { countedMinutes, listCheckers } from '../../../../shared/api/inner/inner-probes.ts';
-import { durationText } from '../../../../shared/base/duration.ts';
-import { countInWords } from '../../../../shared/base/standing-in-words.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
+import { endProbe, inviteProbe } from '../../../../shared/api/probes.ts';
+import { countInWords } from '../../../../shared/base/text.ts';
+import { durationText } from '../../../../shared/base/time.ts';
 import { countText } from '../parts/part-figures.ts';
 import { type State, stateMark } from '../parts/part-states.ts';
 import { type MapPoint, worldMap } from '../parts/part-world-map.ts';

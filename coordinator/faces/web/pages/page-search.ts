@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
 import { search } from '../../../../shared/api/inner/inner-search.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
 import { stateMark, states } from '../parts/part-states.ts';
 import { type Html, html, type Part, safeUrl } from '../web-html.ts';
 import { type IconName, icon } from '../web-icons.ts';

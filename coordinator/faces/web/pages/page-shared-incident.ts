@@ -1,5 +1,5 @@
-import { durationText } from '../../../../shared/base/duration.ts';
-import { incidentSentence, verdictSentence } from '../../../../shared/base/incident-sentence.ts';
+import { incidentSentence, verdictSentence } from '../../../../shared/base/text.ts';
+import { durationText } from '../../../../shared/base/time.ts';
 import { byContinent } from '../parts/part-continents.ts';
 import { sampleLanes } from '../parts/part-sample-lanes.ts';
 import { stateMark } from '../parts/part-states.ts';

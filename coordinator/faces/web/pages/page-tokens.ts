@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
 import { innerOperations } from '../../../../shared/api/inner/inner-index.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
 import { proofFirst } from '../parts/part-entry-card.ts';
 import { stateMark } from '../parts/part-states.ts';
 import { formOf } from '../web-form-data.ts';

@@ -1,4 +1,4 @@
-import { durationText } from '../../../../shared/base/duration.ts';
+import { durationText } from '../../../../shared/base/time.ts';
 import { type Html, html, type Part } from '../web-html.ts';
 import type { Times } from '../web-times.ts';
 

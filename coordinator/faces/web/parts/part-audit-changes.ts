@@ -1,4 +1,4 @@
-import { isRecord } from '../../../../shared/base/json-record.ts';
+import { isRecord } from '../../../../shared/base/json.ts';
 import { type Html, html, type Part } from '../web-html.ts';
 import { icon } from '../web-icons.ts';
 

@@ -1,8 +1,8 @@
-import type { getChannel } from '../../../../shared/api/api-channels.ts';
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
+import type { getChannel } from '../../../../shared/api/channels.ts';
 import type { listChannelKinds } from '../../../../shared/api/inner/inner-channels.ts';
-import { durationText } from '../../../../shared/base/duration.ts';
-import { Refusal } from '../../../../shared/base/refusal.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
+import { Refusal } from '../../../../shared/base/errors.ts';
+import { durationText } from '../../../../shared/base/time.ts';
 import { mailMissingWords } from '../web-delivery-bar.ts';
 import type { Html } from '../web-html.ts';
 import type { MembersRequest } from '../web-page.ts';

@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
 import type { getChannelChoices } from '../../../../shared/api/inner/inner-channels.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
 import { choiceField, type FormState } from '../web-forms.ts';
 import { type Html, html } from '../web-html.ts';
 

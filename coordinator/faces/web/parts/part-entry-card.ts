@@ -1,4 +1,4 @@
-import { Refusal } from '../../../../shared/base/refusal.ts';
+import { Refusal } from '../../../../shared/base/errors.ts';
 import { setSessionCookie } from '../../../access/access-session-cookie.ts';
 import { isProvenNow } from '../../../operations/operation-who-may.ts';
 import { checkField, type FormState } from '../web-forms.ts';

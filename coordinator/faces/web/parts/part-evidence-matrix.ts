@@ -1,5 +1,5 @@
-import type { getIncidentEvidence } from '../../../../shared/api/api-incident-evidence.ts';
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
+import type { getIncidentEvidence } from '../../../../shared/api/incidents.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
 import { type Html, html } from '../web-html.ts';
 import type { Times } from '../web-times.ts';
 import { byContinent } from './part-continents.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../../shared/base/json-record.ts';
+import { isRecord } from '../../../../shared/base/json.ts';
 import { type Html, html, type Part } from '../web-html.ts';
 
 /** Evidence as rows that can be compared. All of it came from a target: it is shown as text, and never followed. */

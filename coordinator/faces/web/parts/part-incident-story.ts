@@ -1,6 +1,6 @@
-import type { getIncidentEvidence } from '../../../../shared/api/api-incident-evidence.ts';
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
-import { durationText } from '../../../../shared/base/duration.ts';
+import type { getIncidentEvidence } from '../../../../shared/api/incidents.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
+import { durationText } from '../../../../shared/base/time.ts';
 import { type Html, html, type Part } from '../web-html.ts';
 import { type IconName, icon } from '../web-icons.ts';
 import type { Times } from '../web-times.ts';

@@ -1,6 +1,6 @@
-import type { getMonitorLedger } from '../../../../shared/api/api-monitor-history.ts';
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
-import { durationText } from '../../../../shared/base/duration.ts';
+import type { getMonitorLedger } from '../../../../shared/api/monitors.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
+import { durationText } from '../../../../shared/base/time.ts';
 import { type Html, html, joined, type Part } from '../web-html.ts';
 import type { Times } from '../web-times.ts';
 import { type State, stateMark, states } from './part-states.ts';

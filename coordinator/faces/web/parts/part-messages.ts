@@ -1,6 +1,6 @@
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
 import type { listMessages } from '../../../../shared/api/inner/inner-alerts.ts';
-import { durationText } from '../../../../shared/base/duration.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
+import { durationText } from '../../../../shared/base/time.ts';
 import { type Html, html, joined, type Part } from '../web-html.ts';
 import type { Times } from '../web-times.ts';
 import { type State, stateMark } from './part-states.ts';

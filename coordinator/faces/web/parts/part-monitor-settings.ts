@@ -1,5 +1,5 @@
-import { configKeys, isKind, unknownConfigKeys } from '../../../../shared/api/api-config-keys.ts';
-import { briefDuration } from '../../../../shared/base/duration.ts';
+import { configKeys, isKind, unknownConfigKeys } from '../../../../shared/api/config-keys.ts';
+import { briefDuration } from '../../../../shared/base/time.ts';
 import { type Html, html, type Part } from '../web-html.ts';
 import { notice } from '../web-layout.ts';
 

@@ -1,6 +1,6 @@
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
 import type { listBeats } from '../../../../shared/api/inner/inner-pings.ts';
-import { durationText } from '../../../../shared/base/duration.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
+import { durationText } from '../../../../shared/base/time.ts';
 import { type Html, html } from '../web-html.ts';
 import type { Times } from '../web-times.ts';
 import { stateMark } from './part-states.ts';

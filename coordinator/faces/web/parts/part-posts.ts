@@ -1,6 +1,6 @@
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
-import { createStatusPagePost } from '../../../../shared/api/api-status-page-posts.ts';
 import type { listIncidentPages } from '../../../../shared/api/inner/inner-status-pages.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
+import { createStatusPagePost } from '../../../../shared/api/status-pages.ts';
 import { type Html, html } from '../web-html.ts';
 import { icon } from '../web-icons.ts';
 import type { MembersRequest } from '../web-page.ts';

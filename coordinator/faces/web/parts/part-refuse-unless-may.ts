@@ -1,4 +1,4 @@
-import { Refusal } from '../../../../shared/base/refusal.ts';
+import { Refusal } from '../../../../shared/base/errors.ts';
 import { type Asked, refuseWhileEnding } from '../../../operations/operation-who-may.ts';
 import type { MembersRequest } from '../web-page.ts';
 

@@ -1,5 +1,5 @@
-import type { getMonitorResults } from '../../../../shared/api/api-monitor-history.ts';
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
+import type { getMonitorResults } from '../../../../shared/api/monitors.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
 import { type Html, html } from '../web-html.ts';
 import type { Times } from '../web-times.ts';
 import { axisOf, linePath, momentsBetween } from './part-chart-scale.ts';

@@ -1,6 +1,6 @@
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
-import type { hearTrial } from '../../../../shared/api/inner/inner-trials.ts';
-import { countInWords } from '../../../../shared/base/standing-in-words.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
+import type { hearTrial } from '../../../../shared/api/test-runs.ts';
+import { countInWords } from '../../../../shared/base/text.ts';
 import { type Html, html } from '../web-html.ts';
 import { byContinent } from './part-continents.ts';
 import { evidenceRows } from './part-evidence.ts';

@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
 import type { listTold } from '../../../../shared/api/inner/inner-alerts.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
 import { mailMissingWords } from '../web-delivery-bar.ts';
 import { type Html, html } from '../web-html.ts';
 import { linkButton, notice } from '../web-layout.ts';

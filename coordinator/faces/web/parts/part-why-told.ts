@@ -1,6 +1,6 @@
-import type { OutputOf } from '../../../../shared/api/api-operation.ts';
 import type { explainAlerts } from '../../../../shared/api/inner/inner-alerts.ts';
-import { durationText } from '../../../../shared/base/duration.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
+import { durationText } from '../../../../shared/base/time.ts';
 import { type Html, html, joined } from '../web-html.ts';
 import { icon } from '../web-icons.ts';
 import { linkButton, notice } from '../web-layout.ts';

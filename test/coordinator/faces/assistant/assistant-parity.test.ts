@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { tools } from '../../../../coordinator/faces/assistant/assistant-calling.ts';
-import { operations } from '../../../../shared/api/api-index.ts';
+import { operations } from '../../../../shared/api/index.ts';
 import { innerOperations } from '../../../../shared/api/inner/inner-index.ts';
-import { readingTools } from '../../../../shared/assistants/tool-list-reading.ts';
-import { inputSchema, listedTool } from '../../../../shared/assistants/tool-schemas.ts';
+import { readingTools } from '../../../../shared/assistants/list.ts';
+import { inputSchema, listedTool } from '../../../../shared/assistants/tools.ts';
 
 const shared: ReadonlyMap<string, unknown> = new Map(readingTools.map((tool) => [tool.name, listedTool(tool)]));
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createGroup } from '../../../../shared/api/api-groups.ts';
-import { createMonitor } from '../../../../shared/api/api-monitors.ts';
+import { createGroup } from '../../../../shared/api/groups.ts';
+import { createMonitor } from '../../../../shared/api/monitors.ts';
 import { assistantFace, type Connected, envelope, textsOf } from '../../../support/support-assistant-face.ts';
 import { gateBench } from '../../../support/support-gate.ts';
 import { createHouse, type House } from '../../../support/support-people.ts';

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createChannel } from '../../../../shared/api/api-channels.ts';
-import { acknowledgeIncident, getIncident } from '../../../../shared/api/api-incidents.ts';
-import { createMonitor, getMonitor } from '../../../../shared/api/api-monitors.ts';
-import { newId } from '../../../../shared/base/ids.ts';
-import { memberOf } from '../../../../shared/base/json-record.ts';
+import { createChannel } from '../../../../shared/api/channels.ts';
+import { acknowledgeIncident, getIncident } from '../../../../shared/api/incidents.ts';
+import { createMonitor, getMonitor } from '../../../../shared/api/monitors.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
+import { memberOf } from '../../../../shared/base/json.ts';
 import { assistantFace, type Connected, textsOf } from '../../../support/support-assistant-face.ts';
 import { gateBench } from '../../../support/support-gate.ts';
 import { createHouse, type House } from '../../../support/support-people.ts';

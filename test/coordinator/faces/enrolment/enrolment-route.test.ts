@@ -3,8 +3,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Visitor } from '../../../../coordinator/access/access-caller.ts';
 import { enrolmentRoute } from '../../../../coordinator/faces/enrolment/enrolment-route.ts';
 import { restServerOptions } from '../../../../coordinator/faces/rest/rest-routes.ts';
-import { Refusal } from '../../../../shared/base/refusal.ts';
-import { enrolmentPath } from '../../../../shared/bus/bus-enrolment.ts';
+import { Refusal } from '../../../../shared/base/errors.ts';
+import { enrolmentPath } from '../../../../shared/bus/identity.ts';
 
 let app: FastifyInstance;
 let heard: { visitor: Visitor; body: unknown }[];

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createMonitor } from '../../../../shared/api/api-monitors.ts';
-import { rawInput } from '../../../../shared/api/api-operation.ts';
+import { createMonitor } from '../../../../shared/api/monitors.ts';
+import { rawInput } from '../../../../shared/api/operation.ts';
 import { assistantOf, consent, createBrowser, ledTo } from '../../../support/support-assistant-client.ts';
 import { openTab } from '../../../support/support-browser.ts';
 import { describeInBrowser } from '../../../support/support-in-browser.ts';

@@ -5,7 +5,7 @@ import { forwardedPingsRoute } from '../../../../coordinator/faces/pings/ping-fa
 import { pingRoutes } from '../../../../coordinator/faces/pings/ping-face-routes.ts';
 import { refuseOutside } from '../../../../coordinator/faces/rest/rest-outside-routes.ts';
 import { restServerOptions } from '../../../../coordinator/faces/rest/rest-routes.ts';
-import { startPingReceiver } from '../../../../probe/pings/receiver-address.ts';
+import { startPingReceiver } from '../../../../probe/pings/receiver.ts';
 import { createLog } from '../../../../shared/base/log.ts';
 import { closed } from '../../../support/support-closed-connection.ts';
 

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import type { FastifyHttpOptions, FastifyInstance, InjectOptions } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Refusal } from '../../../../shared/base/refusal.ts';
+import { Refusal } from '../../../../shared/base/errors.ts';
 import { closed } from '../../../support/support-closed-connection.ts';
 import { type Over, restServer, token } from './rest-server.ts';
 

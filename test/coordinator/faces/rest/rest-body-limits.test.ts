@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newId } from '../../../../shared/base/ids.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
 import { restServer, token } from './rest-server.ts';
 
 test('a window may name as many monitors as 2 MiB hold, and says so beyond; other bodies end at 64 KiB', async () => {

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { planNames, plans } from '../../../../coordinator/domain/plan-limits.ts';
 import { docsPage, docsSecurityPolicy } from '../../../../coordinator/faces/rest/rest-docs.ts';
 import { apiDocument } from '../../../../coordinator/faces/rest/rest-openapi.ts';
-import { configKeys, kinds } from '../../../../shared/api/api-config-keys.ts';
-import { restOperations } from '../../../../shared/api/api-index.ts';
+import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
+import { restOperations } from '../../../../shared/api/index.ts';
 
 const document = apiDocument('https://antipode.example.org');
 const page = docsPage(document, 'https://antipode.example.org');

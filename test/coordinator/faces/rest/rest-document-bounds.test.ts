@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { channelKinds } from '../../../../coordinator/alerts/alert-channel-kinds.ts';
 import { apiDocument } from '../../../../coordinator/faces/rest/rest-openapi.ts';
-import { configKeys, kinds } from '../../../../shared/api/api-config-keys.ts';
-import { moment } from '../../../../shared/api/api-fields.ts';
-import { createMaintenanceWindow } from '../../../../shared/api/api-maintenance.ts';
-import { isRecord } from '../../../../shared/base/json-record.ts';
+import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
+import { moment } from '../../../../shared/api/fields.ts';
+import { createMaintenanceWindow } from '../../../../shared/api/maintenance.ts';
+import { isRecord } from '../../../../shared/base/json.ts';
 
 /** Whoever sends something learns from the document alone how long, how large and how many it may be. */
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { apiDocument } from '../../../../coordinator/faces/rest/rest-openapi.ts';
-import { isRecord } from '../../../../shared/base/json-record.ts';
+import { isRecord } from '../../../../shared/base/json.ts';
 
 const document = apiDocument('https://antipode.example.org');
 const entries = Object.values(document.paths).flatMap((methods) => Object.values(methods));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { restOperations } from '../../../../shared/api/api-index.ts';
+import { restOperations } from '../../../../shared/api/index.ts';
 import { type Api, call, openApi } from '../../../support/support-api.ts';
 import { contractFaults, operationAt } from '../../../support/support-contract.ts';
 import { type HostileRequest, hostileRequest } from '../../../support/support-hostile-requests.ts';

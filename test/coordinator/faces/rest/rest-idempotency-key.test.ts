@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { keyFault } from '../../../../coordinator/faces/rest/rest-idempotency-key.ts';
 import { apiDocument, responseIn } from '../../../../coordinator/faces/rest/rest-openapi.ts';
 import type { Named, Outcome } from '../../../../coordinator/operations/operations.ts';
-import { restOperations } from '../../../../shared/api/api-index.ts';
-import { Refusal } from '../../../../shared/base/refusal.ts';
+import { restOperations } from '../../../../shared/api/index.ts';
+import { Refusal } from '../../../../shared/base/errors.ts';
 import { restServer, token } from './rest-server.ts';
 
 /** How the REST face carries the header Idempotency-Key; what the gate does with it is told in operations/operation-done-once.test.ts. */

@@ -6,10 +6,9 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { apiDocument, responseIn } from '../../../../coordinator/faces/rest/rest-openapi.ts';
-import { configKeys, kinds } from '../../../../shared/api/api-config-keys.ts';
-import { refusalsOf } from '../../../../shared/api/api-errors.ts';
-import { operations, restOperations } from '../../../../shared/api/api-index.ts';
-import { apiRevision } from '../../../../shared/api/api-version.ts';
+import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
+import { operations, restOperations } from '../../../../shared/api/index.ts';
+import { apiRevision, refusalsOf } from '../../../../shared/api/operation.ts';
 import { judgingTool } from '../../../support/support-judging-tools.ts';
 
 const document = apiDocument('https://antipode.example.org');

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { healthRoutes } from '../../../../coordinator/faces/face-health.ts';
 import { refuseOutside } from '../../../../coordinator/faces/rest/rest-outside-routes.ts';
 import { sayBeside } from '../../../../coordinator/faces/rest/rest-routes.ts';
+import { Refusal } from '../../../../shared/base/errors.ts';
 import { createLog } from '../../../../shared/base/log.ts';
-import { Refusal } from '../../../../shared/base/refusal.ts';
 import { restServer, token } from './rest-server.ts';
 
 test('every answer says how many calls are left, and for whom they are counted', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { apiDocument } from '../../../../coordinator/faces/rest/rest-openapi.ts';
-import { apiRevision } from '../../../../shared/api/api-version.ts';
+import { apiRevision } from '../../../../shared/api/operation.ts';
 
 /** What the document was when its revision was last raised. */
 const known = { revision: 8, digest: '2b6bfdd56412a8681deae93e5598be58' };
@@ -19,7 +19,7 @@ const digestOf = (document: ReturnType<typeof apiDocument>): string => {
 test('the revision of the document counts every change of it', () => {
   const digest = digestOf(apiDocument('https://antipode.example.org'));
   const raised = digest === known.digest ? known.revision : Math.max(apiRevision, known.revision + 1);
-  const words = `The API document is another than that of revision ${known.revision}. Set apiRevision in shared/api/api-version.ts to ${raised}, and in this test: revision: ${raised}, digest: '${digest}'. Then run node test/client/foreign-generate.ts.`;
+  const words = `The API document is another than that of revision ${known.revision}. Set apiRevision in shared/api/operation.ts to ${raised}, and in this test: revision: ${raised}, digest: '${digest}'. Then run node test/client/foreign-generate.ts.`;
   expect({ revision: apiRevision, digest }, words).toEqual(known);
 });
 

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { newId } from '../../../../shared/base/ids.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
 import { restServer, token } from './rest-server.ts';
 
 const authorization = token;

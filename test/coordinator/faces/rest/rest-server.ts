@@ -2,9 +2,9 @@ import type { Server } from 'node:http';
 import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify';
 import { type RestParts, restRoutes, restServerOptions, type TokenCaller } from '../../../../coordinator/faces/rest/rest-routes.ts';
 import type { Answered } from '../../../../coordinator/operations/operations.ts';
-import { InvalidInput } from '../../../../shared/api/api-errors.ts';
-import type { Operation } from '../../../../shared/api/api-operation.ts';
-import { Refusal } from '../../../../shared/base/refusal.ts';
+import type { Operation } from '../../../../shared/api/operation.ts';
+import { InvalidInput } from '../../../../shared/api/operation.ts';
+import { Refusal } from '../../../../shared/base/errors.ts';
 
 export const token = 'Bearer known';
 

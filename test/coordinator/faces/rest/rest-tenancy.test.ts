@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type OperationId, operations, restOperations } from '../../../../shared/api/api-index.ts';
-import { newId } from '../../../../shared/base/ids.ts';
+import { type OperationId, operations, restOperations } from '../../../../shared/api/index.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
 import { type Api, call, openApi } from '../../../support/support-api.ts';
 import { contractFaults } from '../../../support/support-contract.ts';
 import { createThings, type Things } from '../../../support/support-one-of-everything.ts';

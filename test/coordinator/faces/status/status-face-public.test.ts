@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { hashPassword } from '../../../../coordinator/access/access-passwords.ts';
 import { newPageKey, pageKeyFingerprint } from '../../../../coordinator/access/access-status-page-keys.ts';
-import { createGroup } from '../../../../shared/api/api-groups.ts';
-import { createMonitor, getMonitorStatus } from '../../../../shared/api/api-monitors.ts';
-import { rawInput } from '../../../../shared/api/api-operation.ts';
-import { addStatusPageGroup, addStatusPageMonitor, createStatusPage } from '../../../../shared/api/api-status-pages.ts';
+import { createGroup } from '../../../../shared/api/groups.ts';
 import { shareIncident } from '../../../../shared/api/inner/inner-incidents.ts';
-import { newId } from '../../../../shared/base/ids.ts';
+import { createMonitor, getMonitorStatus } from '../../../../shared/api/monitors.ts';
+import { rawInput } from '../../../../shared/api/operation.ts';
+import { addStatusPageGroup, addStatusPageMonitor, createStatusPage } from '../../../../shared/api/status-pages.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
 import { eventually } from '../../../support/support-eventually.ts';
 import { startWeb, type TestWeb } from '../../../support/support-web.ts';
 

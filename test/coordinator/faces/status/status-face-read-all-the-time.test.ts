@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createMonitor } from '../../../../shared/api/api-monitors.ts';
-import { rawInput } from '../../../../shared/api/api-operation.ts';
-import { addStatusPageMonitor, createStatusPage } from '../../../../shared/api/api-status-pages.ts';
-import { newId } from '../../../../shared/base/ids.ts';
-import { pause } from '../../../../shared/base/retry.ts';
+import { createMonitor } from '../../../../shared/api/monitors.ts';
+import { rawInput } from '../../../../shared/api/operation.ts';
+import { addStatusPageMonitor, createStatusPage } from '../../../../shared/api/status-pages.ts';
+import { pause } from '../../../../shared/base/async.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
 import { eventually } from '../../../support/support-eventually.ts';
 import { startWeb, type TestWeb } from '../../../support/support-web.ts';
 

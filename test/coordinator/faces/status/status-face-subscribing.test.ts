@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Letter } from '../../../../coordinator/mail/mail-sender.ts';
 import { createMailer, type Mailer } from '../../../../coordinator/mail/mailer.ts';
 import { tellSubscribers } from '../../../../coordinator/publishing/publishing-tell-subscribers.ts';
-import { newId } from '../../../../shared/base/ids.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
 import { createLog } from '../../../../shared/base/log.ts';
 import { createHouse } from '../../../support/support-people.ts';
 import { startWeb, type TestWeb } from '../../../support/support-web.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { rawInput } from '../../../../shared/api/api-operation.ts';
-import { createStatusPage } from '../../../../shared/api/api-status-pages.ts';
+import { rawInput } from '../../../../shared/api/operation.ts';
+import { createStatusPage } from '../../../../shared/api/status-pages.ts';
 import { ownRecordOfTest } from '../../../support/support-own-record.ts';
 import { startWeb, type TestWeb } from '../../../support/support-web.ts';
 

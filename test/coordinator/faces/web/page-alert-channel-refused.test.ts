@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { delayFrom } from '../../../../coordinator/domain/telling/telling-waits.ts';
 import { refusedChannelForm } from '../../../../coordinator/faces/web/pages/alerts/page-alert-refused.ts';
 import { formFrom } from '../../../../coordinator/faces/web/web-form-data.ts';
-import { Refusal } from '../../../../shared/base/refusal.ts';
+import { Refusal } from '../../../../shared/base/errors.ts';
 
 const kind = { id: 'webhook', name: 'Webhook', about: '', fields: [] };
 const form = formFrom('delay_s=99999999');

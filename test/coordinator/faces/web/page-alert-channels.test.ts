@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newId } from '../../../../shared/base/ids.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
 import { openReceiver, type Receiver, says } from '../../../support/support-message-receiver.ts';
 import { sameSite, type Values } from '../../../support/support-monitor-forms.ts';
 import type { Person } from '../../../support/support-people.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccountSecrets } from '../../../../coordinator/access/access-account-secrets.ts';
-import { rawInput } from '../../../../shared/api/api-operation.ts';
 import { createUser } from '../../../../shared/api/inner/inner-account.ts';
 import { installationOperations } from '../../../../shared/api/inner/inner-index.ts';
-import { newId } from '../../../../shared/base/ids.ts';
+import { rawInput } from '../../../../shared/api/operation.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
 import { barriers, openTab, overflow, phone } from '../../../support/support-browser.ts';
 import { describeInBrowser } from '../../../support/support-in-browser.ts';
 import { click, navigate } from '../../../support/support-navigate.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newId } from '../../../../shared/base/ids.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
 import { createHouse, type House, type Person } from '../../../support/support-people.ts';
 import { startWeb, type TestWeb } from '../../../support/support-web.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newId } from '../../../../shared/base/ids.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
 import { hostile, type MonitorForms, monitorForms, sameSite, type Values, wanted } from '../../../support/support-monitor-forms.ts';
 import { createHouse, type House } from '../../../support/support-people.ts';
 import { createTrialsByHand } from '../../../support/support-trials.ts';

@@ -8,7 +8,7 @@ import {
   pairsText,
 } from '../../../../coordinator/faces/web/pages/monitor-form/page-monitor-form-values.ts';
 import { formOf } from '../../../../coordinator/faces/web/web-form-data.ts';
-import { kinds } from '../../../../shared/api/api-config-keys.ts';
+import { kinds } from '../../../../shared/api/config-keys.ts';
 
 /** How values of a config are written in the fields of a form, and read from there. */
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { settingsOf, silentKeys } from '../../../../coordinator/faces/web/pages/monitor-form/page-monitor-form-settings.ts';
-import { configKeys, kinds } from '../../../../shared/api/api-config-keys.ts';
-import { newId } from '../../../../shared/base/ids.ts';
+import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
 import { fieldsIn, hostile, type MonitorForms, monitorForms, wanted } from '../../../support/support-monitor-forms.ts';
 import { createHouse, type House } from '../../../support/support-people.ts';
 import { startWeb, type TestWeb } from '../../../support/support-web.ts';

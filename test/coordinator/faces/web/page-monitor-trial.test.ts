@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newId } from '../../../../shared/base/ids.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
 import { createLog } from '../../../../shared/base/log.ts';
 import { eventually } from '../../../support/support-eventually.ts';
 import { hostile, type MonitorForms, monitorForms, sameSite, wanted } from '../../../support/support-monitor-forms.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeResultDays } from '../../../../coordinator/store/store-results.ts';
-import { newId } from '../../../../shared/base/ids.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
 import { createHouse, type House, type Person } from '../../../support/support-people.ts';
 import { startWeb, type TestWeb } from '../../../support/support-web.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createChannel } from '../../../../shared/api/api-channels.ts';
-import { createMonitor } from '../../../../shared/api/api-monitors.ts';
-import { rawInput } from '../../../../shared/api/api-operation.ts';
+import { createChannel } from '../../../../shared/api/channels.ts';
+import { createMonitor } from '../../../../shared/api/monitors.ts';
+import { rawInput } from '../../../../shared/api/operation.ts';
 import { createHouse, type House, type Person } from '../../../support/support-people.ts';
 import { startWeb, type TestWeb } from '../../../support/support-web.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { codeOf, stepAt } from '../../../../coordinator/access/access-totp.ts';
-import { rawInput } from '../../../../shared/api/api-operation.ts';
 import { createUser } from '../../../../shared/api/inner/inner-account.ts';
-import { newId } from '../../../../shared/base/ids.ts';
+import { rawInput } from '../../../../shared/api/operation.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
 import { barriers, openTab, overflow, phone, type Tab } from '../../../support/support-browser.ts';
 import { describeInBrowser } from '../../../support/support-in-browser.ts';
 import { startWeb, type TestWeb } from '../../../support/support-web.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canMove, moved, type Row } from '../../../../coordinator/faces/web/pages/status-pages/page-status-page-moving.ts';
-import { createGroup } from '../../../../shared/api/api-groups.ts';
-import { createMonitor } from '../../../../shared/api/api-monitors.ts';
-import { type Operation, type OutputOf, rawInput } from '../../../../shared/api/api-operation.ts';
-import { getStatusPage, listStatusPages } from '../../../../shared/api/api-status-pages.ts';
-import { newId } from '../../../../shared/base/ids.ts';
+import { createGroup } from '../../../../shared/api/groups.ts';
+import { createMonitor } from '../../../../shared/api/monitors.ts';
+import { type Operation, type OutputOf, rawInput } from '../../../../shared/api/operation.ts';
+import { getStatusPage, listStatusPages } from '../../../../shared/api/status-pages.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
 import { startWeb, type TestWeb } from '../../../support/support-web.ts';
 
 /** The editor of a status page, as a browser without scripts uses it. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTokens, type Tokens } from '../../../../coordinator/access/access-tokens.ts';
-import { systemClock } from '../../../../shared/base/clock.ts';
 import { createLog } from '../../../../shared/base/log.ts';
+import { systemClock } from '../../../../shared/base/time.ts';
 import { openTab } from '../../../support/support-browser.ts';
 import { describeInBrowser } from '../../../support/support-in-browser.ts';
 import { testSecretKey } from '../../../support/support-people.ts';

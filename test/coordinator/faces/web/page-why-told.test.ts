@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { toldInWords } from '../../../../coordinator/faces/web/parts/part-who-is-told.ts';
-import { createChannel, deleteChannel } from '../../../../shared/api/api-channels.ts';
-import { createGroup } from '../../../../shared/api/api-groups.ts';
-import { type Operation, type OutputOf, rawInput } from '../../../../shared/api/api-operation.ts';
+import { createChannel, deleteChannel } from '../../../../shared/api/channels.ts';
+import { createGroup } from '../../../../shared/api/groups.ts';
+import { type Operation, type OutputOf, rawInput } from '../../../../shared/api/operation.ts';
 import { type Demo, seedDemo } from '../../../support/support-demo.ts';
 import { sameSite } from '../../../support/support-monitor-forms.ts';
 import { createHouse } from '../../../support/support-people.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pages } from '../../../../coordinator/faces/web/pages/page-index.ts';
 import type { Page } from '../../../../coordinator/faces/web/web-page.ts';
 import { insertMember, insertUser } from '../../../../coordinator/store/store-users.ts';
-import { newId } from '../../../../shared/base/ids.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
 import { connectAssistant } from '../../../support/support-assistants.ts';
 import { type Demo, seedDemo } from '../../../support/support-demo.ts';
 import { createHouse, type House, type Person } from '../../../support/support-people.ts';

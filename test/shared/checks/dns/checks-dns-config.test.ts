@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { configFaults } from '../../../../shared/checks/checks-config.ts';
-import { defaultName, targetFault } from '../../../../shared/checks/checks-target.ts';
-import { dnsTerms, parseResolver } from '../../../../shared/checks/dns/checks-dns-config.ts';
-import { dnsName, questionName } from '../../../../shared/checks/dns/checks-dns-name.ts';
-import type { RecordType } from '../../../../shared/checks/dns/checks-dns-record-types.ts';
-import { expectation, meets, type RecordFields } from '../../../../shared/checks/dns/checks-dns-values.ts';
+import { configFaults, defaultName, targetFault } from '../../../../shared/checks/config.ts';
+import { dnsTerms, parseResolver } from '../../../../shared/checks/dns/config.ts';
+import type { RecordType } from '../../../../shared/checks/dns/keys.ts';
+import { dnsName, expectation, meets, questionName, type RecordFields } from '../../../../shared/checks/dns/values.ts';
 
 describe('a name', () => {
   test.for([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parsePingCall } from '../../../../shared/checks/heartbeat/checks-heartbeat-address.ts';
+import { parsePingCall } from '../../../../shared/checks/heartbeat/state.ts';
 
 const token = 'abcdefghijklmnopqrstuvwx';
 const rid = '0198f6a0-1234-7abc-8def-0123456789ab';

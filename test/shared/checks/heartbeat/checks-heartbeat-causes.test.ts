@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { causeSentence } from '../../../../shared/checks/checks-causes.ts';
+import { causeSentence } from '../../../../shared/checks/causes.ts';
 
 const minute = 60_000;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { configFaults, faultsSentence } from '../../../../shared/checks/checks-config.ts';
-import type { Json } from '../../../../shared/checks/checks-result.ts';
+import { configFaults, faultsSentence } from '../../../../shared/checks/config.ts';
+import type { Json } from '../../../../shared/checks/result.ts';
 
 const sentence = (config: Readonly<Record<string, Json>>): string => faultsSentence(configFaults('heartbeat', '', config, 3_600));
 

@@ -1,15 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type PingTerms, pingTerms } from '../../../../shared/checks/heartbeat/checks-heartbeat-config.ts';
-import { coveredUntil, judgePings, nextLook } from '../../../../shared/checks/heartbeat/checks-heartbeat-deadline.ts';
+import { type PingTerms, pingTerms } from '../../../../shared/checks/heartbeat/config.ts';
 import {
+  coveredUntil,
   foldPing,
+  judgePings,
   mergePings,
+  nextLook,
   noPings,
   type Ping,
   type PingState,
   underTerms,
-} from '../../../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+} from '../../../../shared/checks/heartbeat/state.ts';
 
 const minute = 60_000;
 const terms = (config: Parameters<typeof pingTerms>[0]['config'] = {}, interval_ms = 5 * minute): PingTerms =>

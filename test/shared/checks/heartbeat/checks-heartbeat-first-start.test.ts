@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { type PingTerms, pingTerms } from '../../../../shared/checks/heartbeat/checks-heartbeat-config.ts';
-import { judgePings } from '../../../../shared/checks/heartbeat/checks-heartbeat-deadline.ts';
+import { type PingTerms, pingTerms } from '../../../../shared/checks/heartbeat/config.ts';
 import {
   foldPing,
+  judgePings,
   mergePings,
   noPings,
   type Ping,
   type PingState,
   underTerms,
-} from '../../../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+} from '../../../../shared/checks/heartbeat/state.ts';
 
 const minute = 60_000;
 const terms = (config: Parameters<typeof pingTerms>[0]['config'] = {}): PingTerms => pingTerms({ interval_ms: 5 * minute, config });

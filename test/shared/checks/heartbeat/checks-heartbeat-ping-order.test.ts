@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { placeOf } from '../../../../shared/checks/heartbeat/checks-heartbeat-ping-order.ts';
-import type { Ping } from '../../../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+import type { Ping } from '../../../../shared/checks/heartbeat/state.ts';
+import { placeOf } from '../../../../shared/checks/heartbeat/state.ts';
 
 const terms = { interval_ms: 60_000, grace_ms: 0, max_run_ms: 30_000, schedule: null };
 const ping = (second: number, kind: Ping['kind'] = 'success', rid: string | null = null): Ping => ({

@@ -8,7 +8,7 @@ import {
   type Ping,
   type PingState,
   underTerms,
-} from '../../../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+} from '../../../../shared/checks/heartbeat/state.ts';
 
 /** What pings come to, held against plain words: the last of each kind, and the runs that have begun and not ended. */
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Cron, nextMatch, parseCron } from '../../../../shared/checks/heartbeat/checks-heartbeat-cron.ts';
-import { isTimeZone, nextDue, nextOccurrence } from '../../../../shared/checks/heartbeat/checks-heartbeat-schedule.ts';
+import { type Cron, isTimeZone, nextDue, nextMatch, nextOccurrence, parseCron } from '../../../../shared/checks/heartbeat/schedule.ts';
 import { withoutTemporal } from '../../../support/support-without-temporal.ts';
 
 const cron = (text: string): Cron => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../../../shared/base/ids.ts';
-import { foldPing, noPings, notAfter, type Ping } from '../../../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
+import { foldPing, noPings, notAfter, type Ping } from '../../../../shared/checks/heartbeat/state.ts';
 
 describe('a named run whose ends two ping receivers date by clocks that differ a little', () => {
   const start: Ping = { id: 'b1', kind: 'start', exit_code: null, at: 1_000_002, rid: 'r' };

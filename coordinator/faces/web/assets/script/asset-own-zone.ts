@@ -1,4 +1,4 @@
-import { briefDuration } from '../../../../../shared/base/duration.ts';
+import { briefDuration } from '../../../../../shared/base/time.ts';
 
 /** The reader's own zone, which only their browser knows, is offered beside the others. */
 export const offerOwnZone = (): void => {

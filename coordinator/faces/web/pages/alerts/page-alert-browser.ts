@@ -1,7 +1,7 @@
-import { createChannel } from '../../../../../shared/api/api-channels.ts';
+import { createChannel } from '../../../../../shared/api/channels.ts';
 import { listChannelKinds, tryChannel } from '../../../../../shared/api/inner/inner-channels.ts';
 import { listSessions } from '../../../../../shared/api/inner/inner-people.ts';
-import { Refusal } from '../../../../../shared/base/refusal.ts';
+import { Refusal } from '../../../../../shared/base/errors.ts';
 import type { Kind } from '../../parts/part-channels.ts';
 import { refuseUnlessMay } from '../../parts/part-refuse-unless-may.ts';
 import { formOf } from '../../web-form-data.ts';

@@ -1,7 +1,7 @@
-import { deleteChannel, getChannel } from '../../../../../shared/api/api-channels.ts';
+import { deleteChannel, getChannel } from '../../../../../shared/api/channels.ts';
 import { listMessages, showMessage } from '../../../../../shared/api/inner/inner-alerts.ts';
 import { askMailbox, listChannelKinds, testChannel } from '../../../../../shared/api/inner/inner-channels.ts';
-import { durationText } from '../../../../../shared/base/duration.ts';
+import { durationText } from '../../../../../shared/base/time.ts';
 import { alertLines } from '../../parts/part-alert-lines.ts';
 import {
   type Channel,

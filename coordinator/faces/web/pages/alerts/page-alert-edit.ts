@@ -1,6 +1,6 @@
-import { createChannel, getChannel, updateChannel } from '../../../../../shared/api/api-channels.ts';
+import { createChannel, getChannel, updateChannel } from '../../../../../shared/api/channels.ts';
 import { getChannelChoices, listChannelKinds, tryChannel } from '../../../../../shared/api/inner/inner-channels.ts';
-import { Refusal } from '../../../../../shared/base/refusal.ts';
+import { Refusal } from '../../../../../shared/base/errors.ts';
 import { type Channel, refuseUnlessMayChange } from '../../parts/part-channels.ts';
 import { refuseUnlessMay } from '../../parts/part-refuse-unless-may.ts';
 import { mailMissingWords } from '../../web-delivery-bar.ts';

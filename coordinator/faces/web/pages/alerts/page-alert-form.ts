@@ -1,6 +1,6 @@
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
 import type { tryChannel } from '../../../../../shared/api/inner/inner-channels.ts';
-import { durationText } from '../../../../../shared/base/duration.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
+import { durationText } from '../../../../../shared/base/time.ts';
 import { type Channel, delayText, type Kind, mayManage } from '../../parts/part-channels.ts';
 import { type Choices, chosenFields } from '../../parts/part-chosen-fields.ts';
 import { answerText } from '../../parts/part-messages.ts';

@@ -1,7 +1,7 @@
-import { createChannel, listChannels } from '../../../../../shared/api/api-channels.ts';
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
+import { createChannel, listChannels } from '../../../../../shared/api/channels.ts';
 import { muteAlerts, showMute } from '../../../../../shared/api/inner/inner-alerts.ts';
 import { listChannelKinds } from '../../../../../shared/api/inner/inner-channels.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
 import { type Channel, channelMark, coversText, delayText, kindName, p95Text, standingOf, whereOf } from '../../parts/part-channels.ts';
 import { mailMissingNotice } from '../../parts/part-who-is-told.ts';
 import { formOf } from '../../web-form-data.ts';

@@ -1,5 +1,5 @@
-import { statusOf } from '../../../../../shared/api/api-errors.ts';
-import { Refusal } from '../../../../../shared/base/refusal.ts';
+import { statusOf } from '../../../../../shared/api/operation.ts';
+import { Refusal } from '../../../../../shared/base/errors.ts';
 import type { Kind } from '../../parts/part-channels.ts';
 import type { Form } from '../../web-form-data.ts';
 import { type FormState, refusedForm } from '../../web-forms.ts';

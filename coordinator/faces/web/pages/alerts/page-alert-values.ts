@@ -1,5 +1,5 @@
-import type { createChannel } from '../../../../../shared/api/api-channels.ts';
-import type { InputOf } from '../../../../../shared/api/api-operation.ts';
+import type { createChannel } from '../../../../../shared/api/channels.ts';
+import type { InputOf } from '../../../../../shared/api/operation.ts';
 import type { Channel, Kind } from '../../parts/part-channels.ts';
 import { type Form, formOf } from '../../web-form-data.ts';
 

@@ -1,5 +1,5 @@
 import { personOperations, visitorOperations } from '../../../../../shared/api/inner/inner-index.ts';
-import { Refusal } from '../../../../../shared/base/refusal.ts';
+import { Refusal } from '../../../../../shared/base/errors.ts';
 import { entryCard, entryPage, unlessDead } from '../../parts/part-entry-card.ts';
 import { html } from '../../web-html.ts';
 import { linkButton } from '../../web-layout.ts';

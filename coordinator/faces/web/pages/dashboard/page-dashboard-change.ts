@@ -1,5 +1,5 @@
 import { changeMonitors } from '../../../../../shared/api/inner/inner-dashboard.ts';
-import { countInWords } from '../../../../../shared/base/standing-in-words.ts';
+import { countInWords } from '../../../../../shared/base/text.ts';
 import { attempt } from '../../web-forms.ts';
 import { type Page, seeOther } from '../../web-page.ts';
 

@@ -1,6 +1,6 @@
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
 import { changeMonitors, type DashboardSort, dashboardRows, type listDashboard } from '../../../../../shared/api/inner/inner-dashboard.ts';
-import { briefDuration } from '../../../../../shared/base/duration.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
+import { briefDuration } from '../../../../../shared/base/time.ts';
 import { msText, percentText } from '../../parts/part-figures.ts';
 import { pager } from '../../parts/part-pager.ts';
 import { spark } from '../../parts/part-spark.ts';

@@ -1,7 +1,7 @@
-import { listGroups } from '../../../../../shared/api/api-groups.ts';
-import { createMonitor } from '../../../../../shared/api/api-monitors.ts';
+import { listGroups } from '../../../../../shared/api/groups.ts';
 import { changeMonitors, listDashboard, type ShownStatus, shownStatuses } from '../../../../../shared/api/inner/inner-dashboard.ts';
-import { restOf, sentenceOf } from '../../../../../shared/base/standing-in-words.ts';
+import { createMonitor } from '../../../../../shared/api/monitors.ts';
+import { restOf, sentenceOf } from '../../../../../shared/base/text.ts';
 import { countText } from '../../parts/part-figures.ts';
 import { stateWords } from '../../parts/part-states.ts';
 import { formOf } from '../../web-form-data.ts';

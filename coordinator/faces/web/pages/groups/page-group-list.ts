@@ -1,6 +1,6 @@
-import { createGroup } from '../../../../../shared/api/api-groups.ts';
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
+import { createGroup } from '../../../../../shared/api/groups.ts';
 import { groupRows, listGroupStandings } from '../../../../../shared/api/inner/inner-groups.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
 import { pager } from '../../parts/part-pager.ts';
 import { refuseUnlessMay } from '../../parts/part-refuse-unless-may.ts';
 import { type State, stateMark, states } from '../../parts/part-states.ts';

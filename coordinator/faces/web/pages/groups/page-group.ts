@@ -1,8 +1,8 @@
-import { deleteGroup, getGroup, listGroups, updateGroup } from '../../../../../shared/api/api-groups.ts';
-import { createMaintenanceWindow } from '../../../../../shared/api/api-maintenance.ts';
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
+import { deleteGroup, getGroup, listGroups, updateGroup } from '../../../../../shared/api/groups.ts';
 import { changeMonitors, listDashboard } from '../../../../../shared/api/inner/inner-dashboard.ts';
 import { listMonitorsOutside, showGroup } from '../../../../../shared/api/inner/inner-groups.ts';
+import { createMaintenanceWindow } from '../../../../../shared/api/maintenance.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
 import { refuseUnlessMay } from '../../parts/part-refuse-unless-may.ts';
 import { stateMark } from '../../parts/part-states.ts';
 import { formOf } from '../../web-form-data.ts';

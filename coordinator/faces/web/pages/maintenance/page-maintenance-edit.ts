@@ -1,12 +1,12 @@
-import { InvalidInput } from '../../../../../shared/api/api-errors.ts';
+import { getChannelChoices } from '../../../../../shared/api/inner/inner-channels.ts';
 import {
   createMaintenanceWindow,
   getMaintenanceWindow,
   previewMaintenanceWindow,
   updateMaintenanceWindow,
-} from '../../../../../shared/api/api-maintenance.ts';
-import { getChannelChoices } from '../../../../../shared/api/inner/inner-channels.ts';
-import { Refusal } from '../../../../../shared/base/refusal.ts';
+} from '../../../../../shared/api/maintenance.ts';
+import { InvalidInput } from '../../../../../shared/api/operation.ts';
+import { Refusal } from '../../../../../shared/base/errors.ts';
 import { refuseUnlessMay } from '../../parts/part-refuse-unless-may.ts';
 import type { Form } from '../../web-form-data.ts';
 import { type FormState, freshForm, refusedForm } from '../../web-forms.ts';

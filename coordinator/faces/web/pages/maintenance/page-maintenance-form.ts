@@ -1,4 +1,4 @@
-import { durationText } from '../../../../../shared/base/duration.ts';
+import { durationText } from '../../../../../shared/base/time.ts';
 import { type Choices, chosenFields } from '../../parts/part-chosen-fields.ts';
 import { boxId, choiceField, enterSaves, type FormState, formSummary, selectField, textField } from '../../web-forms.ts';
 import { type Html, html, safeUrl } from '../../web-html.ts';

@@ -1,8 +1,8 @@
-import { createMaintenanceWindow } from '../../../../../shared/api/api-maintenance.ts';
-import { listMonitors } from '../../../../../shared/api/api-monitors.ts';
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
 import { listMaintenanceByTime, maintenanceRows } from '../../../../../shared/api/inner/inner-maintenance.ts';
-import { durationText } from '../../../../../shared/base/duration.ts';
+import { createMaintenanceWindow } from '../../../../../shared/api/maintenance.ts';
+import { listMonitors } from '../../../../../shared/api/monitors.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
+import { durationText } from '../../../../../shared/base/time.ts';
 import { type State, stateMark } from '../../parts/part-states.ts';
 import { noForm } from '../../web-form-data.ts';
 import { freshForm, textField } from '../../web-forms.ts';

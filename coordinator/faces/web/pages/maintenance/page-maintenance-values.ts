@@ -1,5 +1,5 @@
-import type { getMaintenanceWindow } from '../../../../../shared/api/api-maintenance.ts';
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
+import type { getMaintenanceWindow } from '../../../../../shared/api/maintenance.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
 import { type Form, formOf } from '../../web-form-data.ts';
 import { chosenOf, ruleIn } from './page-maintenance-repeat.ts';
 

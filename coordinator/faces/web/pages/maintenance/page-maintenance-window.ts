@@ -1,8 +1,8 @@
-import { deleteMaintenanceWindow, updateMaintenanceWindow } from '../../../../../shared/api/api-maintenance.ts';
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
 import { endMaintenanceNow, showMaintenanceWindow, startMaintenanceNow } from '../../../../../shared/api/inner/inner-maintenance.ts';
-import { durationText } from '../../../../../shared/base/duration.ts';
-import { Refusal } from '../../../../../shared/base/refusal.ts';
+import { deleteMaintenanceWindow, updateMaintenanceWindow } from '../../../../../shared/api/maintenance.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
+import { Refusal } from '../../../../../shared/base/errors.ts';
+import { durationText } from '../../../../../shared/base/time.ts';
 import { refuseUnlessMay } from '../../parts/part-refuse-unless-may.ts';
 import { type Html, html, joined, type Part, safeUrl } from '../../web-html.ts';
 import { icon } from '../../web-icons.ts';

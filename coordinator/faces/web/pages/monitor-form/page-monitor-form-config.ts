@@ -1,5 +1,5 @@
-import { configKeys, type Kind, unknownConfigKeys } from '../../../../../shared/api/api-config-keys.ts';
-import { isRecord } from '../../../../../shared/base/json-record.ts';
+import { configKeys, type Kind, unknownConfigKeys } from '../../../../../shared/api/config-keys.ts';
+import { isRecord } from '../../../../../shared/base/json.ts';
 import { type Form, formOf } from '../../web-form-data.ts';
 import { type Setting, settingsOf } from './page-monitor-form-settings.ts';
 import { type Fields, type Reading, type Sent, writings } from './page-monitor-form-values.ts';

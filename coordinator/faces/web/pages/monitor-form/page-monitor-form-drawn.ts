@@ -1,8 +1,8 @@
-import { isKind, type Kind, unknownConfigKeys } from '../../../../../shared/api/api-config-keys.ts';
-import type { getMonitor } from '../../../../../shared/api/api-monitors.ts';
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
+import { isKind, type Kind, unknownConfigKeys } from '../../../../../shared/api/config-keys.ts';
 import type { listWouldBeTold } from '../../../../../shared/api/inner/inner-alerts.ts';
 import type { getMonitorChoices } from '../../../../../shared/api/inner/inner-monitors.ts';
+import type { getMonitor } from '../../../../../shared/api/monitors.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
 import { isContinent } from '../../../../../shared/base/continents.ts';
 import { toldInWords } from '../../parts/part-who-is-told.ts';
 import { checkField, enterSaves, type FormState, formSummary, hiddenField, selectField, textArea, textField } from '../../web-forms.ts';

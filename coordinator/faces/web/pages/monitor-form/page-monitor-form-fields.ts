@@ -1,4 +1,4 @@
-import { configKeys, defaultWords, type Kind } from '../../../../../shared/api/api-config-keys.ts';
+import { configKeys, defaultWords, type Kind } from '../../../../../shared/api/config-keys.ts';
 import {
   type Choice,
   checkField,

@@ -1,4 +1,4 @@
-import type { Kind } from '../../../../../shared/api/api-config-keys.ts';
+import type { Kind } from '../../../../../shared/api/config-keys.ts';
 import { countText } from '../../parts/part-figures.ts';
 import type { Form } from '../../web-form-data.ts';
 import { type FormState, selectField, textField } from '../../web-forms.ts';

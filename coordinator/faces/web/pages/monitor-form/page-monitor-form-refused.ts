@@ -1,6 +1,6 @@
-import type { Kind } from '../../../../../shared/api/api-config-keys.ts';
-import { statusOf } from '../../../../../shared/api/api-errors.ts';
-import { Refusal } from '../../../../../shared/base/refusal.ts';
+import type { Kind } from '../../../../../shared/api/config-keys.ts';
+import { statusOf } from '../../../../../shared/api/operation.ts';
+import { Refusal } from '../../../../../shared/base/errors.ts';
 import type { Form } from '../../web-form-data.ts';
 import { type FormState, refusedForm } from '../../web-forms.ts';
 import { nameOf, otherName } from './page-monitor-form-config.ts';

@@ -1,7 +1,7 @@
-import type { Kind } from '../../../../../shared/api/api-config-keys.ts';
+import type { Kind } from '../../../../../shared/api/config-keys.ts';
 import type { Widget } from './page-monitor-form-values.ts';
 
-/** How a key of the config stands in the form; what it means and may be stands in shared/api/api-config-keys.ts. */
+/** How a key of the config stands in the form; what it means and may be stands in shared/api/config-keys.ts. */
 export type Setting = {
   readonly key: string;
   readonly label: string;

@@ -1,6 +1,6 @@
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
-import { hearTrial, type tryMonitor } from '../../../../../shared/api/inner/inner-trials.ts';
-import { Refusal } from '../../../../../shared/base/refusal.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
+import { hearTrial, type tryMonitor } from '../../../../../shared/api/test-runs.ts';
+import { Refusal } from '../../../../../shared/base/errors.ts';
 import { trialAnswers, trialBegins, trialBroken, trialEnds } from '../../parts/part-trial-answers.ts';
 import type { Html } from '../../web-html.ts';
 import type { Ask } from '../../web-page.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../../../shared/base/json-record.ts';
+import { isRecord } from '../../../../../shared/base/json.ts';
 
 /** How a value of a config is written in a form, and read from it. */
 export type Widget =

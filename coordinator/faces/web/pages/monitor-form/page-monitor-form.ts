@@ -1,8 +1,8 @@
-import { createMonitor, getMonitor, updateMonitor } from '../../../../../shared/api/api-monitors.ts';
 import { listWouldBeTold } from '../../../../../shared/api/inner/inner-alerts.ts';
 import { getMonitorChoices } from '../../../../../shared/api/inner/inner-monitors.ts';
-import { tryMonitor } from '../../../../../shared/api/inner/inner-trials.ts';
-import { Refusal } from '../../../../../shared/base/refusal.ts';
+import { createMonitor, getMonitor, updateMonitor } from '../../../../../shared/api/monitors.ts';
+import { tryMonitor } from '../../../../../shared/api/test-runs.ts';
+import { Refusal } from '../../../../../shared/base/errors.ts';
 import { refuseUnlessMay } from '../../parts/part-refuse-unless-may.ts';
 import { trialBroken } from '../../parts/part-trial-answers.ts';
 import { type Form, formOf } from '../../web-form-data.ts';

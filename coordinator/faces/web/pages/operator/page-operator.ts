@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
 import { operatorOperations } from '../../../../../shared/api/inner/inner-index.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
 import { countText } from '../../parts/part-figures.ts';
 import { type State, stateMark } from '../../parts/part-states.ts';
 import { type Html, html, type Part, query, safeUrl } from '../../web-html.ts';

@@ -1,6 +1,6 @@
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
 import { innerOperations } from '../../../../../shared/api/inner/inner-index.ts';
-import { csvLine } from '../../../../../shared/base/csv.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
+import { csvLine } from '../../../../../shared/base/text.ts';
 import { changeList, changesOf } from '../../parts/part-audit-changes.ts';
 import { formOf } from '../../web-form-data.ts';
 import { type FormState, freshForm, selectField, textField } from '../../web-forms.ts';

@@ -1,6 +1,6 @@
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
 import { innerOperations } from '../../../../../shared/api/inner/inner-index.ts';
-import { durationText } from '../../../../../shared/base/duration.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
+import { durationText } from '../../../../../shared/base/time.ts';
 import { proofFirst } from '../../parts/part-entry-card.ts';
 import { countText } from '../../parts/part-figures.ts';
 import { refuseUnlessMay } from '../../parts/part-refuse-unless-may.ts';

@@ -1,5 +1,5 @@
 import { personOperations } from '../../../../../shared/api/inner/inner-index.ts';
-import { Refusal } from '../../../../../shared/base/refusal.ts';
+import { Refusal } from '../../../../../shared/base/errors.ts';
 import { totpAddress } from '../../../../access/access-totp.ts';
 import { proofFirst } from '../../parts/part-entry-card.ts';
 import { qrCode } from '../../parts/part-qr.ts';

@@ -1,5 +1,5 @@
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
 import { personOperations } from '../../../../../shared/api/inner/inner-index.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
 import { alsoEnded, comeIn, proofFirst } from '../../parts/part-entry-card.ts';
 import { formOf, inputOf } from '../../web-form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, textField } from '../../web-forms.ts';

@@ -1,6 +1,5 @@
-import { checkStatusPageDomain, renewStatusPageLink } from '../../../../../shared/api/api-status-page-access.ts';
-import { updateStatusPage } from '../../../../../shared/api/api-status-pages.ts';
 import { getStatusPageLogo, removeStatusPageLogo, setStatusPageLogo } from '../../../../../shared/api/inner/inner-status-pages.ts';
+import { checkStatusPageDomain, renewStatusPageLink, updateStatusPage } from '../../../../../shared/api/status-pages.ts';
 import { refuseUnlessMay } from '../../parts/part-refuse-unless-may.ts';
 import { inputOf } from '../../web-form-data.ts';
 import { attempt } from '../../web-forms.ts';

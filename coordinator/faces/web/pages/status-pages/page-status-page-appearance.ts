@@ -1,5 +1,5 @@
-import { updateStatusPage } from '../../../../../shared/api/api-status-pages.ts';
 import { setStatusPageLogo } from '../../../../../shared/api/inner/inner-status-pages.ts';
+import { updateStatusPage } from '../../../../../shared/api/status-pages.ts';
 import { formOf, noForm } from '../../web-form-data.ts';
 import { checkField, selectField, textArea, textField } from '../../web-forms.ts';
 import { type Html, html, safeUrl } from '../../web-html.ts';

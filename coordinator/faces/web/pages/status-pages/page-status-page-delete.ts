@@ -1,4 +1,4 @@
-import { deleteStatusPage, getStatusPage } from '../../../../../shared/api/api-status-pages.ts';
+import { deleteStatusPage, getStatusPage } from '../../../../../shared/api/status-pages.ts';
 import { refuseUnlessMay } from '../../parts/part-refuse-unless-may.ts';
 import { typed } from '../../parts/part-typed-name.ts';
 import { type FormState, formSummary, freshForm, textField } from '../../web-forms.ts';

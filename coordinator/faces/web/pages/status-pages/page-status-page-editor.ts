@@ -1,5 +1,5 @@
-import { deleteStatusPage, getStatusPage } from '../../../../../shared/api/api-status-pages.ts';
 import { getStatusPageEditor } from '../../../../../shared/api/inner/inner-status-pages.ts';
+import { deleteStatusPage, getStatusPage } from '../../../../../shared/api/status-pages.ts';
 import type { FormState } from '../../web-forms.ts';
 import { html, type Part, safeUrl } from '../../web-html.ts';
 import { heading, linkButton } from '../../web-layout.ts';

@@ -1,6 +1,6 @@
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
-import { createStatusPage } from '../../../../../shared/api/api-status-pages.ts';
 import { listStatusPageOverviews } from '../../../../../shared/api/inner/inner-status-pages.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
+import { createStatusPage } from '../../../../../shared/api/status-pages.ts';
 import { refuseUnlessMay } from '../../parts/part-refuse-unless-may.ts';
 import { inputOf, noForm } from '../../web-form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, selectField, textField } from '../../web-forms.ts';

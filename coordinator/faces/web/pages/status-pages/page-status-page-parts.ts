@@ -1,6 +1,6 @@
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
-import type { getStatusPage } from '../../../../../shared/api/api-status-pages.ts';
 import type { getStatusPageEditor } from '../../../../../shared/api/inner/inner-status-pages.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
+import type { getStatusPage } from '../../../../../shared/api/status-pages.ts';
 import type { Form } from '../../web-form-data.ts';
 import { type FormState, formSummary, freshForm } from '../../web-forms.ts';
 import { type Html, html, type Part } from '../../web-html.ts';

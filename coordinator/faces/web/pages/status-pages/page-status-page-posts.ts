@@ -1,7 +1,7 @@
-import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
-import { createStatusPagePost, deleteStatusPagePost } from '../../../../../shared/api/api-status-page-posts.ts';
 import { getStatusPageIncident } from '../../../../../shared/api/inner/inner-status-pages.ts';
-import { durationText } from '../../../../../shared/base/duration.ts';
+import type { OutputOf } from '../../../../../shared/api/operation.ts';
+import { createStatusPagePost, deleteStatusPagePost } from '../../../../../shared/api/status-pages.ts';
+import { durationText } from '../../../../../shared/base/time.ts';
 import { postKindWords, postLine } from '../../parts/part-posts.ts';
 import { formOf, inputOf } from '../../web-form-data.ts';
 import { attempt, choiceField, type FormState, formSummary, freshForm, textArea } from '../../web-forms.ts';

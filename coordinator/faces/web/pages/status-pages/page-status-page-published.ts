@@ -6,7 +6,7 @@ import {
   removeStatusPageMonitor,
   updateStatusPageGroup,
   updateStatusPageMonitor,
-} from '../../../../../shared/api/api-status-pages.ts';
+} from '../../../../../shared/api/status-pages.ts';
 import { noForm } from '../../web-form-data.ts';
 import { attempt, enterButton, type FormState, selectField, textField } from '../../web-forms.ts';
 import { type Html, html, type Part } from '../../web-html.ts';

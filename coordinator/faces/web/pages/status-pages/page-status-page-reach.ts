@@ -1,5 +1,4 @@
-import { checkStatusPageDomain, renewStatusPageLink } from '../../../../../shared/api/api-status-page-access.ts';
-import { updateStatusPage } from '../../../../../shared/api/api-status-pages.ts';
+import { checkStatusPageDomain, renewStatusPageLink, updateStatusPage } from '../../../../../shared/api/status-pages.ts';
 import { formOf } from '../../web-form-data.ts';
 import { choiceField, textField } from '../../web-forms.ts';
 import { type Html, html } from '../../web-html.ts';

@@ -1,0 +1,109 @@
+/**
+ * The coordinator as one file: `node antipode-coordinator.mjs` needs Node and nothing else beside it. What it would read from its folders (migrations,
+ * what browsers fetch, the downloads) is in it; the modules that read these have others in their places.
+ */
+import { join, resolve } from 'node:path';
+import { build, type Plugin } from 'esbuild';
+import { bundleDownload, downloadNames } from '../../coordinator/faces/downloads/download-bundle.ts';
+import { styleText } from '../../coordinator/faces/status/status-face-style-file.ts';
+import { builtFiles, drawingNames, fileBytes } from '../../coordinator/faces/web/web-asset-files.ts';
+import { migrationNames, migrationText } from '../../coordinator/store/store-migration-files.ts';
+import { version } from '../../shared/base/process.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+
+/** What stands in the places of the modules that read files. */
+const inPlaces = async (): Promise<ReadonlyMap<string, string>> => {
+  const migrations = Object.fromEntries(migrationNames().map((name) => [name, migrationText(name)]));
+  const built = (await builtFiles()).map(([name, bytes]) => [name, base64(bytes)] as const);
+  const files = Object.fromEntries(drawingNames().map((file) => [file, base64(fileBytes(file))]));
+  const downloads: Record<string, string> = {};
+  for (const name of downloadNames) downloads[name] = await bundleDownload(name);
+  return new Map([
+    [
+      'coordinator/store/store-migration-files.ts',
+      `const files = ${JSON.stringify(migrations)};
+       export const migrationNames = () => Object.keys(files).toSorted();
+       export const migrationText = (name) => files[name];`,
+    ],
+    ['coordinator/faces/status/status-face-style-file.ts', `export const styleText = () => ${JSON.stringify(styleText())};`],
+    [
+      'coordinator/faces/web/web-asset-files.ts',
+      `const files = ${JSON.stringify(files)}, built = ${JSON.stringify(built)};
+       export const fileBytes = (file) => Buffer.from(files[file], 'base64');
+       export const builtFiles = async () => built.map(([name, bytes]) => [name, Buffer.from(bytes, 'base64')]);`,
+    ],
+    [
+      'coordinator/faces/downloads/download-bundle.ts',
+      `const texts = ${JSON.stringify(downloads)};
+       export const downloadNames = ${JSON.stringify(downloadNames)};
+       export const bundleDownload = async (name) => texts[name];`,
+    ],
+  ]);
+};
+
+const inTheirPlaces = (places: ReadonlyMap<string, string>): Plugin => ({
+  name: 'in their places',
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      const contents = places.get(path.slice(root.length + 1));
+      return contents === undefined ? undefined : { contents, loader: 'js', resolveDir: root };
+    });
+  },
+});
+
+/**
+ * Modules of Node are required, not imported: an import of a name that an older Node lacks would end it with a stack, before the words at the head of the
+ * file have run.
+ */
+const requiredOfNode: Plugin = {
+  name: 'required of node',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^node:/ }, ({ path, namespace, kind }) =>
+      namespace === 'of-node' || kind === 'require-call' ? { path, external: true } : { path, namespace: 'of-node' },
+    );
+    onLoad({ filter: /.*/, namespace: 'of-node' }, ({ path }) => ({
+      contents: `module.exports = require(${JSON.stringify(path)});`,
+      loader: 'js',
+    }));
+  },
+};
+
+/** Packages written for require() find it, and where they lie, as in any module of theirs. */
+const head = [
+  `// Antipode ${version}: antipode-coordinator.mjs`,
+  "import { createRequire as createRequireOfAntipode } from 'node:module';",
+  'const require = createRequireOfAntipode(import.meta.url);',
+  'if (parseInt(process.versions.node, 10) < 26) {',
+  "  const said = ['antipode-coordinator needs Node 26; this is Node', process.versions.node];",
+  "  process.stderr.write(said.join(' ') + '.\\nA newer one is at https://nodejs.org/en/download\\n');",
+  '  process.exit(1);',
+  '}',
+  'const __filename = import.meta.filename, __dirname = import.meta.dirname;',
+].join('\n');
+
+export const bundleCoordinator = async (): Promise<string> => {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: [join(root, 'coordinator/main.ts')],
+    bundle: true,
+    write: false,
+    platform: 'node',
+    // What an older Node cannot even read is written otherwise, so that it comes to the words at the head.
+    target: 'node20',
+    format: 'esm',
+    minify: true,
+    // What stands in logs are names of errors and of classes.
+    keepNames: true,
+    charset: 'utf8',
+    legalComments: 'inline',
+    banner: { js: head },
+    plugins: [requiredOfNode, inTheirPlaces(await inPlaces())],
+    logLevel: 'silent',
+  });
+  const text = outputFiles[0]?.text;
+  if (text === undefined) throw new Error('the coordinator could not be bundled');
+  return text;
+};

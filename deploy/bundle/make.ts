@@ -1,0 +1,32 @@
+/** `npm run bundle -- FOLDER`: what a release is made of, one file each, with their sums. */
+import { createHash } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { bundleDownload, downloadNames } from '../../coordinator/faces/downloads/download-bundle.ts';
+import { bundleCoordinator } from './coordinator.ts';
+
+/** Sums as `sha256sum -c` reads them. */
+export const sumsOf = (files: ReadonlyMap<string, string>): string =>
+  [...files].map(([name, text]) => `${createHash('sha256').update(text).digest('hex')}  ${name}\n`).join('');
+
+export const bundles = async (): Promise<ReadonlyMap<string, string>> => {
+  const made = new Map([['antipode-coordinator.mjs', await bundleCoordinator()]]);
+  for (const name of downloadNames) made.set(name, await bundleDownload(name));
+  return made;
+};
+
+const run = async (): Promise<void> => {
+  const [folder] = process.argv.slice(2);
+  if (folder === undefined) {
+    process.stderr.write('Where to? Such as: npm run bundle -- release\n');
+    process.exitCode = 2;
+    return;
+  }
+  const made = await bundles();
+  await mkdir(folder, { recursive: true });
+  for (const [name, text] of made) await writeFile(join(folder, name), text);
+  await writeFile(join(folder, 'SHA256SUMS'), sumsOf(made));
+  for (const [name, text] of made) process.stdout.write(`${name}  ${Math.ceil(Buffer.byteLength(text) / 1024)} KiB\n`);
+};
+
+if (import.meta.main) await run();

@@ -1,0 +1,145 @@
+/**
+ * `npm run images -- FOLDER`: for the coordinator and the probe a folder that `docker build` or `podman build` makes an image of. It builds them itself
+ * where one of these is on the machine. Node is the package's own; the libraries are this machine's, as Debian or another glibc has them.
+ */
+import { execFile, spawnSync } from 'node:child_process';
+import { chmod, chown, copyFile, cp, mkdir, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { bundleDownload } from '../../coordinator/faces/downloads/download-bundle.ts';
+import { version } from '../../shared/base/process.ts';
+import { bundleCoordinator } from '../bundle/coordinator.ts';
+import { type ImageParts, obtainArm64 } from './arm64.ts';
+
+const run = promisify(execFile);
+
+export const imageNames = ['coordinator', 'probe'] as const;
+export type ImageName = (typeof imageNames)[number];
+
+/** The user of every image: nobody on any machine. */
+export const imageUser = 65_532;
+
+const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+
+export const architecture = (): string => {
+  const name = architectures[process.arch];
+  if (name === undefined || process.platform !== 'linux')
+    throw new Error(`images are made on Linux on amd64 or arm64, not on ${process.arch}`);
+  return name;
+};
+
+/** The libraries that a program loads, and what loads them, by the paths that stand in it. */
+const librariesOf = async (program: string): Promise<readonly string[]> => {
+  const { stdout } = await run('ldd', [program]);
+  return [...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].flatMap(([, path]) => path ?? []);
+};
+
+/** What names are looked up with; loaded only when it is needed, so it stands in no list. */
+const besides = ['libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2'];
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+const programOf = (name: ImageName): Promise<string> =>
+  name === 'coordinator' ? bundleCoordinator() : bundleDownload('antipode-probe.mjs');
+
+/** Of this machine's own kind. */
+const ownParts = async (): Promise<ImageParts> => {
+  const libraries = await librariesOf(process.execPath);
+  const folder = dirname(libraries.find((path) => basename(path).startsWith('libc.so')) ?? '/lib/libc.so');
+  const found: { at: string; from: string }[] = [];
+  for (const at of [...libraries, ...besides.map((library) => join(folder, library))])
+    if (await isThere(at)) found.push({ at, from: await realpath(at) }); // A newer glibc has some in libc itself.
+  return { architecture: architecture(), node: process.execPath, libraries: found, strip: 'strip' };
+};
+
+/** Puts together what the image holds. @returns the folder, which is the image's root. */
+export const makeRoot = async (name: ImageName, root: string, parts?: ImageParts): Promise<void> => {
+  const { node, libraries, strip } = parts ?? (await ownParts());
+  await mkdir(join(root, 'data'), { recursive: true, mode: 0o700 });
+  await mkdir(join(root, 'tmp'), { recursive: true });
+  await mkdir(join(root, 'etc'), { recursive: true });
+  await copyFile(node, join(root, 'node'));
+  // Symbols for who debugs Node itself: a fifth of it.
+  if (spawnSync(strip, ['--version']).status === 0) await run(strip, ['--strip-all', join(root, 'node')]);
+  for (const { at, from } of libraries) {
+    await mkdir(join(root, dirname(at)), { recursive: true });
+    await cp(from, join(root, at), { dereference: true });
+  }
+  await writeFile(join(root, 'etc/nsswitch.conf'), 'hosts: files dns\n');
+  await writeFile(join(root, 'etc/passwd'), `antipode:x:${imageUser}:${imageUser}::/data:/nologin\n`);
+  await writeFile(join(root, 'antipode.mjs'), await programOf(name));
+  await chmod(join(root, 'tmp'), 0o1777);
+  // It was made for its maker alone, and is the root of everything.
+  await chmod(root, 0o755);
+};
+
+/** The root as a tar that is the same each time, with the image's user as the owner of its data. */
+export const packRoot = async (root: string, file: string): Promise<void> => {
+  const same = ['--sort=name', '--mtime=@0', '--numeric-owner', '--format=gnu'];
+  await run('tar', [...same, '--owner=0', '--group=0', '--exclude=./data', '-cf', file, '-C', root, '.']);
+  await run('tar', [...same, `--owner=${imageUser}`, `--group=${imageUser}`, '-rf', file, '-C', root, './data']);
+};
+
+/** The folder that an image is built in. */
+export const makeImage = async (name: ImageName, folder: string, parts?: ImageParts): Promise<void> => {
+  const scratch = await mkdtemp(join(tmpdir(), 'antipode-image-'));
+  try {
+    await makeRoot(name, scratch, parts);
+    await mkdir(folder, { recursive: true });
+    await packRoot(scratch, join(folder, `root-${parts?.architecture ?? architecture()}.tar`));
+    await copyFile(join(import.meta.dirname, 'Dockerfile'), join(folder, 'Dockerfile'));
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+};
+
+/** Gives what the image's user writes to it: a tar does so by itself, a folder that is entered with chroot does not. */
+export const handOver = (root: string): Promise<void> => chown(join(root, 'data'), imageUser, imageUser);
+
+/** Only the folders: an engine builds them with --platform linux/arm64 and --build-arg TARGETARCH=arm64. */
+const makeForArm64 = async (folder: string): Promise<void> => {
+  const scratch = await mkdtemp(join(tmpdir(), 'antipode-arm64-'));
+  try {
+    const parts = await obtainArm64(scratch);
+    for (const name of imageNames) {
+      const place = join(folder, name);
+      await makeImage(name, place, parts);
+      process.stdout.write(
+        `docker build --platform linux/arm64 --build-arg TARGETARCH=arm64 --tag antipode-${name}:${version}-arm64 ${place}\n`,
+      );
+    }
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+};
+
+const main = async (): Promise<void> => {
+  const [folder, kind] = process.argv.slice(2);
+  if (folder === undefined || (kind !== undefined && kind !== '--arm64')) {
+    process.stderr.write(
+      'Where to? Such as: npm run images -- images; with --arm64 behind it for that kind of machine, to be built there or with --platform\n',
+    );
+    process.exitCode = 2;
+    return;
+  }
+  if (kind === '--arm64') return makeForArm64(folder);
+  // Where both are, the one that the compose files are typed with: neither sees the other's images.
+  const builder = ['docker', 'podman'].find((program) => spawnSync(program, ['info']).status === 0);
+  for (const name of imageNames) {
+    const place = join(folder, name);
+    await makeImage(name, place);
+    const tag = `antipode-${name}:${version}`;
+    if (builder === undefined) process.stdout.write(`${place}: docker build --tag ${tag} ${place}\n`);
+    else {
+      const { stderr } = await run(builder, ['build', '--build-arg', `TARGETARCH=${architecture()}`, '--tag', tag, place]);
+      process.stdout.write(`${tag} built by ${builder}\n${stderr}`);
+    }
+  }
+};
+
+if (import.meta.main) await main();

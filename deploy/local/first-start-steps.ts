@@ -1,0 +1,106 @@
+/** Makes what a network begins with, through the gate: each step once, and told as soon as it is done. */
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { operatorIn } from '../../coordinator/access/access-caller.ts';
+import { readConfig } from '../../coordinator/config.ts';
+import { createEntrance } from '../../coordinator/coordinator-gate.ts';
+import { connect } from '../../coordinator/store/store-database.ts';
+import { entryFault } from '../../coordinator/store/store-database-entry.ts';
+import { migrate } from '../../coordinator/store/store-migrate.ts';
+import { organisationById } from '../../coordinator/store/store-organisations.ts';
+import { innerOperations, installationOperations } from '../../shared/api/inner/inner-index.ts';
+import { type Operation, rawInput } from '../../shared/api/operation.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { createLog } from '../../shared/base/log.ts';
+import { systemClock } from '../../shared/base/time.ts';
+import { type Made, madeShape, sites } from './home.ts';
+
+const { createUser, createToken } = innerOperations;
+const { createOrganisation, createProbe, listProbes, rotateProbe } = installationOperations;
+
+const withId = z.object({ id: z.string() });
+const withToken = z.object({ token: z.string() });
+const withCredentials = z.object({ credentials: z.string() });
+const probeList = z.object({ items: z.array(z.object({ id: z.string(), name: z.string(), revoked_at: z.string().nullable() })) });
+
+const orderShape = z.object({
+  /** Of the coordinator. */
+  environment: z.record(z.string(), z.string()),
+  /** A database that the person brought may hold another home's network. */
+  isOwnDatabase: z.boolean(),
+  known: madeShape,
+});
+
+export type Order = z.infer<typeof orderShape>;
+
+const makeAll = async ({ environment, isOwnDatabase, known }: Order, tell: (made: Made) => void): Promise<void> => {
+  const config = readConfig(environment);
+  const log = createLog({ name: 'first-start', level: 'silent' });
+  const sql = connect(config.DATABASE_URL, { name: 'antipode first start', connections: 4 });
+  const { gate } = createEntrance({ config, sql, clock: systemClock, log, baseUrl: () => config.BASE_URL ?? '' });
+  let made = known;
+  const add = (more: Partial<Made>): void => {
+    made = { ...made, ...more };
+    tell(made);
+  };
+
+  const forInstallation = async <Shape extends z.ZodType>(operation: Operation, flat: unknown, shape: Shape): Promise<z.infer<Shape>> =>
+    shape.parse((await gate.executeForInstallation(operation, rawInput(operation, flat))).body);
+
+  const makeOwner = async (): Promise<void> => {
+    const id = made.organisation ?? (await forInstallation(createOrganisation, { name: 'Local' }, withId)).id;
+    if (made.organisation === undefined) add({ organisation: id });
+    const organisation = await organisationById(sql, id);
+    if (organisation === undefined) throw new Error('the organisation that this home remembers is not in the database');
+    const asOperator = operatorIn(organisation);
+    const inOrganisation = async (operation: Operation, flat: unknown): Promise<unknown> =>
+      (await gate.execute(operation, asOperator, rawInput(operation, flat))).body;
+    if (made.owner === undefined) {
+      const owner = { email: `owner-${randomBytes(3).toString('hex')}@antipode.local`, password: randomBytes(15).toString('base64url') };
+      await inOrganisation(createUser, { ...owner, role: 'owner' });
+      add({ owner });
+    }
+    const wanted = { email: made.owner?.email, name: 'Local start', scope: 'read_write' };
+    if (made.apiToken === undefined) add({ apiToken: withToken.parse(await inOrganisation(createToken, wanted)).token });
+  };
+
+  /** The probe of this name that an interrupted start made without keeping its credentials. */
+  const renew = async (name: string, taken: unknown): Promise<string> => {
+    const { items } = await forInstallation(listProbes, {}, probeList);
+    const probe = items.find((one) => one.name === name && one.revoked_at === null);
+    if (probe === undefined) throw taken;
+    return (await forInstallation(rotateProbe, { probe_id: probe.id }, withCredentials)).credentials;
+  };
+
+  const makeProbe = async ({ name, continent }: (typeof sites)[number]): Promise<void> => {
+    if (made.probes[name] !== undefined) return;
+    const credentials = await forInstallation(createProbe, { name, continent }, withCredentials).then(
+      (probe) => probe.credentials,
+      (error: unknown) => {
+        if (!(error instanceof Refusal) || error.code !== 'name_taken') throw error;
+        if (isOwnDatabase)
+          throw new Error(`this database has a probe ${name} already, of another home: revoke it there, or use a database of your own`);
+        return renew(name, error);
+      },
+    );
+    add({ probes: { ...made.probes, [name]: credentials } });
+  };
+
+  try {
+    await migrate(sql);
+    await Promise.all([makeOwner(), ...sites.map(makeProbe)]);
+    await sql.end();
+  } catch (error) {
+    throw entryFault(error, config.DATABASE_URL);
+  }
+};
+
+/** Makes what is ordered. What fails is told on the error output, and ends the process. */
+export const make = async (order: unknown, tell: (made: Made) => void): Promise<void> => {
+  try {
+    await makeAll(orderShape.parse(order), tell);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  }
+};

@@ -1,0 +1,419 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { accessSync, constants, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { z } from 'zod';
+import { readEnvironment } from '../../shared/base/env.ts';
+import { codeOf } from '../../shared/base/errors.ts';
+import { postgresAddress } from '../../shared/base/network.ts';
+import { listenObstacle, makeFolder } from '../../shared/base/process.ts';
+import type { Entrance } from '../../shared/bus/dialling.ts';
+import { type BusIdentity, busIdentityShape, createBusIdentity } from '../../shared/bus/identity.ts';
+import { busFields } from '../../shared/bus/setup.ts';
+import { homeOf, projectFolder, wantedCache } from '../node/places.mjs';
+
+/** Where `npm start` keeps things: the home (data, secrets), and the cache (what was fetched or copied and can be had again). */
+
+export { homeOf, projectFolder };
+
+type Environment = { readonly [name: string]: string | undefined };
+
+export const isRoot = process.getuid?.() === 0;
+
+/** What a home remembers: there as soon as it has been started once. */
+export const stateFile = (home: string): string => join(home, 'state.json');
+
+/** What is said of a folder that somebody chose and nothing can be kept in. */
+export const unwritable = (folder: string, variable: 'ANTIPODE_HOME' | 'ANTIPODE_CACHE', cause?: unknown): Error =>
+  new Error(`cannot write to ${folder}: choose another folder with ${variable}`, { cause });
+
+/** Root leaves it passable: Postgres runs as another user below it. */
+export const openHome = (env: Environment): string => {
+  const home = homeOf(env);
+  try {
+    makeFolder(home, isRoot ? 0o711 : 0o700);
+    accessSync(home, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw unwritable(home, 'ANTIPODE_HOME', cause);
+  }
+  return home;
+};
+
+const isUsable = (folder: string): boolean => {
+  try {
+    makeFolder(folder, 0o755);
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false; // The next candidate is tried; the last one's failure is told by whoever writes there.
+  }
+};
+
+/** Where the launcher keeps its compiled code; undefined where that cannot be: Node would try for ever to make some folders. */
+export const compileFolder = (env: Environment): string | undefined => {
+  const folder = join(wantedCache(env), 'compile');
+  return isUsable(folder) ? folder : undefined;
+};
+
+/**
+ * `ANTIPODE_CACHE`, else the user's own cache folder (so that it outlives a removed `.antipode`), else a folder in the home for
+ * a user who has none.
+ */
+export const openCache = (env: Environment, home: string): string => {
+  const wanted = wantedCache(env);
+  if (isUsable(wanted)) return wanted;
+  if (!env.ANTIPODE_CACHE) return join(home, 'cache');
+  // What others filled may be there to be read alone.
+  if (!existsSync(wanted)) throw unwritable(wanted, 'ANTIPODE_CACHE');
+  return wanted;
+};
+
+/** Whether a user who has the rights of "others" (or owns a folder) may pass through this folder and all above it. */
+export const isPassableFor = (uid: number, folder: string): boolean => {
+  for (let at = resolve(folder); ; at = dirname(at)) {
+    const { mode, uid: owner } = statSync(at);
+    if (((owner === uid ? mode >> 6 : mode) & 0o1) === 0) return false;
+    if (at === dirname(at)) return true;
+  }
+};
+
+/** Whether that user may also read and run the file itself. */
+export const isRunnableFor = (uid: number, file: string): boolean => {
+  const { mode, uid: owner } = statSync(file);
+  return ((owner === uid ? mode >> 6 : mode) & 0o5) === 0o5 && isPassableFor(uid, dirname(file));
+};
+
+/** The first of these folders that can be made and that the user may pass through. */
+export const firstPassableFor = (uid: number, candidates: readonly string[]): string | undefined =>
+  candidates.find((folder) => isUsable(folder) && isPassableFor(uid, folder));
+
+/** Where the coordinator's program is, and the environment that the operator's commands share with it. */
+
+/** The coordinator's environment of the last start, for the operator's commands. */
+export const environmentFile = (home: string): string => join(home, 'environment.json');
+
+export const coordinatorMain = join(projectFolder, 'coordinator/main.ts');
+
+/** The environments that the launcher's processes get: what they need of ours, and of the person's only what is not secret to them. */
+
+/** What a coordinator must know of a bus; the embedded one gives all of it, a foreign one is described by all of it or not at all. */
+export const busVariables = [
+  'NATS_URL',
+  'NATS_CREDENTIALS',
+  'NATS_ACCOUNT_PUBLIC',
+  'NATS_ACCOUNT_SEED',
+  'NATS_OPERATOR_SEED',
+  'NATS_SYSTEM_CREDENTIALS',
+] as const;
+
+export type BusEnvironment = Readonly<Record<(typeof busVariables)[number], string>>;
+
+type ProcessEnvironment = Readonly<Record<string, string>>;
+
+const dkimVariables = ['MAIL_DKIM_DOMAIN', 'MAIL_DKIM_SELECTOR', 'MAIL_DKIM_KEY'] as const;
+
+/** How people come in, and how mail and messages go out: the coordinator's and the operator's alone. */
+const doorVariables = ['SIGN_UP', 'SIGN_UP_PLAN', 'SMTP_URL', 'MAIL_FROM', 'ALERT_ALLOW_CIDRS', ...dkimVariables] as const;
+
+/** Loopback and private networks; link-local ones hold clouds' secrets. */
+const ownNetworks = '127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10,fc00::/7';
+
+/**
+ * What of these the person has set, for the coordinator. Messages reach the person's own networks, as checks do; not where anybody may sign up.
+ */
+export const doorEnvironment = (
+  env: Readonly<Record<string, string | undefined>>,
+  { isSignUpOpen }: { readonly isSignUpOpen: boolean },
+): ProcessEnvironment => ({
+  ...(isSignUpOpen ? {} : { ALERT_ALLOW_CIDRS: ownNetworks }),
+  ...Object.fromEntries(
+    doorVariables.flatMap((name) => [name, `${name}_FILE`]).flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
+  ),
+});
+
+const secret = new Set(
+  [...busVariables, ...doorVariables, 'DATABASE_URL', 'SECRET_KEY', 'SECRET_KEY_PREVIOUS', 'PROBE_CREDENTIALS'].flatMap((name) => [
+    name,
+    `${name}_FILE`,
+  ]),
+);
+
+/** What a child inherits: the person's environment without npm's own variables, and without secrets that are not for everybody. */
+export const inherited = (env: Readonly<Record<string, string | undefined>>, compileCache: string): ProcessEnvironment => {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env))
+    if (value !== undefined && !secret.has(name) && !/^(npm_|INIT_CWD$|PORT$)/.test(name)) kept[name] = value;
+  return { ...kept, NODE_COMPILE_CACHE: compileCache };
+};
+
+export const busEnvironment = (identity: BusIdentity, url: string): BusEnvironment => ({
+  NATS_URL: url,
+  NATS_CREDENTIALS: identity.coordinatorCredentials,
+  NATS_ACCOUNT_PUBLIC: identity.account,
+  NATS_ACCOUNT_SEED: identity.accountSeed,
+  NATS_OPERATOR_SEED: identity.operatorSeed,
+  NATS_SYSTEM_CREDENTIALS: identity.systemCredentials,
+});
+
+export type ProbeSeat = {
+  readonly home: string;
+  readonly name: string;
+  readonly credentials: string;
+  readonly natsUrl: string;
+  readonly receiverPort: number;
+  readonly allowCidrs: string | undefined;
+};
+
+/** How a bus of the person's own is entered; to probes it is told under names of theirs. */
+const entrance = ['NATS_TLS_FIRST', 'NATS_CA', 'NATS_CA_FILE'] as const;
+
+export const probeEnvironment = (common: ProcessEnvironment, seat: ProbeSeat): ProcessEnvironment => ({
+  ...common,
+  ...Object.fromEntries(entrance.flatMap((name) => (common[name] === undefined ? [] : [[`PROBE_${name}`, common[name]]]))),
+  PROBE_CREDENTIALS: seat.credentials,
+  // The embedded bus may have another port than when the probe was made.
+  PROBE_NATS_URL: seat.natsUrl,
+  PROBE_DATA_DIR: join(seat.home, 'probes', seat.name),
+  // They run on their owner's machine.
+  PROBE_ALLOW_CIDRS: seat.allowCidrs ?? ownNetworks,
+  PROBE_EAR_HOST: '127.0.0.1',
+  PROBE_EAR_PORT: String(seat.receiverPort),
+});
+
+/** Small JSON files for the owner's eyes only, replaced in one step: a reader sees the old text or the new one, never half. */
+
+/** Synchronous, because what is written here must be on disk before the next process is started. */
+export const writeJson = (file: string, value: unknown): void => {
+  const half = `${file}.${process.pid}.new`;
+  writeFileSync(half, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  renameSync(half, file);
+};
+
+/** undefined when there is no such file. @throws when it is not of the shape. */
+export const readJson = <Shape extends z.ZodType>(file: string, shape: Shape): z.infer<Shape> | undefined => {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    return shape.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new Error(`${file} cannot be read as this version writes it: move it away to begin anew`, { cause });
+  }
+};
+
+/** What a home remembers from one start to the next: keys, passwords, ports, and what the first start made. Never deleted by the launcher. */
+
+export const sites = [
+  { name: 'Frankfurt', continent: 'Europe' },
+  { name: 'Virginia', continent: 'North America' },
+  { name: 'Singapore', continent: 'Asia' },
+] as const;
+
+export type SiteName = (typeof sites)[number]['name'];
+
+const siteNames = z.enum(['Frankfurt', 'Virginia', 'Singapore']);
+
+/** What the first start makes in a database: an organisation, its owner, a token, and the probes; so far as it came. */
+export const madeShape = z.object({
+  organisation: z.string().optional(),
+  owner: z.object({ email: z.string(), password: z.string() }).optional(),
+  apiToken: z.string().optional(),
+  /** The credentials of each probe. */
+  probes: z.partialRecord(siteNames, z.string()),
+});
+
+export type Made = z.infer<typeof madeShape>;
+
+const stateShape = z.object({
+  v: z.literal(1),
+  secretKey: z.string(),
+  postgresPassword: z.string(),
+  bus: busIdentityShape,
+  ports: z.object({ http: z.number(), postgres: z.number(), nats: z.number(), ears: z.partialRecord(siteNames, z.number()) }).partial(),
+  /** For each pair of database and bus that this home was started with. */
+  made: z.record(z.string(), madeShape),
+});
+
+export type HomeState = z.infer<typeof stateShape>;
+
+export const openState = (home: string, now: number): HomeState => {
+  const known = readJson(stateFile(home), stateShape);
+  if (known !== undefined) return known;
+  const fresh: HomeState = {
+    v: 1,
+    secretKey: randomBytes(32).toString('base64url'),
+    postgresPassword: randomBytes(24).toString('base64url'),
+    bus: createBusIdentity(now),
+    ports: {},
+    made: {},
+  };
+  keepState(home, fresh);
+  return fresh;
+};
+
+export const keepState = (home: string, state: HomeState): void => writeJson(stateFile(home), state);
+
+/** `local.json`: what programs need to know of the running service. It is there while the service is ready, and gone before and after. */
+
+export type LocalFile = {
+  readonly base_url: string;
+  /** Signs the owner in, once. */
+  readonly sign_in_url: string;
+  readonly api_token: string;
+  readonly email: string;
+  readonly password: string;
+  readonly database_url: string;
+  readonly nats_url: string;
+  /** null for a part that is not ours: a database or bus of the person's own. */
+  readonly pids: {
+    readonly launcher: number;
+    readonly coordinator: number | null;
+    readonly nats: number | null;
+    readonly postgres: number | null;
+    readonly probes: Readonly<Record<SiteName, number | null>>;
+  };
+};
+
+/** As much of it as a second start reads to say who was first. */
+export const launcherShape = z.object({ base_url: z.string(), pids: z.object({ launcher: z.number() }) });
+
+export const writeLocalFile = (file: string, content: LocalFile): void => writeJson(file, content);
+export const removeLocalFile = (file: string): void => rmSync(file, { force: true });
+
+/**
+ * One launcher for a home. The lock is the operating system's own lock on a file, taken through SQLite because Node offers none: it is
+ * free the moment its holder is gone, however it went, and no number of a dead process can be mistaken for a living one.
+ */
+
+export type Lock = { readonly release: () => void };
+
+const openLock = (home: string): DatabaseSync => {
+  try {
+    return new DatabaseSync(join(home, 'launcher.lock'));
+  } catch (cause) {
+    // Root is told that it may write everywhere, also where the system lets nobody make a file.
+    throw unwritable(home, 'ANTIPODE_HOME', cause);
+  }
+};
+
+/** undefined when another launcher has the home. */
+export const lockHome = (home: string): Lock | undefined => {
+  const file = openLock(home);
+  try {
+    file.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+  } catch (error) {
+    file.close();
+    if (error instanceof Error && /locked|busy/i.test(error.message)) return undefined;
+    throw error;
+  }
+  return { release: () => file.close() };
+};
+
+/** Free ports below 32768, where the system does not hand out ports of its own accord. */
+
+/** The error with which listening there fails, if it does. */
+const listenFault = async (port: number, host: string): Promise<Error | undefined> => {
+  const { promise, resolve } = Promise.withResolvers<Error | undefined>();
+  const probe = createServer();
+  probe.once('error', resolve);
+  probe.listen(port, host, () => probe.close(() => resolve(undefined)));
+  return await promise;
+};
+
+const isFree = async (port: number): Promise<boolean> => (await listenFault(port, '127.0.0.1')) === undefined;
+
+/** Why nothing can listen there, and what would do; undefined when something can. */
+export const obstacleTo = async (port: number, host: string): Promise<string | undefined> => {
+  const fault = await listenFault(port, host);
+  if (fault === undefined) return undefined;
+  const obstacle = listenObstacle(fault, port, host) ?? fault.message;
+  return obstacle.startsWith('port') ? `${obstacle}: choose another with PORT=…, or PORT=0 for any free one` : obstacle;
+};
+
+/** A port that was free a moment ago; `preferred` ones are taken first, so that addresses stay the same from one start to the next. */
+export const freePort = async (...preferred: readonly (number | undefined)[]): Promise<number> => {
+  for (const port of preferred) if (port !== undefined && (await isFree(port))) return port;
+  for (let tries = 0; tries < 200; tries++) {
+    const port = randomInt(20_000, 32_768);
+    if (await isFree(port)) return port;
+  }
+  throw new Error('found no free port between 20000 and 32767 on 127.0.0.1');
+};
+
+/** Where `npm start` writes what programs need to know of the local service: its address and a token, readable by the owner only. */
+export const localSettingsFile = (environment: Readonly<Record<string, string | undefined>>): string =>
+  join(homeOf(environment), 'local.json');
+
+/** What the person who starts the service may choose: which port, which folders, and parts of their own instead of the embedded ones. */
+
+const variables = z.object({
+  PORT: z.coerce.number().int('must be a whole number').min(0).max(65_535).default(8080),
+  HOST: z.string().default('127.0.0.1'),
+  BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
+  DATABASE_URL: postgresAddress.optional(),
+  NATS_URL: busFields.NATS_URL.optional(),
+  NATS_CREDENTIALS: busFields.NATS_CREDENTIALS.optional(),
+  NATS_ACCOUNT_PUBLIC: busFields.NATS_ACCOUNT_PUBLIC.optional(),
+  NATS_ACCOUNT_SEED: busFields.NATS_ACCOUNT_SEED.optional(),
+  NATS_OPERATOR_SEED: busFields.NATS_OPERATOR_SEED.optional(),
+  NATS_SYSTEM_CREDENTIALS: busFields.NATS_SYSTEM_CREDENTIALS.optional(),
+  NATS_TLS_FIRST: busFields.NATS_TLS_FIRST,
+  NATS_CA: busFields.NATS_CA,
+  SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
+  SECRET_KEY_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
+  PROBE_ALLOW_CIDRS: z.string().optional(),
+  SIGN_UP: z.enum(['open', 'invited']).default('invited'),
+});
+
+export type Settings = {
+  readonly port: number;
+  readonly host: string;
+  readonly baseUrl: string | undefined;
+  /** A Postgres of their own instead of the embedded one. */
+  readonly databaseUrl: string | undefined;
+  /** A bus of their own instead of the embedded one. */
+  readonly bus: BusEnvironment | undefined;
+  /** How that is entered where it has TLS. */
+  readonly busTls: Pick<Entrance, 'tlsFirst' | 'ca'>;
+  readonly secretKey: string | undefined;
+  readonly previousKey: string | undefined;
+  readonly isSignUpOpen: boolean;
+  /** What its probes may reach beyond public addresses; undefined: the person's own networks. */
+  readonly allowCidrs: string | undefined;
+};
+
+const halfSetBus = (isSet: (name: string) => boolean): readonly string[] => {
+  const given = busVariables.filter(isSet);
+  const forTls = ['NATS_CA', 'NATS_TLS_FIRST'].filter(isSet);
+  if (given.length === 0 && forTls.length > 0) return [`${forTls.join(', ')} set, but no NATS_URL: the bus of this machine has no TLS`];
+  const missing = busVariables.filter((name) => !isSet(name));
+  if (given.length === 0 || missing.length === 0) return [];
+  const are = missing.length === 1 ? 'is' : 'are';
+  return [`${given.join(', ')} set, but ${missing.join(', ')} ${are} not: set all of them for a bus of your own, or none`];
+};
+
+/** @throws ConfigurationFault, which names every fault: also a bus that is described by halves. */
+export const readSettings = (environment: Readonly<Record<string, string | undefined>>): Settings => {
+  const read = readEnvironment(variables, environment, halfSetBus);
+  const isSignUpOpen = read.SIGN_UP === 'open';
+  const bus: Record<string, string> = {};
+  for (const name of busVariables) if (read[name] !== undefined) bus[name] = read[name];
+  return {
+    port: read.PORT,
+    host: read.HOST,
+    baseUrl: read.BASE_URL,
+    databaseUrl: read.DATABASE_URL,
+    bus: Object.keys(bus).length > 0 ? z.record(z.enum(busVariables), z.string()).parse(bus) : undefined,
+    busTls: { tlsFirst: read.NATS_TLS_FIRST, ca: read.NATS_CA },
+    secretKey: read.SECRET_KEY,
+    previousKey: read.SECRET_KEY_PREVIOUS,
+    isSignUpOpen,
+    // Where anyone may sign up, a stranger's check would read what lies inside.
+    allowCidrs: read.PROBE_ALLOW_CIDRS ?? (isSignUpOpen ? '' : undefined),
+  };
+};

@@ -1,0 +1,286 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { loadLightly } from '../../shared/base/light-loading.ts';
+import type { BusIdentity } from '../../shared/bus/identity.ts';
+import { unpackDebianPackage } from '../node/debian-package.mjs';
+import { type BusEnvironment, busEnvironment, freePort, type HomeState, keepState, type Settings } from './home.ts';
+import { isPostgresReady, preparePostgres } from './postgres.ts';
+import type { Command, Processes } from './processes.ts';
+
+/** Finds a nats-server on the machine, or obtains one once into the cache: the official release, else the machine's own Debian mirror. */
+
+const run = promisify(execFile);
+
+export type NatsBinary = { readonly file: string; readonly version: readonly [major: number, minor: number, patch: number] };
+
+/**
+ * The official release: its SHA-256 sums stand in the recipe of the official container image of that version. Linux only: no such
+ * sum was at hand for other systems.
+ */
+const release = {
+  version: '2.11.6',
+  sums: {
+    x64: { name: 'amd64', sha256: '5e5272dd1bdb8da020aedc8cf883fb26c128441809a992f156e0b1ccb28ac5b7' },
+    arm64: { name: 'arm64', sha256: '4fe3c40bddc58e31012f55865df0dcd24012995d2893a4d64a0ae5cb147d7a36' },
+  },
+} as const;
+
+const exists = async (file: string): Promise<boolean> =>
+  await access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+
+const inspect = async (file: string): Promise<NatsBinary | undefined> => {
+  if (!(await exists(file))) return undefined;
+  const said = await run(file, ['--version']).catch(() => ({ stdout: '' })); // A file that does not run is one that is not there.
+  const [, major, minor, patch] = /v(\d+)\.(\d+)\.(\d+)/.exec(said.stdout) ?? [];
+  return major === undefined ? undefined : { file, version: [Number(major), Number(minor), Number(patch)] };
+};
+
+const isAtLeast = (found: NatsBinary, minor: number): boolean =>
+  found.version[0] > 2 || (found.version[0] === 2 && found.version[1] >= minor);
+
+const onMachine = async (path: string): Promise<NatsBinary | undefined> => {
+  let best: NatsBinary | undefined;
+  for (const folder of new Set([...path.split(delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/local/bin'])) {
+    const found = folder === '' ? undefined : await inspect(join(folder, 'nats-server'));
+    if (found !== undefined && isAtLeast(found, 10)) return found;
+    best ??= found;
+  }
+  return best;
+};
+
+const inCache = async (cache: string): Promise<NatsBinary | undefined> => {
+  const entries = await readdir(cache).catch(() => []); // No cache yet is an empty one.
+  for (const entry of entries) {
+    const [, major, minor, patch] = /^nats-server-(\d+)\.(\d+)\.(\d+)$/.exec(entry) ?? [];
+    const file = join(cache, entry, 'nats-server');
+    if (major !== undefined && (await exists(file))) return { file, version: [Number(major), Number(minor), Number(patch)] };
+  }
+  return undefined;
+};
+
+/** Moves a fetched binary to its place in one step, so that a start beside this one never finds half of it. */
+const keep = async (cache: string, file: string): Promise<NatsBinary> => {
+  const found = await inspect(file);
+  if (found === undefined || !isAtLeast(found, 9)) throw new Error('what was fetched is no nats-server of 2.9 or newer');
+  const folder = join(cache, `nats-server-${found.version.join('.')}`);
+  await mkdir(folder, { recursive: true });
+  await rename(file, join(folder, 'nats-server'));
+  return { file: join(folder, 'nats-server'), version: found.version };
+};
+
+const fromRelease = async (scratch: string): Promise<string> => {
+  const sum = process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64') ? release.sums[process.arch] : undefined;
+  if (sum === undefined) throw new Error(`no pinned release for ${process.platform} on ${process.arch}`);
+  const name = `nats-server-v${release.version}-linux-${sum.name}`;
+  const impatience = new AbortController();
+  const timer = setTimeout(() => impatience.abort(new Error('no answer within 5 s')), 5_000);
+  const answer = await fetch(`https://github.com/nats-io/nats-server/releases/download/v${release.version}/${name}.tar.gz`, {
+    signal: AbortSignal.any([impatience.signal, AbortSignal.timeout(120_000)]),
+  }).finally(() => clearTimeout(timer));
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  const found = createHash('sha256').update(bytes).digest('hex');
+  if (found !== sum.sha256) throw new Error(`the checksum is ${found}, expected ${sum.sha256}`);
+  await writeFile(join(scratch, 'release.tar.gz'), bytes);
+  await run('tar', ['-xzf', join(scratch, 'release.tar.gz'), '-C', scratch]);
+  return join(scratch, name, 'nats-server');
+};
+
+const fromMirror = async (scratch: string): Promise<string> =>
+  join(await unpackDebianPackage(scratch, 'nats-server', 'stable first'), 'usr/sbin/nats-server');
+
+/**
+ * @param say told what takes long, in a line each.
+ * @throws one message that says what to install, when no way worked.
+ */
+export const obtainNatsServer = async (cache: string, path: string, say: (line: string) => void): Promise<NatsBinary> => {
+  const installed = await onMachine(path);
+  if (installed !== undefined && isAtLeast(installed, 10)) return installed;
+  const kept = await inCache(cache);
+  if (kept !== undefined) return kept;
+  const ways = [
+    { what: `the official release ${release.version}`, fetch: fromRelease },
+    { what: "this machine's package mirror", fetch: fromMirror },
+  ];
+  const faults: string[] = [];
+  for (const { what, fetch } of ways) {
+    await mkdir(cache, { recursive: true });
+    const scratch = await mkdtemp(join(cache, 'fetch-'));
+    try {
+      say(`fetching nats-server (once, into ${cache}) from ${what}`);
+      return await keep(cache, await fetch(scratch));
+    } catch (cause) {
+      const why = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause);
+      faults.push(`${what}: ${why}`);
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
+    }
+  }
+  if (installed !== undefined && isAtLeast(installed, 9)) return installed;
+  throw new Error(
+    `no nats-server 2.9 or newer could be found or fetched (${faults.join('; ')}). Install it (Debian: apt-get install nats-server; ` +
+      'macOS: brew install nats-server; else github.com/nats-io/nats-server/releases) and start again, or name a running one with NATS_URL.',
+  );
+};
+
+/**
+ * nats-server in operator mode: an operator, the system account, one account for coordinators and probes, and the full resolver, so that
+ * a revocation pushed to it outlives a restart. Only features of 2.9 are needed.
+ */
+
+export type NatsOptions = {
+  readonly binary: NatsBinary;
+  /** Holds the configuration, the account JWTs and JetStream's files. */
+  readonly folder: string;
+  readonly identity: BusIdentity;
+  readonly port: number;
+  readonly log: string;
+};
+
+export type NatsPlace = {
+  readonly version: NatsBinary['version'];
+  readonly folder: string;
+  readonly identity: BusIdentity;
+  readonly host: string;
+  readonly port: number;
+};
+
+export const natsConfiguration = ({ version, folder, identity, host, port }: NatsPlace): string => {
+  const path = (name: string): string => JSON.stringify(join(folder, name));
+  // Since 2.10 a second instead of two minutes between syncs; the spools of the probes are the guarantee, this only spares a replay.
+  const sync = version[0] > 2 || version[1] >= 10 ? 'sync_interval: "1s"' : '';
+  // Streams reserve their bounds against this number: by default three quarters of the free disk, so that a small disk refused a start, and
+  // a run of tests its thirtieth account. The bounds of the streams themselves are what keeps the disk.
+  const store = 'max_file_store: 1TB';
+  // A server of several that was away when a probe was revoked lets it in until it has asked the others: two minutes, if they were not told otherwise.
+  const interval = 'interval: "10s"';
+  return `# Written anew by every start.
+host: ${host}
+port: ${port}
+server_name: antipode-local
+operator: ${identity.operatorJwt}
+system_account: ${identity.systemAccount}
+resolver { type: full, dir: ${path('accounts')}, allow_delete: true, ${interval} }
+resolver_preload {
+  ${identity.systemAccount}: ${identity.systemJwt}
+  ${identity.account}: ${identity.accountJwt}
+}
+jetstream { store_dir: ${path('store')}, ${store}, ${sync} }
+`;
+};
+
+/** Writes the configuration and says how to run it. */
+export const prepareNats = async (options: NatsOptions): Promise<Command> => {
+  await mkdir(options.folder, { recursive: true, mode: 0o700 });
+  const file = join(options.folder, 'nats.conf');
+  const { binary, folder, identity, port } = options;
+  await writeFile(file, natsConfiguration({ version: binary.version, folder, identity, host: '127.0.0.1', port }), { mode: 0o600 });
+  return { name: 'nats', file: binary.file, args: ['-c', file], stopSignal: 'SIGTERM', log: options.log };
+};
+
+/** One try to be greeted: a nats-server sends its INFO line as soon as it takes clients. */
+export const greetsOn = async (port: number): Promise<boolean> => {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect({ port, host: '127.0.0.1', timeout: 1_000 });
+  socket.once('data', (greeting) => resolve(greeting.toString('latin1').startsWith('INFO ')));
+  for (const end of ['error', 'timeout', 'close'] as const) socket.once(end, () => resolve(false));
+  return await promise.finally(() => socket.destroy());
+};
+
+/** Whether the database and the bus that a person brings can be entered; asked before anything is started, so that every fault is told at once. */
+
+const faultsOfDatabase = async (url: string): Promise<readonly string[]> => {
+  const [{ connect }, { whyNoEntry }] = await loadLightly(() =>
+    Promise.all([import('../../coordinator/store/store-database.ts'), import('../../coordinator/store/store-database-entry.ts')]),
+  );
+  const sql = connect(url, { name: 'antipode start', connections: 1 });
+  try {
+    await sql`select 1`;
+    return [];
+  } catch (error) {
+    return [`DATABASE_URL: ${whyNoEntry(error, url) ?? (error instanceof Error ? error.message : String(error))}`];
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+};
+
+/** Both users must be let in: the coordinator's own, and the one who hands revocations to the server. */
+const faultsOfBus = async (bus: BusEnvironment, tls: Settings['busTls']): Promise<readonly string[]> => {
+  const { enterOnce } = await loadLightly(() => import('../../shared/bus/nats.ts'));
+  const url = bus.NATS_URL;
+  const faultWith = async (name: 'NATS_CREDENTIALS' | 'NATS_SYSTEM_CREDENTIALS'): Promise<string | undefined> => {
+    try {
+      await enterOnce({ url, ...tls, credentials: bus[name] });
+      return undefined;
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      const isAboutUser = /authori[sz]ation|authentication|credentials|nonce|seed|key/i.test(why);
+      if (/tls|certificate|issuer|altname/i.test(why))
+        return `NATS_URL: the bus at ${url} has no TLS that can be relied on (${why}): check its certificate, NATS_CA and NATS_TLS_FIRST`;
+      return isAboutUser
+        ? `${name}: the bus at ${url} does not take them (${why}): check that they are of an account of that server`
+        : `NATS_URL: nothing answers at ${url} (${why}): check host and port, and that a nats-server runs there`;
+    }
+  };
+  const faults = await Promise.all([faultWith('NATS_CREDENTIALS'), faultWith('NATS_SYSTEM_CREDENTIALS')]);
+  return [...new Set(faults.filter((fault) => fault !== undefined))];
+};
+
+/** A line for each part of the person's own that does not let us in; none when there is no such part, or all is well. */
+export const faultsOfOwnParts = async ({ databaseUrl, bus, busTls }: Settings): Promise<readonly string[]> => {
+  const faults = await Promise.all([
+    databaseUrl === undefined ? [] : faultsOfDatabase(databaseUrl),
+    bus === undefined ? [] : faultsOfBus(bus, busTls),
+  ]);
+  return faults.flat();
+};
+
+/** The database and the bus: the embedded ones, started; or the person's own, taken as they are. */
+
+export type Ground = {
+  readonly home: string;
+  readonly cache: string;
+  readonly logs: string;
+  readonly settings: Settings;
+  readonly state: HomeState;
+  readonly processes: Processes;
+  readonly say: (line: string) => void;
+};
+
+const startPostgres = async ({ home, cache, logs, state, processes, say }: Ground): Promise<string> => {
+  const port = await freePort(state.ports.postgres);
+  state.ports.postgres = port;
+  keepState(home, state);
+  const log = join(logs, 'postgres.log');
+  const prepared = await preparePostgres({ home, cache, port, password: state.postgresPassword, log, say });
+  const part = processes.start({ command: prepared.command, isReady: ({ pid }) => isPostgresReady(prepared.folder, pid) });
+  await part.ready;
+  return prepared.url;
+};
+
+const startNats = async ({ home, cache, logs, state, processes, say }: Ground, path: string): Promise<BusEnvironment> => {
+  const binary = await obtainNatsServer(cache, path, say);
+  const port = await freePort(state.ports.nats);
+  state.ports.nats = port;
+  keepState(home, state);
+  const log = join(logs, 'nats.log');
+  const command = await prepareNats({ binary, folder: join(home, 'nats'), identity: state.bus, port, log });
+  await processes.start({ command, isReady: () => greetsOn(port) }).ready;
+  return busEnvironment(state.bus, `nats://127.0.0.1:${port}`);
+};
+
+export type LocalServices = { readonly databaseUrl: string; readonly bus: BusEnvironment };
+
+export const startLocalServices = async (ground: Ground, path: string): Promise<LocalServices> => {
+  const { settings } = ground;
+  const [databaseUrl, bus] = await Promise.all([settings.databaseUrl ?? startPostgres(ground), settings.bus ?? startNats(ground, path)]);
+  return { databaseUrl, bus };
+};

@@ -1,0 +1,38 @@
+/** `npm run operator -- …`: the coordinator's operator commands, in the environment of the service that `npm start` runs, or of DATABASE_URL. */
+import { spawn } from 'node:child_process';
+import { z } from 'zod';
+import { isAlone, understand } from '../../coordinator/operator/operator-understand.ts';
+import { coordinatorMain, environmentFile, lockHome, openHome, projectFolder, readJson } from './home.ts';
+
+const surroundings = (): Record<string, string | undefined> => {
+  if (process.env.DATABASE_URL || process.env.DATABASE_URL_FILE) return process.env;
+  const home = openHome(process.env);
+  const kept = readJson(environmentFile(home), z.record(z.string(), z.string()));
+  const free = lockHome(home);
+  free?.release();
+  if (kept === undefined || free !== undefined) {
+    // Help, and what is wrong with a line, need no service.
+    const { stdout, stderr } = process;
+    const understood = understand(process.argv.slice(2), {
+      out: (text) => stdout.write(text),
+      err: (text) => stderr.write(text),
+      watched: false,
+    });
+    if (typeof understood === 'number') process.exit(understood);
+    if (isAlone(understood)) return process.env;
+    process.stderr.write(
+      `nothing runs on ${home}: begin with npm start, or name a database and a bus with DATABASE_URL, NATS_URL and the rest\n`,
+    );
+    process.exit(1);
+  }
+  return { ...process.env, ...kept };
+};
+
+const command = spawn(process.execPath, [coordinatorMain, 'operator', ...process.argv.slice(2)], {
+  env: surroundings(),
+  cwd: projectFolder,
+  stdio: 'inherit',
+});
+// The terminal tells the child itself; this one only waits for how it ends.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => command.kill(signal));
+command.once('exit', (code) => process.exit(code ?? 1));

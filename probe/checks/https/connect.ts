@@ -1,0 +1,157 @@
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { codeOf } from '../../../shared/base/errors.ts';
+import { isLoopback, parseAddress } from '../../../shared/base/network.ts';
+import type { Guard } from '../guard.ts';
+import type { CheckDeadline } from '../limits.ts';
+import { type AttemptSeen, ownCodes } from './evidence.ts';
+import { type Families, interleave } from './lookup.ts';
+import { readCertificateLazily, type Trust } from './trust.ts';
+
+/** How a connection is to be secured. `host`: the name that is asked for, if it is one; `isHybrid`: with post-quantum groups too. */
+type Securing = { readonly host: string; readonly verify: boolean; readonly isHybrid: boolean };
+
+/** As it goes over the wire: a list of names would be put together anew for each connection. */
+const alpn = Buffer.from('\u0008http/1.1', 'latin1');
+const noOwnCheck = () => undefined;
+
+/**
+ * Opens a socket to a literal address. With TLS it is one object for both, whose handshake begins as soon as it is connected: to put TLS over a
+ * socket that is there already costs a twentieth of the whole check.
+ */
+export const openSocket = (address: string, port: number, securing: Securing | null, trust: Trust): Socket => {
+  if (!securing) return connectTcp({ host: address, port, noDelay: true });
+  const { host, verify, isHybrid } = securing;
+  const socket = connectTls({
+    ...{ host: address, port },
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    secureContext: trust.context(verify, isHybrid),
+    // The chain is judged by the check, from what OpenSSL says of it, so that its certificates can still be read as evidence.
+    rejectUnauthorized: false,
+    checkServerIdentity: noOwnCheck,
+    ALPNProtocols: alpn,
+  });
+  socket.setNoDelay(true);
+  readCertificateLazily(socket);
+  return socket;
+};
+
+/** A connection, or why there is none; with every attempt that was made, the addresses, and the moment of performance.now() at which this was known. */
+export type Connected = {
+  readonly socket: Socket | null;
+  readonly code: string;
+  readonly attempts: readonly AttemptSeen[];
+  /** All that were known in the end. */
+  readonly addresses: readonly string[];
+  readonly at: number;
+};
+
+/** How long an attempt may be silent before the next address is tried beside it. */
+const patience = 250;
+/** So many may be silent, or fail only after that time; those that fail sooner cost nothing, and the next one is tried while there is time. */
+const mostSlow = 6;
+/** However soon they fail: a name is no list of machines to scan. */
+const mostAttempts = 32;
+
+/** Whether the machine has addresses of this one's family at all. Loopback is there without any. */
+const hasFamily = (address: string, families: Families): boolean => {
+  if (families[isIP(address) === 6 ? 6 : 4]) return true;
+  const literal = parseAddress(address);
+  return literal !== undefined && isLoopback(literal);
+};
+
+/**
+ * Connects by `open` to the first of the addresses that answers. Each one is put to the guard in the same turn in which its socket is opened, and
+ * sockets are opened to literal addresses only, so that nothing can be looked up in between. One address that is not public refuses all.
+ * Addresses of a family that the machine does not have are passed over. `late`: further ones, which are tried in turn with the rest as they come.
+ *
+ * Modes: `trying` (attempts under way or to come) → `connected` | `failed` | `stopped` (by the deadline); each ends the promise once.
+ */
+export const connectFirst = (
+  known: readonly string[],
+  port: number,
+  guard: Guard,
+  families: Families,
+  deadline: CheckDeadline,
+  open: (address: string, port: number) => Socket,
+  late?: Promise<readonly string[]>,
+): Promise<Connected> =>
+  new Promise((resolve, reject) => {
+    const attempts: { address: string; code: string | null; ms: number }[] = [];
+    const trying = new Set<Socket>();
+    const ofOwnFamilies = (some: readonly string[]): readonly string[] => some.filter((address) => hasFamily(address, families));
+    let addresses = known;
+    let wanted = ofOwnFamilies(known);
+    let isLateToCome = late !== undefined;
+    let timer: NodeJS.Timeout | undefined;
+    let next = 0;
+    let slow = 0;
+    let over = false;
+
+    const finish = (socket: Socket | null, code: string): void => {
+      if (over) return;
+      over = true;
+      clearTimeout(timer);
+      for (const other of trying) if (other !== socket) other.destroy();
+      resolve({ socket, code, attempts, addresses, at: performance.now() });
+    };
+    const firstFailure = (): string | undefined => attempts.find(({ code }) => code !== null)?.code ?? undefined;
+    // A connection that has come about meanwhile is told of first: after a pause of this process its deadline is ahead of its sockets.
+    const stop = () => void setImmediate(() => finish(null, trying.size === 0 ? (firstFailure() ?? ownCodes.deadline) : ownCodes.deadline));
+
+    const hasNext = (): boolean => next < Math.min(wanted.length, mostAttempts) && slow + trying.size < mostSlow;
+    const allFailed = (): void => {
+      if (trying.size === 0 && !isLateToCome) finish(null, firstFailure() ?? ownCodes.noFamily);
+    };
+
+    const tryNext = () => {
+      const address = wanted[next];
+      if (over || address === undefined) return;
+      next += 1;
+      if (!guard.allows(address, port)) return finish(null, ownCodes.notPublic);
+      const began = performance.now();
+      const attempt: { address: string; code: string | null; ms: number } = { address, code: null, ms: 0 };
+      attempts.push(attempt);
+      const socket = open(address, port);
+      trying.add(socket);
+      const failed = (error: unknown) => {
+        attempt.code = codeOf(error, 'EUNKNOWN');
+        attempt.ms = performance.now() - began;
+        trying.delete(socket);
+        if (attempt.ms >= patience) slow += 1;
+        if (over) return;
+        clearTimeout(timer);
+        if (hasNext()) tryNext();
+        else allFailed();
+      };
+      socket.once('error', failed);
+      // Before the handshake begins, which is no part of the time to connect.
+      socket.prependOnceListener('connect', () => {
+        socket.off('error', failed);
+        attempt.ms = performance.now() - began;
+        finish(socket, '');
+      });
+      if (hasNext()) timer = setTimeout(tryNext, patience);
+    };
+
+    /** The first of them is tried at once: they are late enough. */
+    const join = (more: readonly string[]) => {
+      isLateToCome = false;
+      if (over) return;
+      if (!more.every((address) => guard.allows(address, port))) return finish(null, ownCodes.notPublic);
+      addresses = [...addresses, ...more];
+      const fresh = ofOwnFamilies(more);
+      if (fresh.length === 0) return allFailed();
+      wanted = [...wanted.slice(0, next), ...interleave(fresh, wanted.slice(next))];
+      clearTimeout(timer);
+      if (hasNext()) tryNext();
+      else allFailed();
+    };
+
+    if (deadline.isOver()) return finish(null, ownCodes.deadline);
+    if (!addresses.every((address) => guard.allows(address, port))) return finish(null, ownCodes.notPublic);
+    if (wanted.length === 0 && late === undefined) return finish(null, ownCodes.noFamily);
+    deadline.stop = stop;
+    late?.then(join).catch(reject);
+    tryNext();
+  });

@@ -1,0 +1,289 @@
+import { mask } from '../../../shared/checks/config-secrets.ts';
+import type { Resolver } from '../../../shared/checks/dns/config.ts';
+import type { HttpsSettings } from '../../../shared/checks/https/config.ts';
+import type { Evidence, Json, Phases } from '../../../shared/checks/result.ts';
+import { mayTellOutgoing } from '../guard.ts';
+
+/** What performing an https check saw, for the pure verdict to judge. */
+
+/** Where a hop failed. */
+export type HttpsPhase = 'dns' | 'tcp' | 'tls' | 'first_byte' | 'head' | 'body';
+
+/** A failed hop: the phase, and the code of the system, of OpenSSL, of the resolver, or one of ours (below). */
+export type HopFailure = { readonly phase: HttpsPhase; readonly code: string };
+
+/** Our own codes, beside those of the system. */
+export const ownCodes = {
+  deadline: 'DEADLINE',
+  notPublic: 'NOT_PUBLIC',
+  noFamily: 'NO_FAMILY',
+  /** The probe's own resolver answers nobody. */
+  resolver: 'OWN_RESOLVER',
+  /** Not public either, but others that check this are allowed to reach it. */
+  ownLimit: 'OWN_LIMIT',
+  closed: 'CLOSED',
+  /** The probe had no memory for the body in time. */
+  memory: 'OWN_MEMORY',
+  malformed: 'MALFORMED',
+  framingTooLarge: 'FRAMING_TOO_LARGE',
+  headersTooLarge: 'HEADERS_TOO_LARGE',
+  incomplete: 'INCOMPLETE',
+  /** The certificate was judged and is not good enough; why stands in `tls`. */
+  certificate: 'CERTIFICATE',
+  /** The server showed its certificate and refused us for want of one of ours, which TLS 1.2 has no word for. */
+  clientCertificate: 'CLIENT_CERTIFICATE',
+} as const;
+
+export type CertificateSeen = {
+  readonly subject: string;
+  readonly issuer: string;
+  readonly names: readonly string[];
+  readonly from: string;
+  readonly to: string;
+  readonly serial: string;
+  readonly fingerprint: string;
+  /** Such as `rsa 2048` or `ec prime256v1`. */
+  readonly key: string;
+  /** How its issuer signed it, such as `sha256WithRSAEncryption`. */
+  readonly signature: string;
+};
+
+export type TlsSeen = {
+  readonly protocol: string;
+  readonly cipher: string;
+  /** OpenSSL's word against the chain, null when it holds. */
+  readonly fault: string | null;
+  readonly host_matches: boolean;
+  /** Of the leaf, in milliseconds; null when it showed no certificate that can be read. */
+  readonly valid_from: number | null;
+  readonly valid_to: number | null;
+  /** How many certificates the server sent; read only when the chain has a fault. */
+  readonly sent: number;
+  /** The chain as evidence, read only where evidence is wanted. */
+  readonly chain: () => readonly CertificateSeen[];
+  /** When the certificates of the path end by which it is trusted, the leaf first; empty when it is not. Read only where it is wanted. */
+  readonly path: () => readonly number[];
+};
+
+export type ResponseSeen = {
+  readonly status: number;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** The body as far as it was kept, without transfer encoding and, where we can, without content encoding. */
+  readonly body: Uint8Array;
+  /** How many bytes of body were read, kept or not. */
+  readonly read: number;
+  /** Whether there was more than is ever read. */
+  readonly truncated: boolean;
+};
+
+/** The resolver that answered, for how many seconds that holds, and the aliases on the way to the addresses. */
+export type AnsweredBy = { readonly resolver: Resolver; readonly ttl: number | null; readonly aliases: readonly string[] };
+
+export type AttemptSeen = { readonly address: string; readonly code: string | null; readonly ms: number };
+
+export type HopSeen = {
+  readonly url: string;
+  readonly addresses: readonly string[];
+  /** Who gave the addresses, or said that there are none; null where nobody was asked or answered. */
+  readonly by: AnsweredBy | null;
+  /** The family of addresses that was asked for beside the one that was answered, and was not answered. */
+  readonly unanswered: 'A' | 'AAAA' | null;
+  readonly attempts: readonly AttemptSeen[];
+  /** The address on our side of the connection, as the target saw it if nothing stands between; null without a connection. */
+  readonly outgoing: string | null;
+  readonly phases: Phases;
+  /** What came where a head of HTTP should have been, as far as it came. */
+  readonly beginning: Uint8Array;
+  readonly tls: TlsSeen | null;
+  readonly response: ResponseSeen | null;
+  readonly failure: HopFailure | null;
+};
+
+/** How following redirects ended; `done` when the last hop's response (or failure) is the one to judge. */
+export type RedirectEnd = 'done' | 'limit' | 'loop' | 'without_location' | 'invalid';
+
+export type HttpsObservation = {
+  /** The corrected time at which certificates are judged. */
+  readonly at: number;
+  readonly limit_ms: number;
+  readonly hops: readonly HopSeen[];
+  readonly redirects: RedirectEnd;
+  /** Sums over the hops; `total` is the whole check. */
+  readonly phases: Phases;
+};
+
+/** Text that a database and a page can hold: no control characters but line breaks and tabs, no halves of characters. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out.
+const clean = (text: string): string => text.toWellFormed().replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, '\ufffd');
+
+/** So much of a secret's beginning, at the end of a text, is no accident. */
+const leastBegun = 4;
+
+/** Where a secret begins that the end of the text cuts off; the length of the text when none does. */
+const begunAt = (text: string, secret: string): number => {
+  const beginning = secret.slice(0, leastBegun);
+  let at = text.indexOf(beginning, Math.max(0, text.length - secret.length));
+  while (at >= 0 && !secret.startsWith(text.slice(at))) at = text.indexOf(beginning, at + 1);
+  return at < 0 ? text.length : at;
+};
+
+/** Texts of a target as evidence may hold them: without secrets, and only then cut. */
+type Scrub = {
+  (text: string, most: number): string;
+  /** So much of a text is enough to show `most` of it, although secrets make it shorter. */
+  readonly enough: (most: number) => number;
+  /** Any value as one text. */
+  readonly value: (json: Json, most: number) => string;
+  /** Bytes that are nobody's text, with a sign for each that cannot be shown. */
+  readonly bytes: (bytes: Uint8Array, most: number) => string;
+};
+
+const signs: Readonly<Record<string, string>> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
+const signOf = (one: string): string => signs[one] ?? `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`;
+
+/** A server may send back what it was sent: secrets of the config must not come to rest in evidence, not even the half of one. */
+const scrubber = (secrets: readonly string[]): Scrub => {
+  // As it is, as an address has it, and as bytes that are read one by one.
+  const formsOf = (secret: string) => [secret, encodeURIComponent(secret), Buffer.from(secret).toString('latin1')];
+  const forms = [...new Set(secrets.flatMap(formsOf))];
+  const longest = Math.max(0, ...forms.map((form) => form.length));
+  const without = (text: string): string => {
+    const rest = forms.reduce((whole, form) => whole.replaceAll(form, mask), text);
+    // What was cut off in the midst of a character ends with the sign for that.
+    const end = rest.replace(/\ufffd+$/, '');
+    const begun = Math.min(...forms.map((form) => begunAt(end, form)));
+    return begun < end.length ? `${end.slice(0, begun)}${mask}` : rest;
+  };
+  const scrub = (text: string, most: number): string => clean(without(text)).slice(0, most).toWellFormed();
+  const value = (json: Json, most: number): string =>
+    typeof json === 'string'
+      ? scrub(json, most)
+      : scrub(
+          JSON.stringify(json, (_key, inside: unknown) => (typeof inside === 'string' ? without(inside) : inside)),
+          most,
+        );
+  const bytes = (raw: Uint8Array, most: number): string =>
+    without(Buffer.from(raw).toString('latin1'))
+      .slice(0, most)
+      .replaceAll(/[^\x20-\x7e]/g, signOf);
+  return Object.assign(scrub, { enough: (most: number) => 2 * (most + longest), value, bytes });
+};
+
+/** Headers that say who answered and from where; the rest is left out. */
+const chosenHeaders = [
+  'age',
+  'cache-control',
+  'cf-cache-status',
+  'cf-mitigated',
+  'cf-ray',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'date',
+  'location',
+  'retry-after',
+  'server',
+  'via',
+  'www-authenticate',
+  'x-amz-cf-id',
+  'x-amzn-waf-action',
+  'x-azure-ref',
+  'x-cache',
+  'x-request-id',
+  'x-served-by',
+];
+const mostHeader = 300;
+const mostHeaders = 30;
+const mostName = 120;
+const mostUrl = 500;
+const mostBody = 1_024;
+const mostSaw = 400;
+/** So much of a body is shown before what was found in it. */
+const beforeMatch = 100;
+const mostFirstBytes = 100;
+const mostAddresses = 20;
+const mostAliases = 10;
+const mostAlias = 255;
+
+const rounded = (ms: number): number => Math.round(ms * 10) / 10;
+
+/** What an assertion that does not hold saw: a value, or a text in the midst of the body. */
+export type Saw = { readonly value: Json } | { readonly inBody: string };
+
+const roundedPhases = ({ dns, tcp, tls, first_byte, total }: Phases): Json =>
+  Object.fromEntries(Object.entries({ dns, tcp, tls, first_byte, total }).map(([phase, ms]) => [phase, ms === null ? null : rounded(ms)]));
+
+const usedIn = ({ attempts, failure }: HopSeen): string | null =>
+  failure?.phase === 'tcp' ? null : (attempts.find(({ code }) => code === null)?.address ?? null);
+
+const sawOf = (saw: Saw, body: string, scrub: Scrub): string | undefined => {
+  if ('value' in saw) return scrub.value(saw.value, mostSaw);
+  const whole = scrub(body, body.length);
+  const at = whole.indexOf(saw.inBody);
+  return at < 0 ? undefined : whole.slice(Math.max(0, at - beforeMatch), at + mostSaw - beforeMatch).toWellFormed();
+};
+
+/** What the check saw (rule 15), from the very attempt that is judged. `body` is the text of the last response. */
+export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, body: string, saw?: Saw): Evidence => {
+  const scrub = scrubber(settings.secrets);
+  const last = seen.hops.at(-1);
+  // What a name leads to inside somebody's network is nobody's business: of a refused address only the class is told.
+  const refused = last?.failure?.code === ownCodes.notPublic || last?.failure?.code === ownCodes.ownLimit;
+  const evidence: Record<string, Json> = {
+    url: scrub(last?.url ?? '', mostUrl),
+    addresses: refused ? [] : (last?.addresses.slice(0, mostAddresses) ?? []),
+  };
+  const used = last ? usedIn(last) : null;
+  if (used !== null) evidence.address = used;
+  const outgoing = last?.outgoing ?? null;
+  if (mayTellOutgoing(outgoing, used)) evidence.outgoing_address = outgoing;
+  if (last?.by && !refused) {
+    const { resolver, ttl, aliases } = last.by;
+    const note = last.unanswered === null ? {} : { note: `${last.unanswered} was not answered` };
+    evidence.lookup = {
+      resolver: { address: resolver.address, port: resolver.port },
+      ttl,
+      aliases: aliases.slice(0, mostAliases).map((alias) => scrub(alias, mostAlias)),
+      ...note,
+    };
+  }
+  if (last && !refused && last.attempts.length > 0) {
+    evidence.addresses_tried = `${last.attempts.length} of ${last.addresses.length}`;
+    evidence.attempts = last.attempts.slice(0, mostAddresses).map(({ address, code, ms }) => ({ address, code, ms: rounded(ms) }));
+  }
+  if (last?.failure) evidence.failure = { phase: last.failure.phase, code: last.failure.code };
+  if (last && last.beginning.length > 0) evidence.first_bytes = scrub.bytes(last.beginning, mostFirstBytes);
+  const shown = saw && sawOf(saw, body, scrub);
+  if (shown !== undefined) evidence.saw = shown;
+  if (last?.tls) {
+    const { protocol, cipher, fault, host_matches } = last.tls;
+    const chain = last.tls.chain().map((one) => ({
+      ...one,
+      subject: scrub(one.subject, 300),
+      issuer: scrub(one.issuer, 300),
+      names: one.names.map((name) => scrub(name, mostName)),
+    }));
+    evidence.tls = { protocol, cipher, fault, host_matches, chain };
+  }
+  if (seen.hops.length > 1 || seen.redirects !== 'done') evidence.redirects = seen.hops.map((hop) => redirectOf(hop, scrub));
+  if (last?.response) {
+    const { status, headers, read, truncated } = last.response;
+    evidence.status = status;
+    evidence.headers = headers
+      .filter(([name]) => chosenHeaders.includes(name))
+      .slice(0, mostHeaders)
+      .map(([name, value]) => [name, scrub(value, mostHeader)]);
+    evidence.body = scrub(body.slice(0, scrub.enough(mostBody)), mostBody);
+    evidence.body_bytes = read;
+    evidence.body_truncated = truncated;
+  }
+  return evidence;
+};
+
+const redirectOf = (hop: HopSeen, scrub: Scrub): Json => ({
+  url: scrub(hop.url, mostUrl),
+  status: hop.response?.status ?? null,
+  location: scrub(hop.response?.headers.find(([name]) => name === 'location')?.[1] ?? '', mostUrl),
+  address: usedIn(hop),
+  phases: roundedPhases(hop.phases),
+});

@@ -1,0 +1,219 @@
+import type { Socket } from 'node:net';
+import type { Transform } from 'node:stream';
+import { TLSSocket } from 'node:tls';
+import pLimit from 'p-limit';
+import { codeOf } from '../../../shared/base/errors.ts';
+import { type BodyShare, type CheckDeadline, GrowingBytes } from '../limits.ts';
+import { type HopFailure, type HttpsPhase, ownCodes, type TlsSeen } from './evidence.ts';
+import { ResponseReader, readerLimits } from './reader.ts';
+import { type Trust, tlsSeen } from './trust.ts';
+
+/**
+ * Compressions that a server may use although none was asked for. Few do: node's zlib is loaded for the first. Each gives what it holds when the
+ * data end before their time, because that is all there will be.
+ */
+const decoders = async () => {
+  const { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } = await import('node:zlib');
+  const soFar = { finishFlush: constants.Z_SYNC_FLUSH };
+  return {
+    gzip: () => createGunzip(soFar),
+    'x-gzip': () => createGunzip(soFar),
+    deflate: () => createInflate(soFar),
+    br: () => createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH }),
+    // A frame may ask for a window of its own size: never one beyond 8 MiB, which is what browsers give.
+    zstd: () => createZstdDecompress({ finishFlush: constants.ZSTD_e_flush, params: { [constants.ZSTD_d_windowLogMax]: 23 } }),
+  } as const;
+};
+
+type Encoding = keyof Awaited<ReturnType<typeof decoders>>;
+const isKnown = (value: string): value is Encoding => ['gzip', 'x-gzip', 'deflate', 'br', 'zstd'].includes(value);
+
+/** More than these nobody sends; each takes memory. */
+const mostEncodings = 3;
+
+/** In the order in which they were applied, from all headers of the name; none where one of them is not known. */
+const encodingsOf = (reader: ResponseReader): readonly Encoding[] => {
+  const values = reader.headers
+    .filter(([name]) => name === 'content-encoding')
+    .flatMap(([, value]) => value.toLowerCase().split(','))
+    .map((value) => value.trim())
+    .filter((value) => value !== '' && value !== 'identity');
+  const known = values.filter(isKnown);
+  return known.length === values.length && known.length <= mostEncodings ? known : [];
+};
+
+type Inflated = { readonly bytes: GrowingBytes; readonly isLonger: boolean };
+
+/** What comes out of a decoder until the data end, cannot be read on, or `most` is passed. Its errors have a listener for as long as it lives. */
+const inflated = (decoder: Transform, raw: Buffer, most: number): Promise<Inflated> =>
+  new Promise((resolve) => {
+    const bytes = new GrowingBytes(most);
+    let isLonger = false;
+    const finish = (): void => {
+      decoder.destroy();
+      resolve({ bytes, isLonger });
+    };
+    decoder.on('error', finish);
+    decoder.once('end', finish);
+    decoder.on('data', (part: Buffer) => {
+      if (isLonger) return;
+      isLonger = bytes.length + part.length > most;
+      bytes.add(part);
+      if (isLonger) finish();
+    });
+    decoder.end(raw);
+  });
+
+/** The last that was applied comes off first. */
+const unpacked = async (raw: Buffer, encodings: readonly Encoding[], most: number): Promise<Inflated> => {
+  const decoder = await decoders();
+  let [packed, isLonger] = [raw, false];
+  let bytes = new GrowingBytes(most);
+  for (const encoding of encodings.toReversed()) {
+    const one = await inflated(decoder[encoding](), packed, most);
+    bytes.free();
+    bytes = one.bytes;
+    isLonger ||= one.isLonger;
+    packed = Buffer.from(bytes.bytes);
+  }
+  return { bytes, isLonger };
+};
+
+/** `free` gives back its memory: nothing of the body is looked at any more. */
+export type Decoded = { readonly body: Uint8Array; readonly truncated: boolean; readonly free: () => void };
+
+/** So many are unpacked at a time: what that takes beside the body is up to 16 MiB each. */
+const atATime = pLimit(2);
+
+/** The body as people read it, never more than `most` bytes of it: a bomb stops growing there. What cannot be unpacked at all stays as it came. */
+export const decoded = async (reader: ResponseReader, most: number): Promise<Decoded> => {
+  const raw = reader.body;
+  const encodings = encodingsOf(reader);
+  const asItCame = { body: raw, truncated: reader.truncated, free: () => reader.kept.free() };
+  if (encodings.length === 0 || raw.length === 0) return asItCame;
+  const { bytes, isLonger } = await atATime(() => unpacked(raw, encodings, most));
+  if (bytes.length === 0) return asItCame;
+  // A thread may go on reading what was broken off: that is left to the collector.
+  if (!isLonger) reader.kept.free();
+  return { body: bytes.bytes, truncated: reader.truncated || isLonger, free: () => bytes.free() };
+};
+
+export type ExchangeRequest = {
+  readonly method: string;
+  /** The whole request as bytes. */
+  readonly bytes: Buffer;
+  /** How many bytes of the body are kept. */
+  readonly keep: number;
+  /** What memory the body may take. */
+  readonly memory: BodyShare;
+  /** Whether the head of a response with this status is all that is wanted: the body of a redirect is not read. */
+  readonly headOnly: (status: number) => boolean;
+  /** The host as a certificate must name it, and whether a certificate that is not good enough is the end. */
+  readonly host: string;
+  readonly verify: boolean;
+  readonly trust: Trust;
+};
+
+export type Exchanged = {
+  readonly tls: TlsSeen | null;
+  readonly reader: ResponseReader;
+  readonly failure: HopFailure | null;
+  readonly tls_ms: number | null;
+  readonly first_byte_ms: number | null;
+};
+
+/** An error after the end is the other side's answer to our closing, and is of no interest. */
+const ignored = () => undefined;
+
+/**
+ * One request and its response over a connection that has just come about, at `began` of performance.now(); it is closed in every case.
+ *
+ * Modes: `handshake` (TLS only) → `sent` (nothing has come yet) → `reading` → over. The request leaves only after the certificate has
+ * been judged, so that no credentials reach a server that is not the right one. Every mode ends with the deadline.
+ */
+export const exchange = (socket: Socket, began: number, request: ExchangeRequest, deadline: CheckDeadline): Promise<Exchanged> =>
+  new Promise((resolve) => {
+    const reader = new ResponseReader(request.method, { ...readerLimits, keep: request.keep });
+    const secure = socket instanceof TLSSocket ? socket : null;
+    let phase: HttpsPhase = secure ? 'tls' : 'first_byte';
+    let tls: TlsSeen | null = null;
+    let tls_ms: number | null = null;
+    let sent = began;
+    let first_byte_ms: number | null = null;
+    let over = false;
+    /** For memory: what has come is not read further, and the other side is kept from sending more. */
+    let isWaiting = false;
+
+    const finish = (code: string | null) => {
+      if (over) return;
+      over = true;
+      // Node keeps a closed TLS connection until the heap is collected as a whole: nothing of ours is to be kept with it.
+      socket.off('data', read).off('end', ended).off('close', ended).off('error', failed).on('error', ignored);
+      secure?.off('secureConnect', secured);
+      socket.destroy();
+      resolve({ tls, reader, failure: code === null ? null : { phase, code }, tls_ms, first_byte_ms });
+    };
+    // What has arrived already is read first: after a pause of this process the deadline is told of before the sockets are.
+    const stop = () => void setImmediate(() => finish(isWaiting ? ownCodes.memory : ownCodes.deadline));
+
+    const send = (): void => {
+      phase = 'first_byte';
+      sent = performance.now();
+      socket.write(request.bytes);
+    };
+
+    const read = (bytes: Buffer): void => {
+      const goOn = (): void => {
+        isWaiting = false;
+        if (over) return;
+        socket.resume();
+        read(bytes);
+      };
+      if (!request.memory.allows(reader.keptAfter(bytes.length), goOn)) {
+        isWaiting = true;
+        socket.pause();
+        return;
+      }
+      if (first_byte_ms === null) {
+        first_byte_ms = performance.now() - sent;
+        phase = 'head';
+      }
+      const isOver = reader.take(bytes);
+      if (reader.status !== 0) phase = 'body';
+      if (isOver || (reader.status !== 0 && request.headOnly(reader.status))) finish(reader.fault);
+    };
+
+    const ended = () => {
+      if (phase === 'tls') return finish(ownCodes.closed);
+      reader.end();
+      finish(reader.fault);
+    };
+
+    const failed = (error: unknown) => {
+      const code = codeOf(error, 'EUNKNOWN');
+      // Bytes of a response have come: what a reset cuts off there is the response, not the connection.
+      if (phase === 'head' || phase === 'body') finish(ownCodes.incomplete);
+      else finish(phase === 'tls' && isForWantOfCertificate(code) ? ownCodes.clientCertificate : code);
+    };
+
+    /** The ciphers were agreed on, or there would be no certificate of the server's: what it then misses is ours. */
+    const isForWantOfCertificate = (code: string): boolean =>
+      code.endsWith('ALERT_HANDSHAKE_FAILURE') && secure?.getPeerX509Certificate() !== undefined;
+
+    const secured = () => {
+      if (!secure) return;
+      tls_ms = performance.now() - began;
+      tls = tlsSeen(secure, request.host, request.trust);
+      if (request.verify && (tls.fault !== null || !tls.host_matches)) return finish(ownCodes.certificate);
+      send();
+    };
+
+    socket.once('error', failed);
+    if (deadline.isOver()) return finish(ownCodes.deadline);
+    deadline.stop = stop;
+    socket.on('data', read);
+    socket.once('end', ended);
+    socket.once('close', ended);
+    if (secure) secure.once('secureConnect', secured);
+    else send();
+  });

@@ -1,0 +1,145 @@
+import { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import { createSecureContext, DEFAULT_CIPHERS, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls';
+import type { CertificateSeen, TlsSeen } from './evidence.ts';
+
+/** One context for each trust setting, shared by all checks: making one costs as much as half a check. */
+export type Trust = {
+  /** `isHybrid`: with post-quantum groups too, for servers that take no other. */
+  readonly context: (verify: boolean, isHybrid: boolean) => SecureContext;
+  /** The authorities that are trusted, by their subject. */
+  readonly known: (subject: string) => readonly X509Certificate[];
+};
+
+/**
+ * Only the first group gets a key share. ML-KEM is not among the usual ones, not even last: servers with OpenSSL 3.5 then ask for it with a second
+ * hello, which costs a round trip, 15 % more CPU and 24 KB for as long as the connection lives.
+ */
+const groups = 'X25519:P-256:P-384:P-521';
+const hybridGroups = `X25519MLKEM768:SecP256r1MLKEM768:${groups}`;
+const ciphers = `TLS_AES_128_GCM_SHA256:${DEFAULT_CIPHERS}`;
+
+/** `authorities` are trusted besides the well-known ones. */
+export const createTrust = (authorities: readonly string[] = []): Trust => {
+  const ca = authorities.length > 0 ? { ca: [...getCACertificates(), ...authorities] } : {};
+  const make = (ecdhCurve: string) => ({
+    strict: createSecureContext({ minVersion: 'TLSv1.2', ecdhCurve, ciphers, ...ca }),
+    lax: createSecureContext({ minVersion: 'TLSv1', ecdhCurve, ciphers: `${ciphers}:@SECLEVEL=0` }),
+  });
+  const made = new Map<string, ReturnType<typeof make>>();
+  // Not before the first check: the well-known authorities take memory that a probe without https checks has no use for.
+  const contexts = (ecdhCurve: string): ReturnType<typeof make> => {
+    const known = made.get(ecdhCurve) ?? make(ecdhCurve);
+    made.set(ecdhCurve, known);
+    return known;
+  };
+  // Few monitors ask for more than OpenSSL's word; for those, the authorities are read once.
+  let bySubject: ReadonlyMap<string, readonly X509Certificate[]> | undefined;
+  return {
+    known: (subject) => {
+      bySubject ??= Map.groupBy(
+        [...authorities, ...getCACertificates()].map((one) => new X509Certificate(one)),
+        (one) => one.subject,
+      );
+      return bySubject.get(subject) ?? [];
+    },
+    context: (verify, isHybrid) => contexts(isHybrid ? hybridGroups : groups)[verify ? 'strict' : 'lax'],
+  };
+};
+
+const mostCertificates = 6;
+const mostPath = 10;
+const mostNames = 20;
+
+/** Node builds an object of the whole chain for its own check of the name; ours reads the leaf once, so it is given nothing. */
+const noLegacyCertificate = () => ({});
+
+/** Keeps node from reading the chain in its costly form. Our own check of the name, below, does not depend on it. */
+export const readCertificateLazily = (socket: TLSSocket): void => {
+  Object.defineProperty(socket, 'getPeerCertificate', { value: noLegacyCertificate });
+};
+
+/** Names of a certificate, apart from those that only an attacker would write (node puts them in quotes). */
+const dnsNames = (certificate: X509Certificate): string[] =>
+  (certificate.subjectAltName ?? '').split(', ').flatMap((name) => (/^DNS:[^"]+$/.test(name) ? name.slice(4).toLowerCase() : []));
+
+/** OpenSSL knows no underscore where a wildcard stands, nor beside one; names in use have it, and every client takes them. */
+const isForUnderscored = (certificate: X509Certificate, host: string): boolean => {
+  const name = host.toLowerCase();
+  const above = name.slice(name.indexOf('.') + 1);
+  return dnsNames(certificate).some((one) => one === name || (above.includes('.') && one === `*.${above}`));
+};
+
+/** Whether a certificate is for this host. Common names do not count (as in every browser), nor do partial wildcards. */
+const isFor = (certificate: X509Certificate, host: string): boolean => {
+  if (isIP(host) !== 0) return certificate.checkIP(host) !== undefined;
+  if (certificate.checkHost(host, { subject: 'never', partialWildcards: false }) !== undefined) return true;
+  return host.includes('_') && isForUnderscored(certificate, host);
+};
+
+const oneLine = (text: string | undefined): string => (text ?? '').replaceAll('\n', ', ');
+
+/** The kind of a key and its size, or the curve that stands for it. */
+const keyOf = ({ publicKey }: X509Certificate): string => {
+  const { modulusLength, namedCurve } = publicKey.asymmetricKeyDetails ?? {};
+  return [publicKey.asymmetricKeyType ?? 'unknown', namedCurve ?? modulusLength].filter((part) => part !== undefined).join(' ');
+};
+
+const certificateSeen = (certificate: X509Certificate): CertificateSeen => ({
+  subject: oneLine(certificate.subject),
+  issuer: oneLine(certificate.issuer),
+  names: (certificate.subjectAltName ?? '').split(', ', mostNames).filter((name) => name !== ''),
+  from: certificate.validFromDate.toISOString(),
+  to: certificate.validToDate.toISOString(),
+  serial: certificate.serialNumber,
+  fingerprint: certificate.fingerprint256,
+  key: keyOf(certificate),
+  signature: certificate.signatureAlgorithm ?? certificate.signatureAlgorithmOid ?? 'unknown',
+});
+
+/** The certificates that the server sent, the leaf first, as the chain links them. */
+const sentChain = (leaf: X509Certificate): X509Certificate[] => {
+  const chain: X509Certificate[] = [];
+  for (let next: X509Certificate | undefined = leaf; next && chain.length < mostCertificates; next = next.issuerCertificate) {
+    if (chain.at(-1)?.fingerprint256 === next.fingerprint256) break;
+    chain.push(next);
+  }
+  return chain;
+};
+
+/** Whether one certificate signed the other: names first, because a signature costs a hundred times as much. */
+const isSignedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean =>
+  certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+
+/**
+ * The path by which OpenSSL trusts a leaf, from what was sent and what is known: of several issuers it takes a known one first, so that an old
+ * cross-signature that is sent along does not count. Empty where there is none.
+ */
+const verifiedPath = (leaf: X509Certificate, known: (issuer: string) => readonly X509Certificate[]): X509Certificate[] => {
+  const sent = sentChain(leaf);
+  const path: X509Certificate[] = [];
+  for (let next: X509Certificate | undefined = leaf; next && path.length < mostPath; ) {
+    const certificate: X509Certificate = next;
+    path.push(certificate);
+    if (certificate.subject === certificate.issuer) return path;
+    next = [...known(certificate.issuer), ...sent].find((issuer) => issuer !== certificate && isSignedBy(certificate, issuer));
+  }
+  return path;
+};
+
+/** What the handshake showed. Whatever cannot be read counts against the server: `host_matches` is true only for a certificate that says so. */
+export const tlsSeen = (socket: TLSSocket, host: string, trust: Pick<Trust, 'known'>): TlsSeen => {
+  const leaf = socket.getPeerX509Certificate();
+  const fault = socket.authorized ? null : String(socket.authorizationError || 'UNVERIFIED');
+  return {
+    protocol: socket.getProtocol() ?? 'unknown',
+    cipher: socket.getCipher()?.name ?? 'unknown',
+    fault,
+    host_matches: leaf !== undefined && isFor(leaf, host),
+    valid_from: leaf ? leaf.validFromDate.getTime() : null,
+    valid_to: leaf ? leaf.validToDate.getTime() : null,
+    sent: leaf && fault !== null ? sentChain(leaf).length : leaf ? 1 : 0,
+    chain: () => (leaf ? sentChain(leaf).map(certificateSeen) : []),
+    path: () => (leaf && fault === null ? verifiedPath(leaf, trust.known).map((one) => one.validToDate.getTime()) : []),
+  };
+};

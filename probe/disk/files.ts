@@ -1,0 +1,127 @@
+import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { connect, createServer, type Server } from 'node:net';
+import { dirname, join } from 'node:path';
+import { ConfigurationFault } from '../../shared/base/env.ts';
+import { codeOf } from '../../shared/base/errors.ts';
+
+/** What the probe keeps on disk: small files that are replaced whole, and logs of lines that are only appended to. */
+
+const syncFolder = async (folder: string): Promise<void> => {
+  const handle = await open(folder, 'r');
+  await handle.sync().finally(() => handle.close());
+};
+
+/**
+ * Whoever reads the file finds the old text or the new one, never half of one. `durable`: it outlives a loss of power once this has settled;
+ * else it outlives the process only.
+ */
+export const replaceFile = async (path: string, text: string, options: { readonly durable: boolean }): Promise<void> => {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const next = `${path}.next`;
+  const handle = await open(next, 'w', 0o600);
+  try {
+    await handle.writeFile(text);
+    if (options.durable) await handle.sync();
+  } catch (error) {
+    await handle.close();
+    await rm(next, { force: true });
+    throw error;
+  }
+  await handle.close();
+  await rename(next, path);
+  if (options.durable) await syncFolder(dirname(path));
+};
+
+/** The text of a file; undefined when there is none. */
+export const readIfThere = async (path: string): Promise<string | undefined> => {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+};
+
+/** A new file to append to, whose name outlives a loss of power. */
+export const createLogFile = async (path: string): Promise<FileHandle> => {
+  const handle = await open(path, 'wx', 0o600);
+  try {
+    await syncFolder(dirname(path));
+  } catch (error) {
+    // One that nobody closes ends the process when its garbage is collected.
+    await handle.close();
+    throw error;
+  }
+  return handle;
+};
+
+/** Calls for each line that ends; a last one that was torn off by a crash is none. `from`: where in the text it begins, `length` in bytes. */
+export const eachWholeLine = (text: Buffer, onLine: (line: string, from: number, length: number) => void): void => {
+  const lineBreak = 10;
+  for (let from = 0, end = text.indexOf(lineBreak); end >= 0; from = end + 1, end = text.indexOf(lineBreak, from))
+    onLine(text.toString('utf8', from, end), from, end - from);
+};
+
+/**
+ * A data folder is one probe's, and one process's at a time: two that shared it would give the same numbers to different results, and the
+ * coordinator would take half of them for repeats.
+ *
+ * Modes: free → `claim` → held (a socket in the folder answers) → `release` → free. A process that was killed leaves a socket that answers nobody.
+ */
+export type Claim = { readonly release: () => Promise<void> };
+
+const refused = (why: string): ConfigurationFault => new ConfigurationFault([`PROBE_DATA_DIR: ${why}`]);
+
+/** Answers whoever connects with what the probe says of itself. */
+export const socketName = 'in-use';
+/** What the systems that we run on allow for the path of a socket. */
+const longestPath = 100;
+
+const answers = (path: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+
+const listen = (path: string, say: () => string): Promise<Server | undefined> =>
+  new Promise((resolve, reject) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined); // Whoever asked is gone.
+      socket.end(say());
+    });
+    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error)));
+    server.listen(path, () => resolve(server));
+  });
+
+const hold = async (folder: string, say: () => string): Promise<Server | undefined> => {
+  const path = join(folder, socketName);
+  // Where the path is too long for a socket, only the owner's name guards the folder.
+  if (Buffer.byteLength(path) > longestPath) return undefined;
+  const first = await listen(path, say);
+  if (first) return first;
+  if (await answers(path)) throw refused(`another process of this probe uses ${folder}`);
+  await rm(path, { force: true });
+  const second = await listen(path, say);
+  if (!second) throw refused(`another process of this probe has just taken ${folder}`);
+  return second;
+};
+
+/** @throws ConfigurationFault when the folder is another probe's, or another process is using it. */
+export const claimDataFolder = async (folder: string, probe: string, say: () => string = () => ''): Promise<Claim> => {
+  const ownerFile = join(folder, 'probe.id');
+  const owner = (await readIfThere(ownerFile))?.trim();
+  if (owner !== undefined && owner !== probe)
+    throw refused(`${folder} holds the data of another probe (${owner}); each needs a folder of its own`);
+  if (owner === undefined) await replaceFile(ownerFile, `${probe}\n`, { durable: true });
+  const server = await hold(folder, say);
+  server?.unref();
+  return {
+    release: async () => {
+      await new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve()));
+    },
+  };
+};

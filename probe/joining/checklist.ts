@@ -1,0 +1,155 @@
+import { Resolver } from 'node:dns/promises';
+import { rm, statfs, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { codeOf } from '../../shared/base/errors.ts';
+import { isUnknownAuthority } from '../../shared/base/network.ts';
+import type { Entrance } from '../../shared/bus/dialling.ts';
+import { enterOnce } from '../../shared/bus/nats.ts';
+import { canReckonSchedules } from '../../shared/checks/heartbeat/schedule.ts';
+import { outgoingTo } from '../checks/guard.ts';
+
+/** Whether this host can be a good probe: one line for each thing, and for each that is not well what to do. */
+export type Line = {
+  readonly what: string;
+  readonly well: boolean;
+  readonly words: string;
+  /** What a script is told when this is the first that is not well. */
+  readonly exit: number;
+};
+
+export type Surroundings = {
+  /** By how much this host's clock is behind the coordinator's, in milliseconds; undefined where nobody told. */
+  readonly clockOffset: number | undefined;
+  readonly entrance: Entrance;
+  readonly anchors: readonly string[];
+  readonly folder: string;
+  readonly spoolMb: number;
+};
+
+/** What helps where the service's certificates are of an authority of its own. */
+export const unknownAuthority =
+  'nobody here knows the authority that signed its certificate: name it to join with --ca FILE, or add it to those that this machine trusts (update-ca-certificates)';
+
+/** An older Node than this begins nothing; one that does is well, and what it lacks is said. */
+const exits = { node: 0, clock: 10, dns: 11, addresses: 12, bus: 13, anchors: 14, disk: 15 } as const;
+const patienceMs = 3_000;
+const mostClockMs = 5_000;
+
+type Found = { readonly well: boolean; readonly words: string };
+const well = (words: string): Found => ({ well: true, words });
+const ill = (words: string): Found => ({ well: false, words });
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message || error.name : String(error));
+
+export const judgeNode = (): Found => {
+  const { node } = process.versions;
+  if (canReckonSchedules()) return well(node);
+  return well(`${node}; heartbeats with a cron schedule cannot be judged from here: that needs Node 26`);
+};
+
+export const judgeClock = (offset: number | undefined): Found => {
+  if (offset === undefined) return well('told with the first sign of life');
+  const text = `${(Math.abs(offset) / 1_000).toFixed(1)} s ${offset > 0 ? 'behind' : 'ahead of'} the coordinator's`;
+  if (Math.abs(offset) <= mostClockMs) return well(text);
+  return ill(`${text}. Let it be set by the network: timedatectl set-ntp true, or chrony`);
+};
+
+/** Any answer is one, also that there is nothing: what counts is that somebody answers. */
+const answersNames = async (server: string): Promise<string | undefined> => {
+  const resolver = new Resolver({ timeout: patienceMs, tries: 1 });
+  resolver.setServers([server]);
+  try {
+    await resolver.resolveNs('.');
+    return undefined;
+  } catch (error) {
+    const code = codeOf(error) ?? messageOf(error);
+    return ['ENOTFOUND', 'ENODATA', 'ESERVFAIL', 'EREFUSED', 'ENOTIMP', 'EFORMERR', 'EBADRESP'].includes(code) ? undefined : code;
+  }
+};
+
+const lookAtDns = async (): Promise<Found> => {
+  const servers = new Resolver().getServers();
+  const faults = await Promise.all(servers.map(answersNames));
+  const answering = servers.filter((_, place) => faults[place] === undefined);
+  if (answering.length > 0) return well(`${answering.join(', ')} ${answering.length === 1 ? 'answers' : 'answer'}`);
+  return ill(
+    `no resolver of this host answers (${servers.map((server, place) => `${server}: ${faults[place]}`).join(', ')}). Name one that does in /etc/resolv.conf`,
+  );
+};
+
+/** Documentation's own addresses: nothing is sent to them, only the way is looked up. */
+const lookAtAddresses = async (): Promise<Found> => {
+  const [four, six] = await Promise.all([
+    outgoingTo({ address: '192.0.2.1', port: 53, family: 4 }),
+    outgoingTo({ address: '2001:db8::1', port: 53, family: 6 }),
+  ]);
+  if (four !== null && six !== null) return well(`IPv4 from ${four}, IPv6 from ${six}`);
+  if (four !== null) return well(`IPv4 from ${four}; no IPv6, so what has only IPv6 is not checked from here`);
+  if (six !== null) return well(`IPv6 from ${six}; no IPv4, so what has only IPv4 is not checked from here`);
+  return ill('no way out, neither by IPv4 nor by IPv6. Give this host a default route');
+};
+
+const lookAtBus = async ({ entrance }: Surroundings): Promise<Found> => {
+  try {
+    await enterOnce(entrance);
+  } catch (error) {
+    if (isUnknownAuthority(error)) return ill(`${entrance.url}: ${unknownAuthority}`);
+    return ill(`${entrance.url} does not let this probe in: ${messageOf(error)}. Open the way to that host and port for outgoing TCP`);
+  }
+  const isSecret = entrance.url.split(',').every((server) => server.trim().startsWith('tls://')) || entrance.ca !== undefined;
+  return well(isSecret ? `${entrance.url} lets this probe in, with TLS` : `${entrance.url} lets this probe in, in the clear`);
+};
+
+const reaches = (anchor: string): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const [, host = '', port = ''] = /^\[?([^\]]*?)\]?:(\d+)$/.exec(anchor) ?? [];
+    const socket = connect({ host, port: Number(port), timeout: patienceMs });
+    const end = (fault: string | undefined): void => {
+      socket.destroy();
+      resolve(fault);
+    };
+    socket.once('connect', () => end(undefined));
+    socket.once('timeout', () => end('no answer'));
+    socket.once('error', (error) => end(codeOf(error) ?? error.message));
+  });
+
+const lookAtAnchors = async ({ anchors }: Surroundings): Promise<Found> => {
+  if (anchors.length === 0) return well('none are named; the bus stands for them');
+  const faults = await Promise.all(anchors.map(reaches));
+  const reached = anchors.filter((_, place) => faults[place] === undefined);
+  if (reached.length > 0) return well(`${reached.join(', ')} can be reached`);
+  return ill(
+    `none can be reached (${anchors.map((anchor, place) => `${anchor}: ${faults[place]}`).join(', ')}), and without one every failure would be this probe's own. Open the way to one, or have the operator name others as PROBE_ANCHORS`,
+  );
+};
+
+const mib = 1_024 * 1_024;
+
+const lookAtDisk = async ({ folder, spoolMb }: Surroundings): Promise<Found> => {
+  const trial = join(folder, 'trial');
+  try {
+    await writeFile(trial, 'x', { flush: true });
+    await rm(trial);
+    const { bavail, bsize } = await statfs(folder);
+    const free = Math.floor((bavail * bsize) / mib);
+    if (free >= spoolMb) return well(`${free} MiB free in ${folder}`);
+    return ill(`${free} MiB free in ${folder}, and results may take ${spoolMb}. Make room, or set PROBE_SPOOL_MB lower`);
+  } catch (error) {
+    return ill(`${folder} cannot be written to: ${messageOf(error)}. Give this user the folder, or name another with --data`);
+  }
+};
+
+/** All of them, each as soon as it is known to what comes of it; none ends the others. */
+export async function* checklist(of: Surroundings): AsyncGenerator<Line> {
+  const looks: readonly (readonly [what: keyof typeof exits, look: () => Found | Promise<Found>])[] = [
+    ['node', judgeNode],
+    ['clock', () => judgeClock(of.clockOffset)],
+    ['dns', lookAtDns],
+    ['addresses', lookAtAddresses],
+    ['bus', () => lookAtBus(of)],
+    ['anchors', () => lookAtAnchors(of)],
+    ['disk', () => lookAtDisk(of)],
+  ];
+  for (const [what, look] of looks) yield { what, ...(await look()), exit: exits[what] };
+}

@@ -1,0 +1,148 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { access, chmod, copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { readIfThere, replaceFile } from '../disk/files.ts';
+import { exits, identityIn, JoinFault, type Room, type Say, settingIn, withSettings } from './join.ts';
+
+/** The systemd unit of a probe: a user that exists only while it runs, one folder that it may write to, the identity handed over by systemd. */
+
+export type UnitPaths = { readonly node: string; readonly program: string; readonly identity: string; readonly environment: string };
+
+/** No MemoryDenyWriteExecute: V8 compiles. No RestrictAddressFamilies beyond these: checks speak IPv4, IPv6, and the folder is claimed by a socket. */
+export const unitText = ({ node, program, identity, environment }: UnitPaths): string => `[Unit]
+Description=Antipode probe
+Documentation=file://${program}
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+ExecStart=${node} ${program} run
+# Such as PROBE_ALLOW_CIDRS=10.0.0.0/8: what checks may reach here besides public addresses.
+EnvironmentFile=-${environment}
+Environment=PROBE_DATA_DIR=%S/antipode-probe
+Environment=PROBE_IDENTITY_FILE=%d/identity
+LoadCredential=identity:${identity}
+StateDirectory=antipode-probe
+StateDirectoryMode=0700
+DynamicUser=yes
+Restart=on-failure
+RestartSec=5
+TimeoutStopSec=30
+UMask=0077
+LimitNOFILE=65536
+CapabilityBoundingSet=
+AmbientCapabilities=
+NoNewPrivileges=yes
+LockPersonality=yes
+PrivateDevices=yes
+PrivateTmp=yes
+PrivateUsers=yes
+ProcSubset=pid
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHome=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+ProtectSystem=strict
+RemoveIPC=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+SystemCallErrorNumber=EPERM
+
+[Install]
+WantedBy=multi-user.target
+`;
+
+/** Where a probe that systemd runs has its things. */
+const etcFolder = '/etc/antipode-probe';
+const programPath = '/usr/local/lib/antipode-probe/antipode-probe.mjs';
+/** Below it systemd makes the folder of the service; as good as there on any machine. */
+const stateFolder = '/var/lib';
+const unitPath = '/etc/systemd/system/antipode-probe.service';
+
+/** A user that the system makes for the service sees no home. */
+export const refuseHome = (node: string): void => {
+  if (/^\/(?:home|root)\//.test(node))
+    throw new JoinFault(
+      exits.misused,
+      `${node} lies in somebody's home, where a service sees nothing: install Node for the whole machine, and join with that`,
+    );
+};
+
+const belowRoot =
+  (root: string) =>
+  (path: string): string =>
+    join(root === '' ? '/' : root, path);
+
+const environmentPath = `${etcFolder}/environment`;
+const keptFolder = join(stateFolder, 'antipode-probe');
+
+/** What the unit will see of the disk. `root`: a folder to write below, for images that are being made. */
+export const roomOfUnit = async (root = ''): Promise<Omit<Room, 'spoolMb'>> => {
+  const below = belowRoot(root);
+  await mkdir(below(stateFolder), { recursive: true });
+  return { folder: below(etcFolder), results: below(stateFolder), kept: below(keptFolder) };
+};
+
+/** That of a service which was installed here; undefined where none was. `spoolMb`: what a probe has that was told nothing else. */
+export const roomOfService = async (spoolMb: number, root = ''): Promise<Room | undefined> => {
+  const below = belowRoot(root);
+  // The folder's name is anybody's to see; what is in it is not.
+  if (!existsSync(below(etcFolder))) return undefined;
+  const kept = below(keptFolder);
+  const text = await readIfThere(below(environmentPath)).catch(() => undefined); // Not ours to read; of the identity that is said in words.
+  const told = Number(settingIn(text ?? '', 'PROBE_SPOOL_MB')) || spoolMb;
+  return { folder: below(etcFolder), results: existsSync(kept) ? kept : below(stateFolder), kept, spoolMb: told };
+};
+
+/** Before the token is spent: whether --install can come to anything. */
+export const refuseWithoutRoot = (): void => {
+  if (process.getuid?.() !== 0)
+    throw new JoinFault(exits.misused, '--install writes to /etc: run it as root, or leave it out and run the probe yourself');
+  refuseHome(process.execPath);
+};
+
+/** A service that runs already has its identity, its settings and its program from before: it is begun anew. */
+const starting = ['daemon-reload', 'enable antipode-probe', 'restart antipode-probe'];
+
+const runs = (words: string): boolean => spawnSync('systemctl', words.split(' '), { stdio: 'inherit' }).status === 0;
+
+/**
+ * Writes the unit and starts it where systemd runs. A service hears nothing of the shell that joins: the settings that this one has stand in its file from
+ * now on. `root`: a folder to write below, for images that are being made.
+ */
+export const install = async (say: Say, settings: Readonly<Record<string, string>>, root = ''): Promise<void> => {
+  const below = belowRoot(root);
+  const names = Object.keys(settings);
+  if (names.length > 0) {
+    const path = below(environmentPath);
+    await replaceFile(path, withSettings(await readIfThere(path), settings), { durable: true });
+    say(`Taken from this shell into ${path}: ${names.join(', ')}`);
+  }
+  await mkdir(below(dirname(programPath)), { recursive: true });
+  await copyFile(process.argv[1] ?? '', below(programPath));
+  await chmod(below(programPath), 0o755);
+  await mkdir(below(dirname(unitPath)), { recursive: true });
+  const unit = unitText({
+    ...{ node: process.execPath, program: programPath, identity: identityIn(etcFolder), environment: environmentPath },
+  });
+  await writeFile(below(unitPath), unit);
+  say(`Written: ${below(unitPath)}, ${below(programPath)}`);
+  const isSystemd =
+    root === '' &&
+    (await access('/run/systemd/system').then(
+      () => true,
+      () => false,
+    ));
+  if (isSystemd && starting.every(runs)) say('It runs: systemctl status antipode-probe');
+  else say(`Start it: ${starting.map((words) => `systemctl ${words}`).join(' && ')}`);
+};

@@ -1,0 +1,269 @@
+import { isIP } from 'node:net';
+import { join as joinPath } from 'node:path';
+import { z } from 'zod';
+import { codeOf } from '../../shared/base/errors.ts';
+import { createLog } from '../../shared/base/log.ts';
+import { isUnknownAuthority } from '../../shared/base/network.ts';
+import { version } from '../../shared/base/process.ts';
+import { type EnrolmentAnswer, enrolmentAnswer, enrolmentPath, enrolmentProof, printProbeCredentials } from '../../shared/bus/identity.ts';
+import { createKey, formatCredentials, type Key, keyFromSeed } from '../../shared/bus/nkeys.ts';
+import { entranceFields } from '../../shared/bus/setup.ts';
+import { readIfThere, replaceFile } from '../disk/files.ts';
+import { openOwnCredentials } from '../presence/knowledge.ts';
+import { type Posted, post } from '../presence/post.ts';
+import { checklist, type Line, type Surroundings, unknownAuthority } from './checklist.ts';
+
+/** Why a host did not become a probe, in words, with the exit code that says so to a script. */
+export class JoinFault extends Error {
+  readonly exit: number;
+
+  constructor(exit: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'JoinFault';
+    this.exit = exit;
+  }
+}
+
+/** The line cannot be understood; the coordinator refused; it could not be reached. */
+export const exits = { misused: 2, refused: 20, unreachable: 21 } as const;
+
+const patienceMs = 20_000;
+
+const refusal = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
+
+const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+
+/** Where the coordinator is. A join token never goes over a wire in the clear. @throws JoinFault. */
+export const coordinatorAt = (text: string): URL => {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new JoinFault(exits.misused, `"${text}" is no address of a coordinator; give one such as https://antipode.example`);
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (url.protocol === 'http:' && !isLoopback(host))
+    throw new JoinFault(
+      exits.misused,
+      `${url.origin} would carry the token in the clear: give its https:// address (http:// is for this host itself)`,
+    );
+  return url;
+};
+
+const reasonOf = (error: unknown): string => {
+  if (isUnknownAuthority(error)) return unknownAuthority;
+  return error instanceof Error ? error.message || error.name : String(error);
+};
+
+export type Heard = { readonly answer: EnrolmentAnswer; readonly sentAt: number; readonly receivedAt: number };
+
+/**
+ * Asks to be the probe that the token is for. Asked again with the same key it is told the same. `authorities`: who may have signed the coordinator's
+ * certificate besides those that this machine trusts. @throws JoinFault.
+ */
+export const enrol = async (at: URL, token: string, key: Key, authorities?: string): Promise<Heard> => {
+  const url = new URL(`${at.pathname.replace(/\/$/, '')}${enrolmentPath}`, at);
+  const sentAt = Date.now();
+  let answered: Posted;
+  try {
+    // It follows no redirect: whoever redirects would get the token.
+    answered = await post(url, {
+      headers: { 'content-type': 'application/json', 'user-agent': `antipode-probe/${version}` },
+      body: Buffer.from(JSON.stringify({ token, key: key.id, proof: enrolmentProof(key, token) })),
+      signal: AbortSignal.timeout(patienceMs),
+      authorities,
+    });
+  } catch (cause) {
+    throw new JoinFault(exits.unreachable, `${url.origin} cannot be reached: ${reasonOf(cause)}. Nothing is spent; try again.`, { cause });
+  }
+  let body: unknown;
+  try {
+    body = JSON.parse(answered.text);
+  } catch {
+    body = undefined; // A page of somebody else's; what it is worth is said below.
+  }
+  const refused = refusal.safeParse(body);
+  if (refused.success)
+    throw new JoinFault(exits.refused, `${url.origin} refused: ${refused.data.error.message} (${refused.data.error.code})`);
+  const answer = enrolmentAnswer.safeParse(body);
+  if (!answer.success)
+    throw new JoinFault(
+      exits.unreachable,
+      `${url.origin} answered ${answered.status}, and not as a coordinator does. Is this the service's own address?`,
+    );
+  return { answer: answer.data, sentAt, receivedAt: Date.now() };
+};
+
+/**
+ * Who a host is that became a probe by a join token: its key, made here and never told to anybody, and what the coordinator answered.
+ *
+ * Modes of the file: absent → `made` (a key; a join that was killed then goes on with it) → `enrolled` (for good).
+ */
+const identity = z.object({
+  v: z.literal(1),
+  /** The secret. What reads the file is the probe. */
+  seed: z.string().startsWith('SU'),
+  enrolled: enrolmentAnswer.omit({ now: true }).nullable(),
+  /** Who may have signed the certificates of coordinators and bus, besides those that the machine trusts, as PEM: what `join --ca` named. */
+  authorities: entranceFields.ca.exactOptional(),
+});
+
+export type Identity = Readonly<z.infer<typeof identity>>;
+export type Enrolled = NonNullable<Identity['enrolled']>;
+
+/** @throws in words when the text is none; it is not repeated. */
+export const parseIdentity = (text: string): Identity => {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Error('is not the text of the file that antipode-probe.mjs join wrote');
+  }
+  const parsed = identity.safeParse(value);
+  if (!parsed.success)
+    throw new Error(`does not fit: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`);
+  return parsed.data;
+};
+
+export const keyOf = ({ seed }: Identity): Key => keyFromSeed(seed, 'user');
+
+export const writeIdentity = (path: string, of: Identity): Promise<void> =>
+  replaceFile(path, `${JSON.stringify(of, undefined, 2)}\n`, { durable: true });
+
+/** What is there, or a new key, which is on the disk before anybody hears of it. */
+export const openIdentity = async (path: string): Promise<Identity> => {
+  const stored = await readIfThere(path);
+  if (stored !== undefined)
+    try {
+      return parseIdentity(stored);
+    } catch (cause) {
+      throw Object.assign(
+        new JoinFault(
+          exits.misused,
+          `${path} ${cause instanceof Error ? cause.message : String(cause)}; move it away, or name another folder with --data`,
+        ),
+        { cause },
+      );
+    }
+  const made: Identity = { v: 1, seed: createKey('user').seed, enrolled: null };
+  await writeIdentity(path, made);
+  return made;
+};
+
+/** The same as the word that an operator would have printed. */
+export const credentialsOf = (seed: string, { jwt, ...enrolled }: Enrolled): string => {
+  const { probe, name, continent, organisation, nats_url, signing_keys, require_signed } = enrolled;
+  const nats_credentials = formatCredentials({ jwt, seed });
+  return printProbeCredentials({ probe, name, continent, organisation, nats_url, nats_credentials, signing_keys, require_signed });
+};
+
+export type Say = (line: string) => void;
+
+const identityFile = 'identity.json';
+export const identityIn = (folder: string): string => joinPath(folder, identityFile);
+
+/** Where a probe has its things. */
+export type Room = {
+  /** Its key. */
+  readonly folder: string;
+  /** Of the disk that its results will lie on, a folder that is there already, and how much of it these may take. */
+  readonly results: string;
+  readonly spoolMb: number;
+  /** What it keeps as it runs; not there before it has run. */
+  readonly kept: string;
+};
+
+/** What to type when something was not well and is mended. */
+const onwards = {
+  run: 'antipode-probe.mjs run',
+  sameLine: 'type the same line again, which takes the token once more from this host',
+} as const;
+export type Onwards = keyof typeof onwards;
+
+const surroundingsOf = async (
+  { seed, enrolled, authorities }: Identity,
+  { folder, results, spoolMb, kept }: Room,
+  heard?: Heard,
+): Promise<Surroundings> => {
+  if (enrolled === null) throw new JoinFault(exits.misused, `${identityIn(folder)} is of no probe yet; run join first`);
+  const { probe, nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;
+  // A probe that has run has newer ones on its disk.
+  const log = createLog({ name: 'join', level: 'silent' });
+  const own = await openOwnCredentials({ folder: kept, probe, given: formatCredentials({ jwt, seed }), log });
+  return {
+    // The answer left about in the middle of the time that was waited for it.
+    clockOffset: heard && heard.answer.now - (heard.sentAt + heard.receivedAt) / 2,
+    entrance: { url, tlsFirst, ...(ca === null ? {} : { ca }), authorities, credentials: own.text() },
+    ...{ anchors, folder: results, spoolMb },
+  };
+};
+
+const width = 10;
+const lineText = ({ what, well, words }: Line): string => `${well ? 'ok ' : 'NO '} ${what.padEnd(width)} ${words}`;
+
+/** Says line by line how this host is. @throws JoinFault with the exit code of the first thing that is not well. */
+const sayChecklist = async (of: Surroundings, next: Onwards, say: Say): Promise<void> => {
+  let first: Line | undefined;
+  for await (const line of checklist(of)) {
+    say(lineText(line));
+    if (!line.well) first ??= line;
+  }
+  if (first)
+    throw new JoinFault(
+      first.exit,
+      `${first.what} is not well: see above. This host is the probe all the same; mend it, then: ${onwards[next]}`,
+    );
+};
+
+/**
+ * A host becomes a probe. Killed between its steps it is run again as it was: the key is on the disk before it is told, and a token that this key
+ * has spent is answered to it once more.
+ */
+export const becomeProbe = async (
+  of: Room & { readonly url: string; readonly token: string; readonly next: Onwards; readonly authorities: string | undefined },
+  say: Say,
+): Promise<void> => {
+  const at = coordinatorAt(of.url);
+  const path = identityIn(of.folder);
+  const stored = await openIdentity(path);
+  const own: Identity = of.authorities === undefined ? stored : { ...stored, authorities: of.authorities };
+  const heard = await enrol(at, of.token, keyOf(own), own.authorities);
+  const { now: _, ...enrolled } = heard.answer;
+  if (own.enrolled !== null && own.enrolled.probe !== enrolled.probe)
+    throw new JoinFault(exits.misused, `${of.folder} is the probe ${own.enrolled.name} already; name another folder with --data`);
+  const identity: Identity = { ...own, enrolled };
+  await writeIdentity(path, identity);
+  const whose = enrolled.organisation === null ? 'a public probe' : 'a private probe of your organisation';
+  say(`This host is ${enrolled.name} in ${enrolled.continent}, ${whose}. Its key is in ${path} and nowhere else.`);
+  await sayChecklist(await surroundingsOf(identity, of, heard), of.next, say);
+};
+
+/** The checklist of a host that is a probe already. */
+export const checkProbe = async (room: Room, say: Say): Promise<void> => {
+  const stored = await readIfThere(identityIn(room.folder)).catch((error: unknown) => {
+    if (codeOf(error) !== 'EACCES') throw error;
+    throw new JoinFault(exits.misused, `${identityIn(room.folder)} is not for you to read: run this as root, or as the probe's user`);
+  });
+  if (stored === undefined) throw new JoinFault(exits.misused, `there is no ${identityIn(room.folder)}; run join first`);
+  await sayChecklist(await surroundingsOf(parseIdentity(stored), room), 'run', say);
+};
+
+/** The settings of a probe that systemd runs: a file of NAME=value lines, which belongs to whoever looks after the host. */
+
+const quoted = (value: string): string => (/^[\w.,:/@+-]*$/.test(value) ? value : `"${value.replaceAll(/["\\$`]/g, '\\$&')}"`);
+
+const head = '# What this probe goes by; systemctl restart antipode-probe takes up what is changed here.\n';
+
+/** The text of the file with these settings in it; what else stands there stays as it is. */
+export const withSettings = (text: string | undefined, given: Readonly<Record<string, string>>): string => {
+  const names = Object.keys(given);
+  const kept = (text ?? head).split('\n').filter((line) => !names.some((name) => line.startsWith(`${name}=`)));
+  while (kept.at(-1) === '') kept.pop();
+  return [...kept, ...names.map((name) => `${name}=${quoted(given[name] ?? '')}`), ''].join('\n');
+};
+
+/** One setting of the file, as far as it was written plainly. */
+export const settingIn = (text: string, name: string): string | undefined =>
+  text
+    .split('\n')
+    .findLast((line) => line.startsWith(`${name}=`))
+    ?.slice(name.length + 1)
+    .trim()
+    .replaceAll('"', '');

@@ -1,0 +1,100 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Log } from '../../shared/base/log.ts';
+import { jsonOf, pingKeyMessage } from '../../shared/bus/messages.ts';
+import type { Bus, Pull } from '../../shared/bus/nats.ts';
+import type { KnownKey } from '../../shared/bus/pings.ts';
+import { lastTokenOf, probeConsumers, streams, subjects } from '../../shared/bus/subjects.ts';
+import { createDigest, elementOf } from '../../shared/checks/assignment.ts';
+import { openFollowedSet } from '../disk/journal.ts';
+import type { Announcements } from '../presence/announcements.ts';
+
+/**
+ * The heartbeat keys that exist, by heart and on disk, so that this probe's ping receiver answers without asking anybody. A followed set: its modes are
+ * those of disk/journal.ts.
+ */
+export type ReceiverKeys = {
+  readonly attach: (bus: Bus) => void;
+  readonly find: (key: string) => KnownKey | undefined;
+  readonly close: () => Promise<void>;
+};
+
+const revision = z.int().min(0).exactOptional();
+const line = z.union([z.object({ put: z.string(), is: pingKeyMessage, revision }), z.object({ gone: z.string(), revision })]);
+type Line = z.infer<typeof line>;
+
+const atOnce = 500;
+const reportEveryMs = 10_000;
+
+export const openReceiverKeys = async (options: {
+  readonly folder: string;
+  readonly probe: { readonly id: string; readonly organisation: string | null };
+  readonly announcements: Pick<Announcements, 'read' | 'isOutdated'>;
+  readonly log: Log;
+}): Promise<ReceiverKeys> => {
+  const { folder, probe, announcements, log } = options;
+  const keys = new Map<string, KnownKey>();
+  /** Of what is held, and of what was taken back since this process began. */
+  const revisions = new Map<string, number>();
+  const digest = createDigest();
+  let pull: Pull | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  const apply = (change: Line): void => {
+    const key = 'put' in change ? change.put : change.gone;
+    if (change.revision === undefined) revisions.delete(key);
+    else revisions.set(key, change.revision);
+    if (keys.delete(key)) digest.remove(elementOf(`${key}@0`));
+    if (!('put' in change)) return;
+    const { organisation, monitor, until } = change.is;
+    keys.set(key, { organisation, monitor, until });
+    digest.add(elementOf(`${key}@0`));
+  };
+
+  const set = await openFollowedSet<Line>({
+    folder: join(folder, 'beat-keys'),
+    noun: 'heartbeat key',
+    line,
+    apply,
+    announced: (message) => announcements.read(message, message.subject),
+    lineOf: ({ subject, data }, of) => {
+      const key = lastTokenOf(subject);
+      const said = of === undefined ? {} : { revision: of };
+      return data.length === 0 ? { gone: key, ...said } : { put: key, is: jsonOf(data), ...said };
+    },
+    isLate: (change, { subject }) =>
+      announcements.isOutdated(subject, change.revision, revisions.get('put' in change ? change.put : change.gone)),
+    entryOf: (change) => ('put' in change ? change.put : change.gone),
+    entries: () => keys.keys(),
+    gone: (key) => ({ gone: key }),
+    snapshot: function* () {
+      for (const [put, known] of keys) {
+        const of = revisions.get(put);
+        yield { put, is: { v: 1, ...known }, ...(of === undefined ? {} : { revision: of }) };
+      }
+    },
+    log,
+  });
+
+  return {
+    attach: (bus) => {
+      const consumer = probeConsumers.pingKeys(probe.id, probe.organisation).name;
+      pull = bus.pull({ stream: streams.pingKeys.name, consumer, batch: atOnce, onMessages: set.onMessages });
+      const report = () => {
+        if (!bus.isConnected()) return;
+        bus.publish(
+          subjects.receiverKeys(probe.id),
+          JSON.stringify({ v: 1, probe: probe.id, count: digest.count(), digest: digest.text() }),
+        );
+      };
+      timer = setInterval(report, reportEveryMs);
+      report();
+    },
+    find: (key) => keys.get(key),
+    close: async () => {
+      clearInterval(timer);
+      await pull?.stop();
+      await set.close();
+    },
+  };
+};

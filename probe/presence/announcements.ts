@@ -1,0 +1,67 @@
+import type { Log } from '../../shared/base/log.ts';
+import { type AnnouncementTrust, isOutdated, judgeAnnouncement, type RefusedAnnouncement } from '../../shared/bus/announcement.ts';
+import type { Message } from '../../shared/bus/nats.ts';
+
+/** What coordinators announce, as this probe believes it: refused and counted is what no coordinator signed, and what is older than what is held. */
+export type Announcements = {
+  /** The revision, undefined where nothing is signed yet; undefined in all when it is refused. */
+  readonly read: (message: Pick<Message, 'data' | 'header'>, subject: string) => { readonly revision: number | undefined } | undefined;
+  /**
+   * The same for what is said once to this probe alone, on this subject: what is older than the newest such word is refused, too. The message may show
+   * another one: the server leaves what it delivers of a stream its own, wherever it is asked to deliver it.
+   */
+  readonly readNow: (message: Pick<Message, 'data' | 'header'>, subject: string) => boolean;
+  /** Whether what is held is newer than this revision, which is counted as refused then. */
+  readonly isOutdated: (subject: string, revision: number | undefined, held: number | undefined) => boolean;
+  readonly refuse: (subject: string, why: RefusedAnnouncement) => void;
+  readonly refused: () => number;
+};
+
+/** So many refusals are logged one by one in a minute: who floods us does not fill the disk. */
+const mostLogged = 20;
+const loggedEachMs = 60_000;
+
+export const createAnnouncementReader = (options: {
+  readonly trust: () => AnnouncementTrust;
+  readonly now: () => number;
+  readonly log: Log;
+}): Announcements => {
+  const { trust, now, log } = options;
+  const newest = new Map<string, number>();
+  let refused = 0;
+  let logged = 0;
+  let loggingSince = performance.now();
+
+  const refuse = (subject: string, why: RefusedAnnouncement): void => {
+    refused += 1;
+    if (performance.now() - loggingSince > loggedEachMs) [loggingSince, logged] = [performance.now(), 0];
+    logged += 1;
+    if (logged <= mostLogged) log.warn({ subject, why, refused }, 'an announcement on the bus was refused: no coordinator said it now');
+  };
+  const read: Announcements['read'] = (message, subject) => {
+    const verdict = judgeAnnouncement(trust(), message, subject);
+    if (verdict.is === 'accepted') return { revision: verdict.revision };
+    refuse(subject, verdict.why);
+    return undefined;
+  };
+  const isOld: Announcements['isOutdated'] = (subject, revision, held) => {
+    if (revision === undefined || held === undefined || !isOutdated(revision, held, now())) return false;
+    refuse(subject, 'outdated');
+    return true;
+  };
+  return {
+    read,
+    readNow: (message, subject) => {
+      const announced = read(message, subject);
+      if (!announced) return false;
+      const { revision } = announced;
+      const held = newest.get(subject);
+      if (isOld(subject, revision, held)) return false;
+      if (revision !== undefined) newest.set(subject, Math.max(revision, held !== undefined && held <= now() ? held : 0));
+      return true;
+    },
+    isOutdated: isOld,
+    refuse,
+    refused: () => refused,
+  };
+};

@@ -1,0 +1,245 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Log } from '../../shared/base/log.ts';
+import type { AnnouncementTrust } from '../../shared/bus/announcement.ts';
+import { type PresenceMessage, type PresenceReply, signingShape } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { formatCredentials, type Key, keyFromSeed, parseCredentials, readJwt } from '../../shared/bus/nkeys.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import type { Assignment } from '../../shared/checks/assignment.ts';
+import { mergeSecrets } from '../../shared/checks/config.ts';
+import { createSealPair, type NetworkKey, openBox, openKey, type SealPair, sealPairFrom } from '../../shared/checks/sealed-secrets.ts';
+import { readIfThere, replaceFile } from '../disk/files.ts';
+
+/**
+ * What the coordinators tell every probe: their address, whom to reach to vouch for oneself, the keys that open secrets. Kept on disk, the keys only
+ * sealed, so that a probe that starts while all coordinators are away checks as before.
+ */
+export type NetworkKnowledge = {
+  readonly sealKey: string;
+  readonly baseUrl: () => string;
+  readonly anchors: () => readonly string[];
+  /** Whose announcements count. */
+  readonly trust: () => AnnouncementTrust;
+  /** `inUse`: the keys that what this probe holds is sealed under; they are kept also when they are named no more. */
+  readonly learn: (reply: Pick<PresenceReply, 'base_url' | 'anchors' | 'seal_keys' | 'signing'>, inUse?: () => ReadonlySet<string>) => void;
+  /** Something came that is sealed under this key. */
+  readonly want: (key: string) => void;
+  /** Whether a key is wanted that is not known yet: the next presence will bring it. */
+  readonly isWanting: () => boolean;
+  /** The assignment with its secrets in their places; for one check, never kept. @throws when they cannot be opened. */
+  readonly unseal: (assignment: Assignment) => Assignment;
+  /** Settles when what was learned is on disk, or cannot be. */
+  readonly settled: () => Promise<void>;
+};
+
+const known = z.object({
+  v: z.literal(1),
+  base_url: z.string(),
+  anchors: z.array(z.string()),
+  seal_keys: z.record(z.string(), z.string()),
+  signing: signingShape.exactOptional(),
+});
+type Known = z.infer<typeof known>;
+
+const secretsOf = z.record(z.string(), z.string());
+
+/** The probe's own pair, made at its first start. Losing it loses nothing: the coordinator seals the keys to whatever it names. */
+const ownPair = async (path: string): Promise<SealPair> => {
+  const stored = await readIfThere(path);
+  if (stored !== undefined) return sealPairFrom(stored.trim());
+  const made = createSealPair();
+  await replaceFile(path, `${made.secret}\n`, { durable: true });
+  return made;
+};
+
+const readKnown = async (path: string, log: Log): Promise<Known> => {
+  const nothing: Known = { v: 1, base_url: '', anchors: [], seal_keys: {} };
+  try {
+    const text = await readIfThere(path);
+    return text === undefined ? nothing : known.parse(JSON.parse(text));
+  } catch (error) {
+    log.warn({ err: error }, 'what was known of the network cannot be read; the next presence tells it again');
+    return nothing;
+  }
+};
+
+export const openNetworkKnowledge = async (options: {
+  readonly folder: string;
+  /** What the credentials say of announcements; what a coordinator said later counts more. */
+  readonly signing?: z.infer<typeof signingShape>;
+  readonly log: Log;
+}): Promise<NetworkKnowledge> => {
+  const { folder, signing: given = { keys: [], required: false }, log } = options;
+  const path = join(folder, 'network.json');
+  const pair = await ownPair(join(folder, 'seal.key'));
+  let now = await readKnown(path, log);
+  let text = JSON.stringify(now);
+  let saving: Promise<void> = Promise.resolve();
+  const keys = new Map<string, NetworkKey>();
+  /** The keys as they came: what is on the disk. */
+  const boxes = new Map<string, string>();
+  const wanted = new Set<string>();
+
+  const forgetKeys = (sealed: Readonly<Record<string, string>>, inUse: () => ReadonlySet<string>): void => {
+    const unnamed = [...keys.keys()].filter((id) => sealed[id] === undefined);
+    if (unnamed.length === 0) return;
+    const used = inUse();
+    for (const id of unnamed) {
+      if (used.has(id)) continue;
+      keys.delete(id);
+      boxes.delete(id);
+    }
+  };
+
+  const openKeys = (sealed: Readonly<Record<string, string>>): void => {
+    for (const [id, box] of Object.entries(sealed)) {
+      // Each sealing of a key looks different: the first stays.
+      if (keys.has(id)) continue;
+      try {
+        keys.set(id, openKey(pair, id, box));
+        boxes.set(id, box);
+        wanted.delete(id);
+      } catch (error) {
+        log.error({ err: error, key: id }, 'a key of the network cannot be opened');
+      }
+    }
+  };
+  openKeys(now.seal_keys);
+
+  return {
+    sealKey: pair.open,
+    baseUrl: () => now.base_url,
+    anchors: () => now.anchors,
+    trust: () => now.signing ?? given,
+    want: (key) => {
+      if (!keys.has(key)) wanted.add(key);
+    },
+    isWanting: () => wanted.size > 0,
+    learn: ({ base_url, anchors, seal_keys, signing = now.signing }, inUse = () => new Set()) => {
+      openKeys(seal_keys);
+      forgetKeys(seal_keys, inUse);
+      now = { v: 1, base_url, anchors, seal_keys: Object.fromEntries(boxes), ...(signing === undefined ? {} : { signing }) };
+      const next = JSON.stringify(now);
+      if (next === text) return;
+      text = next;
+      saving = saving
+        .then(() => replaceFile(path, next, { durable: false }))
+        .catch((error: unknown) => log.warn({ err: error }, 'what is known of the network could not be stored'));
+    },
+    unseal: (assignment) => {
+      if (assignment.sealed === null) return assignment;
+      const secrets = secretsOf.parse(JSON.parse(openBox(keys, assignment.sealed, assignment.monitor)));
+      return { ...assignment, config: mergeSecrets(assignment.kind, assignment.config, secrets) };
+    },
+    settled: () => saving,
+  };
+};
+
+/**
+ * What this probe may do on the bus, and until when: a JWT for its own key. One that ends is renewed long before, with the answer to a presence; the
+ * newest is on the disk, so that a probe that starts goes on with it, whatever it was given once.
+ *
+ * Modes: `given` → `renewed` (as often as it comes).
+ */
+export type OwnCredentials = {
+  readonly key: Key;
+  /** The text of a credentials file, as it is now. */
+  readonly text: () => string;
+  /** What there is to do, in words, when they have ended by now: the bus lets nobody in with them. */
+  readonly ended: (now: number) => string | undefined;
+  /** What a presence says of them. */
+  readonly described: () => Pick<PresenceMessage, 'credentials' | 'rights'>;
+  /** Whether all that the bus's server would answer goes through the relay. */
+  readonly isRelayed: () => boolean;
+  /** Takes up renewed ones. The bus is entered anew, because what they grant counts from there on. */
+  readonly hear: (reply: Pick<PresenceReply, 'jwt'>, bus: Pick<Bus, 'reconnect'> | undefined) => void;
+};
+
+type Own = {
+  readonly jwt: string;
+  readonly issuer: string;
+  readonly issuedAt: number;
+  readonly endsAt: number | undefined;
+  readonly isRelayed: boolean;
+};
+
+/** @throws when it is no JWT for this key. */
+const readOwn = (jwt: string, key: Key, probe: string): Own => {
+  const { sub, iss, iat, exp, nats } = readJwt(jwt);
+  const { allow } = published.parse(nats).pub;
+  if (sub !== key.id) throw new Error('the JWT is for another key');
+  const isRelayed = allow.includes(`${subjects.relay(probe)}.>`);
+  return { jwt, issuer: iss, issuedAt: iat * 1_000, endsAt: exp === undefined ? undefined : exp * 1_000, isRelayed };
+};
+
+const published = z.looseObject({ pub: z.looseObject({ allow: z.array(z.string()).default([]) }).default({ allow: [] }) });
+
+/** Whether one of the same account replaces the other: it is the first that is relayed, or goes on for longer. */
+const replaces = (one: Own, other: Own): boolean => {
+  if (one.issuer !== other.issuer || (other.isRelayed && !one.isRelayed)) return false;
+  if (one.isRelayed && !other.isRelayed) return true;
+  return one.endsAt !== undefined && other.endsAt !== undefined && one.endsAt > other.endsAt;
+};
+
+export const openOwnCredentials = async (of: {
+  readonly folder: string;
+  readonly probe: string;
+  /** The text of a credentials file, as the probe was given it. */
+  readonly given: string;
+  readonly log: Log;
+}): Promise<OwnCredentials> => {
+  const { log } = of;
+  const path = join(of.folder, 'renewed.jwt');
+  const given = parseCredentials(of.given);
+  const key = keyFromSeed(given.seed, 'user');
+  let own = readOwn(given.jwt, key, of.probe);
+  /** What is on its way to the disk: answers go on saying it meanwhile. */
+  let saving: string | undefined;
+
+  const read = (jwt: string, fault: string): Own | undefined => {
+    try {
+      return readOwn(jwt, key, of.probe);
+    } catch (error) {
+      log.warn({ err: error }, fault);
+      return undefined;
+    }
+  };
+  const stored = await readIfThere(path);
+  const kept =
+    stored === undefined
+      ? undefined
+      : read(stored.trim(), 'the renewed credentials on the disk cannot be read; those that were given are used');
+  if (kept && replaces(kept, own)) own = kept;
+
+  return {
+    key,
+    text: () => formatCredentials({ jwt: own.jwt, seed: given.seed }),
+    ended: (now) =>
+      own.endsAt === undefined || own.endsAt > now
+        ? undefined
+        : `the credentials of this probe ended on ${new Date(own.endsAt).toISOString()}: it was off, or alone, for too long, and the bus does not let it in. Have it invited again for the same continent, and run "antipode-probe.mjs join" with the new token and the same data folder: it keeps its key, its name and what it has not yet handed over`,
+    described: () => ({
+      rights: { key: key.id, issued_at: own.issuedAt, relayed: own.isRelayed },
+      ...(own.endsAt === undefined ? {} : { credentials: { key: key.id, issued_at: own.issuedAt, ends_at: own.endsAt } }),
+    }),
+    isRelayed: () => own.isRelayed,
+    hear: ({ jwt }, bus) => {
+      if (jwt === undefined || saving !== undefined) return;
+      const next = read(jwt, 'the renewed credentials cannot be read');
+      if (!next || !replaces(next, own)) return;
+      saving = jwt;
+      // On the disk first: what the bus was entered with is there after a loss of power.
+      replaceFile(path, `${jwt}\n`, { durable: true })
+        .then(() => {
+          own = next;
+          log.info({ until: next.endsAt === undefined ? 'never' : new Date(next.endsAt).toISOString() }, 'the credentials are renewed');
+          return bus?.reconnect();
+        })
+        .catch((error: unknown) => log.error({ err: error }, 'the credentials could not be renewed; the next presence brings them again'))
+        .finally(() => {
+          saving = undefined;
+        });
+    },
+  };
+};

@@ -1,0 +1,183 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { signatureOf } from '../../shared/bus/identity.ts';
+import { jsonOf, type PresenceMessage, type PresenceReply, presenceRefusal, presenceReply } from '../../shared/bus/messages.ts';
+import { type Bus, type BusOptions, connectBus, type Subscription } from '../../shared/bus/nats.ts';
+import type { Key } from '../../shared/bus/nkeys.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import type { Announcements } from './announcements.ts';
+import { atSharedTick, type CorrectedClock } from './clock.ts';
+
+/** Tries until there is a bus or the probe ends; no refusal ends it, because credentials may be renewed on the other side. */
+export const connectPatiently = async (options: BusOptions & { readonly signal: AbortSignal }): Promise<Bus | undefined> => {
+  try {
+    const bus = await connectBus(options);
+    if (!options.signal.aborted) return bus;
+    await bus.close();
+  } catch (error) {
+    if (!options.signal.aborted) throw error;
+  }
+  return undefined;
+};
+
+/**
+ * Says every 5 s that this probe is there and how it is, and takes in what the answer tells: the time, how far results are committed, keys.
+ *
+ * Modes: `unheard` (nobody answers, or there is no bus) ↔ `heard`; → `stopped`. Besides its tick it speaks at once when the bus is back
+ * and when everything seen during an absence has been handed over, because the coordinators wait for that; and as long as it lacks a key,
+ * soon and then ever less often.
+ */
+export type Presence = {
+  readonly start: (bus: Bus) => void;
+  /** Says that this probe is about to stop, from now on in each word; settles with whether a coordinator heard it. */
+  readonly leave: () => Promise<boolean>;
+  readonly stop: () => Promise<void>;
+};
+
+/** What the other parts know; asked anew for each presence. */
+export type PresenceParts = {
+  readonly describe: () => Promise<Omit<PresenceMessage, 'v' | 'sent_at' | 'handed_over'>>;
+  readonly handedOver: () => boolean;
+  /** Whether the next answer is needed at once: something came that only it can open. */
+  readonly isWanting: () => boolean;
+  /** Whether an announcement is a coordinator's, as `Announcements` in presence/announcements.ts. */
+  readonly read: Announcements['read'];
+  /** Whether the coordinators' keys are known already. */
+  readonly knowsCoordinators: () => boolean;
+  readonly onReply: (reply: PresenceReply) => void;
+};
+
+/** Whose announcements count is changed by nobody but those whose announcements count. */
+const withoutSigning = ({ signing: _, ...reply }: PresenceReply): PresenceReply => reply;
+
+const everyMs = 5_000;
+/** While nobody answers it asks more often, so that a coordinator that comes back is found at once; most often at its own start, as a coordinator may be starting too. */
+const unheardEveryMs = 1_000;
+const soonestMs = 60;
+const patienceMs = 2_000;
+/** Probes that lost the same bus do not all come back in the same moment. */
+const jitterMs = 300;
+const watchMs = 250;
+
+/** A coordinator of another version of the wire has answered. */
+class Refused extends Error {}
+
+export const createPresence = (options: {
+  readonly key: Key;
+  readonly host: Clock;
+  readonly clock: CorrectedClock;
+  readonly parts: PresenceParts;
+  readonly log: Log;
+}): Presence => {
+  const { key, host, clock, parts, log } = options;
+  let bus: Bus | undefined;
+  let status: Subscription | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let watcher: { readonly stop: () => void } | undefined;
+  let speaking: Promise<void> | undefined;
+  let heard = false;
+  let saidHandedOver = true;
+  let stopped = false;
+  let leaving = false;
+  let spokeAt = Number.NEGATIVE_INFINITY;
+  let hurryMs = 0;
+  let unheardMs = soonestMs;
+  let saidRefused: string | undefined;
+
+  const speak = async (through: Bus): Promise<void> => {
+    const handedOver = parts.handedOver();
+    const described = await parts.describe();
+    const message: PresenceMessage = { v: 1, ...described, sent_at: clock.now(), handed_over: handedOver, ...(leaving ? { leaving } : {}) };
+    const body = Buffer.from(JSON.stringify(message));
+    const headers = signatureOf(key, body);
+    const sent = host.now();
+    const answer = await through.request(subjects.presence(message.probe), body, { timeoutMs: patienceMs, headers });
+    const received = host.now();
+    const isBelieved = parts.read(answer, subjects.presence(message.probe));
+    if (!isBelieved) throw new Error('the answer was signed by no coordinator');
+    const told = jsonOf(answer.data);
+    const refusal = presenceRefusal.safeParse(told);
+    if (refusal.success) throw new Refused(refusal.data.refused);
+    const reply = presenceReply.parse(told);
+    clock.observe({ sent, received, heard: reply.heard_at ?? reply.now, theirs: reply.now });
+    saidHandedOver = handedOver;
+    parts.onReply(isBelieved.revision === undefined && parts.knowsCoordinators() ? withoutSigning(reply) : reply);
+  };
+
+  /** Once for each reason: it is asked every second. */
+  const refusedBecause = (why: string): void => {
+    if (why !== saidRefused) log.error({ why }, 'the coordinator does not read what this probe says');
+    saidRefused = why;
+  };
+
+  const attempt = async (): Promise<void> => {
+    if (!bus?.isConnected()) {
+      heard = false;
+      return;
+    }
+    try {
+      await speak(bus);
+      if (!heard) log.info({ offset_ms: Math.round(clock.offset()) }, 'a coordinator hears this probe');
+      heard = true;
+      saidRefused = undefined;
+    } catch (error) {
+      if (error instanceof Refused) refusedBecause(error.message);
+      else if (heard) log.warn({ err: error }, 'no coordinator answers; checking goes on');
+      heard = false;
+    }
+  };
+
+  const later = (ms: number): void => {
+    if (stopped) return;
+    clearTimeout(timer);
+    timer = setTimeout(tick, ms);
+  };
+
+  const mustHurry = (): boolean => {
+    if (!parts.isWanting()) hurryMs = 0;
+    else if (performance.now() - spokeAt >= hurryMs) {
+      hurryMs = Math.min(everyMs, 2 * hurryMs + watchMs);
+      return true;
+    }
+    return false;
+  };
+
+  const tick = (): void => {
+    const began = performance.now();
+    spokeAt = began;
+    speaking ??= attempt().finally(() => {
+      speaking = undefined;
+      later(Math.max(0, (heard ? everyMs : unheardMs) - (performance.now() - began)));
+      unheardMs = heard ? unheardEveryMs : Math.min(unheardEveryMs, 2 * unheardMs);
+    });
+  };
+
+  return {
+    start: (to) => {
+      bus = to;
+      status = to.onStatus((now) => {
+        heard = heard && now === 'connected';
+        if (now === 'connected') later(Math.random() * jitterMs);
+      });
+      const watch = (): void => {
+        if (heard && ((!saidHandedOver && parts.handedOver()) || mustHurry())) tick();
+      };
+      watcher = atSharedTick(watchMs, watch, { clock });
+      tick();
+    },
+    leave: async () => {
+      leaving = true;
+      await speaking;
+      tick();
+      await speaking;
+      return heard;
+    },
+    stop: async () => {
+      stopped = true;
+      clearTimeout(timer);
+      watcher?.stop();
+      status?.stop();
+      await speaking;
+    },
+  };
+};

@@ -1,0 +1,135 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { version } from '../shared/base/process.ts';
+import { entranceFields } from '../shared/bus/setup.ts';
+import { askHealth } from './joining/health.ts';
+import { install, refuseWithoutRoot, roomOfService, roomOfUnit } from './joining/install.ts';
+import { becomeProbe, checkProbe, exits, identityIn, JoinFault, type Room } from './joining/join.ts';
+import { runProbe } from './main.ts';
+
+/** `antipode-probe.mjs`, the probe as one file: what its first word asks for. Which Node it takes is said before anything of this is read (see downloads). */
+
+const help = `antipode-probe ${version}: checks from where this machine stands.
+
+  node antipode-probe.mjs join URL TOKEN    become the probe that the token is for, look whether all is well, and run
+                          --install         as root: as a systemd service instead
+                          --ca FILE         trust this authority, too, for the service's own address and bus; the probe keeps it
+  node antipode-probe.mjs run               run, once it has joined
+  node antipode-probe.mjs check             look again whether all is well: Node, clock, DNS, IPv4 and IPv6, bus, anchors, disk
+  node antipode-probe.mjs health            for containers: 0 while it runs (with --strict: and is heard)
+
+  --data FOLDER    where the probe keeps its key and its results; else PROBE_DATA_DIR, else ./antipode-probe;
+                   check and health find the service that --install made by themselves
+  --version, --help
+
+What it may reach besides public addresses of other machines this host says: PROBE_ALLOW_CIDRS=10.0.0.0/8,… in its environment. With --install what the environment
+says is written to /etc/antipode-probe/environment, from where the service has it.
+`;
+
+/** What results may take of the disk, as the running probe has it. */
+const spoolMb = (): number => Number(process.env.PROBE_SPOOL_MB) || 256;
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+type Line = { readonly words: readonly string[]; readonly flags: ReadonlyMap<string, string> };
+
+const alone = ['install', 'strict', 'help', 'version'];
+const withValue = ['ca', 'data', 'root'];
+
+/** @throws JoinFault for a flag that there is not. */
+const readLine = (given: readonly string[]): Line => {
+  const words: string[] = [];
+  const flags = new Map<string, string>();
+  for (let at = 0; at < given.length; at += 1) {
+    const word = given[at] === '-h' ? '--help' : (given[at] ?? '');
+    const name = word.slice(2);
+    if (!word.startsWith('--')) words.push(word);
+    else if (alone.includes(name)) flags.set(name, 'true');
+    else if (withValue.includes(name) && given[at + 1] !== undefined) {
+      at += 1;
+      flags.set(name, given[at] ?? '');
+    } else throw new JoinFault(exits.misused, `There is no flag ${word}, or it lacks its value.\n\n${help}`);
+  }
+  return { words, flags };
+};
+
+const roomIn = (folder: string): Room => ({ folder, results: folder, kept: folder, spoolMb: spoolMb() });
+
+const folderOf = (flags: Line['flags']): string => resolve(flags.get('data') ?? process.env.PROBE_DATA_DIR ?? 'antipode-probe');
+
+/** Of a probe that is here already: the folder that is named or lies here, or else that of the service that `join --install` made. */
+const roomOf = async (flags: Line['flags']): Promise<Room> => {
+  const folder = folderOf(flags);
+  const isNamed = flags.has('data') || Boolean(process.env.PROBE_DATA_DIR);
+  const ofService = isNamed || existsSync(identityIn(folder)) ? undefined : await roomOfService(spoolMb(), flags.get('root'));
+  return ofService ?? roomIn(folder);
+};
+
+const run = async (folder: string): Promise<void> => {
+  const { PROBE_CREDENTIALS: word, PROBE_CREDENTIALS_FILE: file, PROBE_IDENTITY: text, PROBE_IDENTITY_FILE: path } = process.env;
+  const isNamed = [word, file, text, path].some((each) => each !== undefined && each !== '');
+  if (!isNamed) {
+    const own = identityIn(folder);
+    if (!existsSync(own)) throw new JoinFault(exits.misused, `PROBE_CREDENTIALS: is not set, and there is no ${own}; run join first`);
+    process.env.PROBE_IDENTITY_FILE = own;
+  }
+  process.env.PROBE_DATA_DIR = folder;
+  // A process that begins anew to save memory begins so.
+  process.argv.splice(2, Number.POSITIVE_INFINITY, 'run', '--data', folder);
+  await runProbe();
+};
+
+/** @throws JoinFault when there is none in the file. */
+const authoritiesIn = (path: string | undefined): string | undefined => {
+  if (path === undefined) return undefined;
+  try {
+    return entranceFields.ca.parse(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    throw new JoinFault(exits.misused, `--ca: ${path} is not there to be read, or holds no certificate as PEM`, { cause });
+  }
+};
+
+const join = async (folder: string, { words, flags }: Line): Promise<void> => {
+  const [, url, token, ...more] = words;
+  if (url === undefined || token === undefined || more.length > 0)
+    throw new JoinFault(exits.misused, `join takes an address and a token.\n\n${help}`);
+  const authorities = authoritiesIn(flags.get('ca'));
+  if (!flags.has('install')) {
+    await becomeProbe({ url, token, authorities, ...roomIn(folder), next: 'run' }, say);
+    say('');
+    return run(folder);
+  }
+  const named = flags.get('root');
+  const root = named === undefined ? undefined : resolve(named);
+  if (root === undefined) refuseWithoutRoot();
+  const { settingsGiven } = await import('./config.ts');
+  // Before the token is spent. How much results may take is judged by the disk, below.
+  settingsGiven({ ...process.env, PROBE_SPOOL_MB: undefined });
+  await becomeProbe({ url, token, authorities, ...(await roomOfUnit(root)), spoolMb: spoolMb(), next: 'sameLine' }, say);
+  await install(say, settingsGiven(process.env), root);
+};
+
+const begin = async (): Promise<void> => {
+  const line = readLine(process.argv.slice(2));
+  const { words, flags } = line;
+  const [word] = words;
+  const folder = folderOf(flags);
+  if (flags.has('version')) say(version);
+  else if (word === undefined || word === 'help' || flags.has('help')) process.stdout.write(help);
+  else if (word === 'run') await run(folder);
+  else if (word === 'join') await join(folder, line);
+  else if (word === 'check') await checkProbe(await roomOf(flags), say);
+  else if (word === 'health') {
+    const { exit, words: state } = await askHealth((await roomOf(flags)).kept, flags.has('strict'));
+    say(state);
+    process.exitCode = exit;
+  } else throw new JoinFault(exits.misused, `There is no "${word}".\n\n${help}`);
+};
+
+begin().catch((error: unknown) => {
+  const isSaid = error instanceof JoinFault;
+  // A folder that is not there or not ours: nothing that a stack would explain.
+  const isOfSystem = error instanceof Error && 'syscall' in error;
+  process.stderr.write(`${isSaid || isOfSystem ? error.message : error instanceof Error ? error.stack : String(error)}\n`);
+  process.exit(isSaid ? error.exit : 1);
+});

@@ -1,0 +1,219 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import type { PingRecords } from '../../shared/bus/pings.ts';
+import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
+import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
+import type { PingView } from '../checks/heartbeat.ts';
+
+/**
+ * What this probe sees of the pings. The record is asked for in the moment of judging, so that a view is never older than its question.
+ *
+ * Modes: `blind` (no bus) → `settling` (the bus is back, and ping receivers may still be handing over what they kept) → `seeing` → `blind`.
+ */
+export type LivePingView = PingView & {
+  readonly attach: (bus: Bus, records: PingRecords) => void;
+  readonly isSeeing: () => boolean;
+};
+
+/** A ping receiver that kept pings on its disk hands them over as soon as it is connected; it tries at least every second. */
+const usualSettlingMs = 5_000;
+/**
+ * How long after an absence the view settles: the longer it was, the more pings ping receivers kept meanwhile, and have to hand over before anybody
+ * may be called late.
+ */
+export const settlingAfter = (absence_ms: number, shortest_ms: number): number => shortest_ms + Math.min(mostMore, absence_ms / 10);
+const mostMore = 30_000;
+
+/** A view this old is no view (rule 20). */
+const oldestMs = 15_000;
+
+export const createPingView = ({
+  log,
+  settlingMs = usualSettlingMs,
+}: {
+  readonly log: Log;
+  readonly settlingMs?: number;
+}): LivePingView => {
+  let attached: { readonly bus: Bus; readonly records: PingRecords } | undefined;
+  let seeingFrom = Number.POSITIVE_INFINITY;
+  let lostAt: number | undefined;
+
+  const isSeeing = (): boolean => attached?.bus.isConnected() === true && performance.now() >= seeingFrom;
+
+  return {
+    attach: (bus, records) => {
+      attached = { bus, records };
+      seeingFrom = performance.now() + settlingMs;
+      bus.onStatus((status) => {
+        const now = performance.now();
+        if (status === 'connected') {
+          seeingFrom = now + settlingAfter(lostAt === undefined ? 0 : now - lostAt, settlingMs);
+          lostAt = undefined;
+        } else {
+          lostAt ??= now;
+          seeingFrom = Number.POSITIVE_INFINITY;
+        }
+      });
+    },
+    isSeeing,
+    read: async (organisation, monitor) => {
+      if (!isSeeing() || !attached) return undefined;
+      const asked = performance.now();
+      try {
+        const state = await attached.records.read(organisation, monitor);
+        return isSeeing() && performance.now() - asked < oldestMs ? state : undefined;
+      } catch (error) {
+        log.warn({ err: error, monitor }, 'the bus could not be asked for the last beats');
+        return undefined;
+      }
+    },
+  };
+};
+
+/**
+ * The deadlines of the heartbeats that are this probe's to judge: one probe in all judges a heartbeat, others look when they are asked to.
+ *
+ * Modes of a monitor: `foreign` (another probe's) ↔ `armed` (its next judgement has a time) → judged → `armed`; `waiting` when the view was no
+ * good: nothing is judged until it is. When the clock is set back, all are armed anew: their times were those of a wrong clock.
+ */
+export type Heartbeats = {
+  readonly put: (assignment: Assignment) => void;
+  readonly drop: (monitor: string) => void;
+  readonly setRoster: (roster: Roster) => void;
+  /** A judgement was made, by a deadline or a look; null: the view was no good. */
+  readonly judged: (monitor: string, next: number | null) => void;
+  readonly start: () => void;
+  readonly stop: () => void;
+  readonly count: () => number;
+};
+
+type Entry = { readonly assignment: Assignment; mine: boolean; at: number; waiting: boolean };
+
+/** Pings that reached a ping receiver in time get so long to reach the bus. */
+const settleMs = 500;
+const againMs = 5_000;
+/** New ones are judged once soon, to learn their deadlines, but not all in one moment. */
+const spreadMs = 2_000;
+/** However far its deadline is, each is looked at so often: a record that was lost and came back is found again. */
+const farthestMs = 3_600_000;
+const slotMs = 50;
+/** A clock that goes back by less is waited for, so that nothing is judged twice. */
+const setBackMs = 1_000;
+
+/** The one probe that judges this heartbeat: its continents take turns by the monitor's number, so that each has its share. */
+const judgeOf = (assignment: Assignment, roster: Roster): string | undefined => {
+  const continents = continentsOf(assignment, roster);
+  const continent = continents[assignment.ordinal % Math.max(1, continents.length)];
+  return continent === undefined ? undefined : probeOf(assignment, continent, roster)?.id;
+};
+
+export const createHeartbeats = (options: {
+  readonly self: string;
+  readonly clock: Clock;
+  readonly isSeeing: () => boolean;
+  readonly onDue: (assignment: Assignment, at: number) => void;
+}): Heartbeats => {
+  const { self, clock, isSeeing, onDue } = options;
+  const entries = new Map<string, Entry>();
+  /** Monitors by the slot of their time; one that was armed anew is found to be elsewhere when its old slot comes. */
+  const slots = new Map<number, string[]>();
+  let roster: Roster | undefined;
+  let reached = 0;
+  let lastNow = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let isStarted = false;
+
+  const slotOf = (at: number): number => Math.ceil(at / slotMs);
+
+  const arm = (entry: Entry, at: number): void => {
+    entry.at = at;
+    if (!Number.isFinite(at)) return;
+    const slot = Math.max(slotOf(at), reached + 1);
+    const beside = slots.get(slot);
+    if (beside) beside.push(entry.assignment.monitor);
+    else slots.set(slot, [entry.assignment.monitor]);
+  };
+
+  const armSoon = (entry: Entry, now: number): void => arm(entry, now + (entry.assignment.ordinal % 20) * (spreadMs / 20));
+
+  const seat = (entry: Entry): void => {
+    const mine = roster !== undefined && judgeOf(entry.assignment, roster) === self;
+    if (mine && !entry.mine) armSoon(entry, clock.now());
+    entry.mine = mine;
+  };
+
+  const armAllAnew = (now: number): void => {
+    slots.clear();
+    reached = Math.floor(now / slotMs);
+    for (const entry of entries.values()) if (entry.mine) armSoon(entry, now);
+  };
+
+  const due = (entry: Entry, at: number): void => {
+    const isBlind = entry.waiting && !isSeeing();
+    // Armed in any case, should the judgement get lost; a judgement that is made arms anew.
+    arm(entry, at + (isBlind ? againMs : Math.max(againMs, entry.assignment.timeout_ms * 2)));
+    if (!isBlind) onDue(entry.assignment, at);
+  };
+
+  const tick = (): void => {
+    const now = clock.now();
+    if (now < lastNow - setBackMs) armAllAnew(now);
+    lastNow = now;
+    const until = Math.floor(now / slotMs);
+    // After a long sleep most slots in between are empty: those that are not are looked for instead of all walked through.
+    const passed = until - reached > slots.size ? [...slots.keys()].filter((slot) => slot <= until).toSorted((a, b) => a - b) : undefined;
+    const step = (slot: number): void => {
+      const monitors = slots.get(slot);
+      if (!monitors) return;
+      slots.delete(slot);
+      reached = Math.max(reached, slot);
+      for (const monitor of monitors) {
+        const entry = entries.get(monitor);
+        if (entry?.mine && entry.at <= now) due(entry, now);
+      }
+    };
+    if (passed) for (const slot of passed) step(slot);
+    else for (let slot = reached + 1; slot <= until; slot += 1) step(slot);
+    reached = Math.max(reached, until);
+    timer = entries.size > 0 ? setTimeout(tick, slotMs) : undefined;
+  };
+
+  /** A probe without heartbeats is not woken for them. */
+  const wake = (): void => {
+    if (isStarted && entries.size > 0) timer ??= setTimeout(tick, slotMs);
+  };
+
+  return {
+    put: (assignment) => {
+      if (assignment.kind !== 'heartbeat') return;
+      const entry: Entry = { assignment, mine: false, at: Number.POSITIVE_INFINITY, waiting: false };
+      entries.set(assignment.monitor, entry);
+      seat(entry);
+      wake();
+    },
+    drop: (monitor) => void entries.delete(monitor),
+    setRoster: (next) => {
+      roster = next;
+      for (const entry of entries.values()) seat(entry);
+    },
+    judged: (monitor, next) => {
+      const entry = entries.get(monitor);
+      if (!entry?.mine) return;
+      entry.waiting = next === null;
+      arm(entry, next === null ? clock.now() + againMs : Math.min(next + settleMs, clock.now() + farthestMs));
+    },
+    start: () => {
+      lastNow = clock.now();
+      // What was put before had times that may be over by now, and nobody comes by their slots any more.
+      armAllAnew(lastNow);
+      isStarted = true;
+      wake();
+    },
+    stop: () => {
+      isStarted = false;
+      clearTimeout(timer);
+    },
+    count: () => entries.values().reduce((sum, { mine }) => sum + (mine ? 1 : 0), 0),
+  };
+};

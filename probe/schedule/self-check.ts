@@ -1,0 +1,224 @@
+import { connect } from 'node:net';
+import type { Assignment } from '../../shared/checks/assignment.ts';
+import { causeLayer } from '../../shared/checks/causes.ts';
+import type { Layer, Verdict } from '../../shared/checks/result.ts';
+import type { Guard } from '../checks/guard.ts';
+import type { Pulse } from '../presence/clock.ts';
+
+/**
+ * Whether this probe can vouch for itself (rule 2): did it reach any other host since a check began, or does it reach an anchor now?
+ * An anchor that refuses the connection was reached as well, because the refusal came from there; but a refusal cannot
+ * vouch for a refusal: whatever stands in the way may refuse everything. What lies inside the probe's own network vouches only for what lies
+ * there too: it is reached just as well when the way out is cut.
+ */
+export type Reachability = {
+  /** A host answered a check, at this moment of performance.now(). */
+  readonly reached: (host: string, at: number, isInside: boolean) => void;
+  readonly reachedOther: (asked: Asked) => Promise<boolean>;
+  readonly selfTest: () => Promise<{ readonly ok: boolean; readonly detail: string }>;
+};
+
+export type Asked = { readonly host: string; readonly since: number; readonly wasRefused: boolean; readonly isInside: boolean };
+
+/** The two hosts that answered last: one of them is another than the one in question. */
+type Answered = { newest: HostAnswered; other: HostAnswered };
+type HostAnswered = { readonly host: string; at: number };
+type Answer = 'connected' | 'refused' | 'nothing';
+type Attempt = { readonly at: number; readonly answer: Promise<Answer> };
+
+const patienceMs = 2_000;
+const recentMs = 60_000;
+
+/** An anchor is "host:port"; an IPv6 address stands in brackets. */
+const tryAnchor = (anchor: string): Promise<Answer> =>
+  new Promise((resolve) => {
+    const colon = anchor.lastIndexOf(':');
+    const socket = connect({ host: anchor.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(anchor.slice(colon + 1)) });
+    const end = (answer: Answer) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(patienceMs, () => end('nothing'));
+    socket.once('connect', () => end('connected'));
+    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED' ? 'refused' : 'nothing'));
+  });
+
+const isAnchor = (text: string): boolean => /^\S+:\d{1,5}$/.test(text) && Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535;
+
+const nobody = (): HostAnswered => ({ host: '', at: Number.NEGATIVE_INFINITY });
+
+/** Told of every check that passes, so it makes nothing anew for a host that answers again. */
+const note = (answered: Answered, host: string, at: number): void => {
+  if (answered.newest.host === host) answered.newest.at = at;
+  else if (answered.other.host === host) {
+    const again = answered.other;
+    again.at = at;
+    answered.other = answered.newest;
+    answered.newest = again;
+  } else {
+    answered.other = answered.newest;
+    answered.newest = { host, at };
+  }
+};
+
+/** Whether a host other than this one answered since then. */
+const otherSince = ({ newest, other }: Answered, host: string, since: number): boolean =>
+  (newest.host !== host && newest.at >= since) || (other.host !== host && other.at >= since);
+
+export const createReachability = (parts: {
+  readonly anchors: () => readonly string[];
+  /** Whether the bus vouches too: it stands for the coordinator, beside which a probe may be, and not for anchors that the operator chose. */
+  readonly busCounts?: () => boolean;
+  /** Goes to the bus and back; rejects or never settles when there is none. */
+  readonly busRoundTrip: () => Promise<void>;
+}): Reachability => {
+  const outside: Answered = { newest: nobody(), other: nobody() };
+  const inside: Answered = { newest: nobody(), other: nobody() };
+  let attempt: Attempt | undefined;
+
+  const tryBus = (): Promise<Answer> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(() => resolve('nothing'), patienceMs);
+      parts
+        .busRoundTrip()
+        .then(() => resolve('connected'))
+        .catch(() => resolve('nothing'))
+        .finally(() => clearTimeout(timer));
+    });
+
+  /** Everything that may answer at once; settles with the first that connects. */
+  const tryAll = (): Promise<Answer> =>
+    new Promise((resolve) => {
+      const attempts = parts.anchors().filter(isAnchor).map(tryAnchor);
+      if (parts.busCounts?.() ?? true) attempts.push(tryBus());
+      for (const one of attempts) void one.then((answer) => answer === 'connected' && resolve(answer));
+      void Promise.all(attempts).then((answers) => resolve(answers.includes('refused') ? 'refused' : 'nothing'));
+    });
+
+  /** Checks that fail together ask together: an attempt that began after a check began speaks for that check too. */
+  const attemptSince = async (since: number): Promise<Answer> => {
+    if (!attempt || attempt.at < since) attempt = { at: performance.now(), answer: tryAll() };
+    const mine = attempt;
+    const answer = await mine.answer;
+    if (answer !== 'connected' && attempt === mine) attempt = undefined;
+    return answer;
+  };
+
+  return {
+    reached: (host, at, isInside) => note(isInside ? inside : outside, host, at),
+    reachedOther: async ({ host, since, wasRefused, isInside }) => {
+      if (otherSince(outside, host, since) || (isInside && otherSince(inside, host, since))) return true;
+      const answer = await attemptSince(since);
+      return answer === 'connected' || (answer === 'refused' && !wasRefused);
+    },
+    selfTest: async () => {
+      const ago = performance.now() - outside.newest.at;
+      if (ago < recentMs) return { ok: true, detail: `a target answered ${Math.round(ago / 1_000)} s ago` };
+      const answer = await attemptSince(performance.now() - recentMs);
+      return {
+        ok: answer !== 'nothing',
+        detail: answer === 'nothing' ? 'no target and no anchor answers' : 'an anchor or the bus answers',
+      };
+    },
+  };
+};
+
+/** Layers in which a failure may as well be the probe's own network: they count only if the probe vouches for itself (rule 2). */
+const below: readonly Layer[] = ['dns', 'tcp', 'tls', 'timeout'];
+
+/** A check that ended so long after its limit was held up by the probe itself (frozen, starved), and says nothing about the target. */
+const heldUpAfterMs = 1_000;
+
+/** A process that kept a check waiting for so much of its time limit cannot tell its own silence from the target's. */
+const heldUpShare = 0.2;
+
+/** Whether the probe must have reached another host before this verdict may count. */
+export const needsSelfCheck = (verdict: Verdict): boolean =>
+  verdict.outcome === 'fail' && verdict.cause !== null && below.includes(causeLayer(verdict.cause));
+
+/** The probe's own resolver may answer from memory while nothing outside can be reached. */
+const isOwnResolver = ({ evidence: { resolver } }: Verdict): boolean =>
+  typeof resolver === 'object' && resolver !== null && 'own' in resolver && resolver.own === true;
+
+/** Whether the check got an answer that can only have come from outside: it vouches for checks of other hosts. */
+export const reachedTarget = (verdict: Verdict): boolean =>
+  (verdict.outcome === 'ok' && !isOwnResolver(verdict)) ||
+  (verdict.outcome === 'fail' &&
+    verdict.cause !== null &&
+    ['http', 'assertion'].includes(causeLayer(verdict.cause)) &&
+    !isOwnResolver(verdict));
+
+/** What the probe knows of itself when a check ends. */
+type SelfSeen = {
+  readonly reached_other: boolean;
+  /** By how much the check outlasted its time limit. */
+  readonly overrun_ms?: number;
+  /** For how many milliseconds the check can have waited for the probe itself, at once and in all its steps, and its time limit. */
+  readonly held_up?: { readonly longest: number; readonly inAll: number; readonly limit_ms: number };
+};
+
+/** Being slow in many small steps makes a silence of a target that answered, but no refusal of one that let us in. */
+const isHeldUp = ({ cause }: Verdict, { held_up }: SelfSeen): boolean => {
+  if (held_up === undefined) return false;
+  const waited = cause !== null && causeLayer(cause) === 'timeout' ? held_up.inAll : held_up.longest;
+  return waited > held_up.limit_ms * heldUpShare;
+};
+
+/** Whose fault it was: a failure below http of a probe that reached nothing else is `unknown`, and so is one that the probe itself held up. */
+export const settle = (verdict: Verdict, seen: SelfSeen): Verdict => {
+  if (!needsSelfCheck(verdict)) return verdict;
+  if (isHeldUp(verdict, seen) || (seen.overrun_ms ?? 0) > heldUpAfterMs) return unknown(verdict, 'probe_held_up');
+  return seen.reached_other ? verdict : unknown(verdict, 'probe_unvouched');
+};
+
+const unknown = (verdict: Verdict, reason: 'probe_held_up' | 'probe_unvouched'): Verdict => ({
+  ...verdict,
+  outcome: 'unknown',
+  cause: { class: reason, params: {} },
+  evidence: verdict.cause === null ? verdict.evidence : { ...verdict.evidence, would_be: verdict.cause.class },
+});
+
+/** A check that has ended, by `performance.now()`, and every address that it set out for. */
+export type Ended = { readonly assignment: Assignment; readonly asked: readonly string[]; readonly began: number; readonly ended: number };
+
+/** Whose fault it was, as far as this probe can say: a failure below http counts only if the probe reached another host. At once where that need not be known. */
+export type SelfCheck = (verdict: Verdict, check: Ended) => Verdict | Promise<Verdict>;
+
+/** The name of the target's host: to have reached a host of another name vouches for the probe. */
+const hostOf = ({ kind, target, config }: Assignment): string => {
+  if (kind === 'https') return URL.parse(target)?.hostname ?? target;
+  return kind === 'dns' ? `dns ${String(config.resolver ?? '')}` : kind;
+};
+
+export const createSelfCheck = (parts: {
+  readonly guard: Guard;
+  readonly reachability: Reachability;
+  readonly pulse: Pulse;
+}): SelfCheck => {
+  const { guard, reachability, pulse } = parts;
+  const hosts = new WeakMap<Assignment, string>();
+  const hostKnown = (assignment: Assignment): string => {
+    const known = hosts.get(assignment);
+    if (known !== undefined) return known;
+    const host = hostOf(assignment);
+    hosts.set(assignment, host);
+    return host;
+  };
+
+  const withReachability = async (verdict: Verdict, { assignment, asked, began, ended }: Ended): Promise<Verdict> => {
+    const heldUp = pulse.heldUp(began);
+    const wasRefused = verdict.cause?.class === 'connection_refused';
+    const isInside = asked.length > 0 && !asked.some((address) => guard.isOutside(address));
+    const reached_other = await reachability.reachedOther({ host: hostKnown(assignment), since: began, wasRefused, isInside });
+    const { timeout_ms: limit_ms } = assignment;
+    return settle(verdict, { reached_other, overrun_ms: ended - began - limit_ms, held_up: { ...heldUp, limit_ms } });
+  };
+
+  return (verdict, check) => {
+    const { assignment, asked, ended } = check;
+    // A check that went to no address (a heartbeat's) vouches for nothing.
+    if (asked.length > 0 && reachedTarget(verdict))
+      reachability.reached(hostKnown(assignment), ended, !asked.every((address) => guard.isOutside(address)));
+    return needsSelfCheck(verdict) ? withReachability(verdict, check) : verdict;
+  };
+};

@@ -1,0 +1,293 @@
+import type { Clock } from '../../shared/base/time.ts';
+import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
+import { insideOf, nextTurn, type Placed, shareOf, type Turns } from '../../shared/checks/placement.ts';
+
+/**
+ * When which monitor is due: one ring of slots of a few milliseconds each, with all entries in typed arrays linked slot by slot. No timer and
+ * no object for a monitor, 32 bytes each; time is an argument. Turns are computed from the epoch, so that nothing drifts.
+ *
+ * An entry's modes: absent → `add` → waiting in the slot of its next turn → (fired) waiting in the slot of the turn after → `remove` → absent.
+ * When the clock jumps by more than `stallMs`, or we slept so long, all entries are seated anew from the new time: turns missed by then are not
+ * made up for. When it goes back by less, the wheel waits for it, so that no turn is taken twice.
+ */
+export type Wheel = {
+  /**
+   * Entry `index` is due at these turns, first at or after `from`. An entry that is there with the same turns keeps its place. Returns the first
+   * turn since `from` that was not the entry's before, where its slot has been worked through already: nobody has taken it.
+   */
+  readonly add: (index: number, turns: Turns, from: number) => number | undefined;
+  readonly remove: (index: number) => void;
+  /** Calls `due` for every entry whose turn has come by `now`, in order of slots, each at most once. */
+  readonly advance: (now: number, due: (index: number, at: number) => void) => void;
+  /** When the first slot that was not worked through ends: advancing earlier finds nothing. It may have ended by `now`. */
+  readonly nextAt: (now: number) => number;
+  readonly count: () => number;
+};
+
+export const slotMs = 50;
+const slots = 4096;
+const stallMs = 5_000;
+const none = -1;
+
+type Entries = {
+  due: Float64Array;
+  period: Float64Array;
+  offset: Float64Array;
+  next: Int32Array;
+  previous: Int32Array;
+};
+
+const createEntries = (capacity: number): Entries => ({
+  due: new Float64Array(capacity),
+  period: new Float64Array(capacity),
+  offset: new Float64Array(capacity),
+  next: new Int32Array(capacity),
+  previous: new Int32Array(capacity),
+});
+
+const grown = (old: Entries, capacity: number): Entries => {
+  const made = createEntries(capacity);
+  made.due.set(old.due);
+  made.period.set(old.period);
+  made.offset.set(old.offset);
+  made.next.set(old.next);
+  made.previous.set(old.previous);
+  return made;
+};
+
+export const createWheel = (initialCapacity = 1024): Wheel => {
+  let capacity = initialCapacity;
+  let entries = createEntries(capacity);
+  const heads = new Int32Array(slots).fill(none);
+  let count = 0;
+  /** All slots before this one have been worked through; slots are numbered from the epoch. */
+  let cursor: number | undefined;
+
+  const slotOf = (at: number): number => Math.floor(at / slotMs);
+  const isPresent = (index: number): boolean => index < capacity && (entries.period[index] ?? 0) > 0;
+
+  const link = (index: number, due: number): void => {
+    const { next, previous } = entries;
+    const slot = slotOf(due) % slots;
+    const head = heads[slot] ?? none;
+    entries.due[index] = due;
+    next[index] = head;
+    previous[index] = none;
+    if (head !== none) previous[head] = index;
+    heads[slot] = index;
+  };
+
+  const unlink = (index: number): void => {
+    const { due, next, previous } = entries;
+    const after = next[index] ?? none;
+    const before = previous[index] ?? none;
+    if (after !== none) previous[after] = before;
+    if (before === none) heads[slotOf(due[index] ?? 0) % slots] = after;
+    else next[before] = after;
+  };
+
+  const turnsAt = (index: number): Turns => ({ period_ms: entries.period[index] ?? 0, offset_ms: entries.offset[index] ?? 0 });
+
+  const seatAnew = (now: number): void => {
+    heads.fill(none);
+    cursor = slotOf(now);
+    for (let index = 0; index < capacity; index += 1) {
+      if (isPresent(index)) link(index, nextTurn(turnsAt(index), Math.ceil(now)));
+    }
+  };
+
+  const fire = (slot: number, now: number, fired: number[]): void => {
+    let index = heads[slot % slots] ?? none;
+    while (index !== none) {
+      const after = entries.next[index] ?? none;
+      const at = entries.due[index] ?? 0;
+      // Entries of later rounds lie in the same slot.
+      if (slotOf(at) <= slot) {
+        unlink(index);
+        link(index, nextTurn(turnsAt(index), Math.max(at + 1, slotOf(now) * slotMs)));
+        fired.push(index, at);
+      }
+      index = after;
+    }
+  };
+
+  return {
+    add: (index, turns, from) => {
+      cursor ??= slotOf(from);
+      while (index >= capacity) {
+        entries = grown(entries, capacity * 2);
+        capacity *= 2;
+      }
+      let before: Turns | undefined;
+      if (isPresent(index)) {
+        before = turnsAt(index);
+        if (before.period_ms === turns.period_ms && before.offset_ms === turns.offset_ms) return undefined;
+        unlink(index);
+      } else count += 1;
+      entries.period[index] = turns.period_ms;
+      entries.offset[index] = turns.offset_ms;
+      // A slot that has been worked through is not looked at again for a whole round, so nothing may be put into it.
+      const reached = cursor * slotMs;
+      link(index, nextTurn(turns, Math.max(Math.ceil(from), reached)));
+      const first = nextTurn(turns, Math.ceil(from));
+      return first >= reached || (before && nextTurn(before, first) === first) ? undefined : first;
+    },
+    remove: (index) => {
+      if (!isPresent(index)) return;
+      unlink(index);
+      entries.period[index] = 0;
+      count -= 1;
+    },
+    advance: (now, due) => {
+      const until = slotOf(now);
+      cursor ??= until;
+      if (Math.abs(until - cursor) > stallMs / slotMs) seatAnew(now);
+      const fired: number[] = [];
+      for (; cursor < until; cursor += 1) fire(cursor, now, fired);
+      // Only now, so that whoever is told may add and remove entries.
+      for (let at = 0; at < fired.length; at += 2) due(fired[at] ?? 0, fired[at + 1] ?? 0);
+    },
+    nextAt: (now) => ((cursor ?? slotOf(now)) + 1) * slotMs,
+    count: () => count,
+  };
+};
+
+/**
+ * Which of the assignments are this probe's to check, and when: the pure placement over the roster, kept in the wheel.
+ *
+ * Modes: `idle` (no roster yet: nothing is ours) → `running` (a timer for the end of each slot) → `stopped`.
+ * Heartbeats take no turns: they are deadlines, and whoever watches them asks `isMine`.
+ *
+ * All probes go by a roster from the same moment on, a second after it was published, so that each turn is taken by one of them, whoever hears
+ * of it first. One that hears of it later takes the turns that were its own by then, at once.
+ */
+export type Schedule = {
+  readonly put: (assignment: Assignment) => void;
+  readonly drop: (monitor: string) => void;
+  readonly setRoster: (roster: Roster) => void;
+  readonly start: () => void;
+  readonly stop: () => void;
+  /** How many monitors this probe takes turns for. */
+  readonly count: () => number;
+  /** Whether it goes by a roster in which others take this probe's turns. */
+  readonly isHandedOver: () => boolean;
+};
+
+/** The assignment as placement sees it. */
+const placed = (assignment: Assignment): Placed => {
+  const inside = insideOf(assignment.kind, assignment.target, assignment.config);
+  return inside ? { ...assignment, inside: inside.addresses } : assignment;
+};
+
+/** A clock that was set back since the wheel was advanced is noticed after so long. */
+const mostMs = 1_000;
+/** A roster is on every continent by then. */
+const heededAfterMs = 1_000;
+/** What was missed before has been taken by others (rule 7), or was not to be taken. */
+const mostMissedMs = 15_000;
+
+type Coming = { readonly roster: Roster; readonly from: number };
+
+export const createSchedule = (options: {
+  readonly self: string;
+  readonly clock: Clock;
+  /** A turn has come; `at` is when it was due. */
+  readonly onDue: (assignment: Assignment, at: number) => void;
+  /** When this probe stopped taking its turns the last time: those since then are taken at the start. */
+  readonly stoppedAt?: number | undefined;
+}): Schedule => {
+  const { self, clock, onDue, stoppedAt } = options;
+  const wheel = createWheel();
+  const indexes = new Map<string, number>();
+  const assignments: (Assignment | undefined)[] = [];
+  const free: number[] = [];
+  /** Turns before the start that nobody took. */
+  let missed: { readonly monitor: string; readonly at: number }[] | undefined = [];
+  let roster: Roster | undefined;
+  let coming: Coming[] = [];
+  let timer: NodeJS.Timeout | undefined;
+
+  const due = (index: number, at: number): void => {
+    const assignment = assignments[index];
+    if (assignment) onDue(assignment, at);
+  };
+
+  const seat = (index: number, assignment: Assignment, from: number): void => {
+    const turns = roster && assignment.kind !== 'heartbeat' ? shareOf(placed(assignment), self, roster) : undefined;
+    const at = turns && wheel.add(index, turns, from);
+    if (!turns) wheel.remove(index);
+    if (at === undefined) return;
+    if (missed) missed.push({ monitor: assignment.monitor, at });
+    else onDue(assignment, at);
+  };
+
+  const heed = ({ roster: next, from }: Coming): void => {
+    roster = next;
+    for (const [index, assignment] of assignments.entries()) if (assignment) seat(index, assignment, from);
+  };
+
+  const advance = (now: number): void => {
+    while (coming[0] && coming[0].from <= now) {
+      const [next, ...later] = coming;
+      coming = later;
+      wheel.advance(next.from, due);
+      heed(next);
+    }
+    wheel.advance(now, due);
+  };
+
+  const tick = (): void => {
+    advance(clock.now());
+    const after = clock.now();
+    const next = Math.min(wheel.nextAt(after), coming[0]?.from ?? Number.POSITIVE_INFINITY);
+    timer = setTimeout(tick, Math.min(mostMs, Math.max(1, next - after)));
+  };
+
+  /** Before the start, what is put may have been missed since the last stop. */
+  const since = (now: number): number => (missed ? Math.max(stoppedAt ?? now, now - mostMissedMs) : now);
+
+  // What is put from here on cannot be due in a slot before.
+  wheel.advance(clock.now(), due);
+  return {
+    put: (assignment) => {
+      let index = indexes.get(assignment.monitor);
+      if (index === undefined) {
+        index = free.pop() ?? assignments.length;
+        indexes.set(assignment.monitor, index);
+      }
+      assignments[index] = assignment;
+      seat(index, assignment, since(clock.now()));
+    },
+    drop: (monitor) => {
+      const index = indexes.get(monitor);
+      if (index === undefined) return;
+      wheel.remove(index);
+      indexes.delete(monitor);
+      assignments[index] = undefined;
+      free.push(index);
+    },
+    setRoster: (next) => {
+      const now = clock.now();
+      // Nobody waits for longer, whatever the clock of whoever published it says. Whole slots, because they are worked through as a whole.
+      const from = Math.ceil((Math.min(next.epoch, now) + heededAfterMs) / slotMs) * slotMs;
+      if (missed) heed({ roster: next, from: since(now) });
+      else if (roster === undefined) heed({ roster: next, from: now });
+      else if (from > now) coming = [...coming, { roster: next, from: Math.max(from, coming.at(-1)?.from ?? 0) }];
+      else {
+        advance(now);
+        coming = [];
+        heed({ roster: next, from: Math.max(from, now - mostMissedMs) });
+      }
+    },
+    start: () => {
+      if (timer) return;
+      const before = missed ?? [];
+      missed = undefined;
+      timer = setTimeout(tick, 1);
+      for (const { monitor, at } of before) due(indexes.get(monitor) ?? -1, at);
+    },
+    stop: () => clearTimeout(timer),
+    count: () => wheel.count(),
+    isHandedOver: () => roster?.probes.every(({ id, healthy }) => id !== self || !healthy) ?? false,
+  };
+};

@@ -1,0 +1,151 @@
+import type { Clock } from '../../shared/base/time.ts';
+import { formFor, newestBatch } from '../../shared/bus/batch.ts';
+import type { PresenceReply, ReceiptMessage } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import type { Result } from '../../shared/checks/result.ts';
+import { atSharedTick } from '../presence/clock.ts';
+import {
+  askedToRewind,
+  came,
+  createReporterGate,
+  createSenders,
+  landedUpTo,
+  ownedBy,
+  type PartitionSender,
+  type SendersOptions,
+} from './senders.ts';
+import { createSpoolKeeper } from './store.ts';
+
+/**
+ * The highest number that had been given three seconds ago: what a probe must have handed over to say that it keeps nothing (rule 4). Remembers a
+ * few of the latest.
+ */
+type OldMark = {
+  /** This is the highest number given now. */
+  readonly note: (at: number, seq: number) => void;
+  readonly seq: () => number;
+};
+
+/** A second more than what is no news may wait for its turn. */
+const oldAfterMs = 3_000;
+const noteEveryMs = 500;
+
+export const createOldMark = (at: number, seq: number): OldMark => {
+  const marks = [{ at, seq }];
+  return {
+    note: (now, highest) => {
+      if (now - (marks.at(-1)?.at ?? 0) >= noteEveryMs) marks.push({ at: now, seq: highest });
+      while (marks.length > 1 && now - (marks[1]?.at ?? now) >= oldAfterMs) marks.shift();
+    },
+    seq: () => marks[0]?.seq ?? 0,
+  };
+};
+
+/**
+ * Hands the spool over to the bus: batches of one partition, signed, in order. How far each partition is, is decided in spool/senders.ts.
+ *
+ * Modes of the whole: `away` (no bus, or it refused lately: results wait in the spool) ↔ `sending`; → `closed`.
+ */
+export type Reporter = {
+  /** Takes a result in. Urgent ones leave at once, with what waits of their partition; others within two seconds. */
+  readonly report: (result: Omit<Result, 'seq'>, urgent: boolean) => void;
+  readonly attach: (bus: Bus) => void;
+  /** The owner of a partition tells how far it has committed, and which batches it reads. */
+  readonly receive: (receipt: Omit<ReceiptMessage, 'v'>) => void;
+  /** Any coordinator tells the same of all partitions. One that reads only the first batches may own any of them, or will. */
+  readonly hear: (reply: Pick<PresenceReply, 'committed' | 'batches'>) => void;
+  /** Whether everything seen until three seconds ago has landed (rule 4). */
+  readonly handedOver: () => boolean;
+  readonly close: () => Promise<void>;
+};
+
+/**
+ * What waits of all partitions goes in the same moment, once in two seconds: here, on the bus and in the coordinator a message for which everybody
+ * is woken costs several times as much as one of many, and at 100 checks a second one of a second carries no more than two results. Nobody
+ * decides on what waits: what is news is urgent. Probes have moments of their own.
+ */
+const sendEveryMs = 2_000;
+const tickMs = 500;
+const slotMs = 50;
+const hearingMs = 15_000;
+
+const now = (): number => performance.now();
+
+export const createReporter = (options: SendersOptions & { readonly clock?: Clock }): Reporter => {
+  const { probe, spool, clock, log } = options;
+  const gate = createReporterGate(log);
+  const { senders, look, resend, commit, close } = createSenders(options, gate);
+  const old = createOldMark(now(), spool.lastSeq());
+  const phase = (Number.parseInt(probe.slice(-4), 16) * slotMs) % sendEveryMs;
+  let heardAt = Number.NEGATIVE_INFINITY;
+  let sentAt = now();
+  let urgent = new Set<PartitionSender>();
+
+  const pumpUrgent = (): void => {
+    const due = urgent;
+    urgent = new Set();
+    for (const { pump } of due) void pump.run();
+  };
+
+  const tick = (): void => {
+    const at = now();
+    const isTurn = at - sentAt >= sendEveryMs - tickMs / 2;
+    if (isTurn) sentAt = at;
+    if (gate.open())
+      for (const { route, pump } of senders)
+        if (route.waitingSince !== undefined && (isTurn || at - route.waitingSince >= sendEveryMs)) void pump.run();
+    look(at, at - heardAt <= hearingMs);
+    old.note(at, spool.lastSeq());
+  };
+  const ticker = atSharedTick(tickMs, tick, { clock, phase });
+  const keeper = createSpoolKeeper({ spool, clock, phase, log });
+
+  return {
+    report: (result, isUrgent) => {
+      const taken = spool.append(result);
+      const sender = taken && senders[taken.partition];
+      if (!sender) return;
+      sender.route = came(sender.route, now());
+      keeper.saveSoon();
+      if (!isUrgent) return;
+      if (urgent.size === 0) setImmediate(pumpUrgent);
+      urgent.add(sender);
+    },
+    attach: (to) => {
+      gate.attach(to);
+      const begin = (): void => {
+        gate.opened();
+        resend();
+      };
+      to.onStatus((status) => {
+        if (status === 'connected') begin();
+      });
+      begin();
+    },
+    receive: ({ generation, committed, again, batches }) => {
+      if (generation !== spool.generation) return;
+      heardAt = now();
+      commit(committed);
+      for (const sender of senders) {
+        const isAgain = again.includes(sender.partition);
+        if (isAgain || sender.partition in committed) sender.route = ownedBy(sender.route, batches);
+        if (isAgain) sender.route = askedToRewind(sender.route);
+      }
+      if (again.length > 0) tick();
+    },
+    hear: ({ committed, batches }) => {
+      heardAt = now();
+      commit(committed);
+      if (formFor(batches) < newestBatch) for (const sender of senders) sender.route = ownedBy(sender.route, batches);
+    },
+    handedOver: () =>
+      senders.every(({ route, partition }) => (spool.nextAfter(partition, landedUpTo(route)) ?? Number.POSITIVE_INFINITY) > old.seq()),
+    close: async () => {
+      ticker.stop();
+      const synced = keeper.stop();
+      await close();
+      await synced;
+      await spool.close();
+    },
+  };
+};

@@ -1,0 +1,337 @@
+import { createPump, type Pump } from '../../shared/actor/mailbox.ts';
+import { backoff } from '../../shared/base/async.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { type BatchVersion, batchText, formFor } from '../../shared/bus/batch.ts';
+import { signaturesOf } from '../../shared/bus/identity.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import type { Key } from '../../shared/bus/nkeys.ts';
+import { partitionCount, subjects } from '../../shared/bus/subjects.ts';
+import type { Taken } from './segments.ts';
+import type { Spool } from './store.ts';
+
+/**
+ * Whether anything may be sent: there is a bus, and it did not refuse lately.
+ *
+ * Modes: `none` → `open` ↔ `resting` (after a refusal, ever longer).
+ */
+export type ReporterGate = {
+  readonly attach: (bus: Bus) => void;
+  /** There is a new connection: what was refused before is no matter. */
+  readonly opened: () => void;
+  /** The bus, if anything may be sent now. */
+  readonly open: () => Bus | undefined;
+  readonly accepted: () => void;
+  readonly refused: (error: unknown, partition: number) => void;
+};
+
+const now = (): number => performance.now();
+
+export const createReporterGate = (log: Log): ReporterGate => {
+  let bus: Bus | undefined;
+  let failures = 0;
+  let retryAt = 0;
+  const isResting = (): boolean => now() < retryAt;
+  return {
+    attach: (to) => {
+      bus = to;
+    },
+    opened: () => {
+      failures = 0;
+      retryAt = 0;
+    },
+    open: () => (bus?.isConnected() && !isResting() ? bus : undefined),
+    accepted: () => {
+      failures = 0;
+    },
+    refused: (error, partition) => {
+      if (isResting()) return;
+      failures += 1;
+      retryAt = now() + backoff(failures, 100, 10_000);
+      log.warn({ err: error, partition, failures }, 'results could not be handed to the bus; they wait');
+    },
+  };
+};
+
+/**
+ * How far one partition is handed over; pure: what is to be done about it is the reporter's.
+ *
+ * Modes of a result: waiting (seq > sent) → in flight → landed (the stream has it) → committed (gone from the spool). A batch that does not land,
+ * a gap that the coordinator reports, and a commit that never comes put the partition back to where it is known to be safe.
+ */
+export type Flight = { readonly before: number; readonly last: number };
+
+export type Route = {
+  /** The last number that was sent. */
+  readonly sent: number;
+  readonly flights: readonly Flight[];
+  /** Since when something waits to be sent; undefined when nothing is known to. */
+  readonly waitingSince: number | undefined;
+  readonly rewoundAt: number;
+  readonly rewindAsked: boolean;
+  /** Since when the oldest result that was sent has not been committed. */
+  readonly outstandingSince: number | undefined;
+  readonly patienceMs: number;
+  /** What the owner of the partition said that it reads; old ones say nothing. */
+  readonly form: BatchVersion;
+};
+
+export const mostFlights = 4;
+const mostPatienceMs = 600_000;
+/** A bus that comes back may have come back empty. */
+const patienceAfterReturnMs = 10_000;
+const rewindEveryMs = 1_000;
+const longAgo = Number.NEGATIVE_INFINITY;
+
+export const newRoute = (patienceMs: number): Route => ({
+  ...{ sent: 0, flights: [], waitingSince: undefined, rewoundAt: longAgo, rewindAsked: false },
+  ...{ outstandingSince: undefined, patienceMs, form: 1 },
+});
+
+/** A result came. */
+export const came = (route: Route, at: number): Route => (route.waitingSince === undefined ? { ...route, waitingSince: at } : route);
+
+/** All that waits is being sent, as far as it may. */
+export const taken = (route: Route): Route => ({ ...route, waitingSince: undefined });
+
+/** It could not go now, and is due with the next turn. */
+export const dueNow = (route: Route): Route => ({ ...route, waitingSince: longAgo });
+
+export const mayLeave = ({ flights }: Route): boolean => flights.length < mostFlights;
+
+export const left = (route: Route, last: number, at: number): { readonly route: Route; readonly flight: Flight } => {
+  const flight = { before: route.sent, last };
+  const outstandingSince = route.outstandingSince ?? at;
+  return { route: { ...route, flights: [...route.flights, flight], sent: last, outstandingSince }, flight };
+};
+
+const without = ({ flights }: Route, flight: Flight): readonly Flight[] => flights.filter((other) => other !== flight);
+
+export const landed = (route: Route, flight: Flight): Route => ({ ...route, flights: without(route, flight) });
+
+/** Undefined when the flight was given up already, with the connection. */
+export const failed = (route: Route, flight: Flight): Route | undefined =>
+  route.flights.includes(flight)
+    ? dueNow({ ...route, flights: without(route, flight), sent: Math.min(route.sent, flight.before) })
+    : undefined;
+
+/** What was in flight when the connection broke may have landed or not: it goes again, and repeats change nothing. */
+export const reconnected = (route: Route, at: number): Route => ({
+  ...route,
+  flights: [],
+  sent: landedUpTo(route),
+  ...(route.outstandingSince === undefined ? {} : { outstandingSince: at, patienceMs: Math.min(route.patienceMs, patienceAfterReturnMs) }),
+});
+
+/** It goes again from where it is committed. Undefined when nothing beyond that was sent. */
+export const rewound = (route: Route, committed: number, at: number): Route | undefined =>
+  route.sent <= committed ? undefined : dueNow({ ...route, sent: committed, rewoundAt: at });
+
+/** More of it was committed. */
+export const committedUpTo = (route: Route, mark: number, at: number, patienceMs: number): Route => ({
+  ...route,
+  patienceMs,
+  outstandingSince: mark < route.sent ? at : undefined,
+});
+
+/** `told`: the newest form of batches that the owner reads; undefined when it said nothing of it, as old ones do. */
+export const ownedBy = (route: Route, told: number | undefined): Route => {
+  const form = formFor(told);
+  return form === route.form ? route : { ...route, form };
+};
+
+export const askedToRewind = (route: Route): Route => ({ ...route, rewindAsked: true });
+
+/** A gap was reported, and it was not put back just now. */
+export const isRewindDue = ({ rewindAsked, rewoundAt }: Route, at: number): boolean => rewindAsked && at - rewoundAt >= rewindEveryMs;
+
+/** Sent, landed, and never committed although a coordinator is there: the bus lost it, or it was not understood. */
+export const isLost = ({ outstandingSince, flights, patienceMs }: Route, at: number): boolean =>
+  outstandingSince !== undefined && flights.length === 0 && at - outstandingSince >= patienceMs;
+
+/** It goes again in the form that everybody reads, and is waited for longer. */
+export const afterLoss = (route: Route): Route => ({
+  ...route,
+  outstandingSince: undefined,
+  patienceMs: Math.min(mostPatienceMs, route.patienceMs * 2),
+  form: 1,
+});
+
+export const landedUpTo = ({ flights, sent }: Route): number => flights.reduce((least, { before }) => Math.min(least, before), sent);
+
+/**
+ * Batches on their way out: what leaves in the same moment is signed together.
+ *
+ * Modes: `empty` → `gathering` (something came; all else that comes in this turn of the loop goes along) → `empty`.
+ */
+type Departures = {
+  /** Settles when the stream has it. */
+  readonly store: (through: Bus, subject: string, body: Uint8Array) => Promise<unknown>;
+};
+
+type Waiting = { readonly body: Uint8Array; readonly go: (headers: Parameters<Bus['publish']>[2]) => void };
+
+const createDepartures = (key: Key): Departures => {
+  let gathered: Waiting[] = [];
+
+  const leave = (): void => {
+    const leaving = gathered;
+    gathered = [];
+    const signed = signaturesOf(
+      [key],
+      leaving.map(({ body }) => body),
+    );
+    for (const [nth, { go }] of leaving.entries()) go(signed[nth]);
+  };
+
+  return {
+    store: (through, subject, body) =>
+      new Promise((resolve) => {
+        if (gathered.length === 0) setImmediate(leave);
+        gathered.push({ body, go: (headers) => resolve(through.store(subject, body, headers === undefined ? {} : { headers })) });
+      }),
+  };
+};
+
+/** One partition on its way. */
+export type PartitionSender = { readonly partition: number; route: Route; readonly pump: Pump };
+
+/** The partitions, and what sends what waits of them. Modes: those of their pumps. */
+export type Senders = {
+  readonly senders: readonly PartitionSender[];
+  /** Puts back what must go again: what a gap was reported of, and what was never committed although a coordinator is there. */
+  readonly look: (at: number, isHeard: boolean) => void;
+  /** There is a new connection. */
+  readonly resend: () => void;
+  readonly commit: (committed: Readonly<Record<string, number>>) => void;
+  /** Sends what can be sent now, and settles when it has landed, or could not in a while. */
+  readonly close: () => Promise<void>;
+};
+
+export type SendersOptions = {
+  readonly probe: string;
+  readonly continent: Continent;
+  readonly key: Key;
+  readonly spool: Spool;
+  /** How long a result that was sent may stay uncommitted while a coordinator is there, before it goes again. */
+  readonly patienceMs?: number;
+  readonly log: Log;
+};
+
+/** A coordinator holds back what it stores for up to 30 s after an absence (rule 4): longer than that, and the bus must have lost it. */
+const defaultPatienceMs = 40_000;
+const closingMs = 2_000;
+
+export const createSenders = (
+  { probe, continent, key, spool, patienceMs = defaultPatienceMs, log }: SendersOptions,
+  gate: ReporterGate,
+): Senders => {
+  const departures = createDepartures(key);
+
+  const rewind = (sender: PartitionSender): void => {
+    const back = rewound(sender.route, spool.committedOf(sender.partition), now());
+    if (!back) return;
+    sender.route = back;
+    void sender.pump.run();
+  };
+
+  const onLanded = (sender: PartitionSender, flight: Flight): void => {
+    sender.route = landed(sender.route, flight);
+    gate.accepted();
+    void sender.pump.resume();
+  };
+
+  const onFailed = (sender: PartitionSender, flight: Flight, error: unknown): void => {
+    const back = failed(sender.route, flight);
+    if (!back) return;
+    sender.route = back;
+    gate.refused(error, sender.partition);
+  };
+
+  const send = (through: Bus, sender: PartitionSender, { after, last, texts }: Taken): void => {
+    const { partition } = sender;
+    const body = Buffer.from(batchText(sender.route.form, { probe, generation: spool.generation, partition, after }, texts));
+    const { route, flight } = left(sender.route, last, now());
+    sender.route = route;
+    departures
+      .store(through, subjects.result(continent, partition, probe), body)
+      .then(() => onLanded(sender, flight))
+      .catch((error: unknown) => onFailed(sender, flight, error));
+  };
+
+  /** Sends all that waits of a partition, as far as it may. */
+  const pumpOnce = async (sender: PartitionSender): Promise<void> => {
+    sender.route = taken(sender.route);
+    await spool.save();
+    for (;;) {
+      if (!mayLeave(sender.route)) return sender.pump.askAgain();
+      const from = sender.route.sent;
+      const next = await spool.take(sender.partition, from);
+      if (!next) return;
+      const through = gate.open();
+      if (!through) {
+        sender.route = dueNow(sender.route);
+        return;
+      }
+      // Put back while we read: what we have is not what comes next.
+      if (sender.route.sent === from) send(through, sender, next);
+    }
+  };
+
+  const senders: readonly PartitionSender[] = Array.from({ length: partitionCount }, (_, partition) => {
+    const sender: PartitionSender = {
+      partition,
+      route: newRoute(patienceMs),
+      pump: createPump({
+        once: () => pumpOnce(sender),
+        may: () => mayLeave(sender.route),
+        onFailure: (error) => {
+          sender.route = came(sender.route, now());
+          log.error({ err: error, partition }, 'results could not be taken from the spool');
+        },
+      }),
+    };
+    return sender;
+  });
+
+  return {
+    senders,
+    look: (at, isHeard) => {
+      for (const sender of senders) {
+        if (isRewindDue(sender.route, at)) {
+          sender.route = { ...sender.route, rewindAsked: false };
+          rewind(sender);
+        }
+        if (!isHeard || !isLost(sender.route, at)) continue;
+        const { partition } = sender;
+        const { sent } = sender.route;
+        log.warn({ partition, committed: spool.committedOf(partition), sent }, 'sent results were never committed; they go again');
+        sender.route = afterLoss(sender.route);
+        rewind(sender);
+      }
+    },
+    resend: () => {
+      for (const sender of senders) {
+        sender.route = reconnected(sender.route, now());
+        if (spool.nextAfter(sender.partition, sender.route.sent) !== undefined) void sender.pump.run();
+      }
+    },
+    commit: (committed) => {
+      const before = senders.map(({ partition }) => spool.committedOf(partition));
+      spool.commit(committed);
+      for (const sender of senders) {
+        const mark = spool.committedOf(sender.partition);
+        if (mark !== before[sender.partition]) sender.route = committedUpTo(sender.route, mark, now(), patienceMs);
+      }
+    },
+    close: async () => {
+      if (gate.open()) {
+        await Promise.all(senders.map(({ pump }) => pump.run()));
+        const patience = now() + closingMs;
+        while (senders.some(({ route }) => route.flights.length > 0) && now() < patience)
+          await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      for (const { pump } of senders) pump.stop();
+    },
+  };
+};

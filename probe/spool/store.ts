@@ -1,0 +1,440 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { passText, wholeText } from '../../shared/bus/batch.ts';
+import { partitionCount, partitionOf } from '../../shared/bus/subjects.ts';
+import type { Result } from '../../shared/checks/result.ts';
+import { readIfThere, replaceFile } from '../disk/files.ts';
+import { atSharedTick } from '../presence/clock.ts';
+import { createSpoolIndex, createSpoolTexts, openSegments, type Place, type SpoolIndex, type Taken, takeAfter } from './segments.ts';
+
+/**
+ * What a spool must know of itself across restarts: its generation, which numbers it may have given, and how far is committed. Numbers are
+ * promised on disk ahead, so that none is ever given twice, not even after a loss of power; a generation whose name is lost is never continued.
+ */
+type SpoolMarks = {
+  readonly generation: string;
+  /** Numbers up to here may have been given. */
+  readonly promised: () => number;
+  /** Promises more numbers, beyond the last that was given. */
+  readonly promise: (lastSeq: number) => Promise<void>;
+  readonly committed: Readonly<Record<string, number>>;
+  readonly remember: (committed: Readonly<Record<string, number>>) => Promise<void>;
+};
+
+export const seqStride = 100_000;
+
+const spoolFile = z.object({ v: z.literal(1), generation: z.uuid(), promised: z.int().min(0) });
+const committedFile = z.object({ v: z.literal(1), generation: z.uuid(), committed: z.record(z.string(), z.int().min(0)) });
+const savedLine = z.object({ seq: z.int().min(1), monitor: z.uuid() });
+
+const parseOr = <Value>(schema: z.ZodType<Value>, text: string | undefined): Value | undefined => {
+  if (text === undefined) return undefined;
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    return undefined; // Unreadable is as good as not there: the caller begins anew.
+  }
+};
+
+/** What of a saved line places it; undefined when it is torn or damaged. */
+export const readSavedLine = (line: string): { readonly seq: number; readonly monitor: string } | undefined => parseOr(savedLine, line);
+
+export const openSpoolMarks = async (folder: string): Promise<SpoolMarks> => {
+  const [spoolPath, committedPath] = [join(folder, 'spool.json'), join(folder, 'committed.json')];
+  const known = parseOr(spoolFile, await readIfThere(spoolPath));
+  const generation = known?.generation ?? randomUUID();
+  const marks = parseOr(committedFile, await readIfThere(committedPath));
+  let promised = known?.promised ?? 0;
+  let promising: Promise<void> | undefined;
+
+  const promise = (lastSeq: number): Promise<void> => {
+    const upTo = lastSeq + seqStride;
+    promising ??= replaceFile(spoolPath, JSON.stringify({ v: 1, generation, promised: upTo }), { durable: true })
+      .then(() => {
+        promised = upTo;
+      })
+      .finally(() => {
+        promising = undefined;
+      });
+    return promising;
+  };
+
+  if (!known) {
+    await promise(0);
+    promised = 0;
+    // Results of a generation whose numbers are not known any more could not be told from those that were handed over.
+    for (const entry of await readdir(folder, { withFileTypes: true })) {
+      if (entry.isDirectory() && entry.name !== generation) await rm(join(folder, entry.name), { recursive: true });
+    }
+  }
+
+  return {
+    generation,
+    promised: () => promised,
+    promise,
+    committed: marks?.generation === generation ? marks.committed : {},
+    remember: (committed) => replaceFile(committedPath, JSON.stringify({ v: 1, generation, committed }), { durable: false }),
+  };
+};
+
+/**
+ * How far each partition is committed.
+ *
+ * Modes: `remembered` (the disk knows as much) ↔ `changed`.
+ */
+type SpoolCommitted = {
+  readonly of: (partition: number) => number;
+  readonly highest: () => number;
+  /** Whether it is news that this partition is committed so far; of what is no partition it never is. */
+  readonly rise: (partition: number, seq: number) => boolean;
+  /** Writes it down, if there is anything new. */
+  readonly remember: () => Promise<void>;
+  /** The same, if the last time is a while ago. */
+  readonly rememberInTime: () => Promise<void>;
+};
+
+/** A probe that is killed in between hands over once more what was committed since, and a repeat changes nothing. */
+const rememberEveryMs = 5_000;
+
+export const createSpoolCommitted = (marks: Pick<SpoolMarks, 'committed' | 'remember'>): SpoolCommitted => {
+  const committed = new Float64Array(partitionCount);
+  for (const [partition, seq] of Object.entries(marks.committed)) committed[Number(partition)] = seq;
+  let hasChanged = false;
+  let remembered = performance.now();
+
+  const remember = async (): Promise<void> => {
+    if (!hasChanged) return;
+    hasChanged = false;
+    remembered = performance.now();
+    const entries = [...committed].flatMap((seq, partition) => (seq > 0 ? [[partition, seq] as const] : []));
+    await marks.remember(Object.fromEntries(entries));
+  };
+
+  return {
+    of: (partition) => committed[partition] ?? 0,
+    highest: () => Math.max(...committed),
+    rise: (partition, seq) => {
+      // Undefined beyond the last partition, and of what is no whole number.
+      const before = committed[partition];
+      if (before === undefined || seq <= before) return false;
+      committed[partition] = seq;
+      hasChanged = true;
+      return true;
+    },
+    remember,
+    rememberInTime: async () => {
+      if (performance.now() - remembered >= rememberEveryMs) await remember();
+    },
+  };
+};
+
+/**
+ * Results on their way to the disk, in order.
+ *
+ * Modes: `idle` → `saving` (one write at a time; what comes meanwhile goes with the next) → `idle`. Beside it `failing` since a write failed, until
+ * one succeeds: what could not be written stays in line.
+ */
+export type SpoolSaving = {
+  readonly add: (entry: Unsaved) => void;
+  /** Settles when all that was added before has been written, or cannot be. Never rejects. */
+  readonly save: () => Promise<void>;
+  readonly count: () => number;
+  /** The number of the oldest in line. */
+  readonly first: () => number | undefined;
+  readonly isFailing: () => boolean;
+  /** Settles when no write is under way. */
+  readonly settled: () => Promise<void>;
+};
+
+export type Unsaved = { readonly seq: number; readonly partition: number; readonly position: number; readonly line: string };
+
+/** Results in one write. */
+const mostWritten = 500;
+
+export const createSpoolSaving = (parts: {
+  readonly append: (lines: readonly string[]) => Promise<readonly Place[]>;
+  /** What was committed or dropped meanwhile needs no disk. */
+  readonly isWanted: (seq: number) => boolean;
+  readonly onWritten: (entry: Unsaved, place: Place) => void;
+  /** What else belongs to a save. */
+  readonly finish: () => Promise<void>;
+  readonly log: Log;
+}): SpoolSaving => {
+  const { append, isWanted, onWritten, finish, log } = parts;
+  const unsaved: Unsaved[] = [];
+  let fault: string | undefined;
+  let saving: Promise<void> | undefined;
+
+  const write = async (): Promise<void> => {
+    if (fault !== undefined) unsaved.splice(0, unsaved.length, ...unsaved.filter(({ seq }) => isWanted(seq)));
+    while (unsaved.length > 0) {
+      const some = unsaved.slice(0, mostWritten);
+      const wanted = some.filter(({ seq }) => isWanted(seq));
+      if (wanted.length > 0) {
+        const places = await append(wanted.map(({ line }) => line));
+        for (const [at, entry] of wanted.entries()) {
+          const place = places[at];
+          if (place) onWritten(entry, place);
+        }
+      }
+      unsaved.splice(0, some.length);
+    }
+    await finish();
+  };
+
+  return {
+    add: (entry) => unsaved.push(entry),
+    save: () => {
+      saving ??= write()
+        .then(() => {
+          if (fault !== undefined) log.info('the disk takes results again');
+          fault = undefined;
+        })
+        .catch((error: unknown) => {
+          const text = error instanceof Error ? error.message : String(error);
+          if (fault !== text) log.error({ err: error }, 'the disk does not take results; they wait in memory');
+          fault = text;
+        })
+        .finally(() => {
+          saving = undefined;
+        });
+      return saving;
+    },
+    count: () => unsaved.length,
+    first: () => unsaved[0]?.seq,
+    isFailing: () => fault !== undefined,
+    settled: async () => {
+      if (saving) await saving;
+    },
+  };
+};
+
+/**
+ * The results that the coordinator has not committed yet, on disk before anybody else hears of them (rule 6).
+ *
+ * Modes: `saving` (what is appended is written at once, synced about once a second) ↔ `unsaved` (the disk takes nothing: results wait in memory,
+ * bounded, and are offered all the same; each save tries again) → `closed`. Bounded in bytes: the oldest segment goes first, and what is lost is counted.
+ * On disk every result stands whole, as it always has, so that an older probe that is put back can read what a newer one left; in memory
+ * a plain pass is the short text that travels.
+ */
+export type Spool = {
+  readonly generation: string;
+  /** Gives the result its number and takes it in. `undefined`: memory and disk are full, it is lost and counted. */
+  readonly append: (result: Omit<Result, 'seq'>) => { readonly seq: number; readonly partition: number } | undefined;
+  /** Settles when all that was appended before has been written, or cannot be. Never rejects. */
+  readonly save: () => Promise<void>;
+  /** The saved results of a partition that wait after `seq`; undefined when there are none. */
+  readonly take: (partition: number, seq: number) => Promise<Taken | undefined>;
+  /** How far each partition is committed: nothing up to there is wanted any more. */
+  readonly commit: (committed: Readonly<Record<string, number>>) => void;
+  readonly committedOf: (partition: number) => number;
+  /** The number of the first waiting result of a partition after `seq`; undefined when none waits. */
+  readonly nextAfter: (partition: number, seq: number) => number | undefined;
+  /** The highest number given at all. */
+  readonly lastSeq: () => number;
+  readonly status: () => { readonly waiting: number; readonly dropped: number; readonly bytes: number };
+  /** What must happen about once a second: sync, remember how far is committed. */
+  readonly tick: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+/** Longer ones travel without their evidence: one result must never be too large for a message of the bus. */
+const mostTextBytes = 128 * 1024;
+const mostUnsaved = 20_000;
+/** A character has at most three bytes. */
+const isTooLong = (text: string): boolean => text.length * 3 > mostTextBytes && Buffer.byteLength(text) > mostTextBytes;
+
+export const openSpool = async (options: {
+  readonly folder: string;
+  readonly mostBytes: number;
+  readonly segmentBytes?: number;
+  readonly log: Log;
+}): Promise<Spool> => {
+  const { folder, mostBytes, log, segmentBytes = Math.min(2 * 1024 * 1024, Math.ceil(mostBytes / 4)) } = options;
+  const marks = await openSpoolMarks(folder);
+  const { generation } = marks;
+  const committed = createSpoolCommitted(marks);
+  const indexes: readonly SpoolIndex[] = Array.from({ length: partitionCount }, createSpoolIndex);
+  const indexOf = (partition: number): SpoolIndex => {
+    const index = indexes[partition];
+    if (!index) throw new Error(`there is no partition ${partition}`);
+    return index;
+  };
+  let waiting = 0;
+  let dropped = 0;
+  let lastSeq = Math.max(marks.promised(), committed.highest());
+
+  const keep = (line: string, { segment, offset, length }: Place): boolean => {
+    const result = readSavedLine(line);
+    if (!result) {
+      dropped += 1;
+      return false;
+    }
+    const partition = partitionOf(result.monitor);
+    lastSeq = Math.max(lastSeq, result.seq);
+    if (result.seq <= committed.of(partition)) return false;
+    const index = indexOf(partition);
+    index.place(index.push(result.seq), segment, offset, length);
+    waiting += 1;
+    return true;
+  };
+  const segments = await openSegments({ folder: join(folder, generation), segmentBytes, log, keep });
+  await marks.promise(lastSeq);
+
+  const texts = createSpoolTexts();
+
+  /** Takes the entries of a partition that fit out of the index, from the oldest on. */
+  const shiftWhile = (partition: number, fits: (index: SpoolIndex) => boolean, release: boolean): number => {
+    const index = indexOf(partition);
+    let taken = 0;
+    while (index.head() < index.tail() && fits(index)) {
+      const entry = index.shift();
+      if (!entry) break;
+      texts.forget(entry.seq);
+      if (release && entry.segment > 0) segments.release(entry.segment);
+      taken += 1;
+    }
+    waiting -= taken;
+    return taken;
+  };
+
+  const makeRoom = async (): Promise<void> => {
+    while (segments.bytes() > mostBytes) {
+      const gone = await segments.dropOldest();
+      if (gone === undefined) return;
+      let lost = 0;
+      for (let partition = 0; partition < partitionCount; partition += 1) {
+        const inIt = (index: SpoolIndex) => index.segmentAt(index.head()) > 0 && index.segmentAt(index.head()) <= gone;
+        lost += shiftWhile(partition, inIt, false);
+      }
+      dropped += lost;
+      if (lost > 0) log.warn({ lost }, 'the spool is full: its oldest results are lost');
+    }
+  };
+
+  const saving = createSpoolSaving({
+    append: segments.append,
+    isWanted: texts.has,
+    onWritten: ({ partition, position }, { segment, offset, length }) => {
+      const isWanted = indexOf(partition).place(position, segment, offset, length);
+      if (!isWanted) segments.release(segment);
+    },
+    finish: async () => {
+      if (lastSeq + seqStride / 2 > marks.promised()) await marks.promise(lastSeq);
+      await makeRoom();
+      texts.bound(saving.first() ?? Number.POSITIVE_INFINITY);
+    },
+    log,
+  });
+
+  return {
+    generation,
+    append: (result) => {
+      if (saving.count() >= mostUnsaved) {
+        dropped += 1;
+        return undefined;
+      }
+      lastSeq += 1;
+      const seq = lastSeq;
+      const partition = partitionOf(result.monitor);
+      const whole = wholeText(seq, result);
+      const line = isTooLong(whole) ? wholeText(seq, { ...result, evidence: { left_out: 'too large' } }) : whole;
+      const position = indexOf(partition).push(seq);
+      texts.keep(seq, passText(seq, result) ?? line);
+      saving.add({ seq, partition, position, line });
+      waiting += 1;
+      return { seq, partition };
+    },
+    save: async () => {
+      // What came while the last write was on its way wants another.
+      await saving.settled();
+      if (saving.count() > 0 || segments.bytes() > mostBytes) await saving.save();
+    },
+    take: (partition, seq) => takeAfter(indexOf(partition), seq, { texts, segments, isFailing: saving.isFailing }),
+    commit: (marksNow) => {
+      for (const [name, seq] of Object.entries(marksNow)) {
+        const partition = Number(name);
+        if (!committed.rise(partition, seq)) continue;
+        shiftWhile(partition, (index) => index.seqAt(index.head()) <= seq, true);
+        if (seq <= lastSeq) continue;
+        log.warn({ partition, committed: seq, lastSeq }, 'more is committed than this spool knows of: it was put back to an earlier state');
+        lastSeq = seq;
+      }
+    },
+    committedOf: committed.of,
+    nextAfter: (partition, seq) => {
+      const index = indexOf(partition);
+      const first = index.firstAfter(seq);
+      return first < index.tail() ? index.seqAt(first) : undefined;
+    },
+    lastSeq: () => lastSeq,
+    status: () => ({ waiting, dropped, bytes: segments.bytes() }),
+    tick: async () => {
+      if (saving.count() > 0) await saving.save();
+      await segments.sync();
+      await committed.rememberInTime();
+    },
+    close: async () => {
+      await saving.settled();
+      await saving.save();
+      await committed.remember();
+      await segments.close();
+    },
+  };
+};
+
+/**
+ * When the spool goes to the disk: what came is written in the same turn of the loop, and synced once a second.
+ *
+ * Modes of the writing: `idle` → `asked` (more goes along) → `idle`.
+ */
+type SpoolKeeper = {
+  /** On disk at once and not when it is sent: a probe that is killed in between has seen it all the same. */
+  readonly saveSoon: () => void;
+  /** Settles when no sync is under way. */
+  readonly stop: () => Promise<void>;
+};
+
+const syncEveryMs = 1_000;
+
+export const createSpoolKeeper = (parts: {
+  readonly spool: Spool;
+  readonly clock: Clock | undefined;
+  /** When in the second it syncs: probes have moments of their own. */
+  readonly phase: number;
+  readonly log: Log;
+}): SpoolKeeper => {
+  const { spool, clock, phase, log } = parts;
+  let isSaveAsked = false;
+  let syncing: Promise<void> | undefined;
+
+  const sync = (): void => {
+    syncing ??= spool
+      .tick()
+      .catch((error: unknown) => log.error({ err: error }, 'the spool could not be synced'))
+      .finally(() => {
+        syncing = undefined;
+      });
+  };
+  const syncer = atSharedTick(syncEveryMs, sync, { clock, phase });
+
+  return {
+    saveSoon: () => {
+      if (isSaveAsked) return;
+      isSaveAsked = true;
+      // Results that come in one turn of the loop go in one write.
+      setImmediate(() => {
+        isSaveAsked = false;
+        void spool.save();
+      });
+    },
+    stop: async () => {
+      syncer.stop();
+      await syncing;
+    },
+  };
+};

@@ -1,0 +1,199 @@
+/**
+ * Work that is done one at a time and asked for at any time.
+ *
+ * Modes: `idle` → `pumping` → (asked for meanwhile: once more, as long as it may) → `idle`; `stopped`.
+ */
+export type Pump = {
+  /** Settles when there is nothing to do for now. Never rejects. */
+  readonly run: () => Promise<void>;
+  /** Once more when the one under way is done, and `resume` when none is. */
+  readonly askAgain: () => void;
+  /** Goes on with what was asked for and could not be done. */
+  readonly resume: () => Promise<void>;
+  readonly stop: () => void;
+};
+
+export const createPump = (parts: {
+  readonly once: () => Promise<void>;
+  /** Whether it goes on at once with what was asked for meanwhile; it does unless told otherwise. */
+  readonly may?: () => boolean;
+  readonly onFailure: (error: unknown) => void;
+}): Pump => {
+  let mode: 'idle' | 'pumping' | 'stopped' = 'idle';
+  let isAskedAgain = false;
+  const mayGoOn = parts.may ?? (() => true);
+
+  const run = async (): Promise<void> => {
+    if (mode === 'stopped') return;
+    if (mode === 'pumping') {
+      isAskedAgain = true;
+      return;
+    }
+    mode = 'pumping';
+    try {
+      do {
+        isAskedAgain = false;
+        await parts.once();
+      } while (mode === 'pumping' && isAskedAgain && mayGoOn());
+    } catch (error) {
+      parts.onFailure(error);
+    } finally {
+      if (mode === 'pumping') mode = 'idle';
+    }
+  };
+
+  return {
+    run,
+    askAgain: () => {
+      isAskedAgain = true;
+    },
+    resume: async () => {
+      if (isAskedAgain) await run();
+    },
+    stop: () => {
+      mode = 'stopped';
+    },
+  };
+};
+
+export type Ticker = {
+  /** Not only when it is time, but now: or after the tick that is at work, which may have looked already. */
+  readonly hurry: () => void;
+  readonly stop: () => Promise<void>;
+};
+
+/** Calls `tick` every `everyMs`, never two at once: a tick that takes longer swallows those that fall into it. Modes: `ticking` → `stopped`. */
+export const createTicker = (options: {
+  readonly everyMs: number;
+  readonly tick: () => Promise<void>;
+  readonly onFailure: (error: unknown) => void;
+}): Ticker => {
+  let running: Promise<void> | undefined;
+  let stopped = false;
+  const turn = (): void => {
+    if (stopped) return;
+    running ??= options
+      .tick()
+      .catch(options.onFailure)
+      .finally(() => {
+        running = undefined;
+      });
+  };
+  const timer = setInterval(turn, options.everyMs);
+  return {
+    hurry: () => void (running ?? Promise.resolve()).then(turn),
+    stop: async () => {
+      stopped = true;
+      clearInterval(timer);
+      await running;
+    },
+  };
+};
+
+/**
+ * An actor: state that only one message at a time may touch, and that can be thrown away.
+ *
+ * Modes: `cold` (no state; the next message starts with init) → `ready` (state held) → back to `cold` after a failure;
+ * `closed` (refuses everything) from either, once the messages already taken are done; `given up` (refuses everything) from either, when a
+ * message stands: what it waits for may never come, and all behind it would wait, too.
+ */
+export type Behaviour<State, Message, Answer = void> = {
+  readonly name: string;
+  readonly init: () => Promise<State>;
+  /** Work that takes many steps says after each that it goes on. */
+  readonly receive: (state: State, message: Message, goesOn: () => void) => Promise<Received<State, Answer>>;
+  readonly close?: (state: State) => Promise<void>;
+};
+
+/** The state after a message, and what whoever told it hears. Both are data: a message never carries a function, nor does its answer. */
+export type Received<State, Answer = void> = { readonly state: State; readonly answer: Answer };
+
+export type Actor<Message, Answer = void> = {
+  readonly name: string;
+  /** Settles with the answer when the message has been processed; rejects when the mailbox is full or closed, or when the work failed. */
+  readonly tell: (message: Message) => Promise<Answer>;
+  readonly waiting: () => number;
+  readonly close: () => Promise<void>;
+};
+
+export class MailboxFull extends Error {}
+export class ActorClosed extends Error {}
+export class ActorGivenUp extends Error {}
+
+type Mode<State> = { is: 'cold' } | { is: 'ready'; state: State } | { is: 'closed' } | { is: 'given up' };
+
+/** A message that says for so long neither that it is done nor that it goes on stands. */
+const usualPatienceMs = 30_000;
+
+export const createActor = <State, Message, Answer = void>(
+  behaviour: Behaviour<State, Message, Answer>,
+  options: {
+    readonly capacity: number;
+    readonly onFailure?: (error: unknown) => void;
+    /** A message stands, and its actor is done for: whoever needs it makes another. */
+    readonly onGivenUp?: () => void;
+    readonly patienceMs?: number;
+  },
+): Actor<Message, Answer> => {
+  const { patienceMs = usualPatienceMs } = options;
+  let mode: Mode<State> = { is: 'cold' };
+  let closing = false;
+  let waiting = 0;
+  let last: Promise<unknown> = Promise.resolve();
+
+  const givenUp = () => new ActorGivenUp(`${behaviour.name} was given up: a message stood for ${patienceMs} ms`);
+
+  const receive = async (state: State, message: Message): Promise<Received<State, Answer>> => {
+    const standing = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      mode = { is: 'given up' };
+      standing.reject(givenUp());
+      options.onGivenUp?.();
+    }, patienceMs);
+    try {
+      return await Promise.race([behaviour.receive(state, message, () => void timer.refresh()), standing.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
+  const process = async (message: Message): Promise<Answer> => {
+    if (mode.is === 'given up') throw givenUp();
+    try {
+      const state = mode.is === 'ready' ? mode.state : await behaviour.init();
+      // Cold while working, so that a failure of any kind leaves nothing half-changed behind.
+      mode = { is: 'cold' };
+      const received = await receive(state, message);
+      mode = { is: 'ready', state: received.state };
+      return received.answer;
+    } catch (error) {
+      options.onFailure?.(error);
+      throw error;
+    }
+  };
+
+  return {
+    name: behaviour.name,
+    waiting: () => waiting,
+    tell: (message) => {
+      if (closing) return Promise.reject(new ActorClosed(`${behaviour.name} is closed`));
+      if (mode.is === 'given up') return Promise.reject(givenUp());
+      if (waiting >= options.capacity) return Promise.reject(new MailboxFull(`${behaviour.name} has ${waiting} messages waiting`));
+      waiting += 1;
+      const done = last
+        .then(() => process(message))
+        .finally(() => {
+          waiting -= 1;
+        });
+      last = done.catch(() => undefined);
+      return done;
+    },
+    close: async () => {
+      closing = true;
+      await last;
+      const final = mode;
+      mode = { is: 'closed' };
+      if (final.is === 'ready') await behaviour.close?.(final.state);
+    },
+  };
+};

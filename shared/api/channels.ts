@@ -1,0 +1,164 @@
+import { array, boolean, dateTime, dict, integer, literal, maybe, nullable, number, object, optional, string, uuid } from './fields.ts';
+import { mostIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
+
+/** Who is told of outages, how, and when. */
+
+const Hours = object('ChannelHours', {
+  zone: maybe(string({ minLength: 1, maxLength: 64 }), { description: "An IANA time zone; null means the organisation's." }),
+  spans: array(
+    object('ChannelSpan', {
+      days: array(integer({}, { minimum: 1, maximum: 7 }), { minItems: 1, maxItems: 7, description: '1 is Monday.' }),
+      from: string({ pattern: '^(?:[01][0-9]|2[0-3]):[0-5][0-9]$', description: 'Such as 09:00.' }),
+      to: string({
+        pattern: '^(?:(?:[01][0-9]|2[0-3]):[0-5][0-9]|24:00)$',
+        description: 'Such as 17:00; earlier than `from` means the next day.',
+      }),
+    }),
+    { maxItems: 21 },
+  ),
+});
+
+const channelShape = {
+  id: uuid(),
+  kind: string({ description: 'Such as `email`, `slack` or `webhook`.' }),
+  name: string(),
+  config: dict({ description: 'What its kind asks for; `***` stands for a secret.' }),
+  enabled: boolean(),
+  verified: boolean({ description: 'Whether a mailbox said that it wants this; other kinds always are.' }),
+  unsubscribed: boolean({ description: 'Whether its address wants no more.' }),
+  covers: string({ description: '`all` monitors, or those that were `chosen`.' }),
+  monitors: array(uuid()),
+  groups: array(uuid()),
+  delay_s: integer({}, { description: 'It is told so much later, if the incident is then still open and not acknowledged.' }),
+  reminder_s: nullable(integer(), { description: 'After so long it is reminded, then at doubling distances; null: never.' }),
+  hours: nullable(Hours, { description: 'When it may be told; null: at any hour.' }),
+  owner: nullableString('The member whose own it is; null when it is the organisation’s.'),
+  delivering: boolean({ description: 'False once it refused for good, or failed for an hour.' }),
+  failure: nullableString('What was wrong with the last attempt.'),
+  last_taken_at: nullable(dateTime()),
+  p95_ms: nullable(number(), {
+    description: 'From when nothing held it any more until taken, 95 in 100 messages of the last week took no longer.',
+  }),
+  created_at: dateTime(),
+};
+
+export const ChannelOut = object('ChannelOut', channelShape);
+
+export const ChannelMadeOut = object('ChannelMadeOut', {
+  ...channelShape,
+  secret: nullableString('What the messages of a webhook are signed with (`whsec_…`). It is shown once.'),
+});
+
+const ChannelPage = page('ChannelPage', ChannelOut);
+
+const mostIds = { maxItems: mostIdsIn.body };
+const monitors = { ...mostIds, description: 'With `covers: chosen`.' };
+const wait = integer({}, { minimum: 0, maximum: 86_400 });
+
+const ChannelIn = object('ChannelIn', {
+  kind: string(),
+  name: maybe(string({ minLength: 1 })),
+  config: dict({ description: 'What its kind asks for: the object `…ChannelConfig` that begins with the name of the kind.' }),
+  enabled: optional(boolean(), true),
+  covers: optional(literal(['all', 'chosen']), 'all'),
+  monitors: optional(array(uuid(), monitors), []),
+  groups: optional(array(uuid(), monitors), []),
+  delay_s: optional(wait, 0),
+  reminder_s: maybe(wait),
+  hours: maybe(Hours),
+  personal: optional(boolean({ description: 'Your own, and not the organisation’s: any member may have some.' }), false),
+  try: optional(
+    boolean({
+      description:
+        'Whether a message is really sent before it is saved; one that is not taken is refused by 422 `channel_test_failed`, and nothing is saved. A mailbox that must confirm first, and a browser, are never tried.',
+    }),
+    true,
+  ),
+});
+
+const ChannelPatch = object(
+  'ChannelPatch',
+  {
+    name: maybe(string({ minLength: 1 })),
+    config: maybe(dict(), { description: 'The whole of it. `***` keeps a secret, as long as its host stays.' }),
+    enabled: maybe(boolean()),
+    covers: maybe(literal(['all', 'chosen'])),
+    monitors: maybe(array(uuid(), mostIds)),
+    groups: maybe(array(uuid(), mostIds)),
+    delay_s: maybe(wait),
+    reminder_s: maybe(wait, { description: '0 ends reminders.' }),
+    hours: maybe(Hours, { description: 'Without spans: at any hour.' }),
+  },
+  { description: 'A field that is not sent, or null, stays as it is.' },
+);
+
+const channelId = { channel_id: uuid() };
+const faults = ['channel_invalid', 'name_invalid', 'hours_invalid', 'time_zone_invalid', 'monitor_not_found', 'group_not_found'] as const;
+
+export const listChannels = operation({
+  id: 'listChannels',
+  method: 'GET',
+  path: '/api/v1/channels',
+  tag: 'Channels',
+  access: 'read',
+  summary: 'List channels',
+  description: 'Who is told of outages. Oldest first.',
+  query: pageQuery,
+  response: ChannelPage,
+  success: 200,
+});
+
+export const createChannel = operation({
+  id: 'createChannel',
+  method: 'POST',
+  path: '/api/v1/channels',
+  tag: 'Channels',
+  access: 'write',
+  summary: 'Create a channel',
+  description:
+    'Owners and admins make channels of the organisation, other members their own. A test message is sent before it is saved, unless `try` is false; an organisation may have ten tests an hour. A mailbox is asked first.',
+  body: ChannelIn,
+  response: ChannelMadeOut,
+  success: 201,
+  refusals: ['plan_limit_channels', 'channel_kind_unknown', 'mail_missing', 'channel_test_limit', 'channel_test_failed', ...faults],
+});
+
+export const getChannel = operation({
+  id: 'getChannel',
+  method: 'GET',
+  path: '/api/v1/channels/{channel_id}',
+  tag: 'Channels',
+  access: 'read',
+  summary: 'Get a channel',
+  params: channelId,
+  response: ChannelOut,
+  success: 200,
+  refusals: ['channel_not_found'],
+});
+
+export const updateChannel = operation({
+  id: 'updateChannel',
+  method: 'PATCH',
+  path: '/api/v1/channels/{channel_id}',
+  tag: 'Channels',
+  access: 'write',
+  summary: 'Change a channel',
+  params: channelId,
+  body: ChannelPatch,
+  response: ChannelOut,
+  success: 200,
+  refusals: ['channel_not_found', 'mail_missing', 'channel_test_limit', ...faults],
+});
+
+export const deleteChannel = operation({
+  id: 'deleteChannel',
+  method: 'DELETE',
+  path: '/api/v1/channels/{channel_id}',
+  tag: 'Channels',
+  access: 'write',
+  summary: 'Delete a channel',
+  description: 'What waits for it is told to it no more. What it told stays, without the address that it went to.',
+  params: channelId,
+  success: 204,
+  refusals: ['channel_not_found'],
+});

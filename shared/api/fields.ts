@@ -1,0 +1,423 @@
+import { isRecord } from '../base/json.ts';
+
+/** Where a value stands: "body", "query" or "path", then keys and positions. */
+export type Place = readonly (string | number)[];
+
+/** One thing that is wrong with an input, with its members in the order in which they are sent. */
+export type Fault = {
+  readonly type: string;
+  readonly loc: Place;
+  readonly msg: string;
+  readonly input: unknown;
+  readonly ctx?: Readonly<Record<string, unknown>>;
+};
+
+export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly faults: readonly Fault[] };
+
+/** What is wrong with a value of the right form, in pydantic's words for it. */
+export const valueFault = (loc: Place, sentence: string, input: unknown): Fault => ({
+  type: 'value_error',
+  loc,
+  msg: `Value error, ${sentence}`,
+  input,
+  ctx: { error: {} },
+});
+
+/** JSON Schema 2020-12, as far as we write it. */
+export type JsonSchema = { readonly [key: string]: unknown };
+
+/** A described value: how it is read from what a caller sent, and how it stands in the API document. */
+export type Field<T> = {
+  readonly parse: (input: unknown, place: Place) => Parsed<T>;
+  readonly schema: JsonSchema;
+  /** Objects with a name of their own that this field speaks of, so that the document can list them once. */
+  readonly components: readonly NamedSchema[];
+  /** What stands in for a value that was not sent; a field without it is required. */
+  readonly absent?: { readonly value: T };
+};
+
+export type NamedSchema = { readonly name: string; readonly schema: JsonSchema; readonly components: readonly NamedSchema[] };
+
+export type ValueOf<F> = F extends Field<infer T> ? T : never;
+
+export const good = <T>(value: T): Parsed<T> => ({ ok: true, value });
+
+export const bad = (type: string, loc: Place, msg: string, input: unknown, ctx?: Readonly<Record<string, unknown>>): Parsed<never> => ({
+  ok: false,
+  faults: [ctx === undefined ? { type, loc, msg, input } : { type, loc, msg, input, ctx }],
+});
+
+export type Shape = { readonly [key: string]: Field<unknown> };
+
+export type Values<S extends Shape> = { readonly [K in keyof S]: ValueOf<S[K]> };
+
+export type ObjectField<S extends Shape> = Field<Values<S>> & { readonly name: string; readonly shape: S };
+
+const missing = (place: Place, key: string, enclosing: unknown): Fault => ({
+  type: 'missing',
+  loc: [...place, key],
+  msg: 'Field required',
+  input: enclosing,
+});
+
+/** Reads each field of a shape from a record, gathering every fault in field order; unknown keys are left out. */
+export const parseShape = <S extends Shape>(shape: S, record: Readonly<Record<string, unknown>>, place: Place): Parsed<Values<S>> => {
+  const faults: Fault[] = [];
+  const entries: [string, unknown][] = [];
+  for (const [key, field] of Object.entries(shape)) {
+    if (!Object.hasOwn(record, key)) {
+      if (field.absent) entries.push([key, field.absent.value]);
+      else faults.push(missing(place, key, record));
+      continue;
+    }
+    const parsed = field.parse(record[key], [...place, key]);
+    if (parsed.ok) entries.push([key, parsed.value]);
+    else faults.push(...parsed.faults);
+  }
+  return faults.length === 0 ? good(assembled<S>(entries)) : { ok: false, faults };
+};
+
+// One entry has been read for each field of the shape, which the compiler cannot follow through Object.fromEntries.
+const assembled = <S extends Shape>(entries: readonly (readonly [string, unknown])[]): Values<S> =>
+  Object.fromEntries(entries) as Values<S>;
+
+const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+
+/** What is wrong with values of an object together, though each is well by itself. */
+export type Clash<S extends Shape> = (values: Values<S>, place: Place) => Fault | undefined;
+
+/** An object with a name in the API document. */
+export const object = <S extends Shape>(name: string, shape: S, more: JsonSchema = {}, clash?: Clash<S>): ObjectField<S> => {
+  const fields = Object.entries(shape);
+  const required = fields.filter(([, field]) => field.absent === undefined).map(([key]) => key);
+  const schema: JsonSchema = {
+    type: 'object',
+    properties: Object.fromEntries(fields.map(([key, field]) => [key, field.schema])),
+    ...(required.length === 0 ? {} : { required }),
+    ...more,
+  };
+  const component: NamedSchema = { name, schema, components: fields.flatMap(([, field]) => field.components) };
+  return {
+    name,
+    shape,
+    schema: reference(name),
+    components: [component],
+    parse: (input, place) => {
+      if (!isRecord(input))
+        return bad('model_attributes_type', place, 'Input should be a valid dictionary or object to extract fields from', input);
+      const parsed = parseShape(shape, input, place);
+      const fault = parsed.ok ? clash?.(parsed.value, place) : undefined;
+      return fault === undefined ? parsed : { ok: false, faults: [fault] };
+    },
+  };
+};
+
+export const array = <T>(item: Field<T>, more: JsonSchema = {}): Field<readonly T[]> => ({
+  schema: { type: 'array', items: item.schema, ...more },
+  components: item.components,
+  parse: (input, place) => {
+    if (!Array.isArray(input)) return bad('list_type', place, 'Input should be a valid list', input);
+    const faults: Fault[] = [];
+    const values: T[] = [];
+    for (const [position, element] of input.entries()) {
+      const parsed = item.parse(element, [...place, position]);
+      if (parsed.ok) values.push(parsed.value);
+      else faults.push(...parsed.faults);
+    }
+    return faults.length === 0 ? good(values) : { ok: false, faults };
+  },
+});
+
+/** The value, or JSON null. */
+export const nullable = <T>(inner: Field<T>, more: JsonSchema = {}): Field<T | null> => ({
+  schema: { anyOf: [inner.schema, { type: 'null' }], ...more },
+  components: inner.components,
+  parse: (input, place) => (input === null ? good(null) : inner.parse(input, place)),
+});
+
+/** A field that need not be sent; the default stands in the document, unless it is null. */
+export const optional = <T>(inner: Field<T>, value: T): Field<T> => ({
+  ...inner,
+  schema: value === null ? inner.schema : { ...inner.schema, default: value },
+  absent: { value },
+});
+
+/** A field with a default for what is made, where what is there already keeps its own: null says that it was not sent. */
+export const defaulted = <T>(inner: Field<T>, value: T): Field<T | null> => ({
+  ...inner,
+  schema: { ...inner.schema, default: value },
+  absent: { value: null },
+});
+
+/** A nullable field where "not sent" and null mean the same: not mentioned. */
+export const maybe = <T>(inner: Field<T>, more: JsonSchema = {}): Field<T | null> => optional<T | null>(nullable(inner, more), null);
+
+/** A field of an answer that came later: not required in the document, so that what an older service answers is still of the form. */
+export const grown = <T>(inner: Field<T>, value: T): Field<T> => ({ ...inner, absent: { value } });
+
+/** A moment as a caller may write it: with an offset an instant, without one a local time of the organisation's clock. */
+export type Moment =
+  | { readonly is: 'instant'; readonly at: number }
+  /** ISO local date and time with milliseconds and no zone, e.g. 2026-11-20T02:00:00.000. */
+  | { readonly is: 'local'; readonly local: string };
+
+type Read = { readonly moment: Moment } | { readonly fault: string };
+
+const timeText = /^[Tt _]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d+))?)?(?:([Zz])|([+\-\u2212])([01]\d|2[0-3]):?([0-5]\d))?$/;
+const stampText = /^[+-]?(?:\d+|\d+\.\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)$/i;
+const wholeStampText = /^[+-]?\d+$/;
+
+const digits = /^\d+$/;
+
+/** What is wrong with the date at the beginning of a text, in the words and the order of the parser that pydantic uses. */
+const dateFault = (text: string): string | undefined => {
+  if (new TextEncoder().encode(text).length < 10) return 'input is too short';
+  if (!digits.test(text.slice(0, 4))) return 'invalid character in year';
+  if (text[4] !== '-') return 'invalid date separator, expected `-`';
+  if (!digits.test(text.slice(5, 7))) return 'invalid character in month';
+  if (text[7] !== '-') return 'invalid date separator, expected `-`';
+  if (!digits.test(text.slice(8, 10))) return 'invalid character in day';
+  const [year, month, day] = [Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10))];
+  if (month < 1 || month > 12) return 'month value is outside expected range of 1-12';
+  const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const most = month === 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
+  return day < 1 || day > most ? 'day value is outside expected range' : undefined;
+};
+
+const lastStamp = Date.parse('9999-12-31T23:59:59.999Z');
+const firstStamp = Date.parse('0000-01-01T00:00:00.000Z');
+const yearOne = Date.parse('0001-01-01T00:00:00.000Z');
+const yearZero = 'year 0 is out of range';
+// Above this a Unix time is taken for milliseconds.
+const watershed = 2e10;
+
+const fromStamp = (stamp: number): Read => {
+  const at = Math.abs(stamp) > watershed ? Math.floor(stamp) : Math.floor(stamp * 1000);
+  if (at > lastStamp) return { fault: 'dates after 9999 are not supported as unix timestamps' };
+  if (at < firstStamp) return { fault: 'dates before 0000 are not supported as unix timestamps' };
+  return at < yearOne ? { fault: yearZero } : { moment: { is: 'instant', at } };
+};
+
+const extra = 'unexpected extra characters at the end of the input';
+
+const fromText = (text: string): Read => {
+  const fault = dateFault(text);
+  if (fault !== undefined) {
+    if (!stampText.test(text)) return { fault };
+    const read = fromStamp(Number(text));
+    return 'fault' in read && !wholeStampText.test(text) ? { fault } : read;
+  }
+  const rest = text.slice(10);
+  if (text.startsWith('0000') && (rest === '' || timeText.test(rest))) return { fault: yearZero };
+  if (rest === '') return { moment: { is: 'local', local: `${text}T00:00:00.000` } };
+  const match = timeText.exec(rest);
+  if (!match) return { fault: extra };
+  const [, hour, minute, second = '00', fraction = '', zulu, sign, offsetHours, offsetMinutes] = match;
+  const local = `${text.slice(0, 10)}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0').slice(0, 3)}`;
+  if (zulu === undefined && sign === undefined) return { moment: { is: 'local', local } };
+  const offset = sign === undefined ? 0 : (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000;
+  return { moment: { is: 'instant', at: Date.parse(`${local}Z`) - (sign === '+' ? offset : -offset) } };
+};
+
+/** A date-time in an answer: UTC with Z and milliseconds. */
+export const dateTime = (more: JsonSchema = {}): Field<string> => ({
+  schema: { type: 'string', format: 'date-time', ...more },
+  components: [],
+  parse: (input, place) =>
+    typeof input === 'string' ? good(input) : bad('datetime_type', place, 'Input should be a valid datetime', input),
+});
+
+/**
+ * A date-time in a request. Unix times are taken too, as pydantic takes them. Described as a text: clients that were generated from `date-time` have a
+ * type for it that always has an offset, and could send no local time.
+ */
+export const moment = (more: JsonSchema = {}): Field<Moment> => ({
+  schema: { type: 'string', ...more },
+  components: [],
+  parse: (input, place) => {
+    if (typeof input !== 'number' && typeof input !== 'bigint' && typeof input !== 'string')
+      return bad('datetime_type', place, 'Input should be a valid datetime', input);
+    const read = typeof input === 'string' ? fromText(input) : fromStamp(Number(input));
+    if ('moment' in read) return good(read.moment);
+    // Only a text that is no moment is then tried as a date, which is what the fault speaks of.
+    return typeof input !== 'string' || read.fault === yearZero
+      ? bad('datetime_parsing', place, `Input should be a valid datetime, ${read.fault}`, input, { error: read.fault })
+      : bad('datetime_from_date_parsing', place, `Input should be a valid datetime or date, ${read.fault}`, input, { error: read.fault });
+  },
+});
+
+const scalar = <T>(schema: JsonSchema, parse: Field<T>['parse']): Field<T> => ({ schema, parse, components: [] });
+
+type Bounds = { readonly ge?: number; readonly le?: number };
+
+const boundsSchema = ({ ge, le }: Bounds): JsonSchema => ({
+  ...(le === undefined ? {} : { maximum: le }),
+  ...(ge === undefined ? {} : { minimum: ge }),
+});
+
+const within = (value: number, { ge, le }: Bounds, input: unknown, place: Place): Parsed<number> => {
+  if (le !== undefined && value > le) return bad('less_than_equal', place, `Input should be less than or equal to ${le}`, input, { le });
+  if (ge !== undefined && value < ge)
+    return bad('greater_than_equal', place, `Input should be greater than or equal to ${ge}`, input, { ge });
+  return good(value === 0 ? 0 : value);
+};
+
+// Digits may be grouped by single underscores and followed by a fraction of zeros.
+const integerText = /^[+-]?\d+(?:_\d+)*(?:\.0+)?$/;
+const mostDigits = 4300;
+
+const integerOf = (input: unknown, place: Place): Parsed<number> => {
+  // A bigint is a whole number with more digits than a number keeps: beyond every bound that there is.
+  if (typeof input === 'boolean' || typeof input === 'bigint') return good(Number(input));
+  if (typeof input === 'number') {
+    if (!Number.isFinite(input)) return bad('finite_number', place, 'Input should be a finite number', input);
+    if (Number.isInteger(input)) return good(input);
+    return bad('int_from_float', place, 'Input should be a valid integer, got a number with a fractional part', input);
+  }
+  if (typeof input !== 'string') return bad('int_type', place, 'Input should be a valid integer', input);
+  const text = input.trim();
+  if (!integerText.test(text))
+    return bad('int_parsing', place, 'Input should be a valid integer, unable to parse string as an integer', input);
+  if (text.length > mostDigits)
+    return bad('int_parsing_size', place, 'Unable to parse input string as an integer, exceeded maximum size', input);
+  return good(Number(text.replaceAll('_', '')));
+};
+
+export const integer = (bounds: Bounds = {}, more: JsonSchema = {}): Field<number> =>
+  scalar({ type: 'integer', ...boundsSchema(bounds), ...more }, (input, place) => {
+    const parsed = integerOf(input, place);
+    return parsed.ok ? within(parsed.value, bounds, input, place) : parsed;
+  });
+
+const numberText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+
+export const number = (more: JsonSchema = {}): Field<number> =>
+  scalar({ type: 'number', ...more }, (input, place) => {
+    if (typeof input === 'boolean' || typeof input === 'bigint') return good(Number(input));
+    if (typeof input === 'number') return good(input);
+    if (typeof input !== 'string') return bad('float_type', place, 'Input should be a valid number', input);
+    return numberText.test(input.trim())
+      ? good(Number(input))
+      : bad('float_parsing', place, 'Input should be a valid number, unable to parse string as a number', input);
+  });
+
+const yes: readonly unknown[] = ['1', 'true', 't', 'yes', 'y', 'on', 1, true];
+const no: readonly unknown[] = ['0', 'false', 'f', 'no', 'n', 'off', 0, false];
+
+export const boolean = (more: JsonSchema = {}): Field<boolean> =>
+  scalar({ type: 'boolean', ...more }, (input, place) => {
+    const folded = typeof input === 'string' ? input.toLowerCase() : input;
+    if (yes.includes(folded)) return good(true);
+    if (no.includes(folded)) return good(false);
+    return typeof input === 'string' || typeof input === 'bigint' || Number.isSafeInteger(input)
+      ? bad('bool_parsing', place, 'Input should be a valid boolean, unable to interpret input', input)
+      : bad('bool_type', place, 'Input should be a valid boolean', input);
+  });
+
+/** Half a surrogate pair is no text for pydantic. NUL is, and is the domain's to refuse. */
+export const string = (more: JsonSchema = {}): Field<string> => ({
+  schema: { type: 'string', ...more },
+  components: [],
+  parse: (input, place) => {
+    if (typeof input !== 'string') return bad('string_type', place, 'Input should be a valid string', input);
+    return input.isWellFormed()
+      ? good(input)
+      : bad('string_unicode', place, 'Input should be a valid string, unable to parse raw data as a unicode string', input);
+  },
+});
+
+/** A string of at most so many characters, where no rule behind it counts them. */
+export const shortString = (most: number): Field<string> => {
+  const field = string({ maxLength: most });
+  return {
+    ...field,
+    parse: (input, place) => {
+      const parsed = field.parse(input, place);
+      if (!parsed.ok || [...parsed.value].length <= most) return parsed;
+      return bad('string_too_long', place, `String should have at most ${most} characters`, input, { max_length: most });
+    },
+  };
+};
+
+/** An object with free keys, passed through as it came: what it may hold is the domain's to say. */
+export const dict = (more: JsonSchema = {}): Field<Readonly<Record<string, unknown>>> => ({
+  schema: { type: 'object', additionalProperties: true, ...more },
+  components: [],
+  parse: (input, place) => (isRecord(input) ? good(input) : bad('dict_type', place, 'Input should be a valid dictionary', input)),
+});
+
+/** One of a few strings, exactly. */
+export const literal = <const Values extends readonly [string, ...string[]]>(
+  values: Values,
+  more: JsonSchema = {},
+): Field<Values[number]> => {
+  const quoted = values.map((value) => `'${value}'`);
+  const last = quoted.at(-1) ?? '';
+  const expected = quoted.length === 1 ? last : `${quoted.slice(0, -1).join(', ')} or ${last}`;
+  return {
+    schema: { type: 'string', enum: [...values], ...more },
+    components: [],
+    parse: (input, place) => {
+      const found = values.find((value) => value === input);
+      return found === undefined ? bad('literal_error', place, `Input should be ${expected}`, input, { expected }) : good(found);
+    },
+  };
+};
+
+const urn = 'urn:uuid:';
+const hyphenated = /^([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})$/i;
+const simple = /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/i;
+
+const sizeOf = (text: string): number => new TextEncoder().encode(text).length;
+
+const unwrapped = (text: string): { readonly inner: string; readonly offset: number } => {
+  if (text.length > 1 && text.startsWith('{') && text.endsWith('}')) return { inner: text.slice(1, -1), offset: 1 };
+  if (text.startsWith(urn)) return { inner: text.slice(urn.length), offset: urn.length };
+  return { inner: text, offset: 0 };
+};
+
+// Where each group begins; the last entry is where the last group does.
+const starts = [0, 9, 14, 19, 24] as const;
+const lengths = [8, 4, 4, 4, 12] as const;
+
+/** What is wrong with a text that is no UUID, in the words of the parser that pydantic uses. Positions count bytes, as there. */
+const faultOf = (text: string): string => {
+  const { inner, offset } = unwrapped(text);
+  const hyphens: number[] = [];
+  let at = 0;
+  for (const character of inner) {
+    if (character === '-') hyphens.push(at);
+    else if (!/^[0-9a-f]$/i.test(character)) return `invalid character: found \`${character}\` at ${at + offset + 1}`;
+    at += sizeOf(character);
+  }
+  if (hyphens.length === 0 && offset === 0) return `invalid length: expected length 32 for simple format, found ${text.length}`;
+  if (hyphens.length !== 4) return `invalid group count: expected 5, found ${hyphens.length + 1}`;
+  const ends = [...hyphens, text.length];
+  const group = starts.findIndex((start, index) => index === 4 || ends[index] !== start + (lengths[index] ?? 0));
+  return `invalid group length in group ${group}: expected ${lengths[group]}, found ${(ends[group] ?? 0) - (starts[group] ?? 0)}`;
+};
+
+/** A full-length text in braces or behind urn:uuid: is judged without them, so that positions then count from its inside. */
+const judged = (text: string): string => {
+  const { inner, offset } = unwrapped(text);
+  return offset > 0 && sizeOf(inner) === 36 ? inner : text;
+};
+
+/** A UUID in any of the forms that pydantic takes, given on in lower case with dashes. */
+export const uuid = (more: JsonSchema = {}): Field<string> => ({
+  schema: { type: 'string', format: 'uuid', ...more },
+  components: [],
+  parse: (input, place) => {
+    if (typeof input !== 'string') return bad('uuid_type', place, 'UUID input should be a string, bytes or UUID object', input);
+    const text = judged(input);
+    const match = hyphenated.exec(text) ?? simple.exec(text);
+    if (match) return good(match.slice(1).join('-').toLowerCase());
+    const error = faultOf(text);
+    return bad('uuid_parsing', place, `Input should be a valid UUID, ${error}`, input, { error });
+  },
+});
+
+/**
+ * Our own small kit of described values. zod cannot serve here: our callers were generated for a FastAPI service, so an input must be
+ * converted as pydantic 2 converts it ("60" is a number, "yes" is true) and refused in pydantic's exact words, every fault at once.
+ */

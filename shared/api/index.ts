@@ -1,0 +1,107 @@
+import { createChannel, deleteChannel, getChannel, listChannels, updateChannel } from './channels.ts';
+import { listEvents } from './events.ts';
+import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from './groups.ts';
+import { acknowledgeIncident, getIncident, getIncidentEvidence, listIncidents } from './incidents.ts';
+import {
+  createMaintenanceWindow,
+  deleteMaintenanceWindow,
+  getMaintenanceWindow,
+  listMaintenanceWindows,
+  previewMaintenanceWindow,
+  updateMaintenanceWindow,
+} from './maintenance.ts';
+import {
+  batchMonitors,
+  createMonitor,
+  deleteMonitor,
+  getMonitor,
+  getMonitorLedger,
+  getMonitorResults,
+  getMonitorStatus,
+  listMonitors,
+  updateMonitor,
+} from './monitors.ts';
+import type { RestOperation } from './operation.ts';
+import { whoami } from './organisations.ts';
+import { endProbe, inviteProbe, listProbeInvitations, revokeProbeInvitation } from './probes.ts';
+import {
+  addStatusPageGroup,
+  addStatusPageMonitor,
+  checkStatusPageDomain,
+  createStatusPage,
+  createStatusPagePost,
+  deleteStatusPage,
+  deleteStatusPagePost,
+  getStatusPage,
+  getStatusPageSubscribers,
+  listStatusPagePosts,
+  listStatusPages,
+  orderStatusPage,
+  removeStatusPageGroup,
+  removeStatusPageMonitor,
+  renewStatusPageLink,
+  updateStatusPage,
+  updateStatusPageGroup,
+  updateStatusPageMonitor,
+} from './status-pages.ts';
+
+/** The REST API, version 1, whole: every operation by its id, in the order in which the document lists them. */
+export const operations = {
+  whoami,
+  listMonitors,
+  createMonitor,
+  batchMonitors,
+  getMonitor,
+  updateMonitor,
+  deleteMonitor,
+  getMonitorStatus,
+  getMonitorResults,
+  getMonitorLedger,
+  listIncidents,
+  getIncident,
+  getIncidentEvidence,
+  listEvents,
+  listMaintenanceWindows,
+  createMaintenanceWindow,
+  getMaintenanceWindow,
+  updateMaintenanceWindow,
+  deleteMaintenanceWindow,
+  previewMaintenanceWindow,
+  listGroups,
+  createGroup,
+  getGroup,
+  updateGroup,
+  deleteGroup,
+  listStatusPages,
+  getStatusPage,
+  createStatusPage,
+  updateStatusPage,
+  deleteStatusPage,
+  orderStatusPage,
+  addStatusPageMonitor,
+  removeStatusPageMonitor,
+  addStatusPageGroup,
+  removeStatusPageGroup,
+  updateStatusPageMonitor,
+  updateStatusPageGroup,
+  listStatusPagePosts,
+  createStatusPagePost,
+  deleteStatusPagePost,
+  getStatusPageSubscribers,
+  checkStatusPageDomain,
+  renewStatusPageLink,
+  acknowledgeIncident,
+  listChannels,
+  createChannel,
+  getChannel,
+  updateChannel,
+  deleteChannel,
+  listProbeInvitations,
+  inviteProbe,
+  revokeProbeInvitation,
+  endProbe,
+} as const;
+
+export type OperationId = keyof typeof operations;
+
+export const restOperations: readonly RestOperation[] = Object.values(operations);

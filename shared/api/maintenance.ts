@@ -1,0 +1,164 @@
+import { array, dateTime, maybe, moment, object, optional, string, uuid } from './fields.ts';
+import { mostIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
+
+/** A form that every clock can be written in. Others are taken as well, as ever: seconds since 1970, say. */
+const written = {
+  pattern: [
+    '^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,9})?)?',
+    '(?:Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])?$',
+  ].join(''),
+};
+
+const local = { ...written, description: 'As 2026-11-24T02:00 a local time of the organisation; with Z or an offset an instant.' };
+
+const localTime = string({ description: 'What the clock of the window shows then, as 2026-11-24T02:00:00.' });
+
+const OccurrenceOut = object('OccurrenceOut', {
+  starts_at: dateTime(),
+  ends_at: dateTime(),
+  local_start: localTime,
+  local_end: localTime,
+  notes: array(string(), { description: 'What a change of the clock does to it, in words.' }),
+});
+
+const ahead = {
+  time_zone: string({ description: 'The clock by which it repeats: that of the organisation when the window was made.' }),
+  repeats: nullableString('How it repeats, in words; null when it does not.'),
+  next_occurrences: array(OccurrenceOut, { description: 'Those that are not over, the next ten at most.' }),
+};
+
+export const MaintenanceOut = object('MaintenanceOut', {
+  id: uuid(),
+  name: nullableString('What the window is for.'),
+  starts_at: dateTime(),
+  ends_at: dateTime(),
+  rrule: nullableString('How it repeats, as an RFC 5545 rule; null when it does not.'),
+  monitors: array(uuid(), { description: 'Monitors covered directly.' }),
+  groups: array(uuid(), { description: 'Groups covered.' }),
+  ...ahead,
+});
+
+const MaintenancePage = page('MaintenancePage', MaintenanceOut);
+
+const mostIds = { maxItems: mostIdsIn.largeBody };
+
+const MaintenanceIn = object('MaintenanceIn', {
+  name: maybe(string({ minLength: 1 })),
+  starts_at: moment(local),
+  ends_at: moment(local),
+  rrule: maybe(string({ minLength: 1 }), { description: 'An RFC 5545 RRULE value without DTSTART; occurrences keep the local time.' }),
+  monitors: optional(array(uuid(), mostIds), []),
+  groups: optional(array(uuid(), mostIds), []),
+});
+
+const ofWindow = { ...written, description: 'As 2026-11-24T02:00 a local time of the window; with Z or an offset an instant.' };
+
+const MaintenancePatch = object(
+  'MaintenancePatch',
+  {
+    name: maybe(string(), { description: 'An empty one takes the name away.' }),
+    starts_at: maybe(moment(ofWindow)),
+    ends_at: maybe(moment(ofWindow)),
+    rrule: maybe(string(), { description: 'An empty one: it no longer repeats.' }),
+    monitors: maybe(array(uuid(), mostIds)),
+    groups: maybe(array(uuid(), mostIds)),
+  },
+  { description: 'A field that is not sent, or null, stays as it is. What the window covered until now stays covered.' },
+);
+
+const planLimits = ['plan_limit_windows', 'plan_limit_occurrences'] as const;
+
+const windowId = { window_id: uuid() };
+
+export const listMaintenanceWindows = operation({
+  id: 'listMaintenanceWindows',
+  method: 'GET',
+  path: '/api/v1/maintenance',
+  tag: 'Maintenance',
+  access: 'read',
+  summary: 'List maintenance windows',
+  description: 'Newest first.',
+  query: pageQuery,
+  response: MaintenancePage,
+  success: 200,
+});
+
+export const createMaintenanceWindow = operation({
+  id: 'createMaintenanceWindow',
+  method: 'POST',
+  path: '/api/v1/maintenance',
+  tag: 'Maintenance',
+  access: 'write',
+  summary: 'Schedule a maintenance window',
+  description: 'At least one monitor or group. What it covers is still checked and does not alert.',
+  body: MaintenanceIn,
+  takesMuch: true,
+  response: MaintenanceOut,
+  success: 201,
+  refusals: [...(['name_invalid', 'window_invalid', 'rrule_invalid', 'monitor_not_found', 'group_not_found'] as const), ...planLimits],
+});
+
+export const getMaintenanceWindow = operation({
+  id: 'getMaintenanceWindow',
+  method: 'GET',
+  path: '/api/v1/maintenance/{window_id}',
+  tag: 'Maintenance',
+  access: 'read',
+  summary: 'Get a maintenance window',
+  params: windowId,
+  response: MaintenanceOut,
+  success: 200,
+  refusals: ['maintenance_window_not_found'],
+});
+
+export const updateMaintenanceWindow = operation({
+  id: 'updateMaintenanceWindow',
+  method: 'PATCH',
+  path: '/api/v1/maintenance/{window_id}',
+  tag: 'Maintenance changes',
+  access: 'write',
+  summary: 'Change a maintenance window',
+  description: 'From now on; what it covered in the past stays covered, and it keeps the clock that it repeats by.',
+  params: windowId,
+  body: MaintenancePatch,
+  takesMuch: true,
+  response: MaintenanceOut,
+  success: 200,
+  refusals: [
+    'maintenance_window_not_found',
+    ...(['name_invalid', 'window_invalid', 'rrule_invalid', 'monitor_not_found', 'group_not_found'] as const),
+    ...planLimits,
+  ],
+});
+
+export const previewMaintenanceWindow = operation({
+  id: 'previewMaintenanceWindow',
+  method: 'GET',
+  path: '/api/v1/maintenance/preview',
+  tag: 'Maintenance changes',
+  access: 'read',
+  summary: 'Preview when a maintenance window would occur',
+  description: 'Nothing is saved. Refused for the reasons for which such a window would be.',
+  query: {
+    starts_at: moment(local),
+    ends_at: moment(local),
+    rrule: maybe(string({ minLength: 1 }), { description: 'An RFC 5545 RRULE value without DTSTART.' }),
+    window: maybe(uuid(), { description: 'The window that would be changed so: the preview is by its clock.' }),
+  },
+  response: object('MaintenancePreviewOut', ahead),
+  success: 200,
+  refusals: ['maintenance_window_not_found', 'window_invalid', 'rrule_invalid', 'plan_limit_occurrences'],
+});
+
+export const deleteMaintenanceWindow = operation({
+  id: 'deleteMaintenanceWindow',
+  method: 'DELETE',
+  path: '/api/v1/maintenance/{window_id}',
+  tag: 'Maintenance',
+  access: 'write',
+  summary: 'Delete a maintenance window',
+  description: 'What it covered in the past stays covered.',
+  params: windowId,
+  success: 204,
+  refusals: ['maintenance_window_not_found'],
+});

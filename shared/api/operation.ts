@@ -1,0 +1,324 @@
+import type { RefusalCode, RefusalKind } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
+import {
+  array,
+  type Fault,
+  type Field,
+  integer,
+  type JsonSchema,
+  maybe,
+  nullable,
+  type ObjectField,
+  object,
+  optional,
+  type Parsed,
+  parseShape,
+  type Shape,
+  string,
+  type Values,
+  valueFault,
+} from './fields.ts';
+
+/** The fewest characters that an id takes in a list: 32 digits, two quotes, a comma. */
+const shortestId = 35;
+
+/** As many ids as a body has room for, where nothing else bounds a list of them: 64 KiB, or 2 MiB where many things may be named. */
+export const mostIdsIn = {
+  body: Math.floor((64 * 1024) / shortestId),
+  largeBody: Math.floor((2 * 1024 * 1024) / shortestId),
+} as const;
+
+const secretKey = /passw|secret|bearer|token|authori[sz]ation|cookie|api[-_]?key|credential|^code$/i;
+
+const hidden = '***';
+
+const namesOf = (value: unknown): ReadonlySet<string> =>
+  new Set(
+    (Array.isArray(value) ? value : [value]).filter((name): name is string => typeof name === 'string').map((name) => name.toLowerCase()),
+  );
+
+/** A copy of an input in which nothing that may be a secret is left to read, for echoing it in a fault. */
+export const redact = (input: unknown): unknown => {
+  // A whole config sent as text holds its keys inside.
+  if (typeof input === 'string') return secretKey.test(input) && /[:=]/.test(input) ? hidden : input;
+  if (Array.isArray(input)) return input.map(redact);
+  if (!isRecord(input)) return input;
+  const secretHeaders = namesOf(input.secret_headers);
+  return Object.fromEntries(
+    Object.entries(input).map(([key, value]) => {
+      if (key === 'secret_headers') return [key, value];
+      if (key === 'headers' && isRecord(value)) return [key, redactHeaders(value, secretHeaders)];
+      return [key, secretKey.test(key) ? hidden : redact(value)];
+    }),
+  );
+};
+
+const redactHeaders = (headers: Readonly<Record<string, unknown>>, secret: ReadonlySet<string>): unknown =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, secret.has(name.toLowerCase()) || secretKey.test(name) ? hidden : redact(value)]),
+  );
+
+export const redactFaults = (faults: readonly Fault[]): readonly Fault[] =>
+  faults.map((fault) => ({
+    ...fault,
+    input: fault.loc.some((part) => typeof part === 'string' && secretKey.test(part)) ? hidden : redact(fault.input),
+  }));
+
+/** What a caller's role and scope must allow: reading, writing, managing the organisation (owner and admin), or owning it. */
+export type Access = 'read' | 'write' | 'manage' | 'own';
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** What a caller sent, by where it stood. */
+export type RawInput = {
+  readonly path?: Readonly<Record<string, unknown>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+};
+
+type None = Readonly<Record<never, never>>;
+type Flat<T> = { readonly [K in keyof T]: T[K] };
+
+/** One thing that the service can be asked to do, written down once: every face and the handler's type follow from it. */
+export type Operation<Id extends string = string, Input = unknown, Output = unknown> = {
+  readonly id: Id;
+  readonly summary: string;
+  readonly description?: string;
+  readonly access: Access;
+  readonly params: Shape;
+  readonly query: Shape;
+  readonly body?: ObjectField<Shape>;
+  readonly response?: Field<Output>;
+  /** Codes of its own; those that any call may meet are not listed. */
+  readonly refusals: readonly RefusalCode[];
+  /** At a browser it wants a proof of who one is that is not old. */
+  readonly dangerous?: true;
+  /** It may be done also while the organisation is about to be deleted, when nothing else is that changes something. */
+  readonly whileEnding?: true;
+  /** Said where it does not follow: what asks for no more than reading and has no body looks, everything else acts. */
+  readonly does?: 'looks' | 'acts';
+  /** Path, query and body read into one flat input, or every fault at once. */
+  readonly parse: (raw: RawInput) => Parsed<Input>;
+};
+
+/** An operation with a route in the REST API. */
+export type RestOperation<Id extends string = string, Input = unknown, Output = unknown> = Operation<Id, Input, Output> & {
+  readonly method: Method;
+  readonly path: string;
+  readonly tag: string;
+  readonly success: 200 | 201 | 204;
+  /** Another success that the operation may answer with, and when. */
+  readonly otherSuccess?: { readonly status: 200; readonly when: string };
+  /** It takes many ids or things at once, and so a body of 2 MiB instead of 64 KiB. */
+  readonly takesMuch?: true;
+  /** How many calls it counts as, where what was sent asks for much; one otherwise. */
+  readonly calls?: (body: unknown) => number;
+};
+
+export type InputOf<Op> = Op extends { readonly parse: (raw: RawInput) => Parsed<infer Input> } ? Input : never;
+export type OutputOf<Op> = Op extends { readonly response?: Field<infer Output> } ? Output : never;
+
+type Parts<Id extends string, P extends Shape, Q extends Shape, B extends Shape, Output> = {
+  readonly id: Id;
+  readonly summary: string;
+  readonly description?: string;
+  readonly access: Access;
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: ObjectField<B>;
+  readonly response?: Field<Output>;
+  readonly refusals?: readonly RefusalCode[];
+  readonly dangerous?: true;
+  readonly whileEnding?: true;
+  readonly does?: 'looks' | 'acts';
+};
+
+/** An operation that only looks is one statement or two that need no lock, and leaves no trace. */
+export const onlyLooks = ({ does, access, body }: Pick<Operation, 'does' | 'access' | 'body'>): boolean =>
+  does === undefined ? access === 'read' && body === undefined : does === 'looks';
+
+type RestParts = Pick<RestOperation, 'method' | 'path' | 'tag' | 'success' | 'otherSuccess' | 'takesMuch' | 'calls'>;
+
+/** Path before query before body, as FastAPI orders the faults. */
+const parseAll = (params: Shape, query: Shape, body: ObjectField<Shape> | undefined, raw: RawInput): Parsed<Record<string, unknown>> => {
+  const parts = [parseShape(params, raw.path ?? {}, ['path']), parseShape(query, raw.query ?? {}, ['query'])];
+  if (body) parts.push(parseBody(body, raw.body));
+  const faults: Fault[] = [];
+  const value: Record<string, unknown> = {};
+  for (const part of parts) {
+    if (part.ok) Object.assign(value, part.value);
+    else faults.push(...part.faults);
+  }
+  return faults.length === 0 ? { ok: true, value } : { ok: false, faults: redactFaults(faults) };
+};
+
+const parseBody = (body: ObjectField<Shape>, input: unknown): Parsed<Values<Shape>> =>
+  input === undefined || input === null
+    ? { ok: false, faults: [{ type: 'missing', loc: ['body'], msg: 'Field required', input: null }] }
+    : body.parse(input, ['body']);
+
+type Made<Id extends string, P extends Shape, Q extends Shape, B extends Shape, Output> = Operation<
+  Id,
+  Flat<Values<P> & Values<Q> & Values<B>>,
+  Output
+>;
+
+/** An operation that only other faces offer: pages and operators need more than the API has. */
+export const innerOperation = <
+  const Id extends string,
+  P extends Shape = None,
+  Q extends Shape = None,
+  B extends Shape = None,
+  Output = void,
+>(
+  parts: Parts<Id, P, Q, B, Output>,
+): Made<Id, P, Q, B, Output> => {
+  const { params = {}, query = {}, body, refusals = [], ...rest } = parts;
+  return {
+    ...rest,
+    params,
+    query,
+    ...(body === undefined ? {} : { body }),
+    refusals,
+    // parseAll reads exactly the shapes that P, Q and B stand for; their union of keys is beyond the compiler.
+    parse: (raw) => parseAll(params, query, body, raw) as Parsed<Flat<Values<P> & Values<Q> & Values<B>>>,
+  };
+};
+
+/** An operation with a route. */
+export const operation = <const Id extends string, P extends Shape = None, Q extends Shape = None, B extends Shape = None, Output = void>(
+  parts: Parts<Id, P, Q, B, Output> & RestParts,
+): Made<Id, P, Q, B, Output> & RestParts => ({
+  ...innerOperation(parts),
+  method: parts.method,
+  path: parts.path,
+  tag: parts.tag,
+  success: parts.success,
+  ...(parts.otherSuccess === undefined ? {} : { otherSuccess: parts.otherSuccess }),
+  ...(parts.takesMuch === undefined ? {} : { takesMuch: parts.takesMuch }),
+  ...(parts.calls === undefined ? {} : { calls: parts.calls }),
+});
+
+/** Sorts the flat arguments of a tool, a command or a form into path, query and body. */
+export const rawInput = (of: Pick<Operation, 'params' | 'query' | 'body'>, flat: unknown): RawInput => {
+  const given = isRecord(flat) ? Object.entries(flat) : [];
+  const pick = (shape: Shape) => Object.fromEntries(given.filter(([key]) => Object.hasOwn(shape, key)));
+  return {
+    path: pick(of.params),
+    query: pick(of.query),
+    ...(of.body === undefined ? {} : { body: pick(of.body.shape) }),
+  };
+};
+
+/** An input that is not of the described form: every fault of it, as they are sent. */
+export class InvalidInput extends Error {
+  readonly faults: readonly Fault[];
+
+  constructor(faults: readonly Fault[]) {
+    super(faults.map((fault) => `${fault.loc.join('.')}: ${fault.msg}`).join('; '));
+    this.name = 'InvalidInput';
+    this.faults = faults;
+  }
+}
+
+/** The HTTP status of each kind of no; the document and the REST face read this one table. */
+export const statusOf = {
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  invalid: 400,
+  conflict: 409,
+  mismatch: 422,
+  limited: 429,
+  too_large: 413,
+  wrong_method: 405,
+  unavailable: 503,
+  internal: 500,
+} as const satisfies Record<RefusalKind, number>;
+
+/** The body of every refusal. */
+export const ErrorOut = object('ErrorOut', {
+  error: object('ErrorDetail', {
+    code: string({ description: 'Stable; branch on it.' }),
+    message: string({ description: 'For reading; its wording may change.' }),
+  }),
+});
+
+const anyObject = { type: 'object' } as const;
+
+/** The two shapes that clients generated for a FastAPI service know by name. */
+export const validationSchemas = {
+  ValidationError: {
+    type: 'object',
+    properties: {
+      loc: { type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'integer' }] } },
+      msg: { type: 'string' },
+      type: { type: 'string' },
+      input: {},
+      ctx: anyObject,
+    },
+    required: ['loc', 'msg', 'type'],
+  },
+  HTTPValidationError: {
+    type: 'object',
+    properties: {
+      detail: { type: 'array', items: { $ref: '#/components/schemas/ValidationError' } },
+      error: { $ref: '#/components/schemas/ErrorDetail' },
+    },
+  },
+} as const;
+
+/** What a call may meet that names a key, so that it is done once. */
+const namedCallRefusals = ['idempotency_key_in_use', 'idempotency_answer_too_large', 'idempotency_key_reused'] as const;
+
+/** Every code that an operation may answer with: its own, and those that any call of its kind may meet. */
+export const refusalsOf = (
+  operation: Pick<Operation, 'access' | 'body' | 'refusals'> & Pick<RestOperation, 'method'>,
+): readonly RefusalCode[] => [
+  'token_missing',
+  'token_invalid',
+  ...(operation.access === 'read' ? [] : (['scope_insufficient', 'role_insufficient', 'organisation_ending'] as const)),
+  ...operation.refusals,
+  ...(operation.method === 'POST' ? namedCallRefusals : []),
+  ...(operation.body === undefined ? [] : (['body_too_large'] as const)),
+  'request_malformed',
+  'headers_too_large',
+  'rate_limited',
+  'unavailable',
+  'internal',
+];
+
+const pageSize = { least: 1, most: 200, default: 50 } as const;
+
+/** The query of every list. A cursor is read by the store, which knows what it was given for. */
+export const pageQuery = {
+  limit: optional(
+    integer({ ge: pageSize.least, le: pageSize.most }, { description: 'How many items the page may hold.' }),
+    pageSize.default,
+  ),
+  cursor: maybe(string({ minLength: 1 }), {
+    description: 'The `next_cursor` of the page before, as it is: it is good for this list with these filters alone, and has no end.',
+  }),
+};
+
+export const page = <Name extends string, Item>(name: Name, item: Field<Item>, more: JsonSchema = {}) =>
+  object(
+    name,
+    {
+      items: array(item),
+      next_cursor: maybe(string(), { description: 'Send it back as `cursor` for the next page; null when the walk is over.' }),
+    },
+    more,
+  );
+
+/** What a list answers to a cursor that it did not give. */
+export const cursorFault = (cursor: string): Fault =>
+  valueFault(['query', 'cursor'], 'not a cursor of this list as it is asked for now; begin again without one', cursor);
+
+export const nullableString = (description: string) => nullable(string(), { description });
+
+/** Of the API's document: the first number is that of `/api/v1`; the rest grows with what is added. */
+export const apiVersion = '1.1.9';
+
+/** Counts what we added to that version: one more with every change of the document. */
+export const apiRevision = 8;

@@ -1,0 +1,101 @@
+import { continents } from '../base/continents.ts';
+import { array, dateTime, integer, nullable, object, string, uuid } from './fields.ts';
+import { operation, page, pageQuery } from './operation.ts';
+
+/** Probes of the organisation's own: who is asked to become one, and its end. */
+
+const invitation = {
+  id: uuid(),
+  name: string(),
+  continent: string(),
+  shown: string({ description: 'How the join token begins, to know it by.' }),
+  state: string({ description: '`open`, `expired`, or `used` once a host has become the probe.' }),
+  probe: nullable(uuid(), { description: 'The probe that came of it.' }),
+  heard_at: nullable(dateTime(), { description: 'When that probe was last heard.' }),
+  created_at: dateTime(),
+  expires_at: dateTime(),
+};
+
+export const ProbeInvitationOut = object('ProbeInvitationOut', invitation);
+
+export const ProbeInvitationMadeOut = object('ProbeInvitationMadeOut', {
+  ...invitation,
+  token: string({ description: 'The join token (`svcj_…`), good once within the hour. It is shown once.' }),
+  command: string({ description: 'What to type on the host that is to be the probe.' }),
+});
+
+/** What an invitation says of the probe that is to be. */
+export const invited = {
+  name: string({ minLength: 1 }),
+  continent: string({ pattern: `^(?:${continents.join('|')})$`, description: 'Where it stands, such as `Europe` or `North America`.' }),
+};
+
+export const inviteProbe = operation({
+  id: 'inviteProbe',
+  method: 'POST',
+  path: '/api/v1/probes/invitations',
+  tag: 'Probes',
+  access: 'manage',
+  dangerous: true,
+  summary: 'Invite a host to be a private probe',
+  description: 'It then checks the monitors of this organisation alone. Open invitations count against the private probes of the plan.',
+  body: object('ProbeInvitationIn', invited),
+  response: ProbeInvitationMadeOut,
+  success: 201,
+  refusals: ['name_invalid', 'name_taken', 'continent_unknown', 'plan_limit_private_probes'],
+});
+
+export const listProbeInvitations = operation({
+  id: 'listProbeInvitations',
+  method: 'GET',
+  path: '/api/v1/probes/invitations',
+  tag: 'Probes',
+  access: 'manage',
+  does: 'looks',
+  summary: 'List invitations of private probes',
+  description: 'Newest first. One that nobody followed goes a day after its end.',
+  query: pageQuery,
+  response: page('ProbeInvitationPage', ProbeInvitationOut),
+  success: 200,
+});
+
+export const revokeProbeInvitation = operation({
+  id: 'revokeProbeInvitation',
+  method: 'DELETE',
+  path: '/api/v1/probes/invitations/{probe_invitation_id}',
+  tag: 'Probes',
+  access: 'manage',
+  summary: 'Take an invitation of a private probe back',
+  description: 'Its join token is good for nothing from then on. One that was used is no invitation any more.',
+  params: { probe_invitation_id: uuid() },
+  success: 204,
+  refusals: ['invitation_not_found'],
+});
+
+/** A private probe, and what only it checks. */
+const onlyByIt = {
+  id: uuid(),
+  name: string(),
+  continent: string(),
+  monitors: array(object('MonitorOfProbeOut', { id: uuid(), name: string() }), {
+    description: 'Monitors that name this probe, which nobody else checks: by name, the first fifty.',
+  }),
+  monitor_count: integer({}, { description: 'How many these are.' }),
+};
+
+export const EndedProbeOut = object('EndedProbeOut', onlyByIt);
+
+export const endProbe = operation({
+  id: 'endProbe',
+  method: 'DELETE',
+  path: '/api/v1/probes/{probe_id}',
+  tag: 'Probes',
+  access: 'manage',
+  summary: 'End a private probe for good',
+  description:
+    'Its credentials are void at once, and its host cannot come back as this probe. What it has seen stays. Monitors that name it are checked by nobody from then on, until they name another; the answer lists them.',
+  params: { probe_id: uuid() },
+  response: EndedProbeOut,
+  success: 200,
+  refusals: ['probe_not_found'],
+});

@@ -1,0 +1,58 @@
+import { array, boolean, dateTime, dict, integer, maybe, nullable, number, object, optional, string, uuid } from './fields.ts';
+import { innerOperation } from './operation.ts';
+
+/** Trials of a config before it is saved (rule 41). */
+
+const AskedProbe = object('AskedProbeOut', { continent: string(), probe: string() });
+
+export const tryMonitor = innerOperation({
+  id: 'tryMonitor',
+  access: 'write',
+  summary: 'Have a config tried once from every continent that could check it',
+  body: object('TrialIn', {
+    type: string(),
+    target: string(),
+    interval_s: maybe(integer()),
+    config: maybe(dict()),
+    monitor: maybe(uuid(), {
+      description: 'The monitor that this would be an edit of: masks stand for its secrets, while the address stays on its host.',
+    }),
+  }),
+  response: object('TrialOut', { trial: uuid(), asked: array(AskedProbe, { description: 'Who looks now.' }) }),
+  refusals: [
+    ...([
+      'monitor_type_unknown',
+      'target_invalid',
+      'target_forbidden',
+      'config_invalid',
+      'interval_out_of_range',
+      'nobody_can_check',
+    ] as const),
+    ...(['plan_limit_interval', 'monitor_not_found', 'trial_impossible', 'trial_limit'] as const),
+  ],
+});
+
+const TrialAnswerOut = object('TrialAnswerOut', {
+  continent: string(),
+  probe: string(),
+  at: dateTime(),
+  outcome: string({ description: '`ok`, `fail` or `unknown`.' }),
+  took_ms: number(),
+  cause: nullable(string()),
+  phases: nullable(dict()),
+  evidence: nullable(dict()),
+});
+
+export const hearTrial = innerOperation({
+  id: 'hearTrial',
+  access: 'read',
+  summary: 'What a trial has shown so far; waits until there is more, or it is over',
+  params: { trial_id: uuid() },
+  query: { known: optional(integer({ ge: 0 }, { description: 'How many answers are known already.' }), 0) },
+  response: object('TrialSoFarOut', {
+    asked: array(AskedProbe),
+    answers: array(TrialAnswerOut),
+    over: boolean({ description: 'Whoever has not answered by then is not heard any more.' }),
+  }),
+  refusals: ['trial_not_found'],
+});

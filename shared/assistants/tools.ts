@@ -1,0 +1,290 @@
+import type { JSONRPCMessage } from '@modelcontextprotocol/server';
+import type { Field, JsonSchema, NamedSchema, Shape } from '../api/fields.ts';
+import type { Operation } from '../api/operation.ts';
+import { isRecord } from '../base/json.ts';
+
+/** What the library says of parameters that it cannot read is its checker's report; whoever sent them is told what to send instead. */
+
+const invalidParams = -32602;
+const unsupportedRevision = -32022;
+
+/** The one revision that has no handshake: each request names it. */
+const modernRevision = '2026-07-28';
+
+/** A call is known by its method and by whether it came with the envelope of the modern revision. */
+export type Asked = { readonly method: string; readonly modern: boolean };
+
+const revisionOf = (params: unknown): unknown => {
+  const meta = isRecord(params) ? params._meta : undefined;
+  return isRecord(meta) ? meta['io.modelcontextprotocol/protocolVersion'] : undefined;
+};
+
+export const askedBy = ({ method, params }: { readonly method: string; readonly params?: unknown }): Asked => ({
+  method,
+  modern: revisionOf(params) !== undefined,
+});
+
+/** The library asks for the revision of the first request alone; each is to be answered by its own. */
+export const foreignRevision = (params: unknown): { code: number; message: string; data: unknown } | undefined => {
+  const requested = revisionOf(params);
+  if (typeof requested !== 'string' || requested === modernRevision) return undefined;
+  const message = `Unsupported protocol version: ${requested}; send ${modernRevision}, or begin with initialize for an older one`;
+  return { code: unsupportedRevision, message, data: { supported: [modernRevision], requested } };
+};
+
+type Issue = { readonly path: readonly unknown[]; readonly message: string };
+
+const isIssue = (value: unknown): value is Issue => isRecord(value) && Array.isArray(value.path) && typeof value.message === 'string';
+
+const issuesIn = (text: string): readonly Issue[] | undefined => {
+  const begin = text.indexOf('[');
+  if (begin < 0) return undefined;
+  try {
+    const found: unknown = JSON.parse(text.slice(begin));
+    return Array.isArray(found) && found.length > 0 && found.every(isIssue) ? found : undefined;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
+};
+
+const named = new Map([
+  ['record', 'an object'],
+  ['object', 'an object'],
+  ['array', 'a list'],
+]);
+
+const inWords = ({ path, message }: Issue): string => {
+  const [, expected, received] = /expected (\w+), received (\w+)/.exec(message) ?? [];
+  if (expected === undefined) return `${path.join('.')}: ${message}`;
+  const wanted = named.get(expected) ?? `a ${expected}`;
+  return `${path.join('.')} must be ${wanted}${received === 'undefined' ? '' : `, not ${named.get(received ?? '') ?? received}`}`;
+};
+
+const examples = new Map([
+  [
+    'initialize',
+    'Send such as {"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"my-client","version":"1.0"}} as params.',
+  ],
+  ['tools/call', 'Send such as {"name":"get_monitor","arguments":{"id":"0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f"}} as params.'],
+  ['tools/list', 'Send no params; all tools are listed at once.'],
+]);
+
+/** The message as it is sent: a failed reading of parameters in words, and that of a tool's as a result, where an assistant sees it. */
+export const explained = (message: JSONRPCMessage, asked: Asked | undefined): JSONRPCMessage => {
+  if (!asked || !('error' in message) || message.id === undefined) return message;
+  const found = issuesIn(message.error.message);
+  if (!found) return message;
+  const example = examples.get(asked.method);
+  const text = [`The params of ${asked.method} cannot be read: ${found.map(inWords).join('; ')}.`, ...(example ? [example] : [])].join(' ');
+  const { jsonrpc, id } = message;
+  // Without any params there is no call of a tool that could have failed.
+  if (asked.method !== 'tools/call' || found.some(({ path }) => path.length < 2))
+    return { jsonrpc, id, error: { code: invalidParams, message: text } };
+  const result = { content: [{ type: 'text', text }], isError: true };
+  return { jsonrpc, id, result: asked.modern ? { ...result, resultType: 'complete' } : result };
+};
+
+/** What stands behind a tool: it asks operations and tells what they answered. The same for the local server and for the hosted connector. */
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Asks an operation with flat arguments, over HTTP or at the gate. @throws whatever says no there. */
+export type Ask = (operation: Operation, input: Values) => Promise<Values>;
+
+export type Around = {
+  readonly ask: Ask;
+  readonly now: number;
+  /** Whether the person behind the assistant can be asked in the middle of a call, and what they answered. */
+  readonly canAsk: boolean;
+  readonly answered?: string | undefined;
+};
+
+/** A call that is not carried out, for a reason of the tool itself. */
+export class ToolFault extends Error {}
+
+/** What an assistant is told. `structured` is an object that fits the tool's schema; lists have lines alone, which cost a third. */
+export type Told = {
+  readonly texts: readonly string[];
+  readonly structured?: Values;
+  /** Instead of an answer: what the person is asked, in one line of text. */
+  readonly question?: { readonly message: string; readonly title: string };
+};
+
+export type Argument = {
+  readonly where: 'path' | 'query' | 'body';
+  /** The parameter that it fills. */
+  readonly key: string;
+  readonly field: Field<unknown>;
+  readonly required: boolean;
+};
+
+/** What a call leaves behind: nothing, something that can be changed back, or a gap. */
+export type Effect = 'looks' | 'changes' | 'deletes';
+
+export type Tool = {
+  readonly name: string;
+  readonly title: string;
+  /** When to use it, and what it tells. */
+  readonly about: string;
+  readonly operation: Operation;
+  readonly effect: Effect;
+  /** Whether asking twice is the same as asking once. */
+  readonly idempotent: boolean;
+  /** Whether it reaches beyond the account, as a trial does. */
+  readonly open: boolean;
+  readonly arguments: Readonly<Record<string, Argument>>;
+  readonly run: (around: Around, given: Values) => Promise<Told>;
+  /** The members that `structured` has beside those of the operation's answer; undefined where there is none. */
+  readonly more?: Values | undefined;
+};
+
+export type Row = {
+  readonly operation: Operation;
+  readonly title: string;
+  readonly about: string;
+  readonly run: (around: Around, given: Values, tool: Pick<Tool, 'operation' | 'arguments'>) => Promise<Told>;
+  readonly effect?: Effect;
+  readonly idempotent?: boolean;
+  readonly open?: boolean;
+  /** Arguments of the operation that the tool does not have. */
+  readonly without?: readonly string[];
+  /** Arguments that the operation does not have. */
+  readonly own?: Readonly<Record<string, Field<unknown>>>;
+  readonly more?: Values;
+};
+
+/** How long a page is, is ours to choose. */
+const ours = ['limit'];
+
+const argumentsOf = ({ operation, without = [], own = {} }: Row): Tool['arguments'] => {
+  const of = (where: 'query' | 'body', shape: Shape) =>
+    Object.entries(shape)
+      .filter(([key]) => !ours.includes(key) && !without.includes(key))
+      .map(([key, field]) => [key, { where, key, field, required: field.absent === undefined }] as const);
+  return Object.fromEntries([
+    ...Object.entries(operation.params).map(([key, field]) => ['id', { where: 'path', key, field, required: true }] as const),
+    ...of('query', operation.query),
+    ...of('body', operation.body?.shape ?? {}),
+    ...Object.entries(own).map(([key, field]) => [key, { where: 'body', key, field, required: field.absent === undefined }] as const),
+  ]);
+};
+
+export const toolOf = (name: string, row: Row): Tool => {
+  const { operation, title, about, effect = 'looks', more } = row;
+  const tool = { name, title, about, operation, effect, arguments: argumentsOf(row), more };
+  return {
+    ...tool,
+    idempotent: row.idempotent ?? (effect === 'looks' || effect === 'deletes'),
+    open: row.open ?? false,
+    run: (around, given) => row.run(around, given, tool),
+  };
+};
+
+/** All four are set, because the protocol's defaults call a tool destructive and open to the world. */
+export const annotationsOf = ({ title, effect, idempotent, open }: Tool) => ({
+  title,
+  readOnlyHint: effect === 'looks',
+  destructiveHint: effect === 'deletes',
+  idempotentHint: idempotent,
+  openWorldHint: open,
+});
+
+/** Arguments by the names that the operation knows them by; or what is wrong with them. A null counts as not given. */
+export const readArguments = (tool: Tool, given: Values): { readonly values: Values } | { readonly refused: string } => {
+  const faults: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const name of Object.keys(given)) {
+    if (!Object.hasOwn(tool.arguments, name))
+      faults.push(`${name}: there is no such argument; there are: ${Object.keys(tool.arguments).join(', ') || 'none'}`);
+  }
+  for (const [name, { key, field, required }] of Object.entries(tool.arguments)) {
+    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    if (value === undefined || value === null) {
+      if (required) faults.push(`${name}: Field required`);
+      continue;
+    }
+    const parsed = field.parse(value, [name]);
+    if (parsed.ok) values[key] = value;
+    else faults.push(...parsed.faults.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`));
+  }
+  return faults.length > 0 ? { refused: faults.join('; ') } : { values };
+};
+
+/** A tool call that could not be read, in words. */
+export const refusedWords = (tool: Pick<Tool, 'name'>, refused: string): string =>
+  `The arguments of ${tool.name} are not accepted. ${refused}`;
+
+export const unknownTool = (name: string, tools: readonly Pick<Tool, 'name'>[]): string =>
+  `There is no tool "${name.slice(0, 80)}". There are: ${tools.map((one) => one.name).join(', ')}.`;
+
+/** The schemas of a tool, from those of its operation. */
+
+type ObjectSchema = JsonSchema & { readonly type: 'object' };
+
+/** Assistants fill in arguments better when "null or a value" is not offered: what is not wanted is left out. */
+const withoutNull = (schema: JsonSchema): JsonSchema => {
+  const options: readonly unknown[] = Array.isArray(schema.anyOf) ? schema.anyOf : [];
+  const main = options.find((one): one is JsonSchema => isRecord(one) && one.type !== 'null');
+  if (!main) return schema;
+  const { anyOf: _, ...rest } = schema;
+  return { ...main, ...rest };
+};
+
+export const inputSchema = (tool: Pick<Tool, 'arguments'>): ObjectSchema => {
+  const entries = Object.entries(tool.arguments);
+  const required = entries.filter(([, argument]) => argument.required).map(([name]) => name);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(entries.map(([name, { field }]) => [name, withoutNull(field.schema)])),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+};
+
+const localReferences = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(localReferences);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      key === '$ref' && typeof inner === 'string' ? inner.replace('#/components/schemas/', '#/$defs/') : localReferences(inner),
+    ]),
+  );
+};
+
+const gather = (components: readonly NamedSchema[], into: Map<string, JsonSchema>): Map<string, JsonSchema> => {
+  for (const { name, schema, components: inner } of components) {
+    into.set(name, schema);
+    gather(inner, into);
+  }
+  return into;
+};
+
+/** The schema of the answer, complete in itself: the document's references become definitions of its own. Undefined: it is told in text alone. */
+export const outputSchema = ({ operation: { response }, more }: Pick<Tool, 'operation' | 'more'>): ObjectSchema | undefined => {
+  if (more === undefined) return undefined;
+  const [own] = response?.components ?? [];
+  const definitions = gather(own?.components ?? [], new Map());
+  const body = localReferences(own?.schema ?? {});
+  const { properties, ...rest } = isRecord(body) ? body : {};
+  return {
+    ...rest,
+    type: 'object',
+    properties: { ...(isRecord(properties) ? properties : {}), ...more },
+    ...(definitions.size > 0 && { $defs: localReferences(Object.fromEntries(definitions)) }),
+  };
+};
+
+/** A tool as a client sees it in the list. */
+export const listedTool = (tool: Tool) => {
+  const output = outputSchema(tool);
+  return {
+    name: tool.name,
+    title: tool.title,
+    description: tool.about,
+    inputSchema: inputSchema(tool),
+    ...(output === undefined ? {} : { outputSchema: output }),
+    annotations: annotationsOf(tool),
+  };
+};

@@ -1,0 +1,34 @@
+import { pause } from './async.ts';
+import { version } from './process.ts';
+import { whyNotReached } from './text.ts';
+
+/** What the service keeps of a body. */
+export const keptOfOutput = 10_000;
+const patienceMs = 10_000;
+
+/**
+ * Undefined when the heartbeat at this address was told, otherwise why not, without the address, which ends in a secret. What the service refuses is
+ * not sent again.
+ */
+export const tellHeartbeat = async (address: string, body: string, most: number): Promise<string | undefined> => {
+  for (let attempt = 1; ; attempt += 1) {
+    let why: string;
+    try {
+      const response = await fetch(address, {
+        method: 'POST',
+        body,
+        headers: { 'user-agent': `antipode/${version}`, 'content-type': 'text/plain; charset=utf-8' },
+        redirect: 'manual',
+        signal: AbortSignal.timeout(patienceMs),
+      });
+      await response.body?.cancel();
+      if (response.ok) return undefined;
+      why = response.status === 404 ? 'the service knows no such heartbeat' : `the service answered ${response.status}`;
+      if (response.status < 500 && response.status !== 429) return why;
+    } catch (error) {
+      why = error instanceof Error && error.name === 'TimeoutError' ? `no answer within ${patienceMs / 1000} s` : whyNotReached(error);
+    }
+    if (attempt === most) return why;
+    await pause(attempt * 1000);
+  }
+};

@@ -1,0 +1,169 @@
+import { isIP } from 'node:net';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import ip from 'ipaddr.js';
+import { z } from 'zod';
+
+/** The coordinator's own address as an anchor: what probes reach when they reach it. Undefined for what is no address. */
+export const anchorOf = (baseUrl: string): string | undefined => {
+  const url = URL.parse(baseUrl);
+  return url === null || url.hostname === '' ? undefined : `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`;
+};
+
+const shape = 'must be postgres://user:password@host:port/database';
+
+const isReadable = (text: string): boolean => {
+  // Several hosts, and a socket in place of a host, are understood by the client and by no URL parser.
+  const [, authority = ''] = /^postgres(?:ql)?:\/\/([^/?]*)/.exec(text) ?? [];
+  return authority === '' || authority.endsWith('@') || authority.includes(',') || URL.canParse(text);
+};
+
+/** The address of a Postgres, as a variable of the environment. */
+export const postgresAddress = z
+  .string()
+  .regex(/^postgres(ql)?:\/\//, { error: shape, abort: true })
+  .refine(isReadable, shape);
+
+/**
+ * Which addresses are public: global unicast, and nothing that reaches somewhere else under another name. Pure; whoever opens connections
+ * for others (checks, webhooks) asks it at the moment of connecting.
+ */
+type Address = ip.IPv4 | ip.IPv6;
+export type Cidr = readonly [Address, number];
+
+const cidr = (text: string): Cidr => ip.parseCIDR(text);
+
+/** Ranges that the library calls unicast although they are not for the public: Azure's wire server, discard-only, and what no registry has given out. */
+const notPublic: readonly Cidr[] = ['168.63.129.16/32', '100::/16', '3ffe::/16', '2001::/23', '192.0.0.0/24'].map(cidr);
+const globalIpv6 = cidr('2000::/3');
+
+/** Where clouds keep the keys of the machine: all of link-local IPv4, and the few that lie elsewhere. */
+const metadata: readonly Cidr[] = [
+  '169.254.0.0/16', // most clouds: .169.254, .170.2 (ECS), .170.23 (EKS), .42.42 (Scaleway), .0.23 (Tencent)
+  '100.100.100.200/32', // Alibaba
+  '100.96.0.96/32', // Volcengine
+  '168.63.129.16/32', // Azure
+  '192.0.0.192/32', // Oracle, classic
+  'fd00:ec2::/32', // AWS: ::254, ::253, ::123, ::23
+  'fd20:ce::254/128', // Google
+  'fd00:c1::a9fe:a9fe/128', // Oracle
+  'fd00:42::42/128', // Scaleway
+  'fe80::a9fe:a9fe/128', // OpenStack
+].map(cidr);
+
+const translations: readonly { readonly within: Cidr; readonly at: number }[] = [
+  { within: cidr('::/96'), at: 12 }, // IPv4-compatible
+  { within: cidr('::ffff:0:0/96'), at: 12 }, // mapped
+  { within: cidr('::ffff:0:0:0/96'), at: 12 }, // translated (SIIT)
+  { within: cidr('64:ff9b::/96'), at: 12 }, // NAT64
+  { within: cidr('64:ff9b:1::/48'), at: 12 }, // NAT64, local use
+  { within: cidr('2002::/16'), at: 2 }, // 6to4
+];
+
+/** Whether an address lies in a range of its own family. */
+export const inRange = (address: Address, range: Cidr): boolean => {
+  const [network, bits] = range;
+  if (address instanceof ip.IPv4) return network instanceof ip.IPv4 && address.match(network, bits);
+  return network instanceof ip.IPv6 && address.match(network, bits);
+};
+
+/** An address from its text; undefined for anything that the system would not take as a literal address. */
+export const parseAddress = (text: string): Address | undefined => {
+  if (isIP(text) === 0) return undefined;
+  return ip.isValid(text) ? ip.parse(text) : undefined;
+};
+
+/** A range from its text; a single address stands for itself alone. */
+export const parseCidr = (text: string): Cidr | undefined => {
+  if (ip.isValidCIDR(text)) return ip.parseCIDR(text);
+  const address = parseAddress(text);
+  return address && [address, address instanceof ip.IPv4 ? 32 : 128];
+};
+
+/** Whether a range names one address and no more. */
+export const namesOne = ([network, bits]: Cidr): boolean => bits === (network instanceof ip.IPv4 ? 32 : 128);
+
+const ipv4At = (address: ip.IPv6, at: number): ip.IPv4 => new ip.IPv4(address.toByteArray().slice(at, at + 4));
+
+/** The IPv4 addresses that an IPv6 address carries inside, and that a gateway or the kernel may reach in its place. */
+export const carriedIpv4 = (address: Address): readonly ip.IPv4[] => {
+  if (address instanceof ip.IPv4 || ['loopback', 'unspecified'].includes(address.range())) return [];
+  const found = translations.filter(({ within }) => inRange(address, within)).map(({ at }) => ipv4At(address, at));
+  if (address.range() === 'teredo') {
+    const client = new ip.IPv4(
+      address
+        .toByteArray()
+        .slice(12)
+        .map((byte) => byte ^ 0xff),
+    );
+    found.push(ipv4At(address, 4), client);
+  }
+  const [, , , , group4 = 0, group5 = 0] = address.parts;
+  if ((group4 & ~0x0200) === 0 && group5 === 0x5efe) found.push(ipv4At(address, 12)); // ISATAP
+  return found;
+};
+
+/** The IPv4 address that a mapped one is for the kernel; any other address as it is. */
+export const unmapped = (address: Address): Address =>
+  address instanceof ip.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
+
+export const isMetadata = (address: Address): boolean =>
+  [address, ...carriedIpv4(address)].some((one) => metadata.some((range) => inRange(one, range)));
+
+export const isUnspecified = (address: Address): boolean => unmapped(address).range() === 'unspecified';
+export const isLoopback = (address: Address): boolean => unmapped(address).range() === 'loopback';
+
+/** Whether an address is global unicast, and carries no other inside. */
+export const isPublic = (address: Address): boolean =>
+  address.range() === 'unicast' &&
+  !notPublic.some((range) => inRange(address, range)) &&
+  (address instanceof ip.IPv4 || inRange(address, globalIpv6)) &&
+  carriedIpv4(address).length === 0 &&
+  !isMetadata(address);
+
+/** Whether an address is of those that networks give out inside themselves: where a private probe may well stand. */
+export const isPrivateUse = (address: Address): boolean =>
+  ['private', 'uniqueLocal', 'carrierGradeNat'].includes(unmapped(address).range());
+
+/**
+ * Whether a probe whose host allows these ranges reaches this address: what is public, and of the rest what they name. Metadata addresses open
+ * only to a range that names one address.
+ */
+export const mayReach = (address: Address, ranges: readonly Cidr[]): boolean => {
+  if (isMetadata(address) || isUnspecified(address)) return ranges.some((range) => namesOne(range) && sameAddress(range[0], address));
+  if (isPublic(address)) return true;
+  const plain = unmapped(address);
+  if (!ranges.some((range) => inRange(address, range) || inRange(plain, range))) return false;
+  return plain !== address || carriedIpv4(address).every((inside) => mayReach(inside, ranges));
+};
+
+export const sameAddress = (a: Address, b: Address): boolean => {
+  const [x, y] = [unmapped(a), unmapped(b)];
+  return x.kind() === y.kind() && x.toNormalizedString() === y.toNormalizedString();
+};
+
+const made = new Map<string | undefined, SecureContext>();
+
+/**
+ * Whose signatures count for the parts of the service itself: the well-known authorities, those that were added to this machine, and `own`, as PEM. Node by
+ * itself takes the first alone. Made once, because reading some hundred certificates takes as long as a handshake. Targets are judged apart from this.
+ */
+export const trustHere = (own?: string): SecureContext => {
+  const known = made.get(own);
+  if (known) return known;
+  const all = new Set([...getCACertificates('default'), ...getCACertificates('system'), ...(own === undefined ? [] : [own])]);
+  const context = createSecureContext({ ca: [...all] });
+  made.set(own, context);
+  return context;
+};
+
+const unknownCodes = new Set([
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+]);
+
+/** Whether it failed because nobody here knows who signed the certificate. */
+export const isUnknownAuthority = (error: unknown): boolean =>
+  error instanceof Error && (('code' in error && unknownCodes.has(String(error.code))) || isUnknownAuthority(error.cause));

@@ -1,0 +1,200 @@
+import { codeOf } from './errors.ts';
+import { memberOf } from './json.ts';
+import { durationText } from './time.ts';
+
+/** A cell that begins so is a formula for a table calculation, or becomes one. */
+const formula = /^[=+\-@\t\r\n|%]|^\s+[=+\-@]/;
+
+/** In quotes, always; what a table calculation would take for a formula begins with an apostrophe, which it reads as "this is text". */
+const cell = (value: string): string => `"${(formula.test(value) ? `'${value}` : value).replaceAll('"', '""')}"`;
+
+/** A line of a file of comma-separated values (RFC 4180), with its end. */
+export const csvLine = (values: readonly string[]): string => `${values.map(cell).join(',')}\r\n`;
+
+/** What people are told of an incident, in the words that pages, messages and assistants share. Everything here is text of our own but the name. */
+
+export type IncidentWords = {
+  readonly name: string;
+  readonly open: boolean;
+  readonly confirmed: boolean;
+  /** `everywhere`, `some_continents` or `one_continent`; null when nothing is known of it. */
+  readonly scope: string | null;
+  readonly duration_ms: number;
+};
+
+const downWhere = (scope: string | null): string => {
+  if (scope === 'everywhere') return 'down everywhere';
+  return scope === 'some_continents' ? 'down from some continents' : 'down';
+};
+
+/** One sentence that answers what the matter is. */
+export const incidentSentence = ({ name, open, confirmed, scope, duration_ms }: IncidentWords): string => {
+  if (open) return confirmed ? `${name} is ${downWhere(scope)}.` : `${name} is being verified.`;
+  if (confirmed) return `${name} was down for ${durationText(duration_ms)}.`;
+  return `${name} failed from one place and was never down.`;
+};
+
+const scopeWords: Readonly<Record<string, string>> = {
+  everywhere: 'Everywhere',
+  some_continents: 'From some continents',
+  one_continent: 'From one continent only',
+};
+
+const layerWords: Readonly<Record<string, string>> = {
+  dns: 'in the name: DNS does not lead to an address',
+  tcp: 'in the network: the name leads somewhere, and no connection stands there',
+  tls: 'in TLS: name and network are well, certificate or handshake is not',
+  http: 'in the answer itself: the network, DNS and TLS are well',
+  assertion: 'in what the answer says: it came, and is not what you asked for',
+  timeout: 'in time: no whole answer came within the limit',
+  heartbeat: 'in the job: its ping did not come, or said that it failed',
+};
+
+/** Where it is seen and how deep it lies, as one sentence; undefined when nothing is known of either. */
+export const verdictSentence = (scope: string | null, layer: string | null): string | undefined => {
+  const where = scope === null ? undefined : scopeWords[scope];
+  const how = layer === null ? undefined : layerWords[layer];
+  if (where === undefined && how === undefined) return undefined;
+  if (how === undefined) return `${where}.`;
+  return where === undefined ? `${how.charAt(0).toUpperCase()}${how.slice(1)}.` : `${where}, ${how}.`;
+};
+
+/** How many single-letter changes lie between two words (Levenshtein), swaps of neighbours counted as one. */
+const distance = (a: string, b: string): number => {
+  let before: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const same = a[i - 1] === b[j - 1];
+      let least = Math.min((previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1, (previous[j - 1] ?? 0) + (same ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, (before[j - 2] ?? 0) + 1);
+      current.push(least);
+    }
+    before = previous;
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+};
+
+/** The known word that somebody who typed `word` probably meant; undefined when none is near. */
+export const nearest = (word: string, known: Iterable<string>): string | undefined => {
+  let best: string | undefined;
+  let least = Math.max(1, Math.floor(word.length / 3)) + 1;
+  for (const candidate of known) {
+    const away = distance(word.toLowerCase(), candidate.toLowerCase());
+    if (away < least) [best, least] = [candidate, away];
+  }
+  return best;
+};
+
+/** How everything stands, in the words that pages and messages begin with. */
+export type Standing = {
+  readonly counts: {
+    readonly all: number;
+    readonly down: number;
+    readonly verifying: number;
+    readonly up: number;
+    readonly maintenance: number;
+    readonly pending: number;
+    readonly paused: number;
+  };
+  /** The first few names of those that are down, and of those that are being verified. */
+  readonly down: readonly string[];
+  readonly verifying: readonly string[];
+};
+
+const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
+
+/** A count as it is read in a sentence: small ones as words. */
+export const countInWords = (count: number): string => words[count] ?? count.toLocaleString('en-GB');
+
+/** `a`, `a and b`, `a, b and c`. */
+export const listInWords = (parts: readonly string[]): string =>
+  parts.length < 2 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const be = (count: number): string => (count === 1 ? 'is' : 'are');
+
+/** Long names would push the rest out of sight. */
+const mostLetters = 40;
+const short = (name: string): string => (name.length <= mostLetters ? name : `${name.slice(0, mostLetters - 1).trimEnd()}…`);
+
+const named = (names: readonly string[], count: number): string =>
+  names.length === count ? listInWords(names.map(short)) : `${capital(countInWords(count))} monitors`;
+
+/** The one sentence that answers whether all is well. */
+export const sentenceOf = ({ counts, down, verifying }: Standing): string => {
+  const { all, up, maintenance, pending, paused } = counts;
+  if (all === 0) return 'Nothing is watched yet.';
+  if (counts.down > 0) return `${named(down, counts.down)} ${be(counts.down)} down.`;
+  if (counts.verifying > 0) return `${named(verifying, counts.verifying)} ${be(counts.verifying)} being verified.`;
+  if (paused === all) return 'Everything is paused.';
+  if (up === 0) return pending > 0 ? 'Waiting for the first look.' : 'Everything is in maintenance.';
+  if (pending > 0) return 'Everything that was looked at is up.';
+  return maintenance + paused > 0 ? 'All that is watched is up.' : 'Everything is up.';
+};
+
+/** What else there is to know, behind it. */
+export const restOf = ({ counts }: Standing): string => {
+  const { all, up, maintenance, pending, paused } = counts;
+  if (all === 0) return '';
+  const parts = [
+    counts.down > 0 && counts.verifying > 0 && `${countInWords(counts.verifying)} more ${be(counts.verifying)} being verified`,
+    maintenance > 0 && `${countInWords(maintenance)} ${be(maintenance)} in maintenance`,
+    pending > 0 && `${countInWords(pending)} ${pending === 1 ? 'waits' : 'wait'} to be looked at`,
+    paused > 0 && paused < all && `${countInWords(paused)} ${be(paused)} paused`,
+    up < all
+      ? up > 0 && `${up.toLocaleString('en-GB')} of ${all.toLocaleString('en-GB')} are up`
+      : all > 1 && `${countInWords(all)} monitors`,
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? '' : `${capital(listInWords(parts))}.`;
+};
+
+/** Why nothing came back, in words that say what to look at. */
+const reasonWords: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'no such name in DNS',
+  EAI_AGAIN: 'DNS does not answer at the moment',
+  ECONNREFUSED: 'nothing listens there',
+  ECONNRESET: 'the connection was broken off',
+  EPIPE: 'the connection was broken off',
+  UND_ERR_SOCKET: 'the connection was broken off',
+  ETIMEDOUT: 'no answer to the attempt to connect',
+  UND_ERR_CONNECT_TIMEOUT: 'no answer to the attempt to connect',
+  UND_ERR_HEADERS_TIMEOUT: 'connected, but no answer came',
+  UND_ERR_BODY_TIMEOUT: 'the answer stopped in the middle',
+  ENETUNREACH: 'this machine has no way there: is it online?',
+  EHOSTUNREACH: 'this machine has no way there: is it online?',
+  EADDRNOTAVAIL: 'this machine has no way there: is it online?',
+  EACCES: 'this machine forbids the connection',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_NOT_YET_VALID: "its certificate is not valid yet: is this machine's clock right?",
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by itself; NODE_EXTRA_CA_CERTS=FILE names one to trust',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is signed by nobody known here; NODE_EXTRA_CA_CERTS=FILE names whom to trust',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is signed by nobody known here; NODE_EXTRA_CA_CERTS=FILE names whom to trust',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is signed by nobody known here; NODE_EXTRA_CA_CERTS=FILE names whom to trust',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it answers without TLS: is the address http:// instead of https://?',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it answers without TLS: is the address http:// instead of https://?',
+  HPE_INVALID_CONSTANT: 'what answers does not speak HTTP: is the address https:// instead of http://?',
+  UND_ERR_PRX_TLS: 'the proxy refuses the way there',
+  ERR_PROXY_TUNNEL: 'the proxy refuses the way there',
+};
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+
+/** Both families tried, each with its own cause: the first says it. */
+const innermost = (error: unknown): unknown => {
+  const cause = memberOf(error, 'cause') ?? error;
+  const each = memberOf(cause, 'errors');
+  return Array.isArray(each) && each.length > 0 ? each[0] : cause;
+};
+
+export const whyNotReached = (error: unknown): string => {
+  const cause = innermost(error);
+  const code = codeOf(cause);
+  const known = reasonWords[code];
+  if (known !== undefined) return known;
+  return text(memberOf(cause, 'message')) ?? text(code) ?? (error instanceof Error ? error.message : String(error));
+};

@@ -1,0 +1,69 @@
+/** Where the time comes from: milliseconds since the epoch, given to whoever needs it so that tests move it by hand. */
+export type Clock = { readonly now: () => number };
+
+export const systemClock: Clock = { now: () => Date.now() };
+
+const units = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const;
+
+/** `6 min 12 s`, `1 h 21 min`, `21 d 4 h`: the two largest units, rounded down; below a second `263 ms`. */
+export const durationText = (length: number): string => {
+  const ms = Math.max(0, Math.floor(length));
+  if (ms < 1_000) return `${ms} ms`;
+  const first = units.findIndex(([, size]) => ms >= size);
+  const [name, size] = units[first] ?? ['s', 1_000];
+  const whole = Math.floor(ms / size);
+  const next = units[first + 1];
+  const rest = next ? Math.floor((ms - whole * size) / next[1]) : 0;
+  return rest === 0 || !next ? `${whole} ${name}` : `${whole} ${name} ${rest} ${next[0]}`;
+};
+
+/** `6 min`: the largest unit alone, rounded down; `0 s` below a second. */
+export const briefDuration = (length: number): string => {
+  const ms = Math.max(0, length);
+  const [name, size] = units.find(([, each]) => ms >= each) ?? ['s', 1_000];
+  return `${Math.floor(ms / size)} ${name}`;
+};
+
+/** A half-open stretch of time, [from, to), in whole milliseconds since the epoch. */
+export type Interval = { readonly from: number; readonly to: number };
+
+/** Sorted, disjoint, non-empty intervals that cover the same instants as those given. */
+export const union = (intervals: readonly Interval[]): Interval[] => {
+  const sorted = intervals.filter(({ from, to }) => from < to).toSorted((a, b) => a.from - b.from);
+  const merged: { from: number; to: number }[] = [];
+  for (const { from, to } of sorted) {
+    const last = merged.at(-1);
+    if (last && from <= last.to) last.to = Math.max(last.to, to);
+    else merged.push({ from, to });
+  }
+  return merged;
+};
+
+/** The instants of `a` that are in none of `b`; both must be sorted and disjoint, as `union` gives them. */
+export const subtract = (a: readonly Interval[], b: readonly Interval[]): Interval[] => {
+  const left: Interval[] = [];
+  let next = 0;
+  for (const { from, to } of a) {
+    let start = from;
+    while (next < b.length && (b[next]?.to ?? 0) <= start) next += 1;
+    for (let i = next; i < b.length; i += 1) {
+      const hole = b[i];
+      if (!hole || hole.from >= to) break;
+      if (hole.from > start) left.push({ from: start, to: hole.from });
+      start = Math.max(start, hole.to);
+    }
+    if (start < to) left.push({ from: start, to });
+  }
+  return left;
+};
+
+/** The part of each interval that lies inside the window. */
+export const clip = (intervals: readonly Interval[], window: Interval): Interval[] =>
+  intervals.map(({ from, to }) => ({ from: Math.max(from, window.from), to: Math.min(to, window.to) })).filter(({ from, to }) => from < to);
+
+export const length = (intervals: readonly Interval[]): number => intervals.reduce((sum, { from, to }) => sum + (to - from), 0);

@@ -1,0 +1,90 @@
+import { hkdfSync } from 'node:crypto';
+import { hasSignature, isSignedBy, signaturesOf } from './identity.ts';
+import type { Headers, Message } from './messages.ts';
+import { type Key, keyFromBytes } from './nkeys.ts';
+
+/**
+ * An announcement: what a coordinator says to probes and to other coordinators. The subject of a message proves nothing about its sender,
+ * because the bus's server publishes answers wherever a request asks for them. So every announcement is signed, over what it is, its subject,
+ * a revision that only grows, and its bytes: it cannot be forged, moved to another subject, or said again when something newer is known.
+ */
+const revisionHeader = 'Revision';
+
+/** What is announced, by the first token of its subject. */
+const kinds: Readonly<Record<string, string>> = {
+  assign: 'assignment',
+  roster: 'roster',
+  look: 'recheck',
+  receipt: 'receipt',
+  beatkey: 'ping key',
+  presence: 'presence',
+};
+
+const kindOf = (subject: string): string | undefined => {
+  const end = subject.indexOf('.');
+  return kinds[end < 0 ? subject : subject.slice(0, end)];
+};
+
+/** Whether a message on this subject is an announcement when a coordinator says it. */
+export const isAnnounced = (subject: string): boolean => kindOf(subject) !== undefined;
+
+const bytesOf = (data: Uint8Array | string): Uint8Array => (typeof data === 'string' ? Buffer.from(data) : data);
+
+const statementOf = (subject: string, revision: string, data: Uint8Array | string): Uint8Array =>
+  Buffer.concat([Buffer.from(`antipode ${kindOf(subject)} ${subject} ${revision}\n`), bytesOf(data)]);
+
+export type Announcement = { readonly subject: string; readonly data: Uint8Array | string };
+
+/** The headers of each of these announcements, in their order. Those that leave together share a signature. */
+export type Announce = (messages: readonly Announcement[]) => readonly Headers[];
+
+/** Every coordinator has the same keys, because they follow from SECRET_KEY; the newest stands first. */
+export const announcementKeys = (secretKeys: readonly string[]): readonly Key[] =>
+  secretKeys.map((secret) => keyFromBytes('user', Buffer.from(hkdfSync('sha256', secret, '', 'antipode announcements', 32))));
+
+export const createAnnounce = (keys: readonly Key[], now: () => number): Announce => {
+  let last = 0;
+  return (messages) => {
+    last = Math.max(last, Math.floor(now()));
+    const revision = String(last);
+    const signatures = signaturesOf(
+      keys,
+      messages.map(({ subject, data }) => statementOf(subject, revision, data)),
+    );
+    return signatures.map((headers) => ({ ...headers, [revisionHeader]: revision }));
+  };
+};
+
+/** Whose announcements count; `required`: what is not signed by one of the keys is refused. */
+export type AnnouncementTrust = { readonly keys: readonly string[]; readonly required: boolean };
+
+/** The revision is undefined for what was not signed and need not be. */
+export type AnnouncementVerdict =
+  | { readonly is: 'accepted'; readonly revision: number | undefined }
+  | { readonly is: 'refused'; readonly why: 'not_signed' | 'wrong_signature' };
+
+/** Judges a message; an answer is judged by the subject that was asked. */
+export const judgeAnnouncement = (
+  trust: AnnouncementTrust,
+  message: Pick<Message, 'data' | 'header'>,
+  subject: string,
+): AnnouncementVerdict => {
+  const unsigned: AnnouncementVerdict = trust.required ? { is: 'refused', why: 'not_signed' } : { is: 'accepted', revision: undefined };
+  if (trust.keys.length === 0 || !hasSignature(message)) return unsigned;
+  const revision = message.header(revisionHeader) ?? '';
+  const signed = { header: message.header, data: statementOf(subject, revision, message.data) };
+  if (!/^\d{1,15}$/.test(revision) || !isSignedBy(trust.keys, signed)) return { is: 'refused', why: 'wrong_signature' };
+  return { is: 'accepted', revision: Number(revision) };
+};
+
+/** Coordinators' clocks may differ by so much: what is older by less may be the newer word of another. */
+const clockToleranceMs = 5_000;
+/** What is held from further ahead was said by a clock that was wrong, and binds nobody. */
+export const mostAheadMs = 60_000;
+
+/** Whether an announcement is older than what is held already. */
+export const isOutdated = (revision: number, held: number, now: number): boolean =>
+  revision < held - clockToleranceMs && held <= now + mostAheadMs;
+
+/** `outdated`: older than what is held; `ahead`: from beyond the clock. */
+export type RefusedAnnouncement = Extract<AnnouncementVerdict, { is: 'refused' }>['why'] | 'outdated' | 'ahead';

@@ -1,0 +1,299 @@
+import { isRecord } from '../base/json.ts';
+import { outcomes, type Phases, type Result } from '../checks/result.ts';
+import { type BatchMessage, batchMessage, denseBatchMessage, mostResults, resultMessage } from './messages.ts';
+
+/**
+ * A batch of results as it is worked on. Nearly all are passes of which nothing but numbers matters: they stand in one array, because an object
+ * for each would cost more than all that is done with it. A result is named by its place in the batch.
+ */
+export type Batch = {
+  readonly probe: string;
+  readonly generation: string;
+  readonly partition: number;
+  readonly after: number | null;
+  /** Whose results these are, in order of seq. */
+  readonly monitors: readonly string[];
+  /** `width` numbers for each of them, in the order of `Column`. */
+  readonly numbers: readonly number[];
+  /** What is more than a plain pass, by its place. */
+  readonly whole: ReadonlyMap<number, Result>;
+};
+
+/** Where each number of a result stands. A phase that there is none of is `noPhase`. */
+export const column = { seq: 0, config_version: 1, at: 2, took_ms: 3, dns: 4, tcp: 5, tls: 6, first_byte: 7, total: 8 } as const;
+export const width = 9;
+export const noPhase = -1;
+
+const numberAt = ({ numbers }: Batch, place: number, nth: number): number => numbers[place * width + nth] ?? 0;
+export const seqAt = (batch: Batch, place: number): number => numberAt(batch, place, column.seq);
+export const versionAt = (batch: Batch, place: number): number => numberAt(batch, place, column.config_version);
+export const startAt = (batch: Batch, place: number): number => numberAt(batch, place, column.at);
+export const tookAt = (batch: Batch, place: number): number => numberAt(batch, place, column.took_ms);
+/** A phase by its column; NaN when there is none of it, or when the result is no plain pass. */
+export const phaseAt = (batch: Batch, place: number, nth: number): number => {
+  const value = numberAt(batch, place, nth);
+  return value === noPhase ? Number.NaN : value;
+};
+
+export const lastSeqOf = (batch: Batch): number => seqAt(batch, batch.monitors.length - 1);
+
+/** Whether it is nothing but a pass with its times: nobody asked for it, and it has nothing to show. */
+export const isPlain = ({ outcome, cause, evidence, look, other_looks, phases }: Omit<Result, 'seq'>): boolean =>
+  outcome === 'ok' && cause === null && evidence === null && look === null && other_looks === undefined && phases !== null;
+
+const phaseOf = (value: number): number | null => (value === noPhase ? null : value);
+
+/** The result at a place, as an object. */
+export const resultAt = (batch: Batch, place: number): Result => {
+  const whole = batch.whole.get(place);
+  if (whole) return whole;
+  const [seq = 0, config_version = 0, at = 0, took_ms = 0, dns = 0, tcp = 0, tls = 0, first_byte = 0, total = 0] = batch.numbers.slice(
+    place * width,
+    (place + 1) * width,
+  );
+  const phases: Phases = {
+    dns: phaseOf(dns),
+    tcp: phaseOf(tcp),
+    tls: phaseOf(tls),
+    first_byte: phaseOf(first_byte),
+    total: phaseOf(total),
+  };
+  const monitor = batch.monitors[place] ?? '';
+  return { seq, monitor, config_version, at, took_ms, outcome: 'ok', cause: null, phases, evidence: null, look: null };
+};
+
+/** Puts a result behind those that are there. */
+const add = (result: Result, monitors: string[], numbers: number[]): void => {
+  const { seq, config_version, at, took_ms, phases } = result;
+  monitors.push(result.monitor);
+  numbers.push(seq, config_version, at, took_ms);
+  if (phases === null) numbers.push(noPhase, noPhase, noPhase, noPhase, noPhase);
+  else
+    numbers.push(
+      phases.dns ?? noPhase,
+      phases.tcp ?? noPhase,
+      phases.tls ?? noPhase,
+      phases.first_byte ?? noPhase,
+      phases.total ?? noPhase,
+    );
+};
+
+type Head = Pick<Batch, 'probe' | 'generation' | 'partition' | 'after'>;
+
+/** A batch of these results, which are in order of seq. */
+export const batchOf = ({ probe, generation, partition, after }: Head, results: readonly Result[]): Batch => {
+  const monitors: string[] = [];
+  const numbers: number[] = [];
+  const whole = new Map<number, Result>();
+  for (const result of results) {
+    if (!isPlain(result)) whole.set(monitors.length, result);
+    add(result, monitors, numbers);
+  }
+  return { probe, generation, partition, after, monitors, numbers, whole };
+};
+
+type Passes = Pick<Batch, 'monitors' | 'numbers'>;
+const nothing: ReadonlyMap<number, Result> = new Map();
+
+/** A batch of plain passes and of other results, each in order of seq. */
+export const batchOfBoth = ({ probe, generation, partition, after }: Head, passes: Passes, others: readonly Result[]): Batch => {
+  if (others.length === 0) return { probe, generation, partition, after, ...passes, whole: nothing };
+  const monitors: string[] = [];
+  const numbers: number[] = [];
+  const whole = new Map<number, Result>();
+  let next = 0;
+  const addOthersBefore = (seq: number): void => {
+    for (let other = others[next]; other && other.seq < seq; other = others[next]) {
+      if (!isPlain(other)) whole.set(monitors.length, other);
+      add(other, monitors, numbers);
+      next += 1;
+    }
+  };
+  for (const [place, monitor] of passes.monitors.entries()) {
+    const its = passes.numbers.slice(place * width, (place + 1) * width);
+    addOthersBefore(its[column.seq] ?? 0);
+    monitors.push(monitor);
+    numbers.push(...its);
+  }
+  addOthersBefore(Number.POSITIVE_INFINITY);
+  return { probe, generation, partition, after, monitors, numbers, whole };
+};
+
+/**
+ * Reads batches, the one message that comes ten thousand times a second. What plainly has the form that our own reporters write is told by
+ * hand, in a tenth of the time; whatever else comes is for the schema to judge. A test holds that the two never disagree.
+ */
+const id = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+const isId = (value: unknown): value is string => typeof value === 'string' && id.test(value);
+const isNumber = (value: unknown, least: number): boolean =>
+  typeof value === 'number' && value >= least && value < Number.POSITIVE_INFINITY;
+const isWhole = (value: unknown, least: number): value is number => Number.isSafeInteger(value) && isNumber(value, least);
+const isPhase = (value: unknown): boolean => value === null || isNumber(value, 0);
+
+const hasOnly = (value: object, count: number): boolean => {
+  let found = 0;
+  for (const _ in value) found += 1;
+  return found === count;
+};
+
+const arePhases = (value: unknown): boolean =>
+  value === null ||
+  (isRecord(value) &&
+    hasOnly(value, 5) &&
+    isPhase(value.dns) &&
+    isPhase(value.tcp) &&
+    isPhase(value.tls) &&
+    isPhase(value.first_byte) &&
+    isPhase(value.total));
+
+/** A pass that nobody asked for: by far the most. What failed has a cause and evidence, which the schema reads. */
+const isPass = (value: unknown): value is Result =>
+  isRecord(value) &&
+  hasOnly(value, 10) &&
+  value.outcome === outcomes[0] &&
+  value.cause === null &&
+  value.evidence === null &&
+  value.look === null &&
+  isWhole(value.seq, 1) &&
+  isId(value.monitor) &&
+  isWhole(value.config_version, 1) &&
+  isWhole(value.at, 0) &&
+  isNumber(value.took_ms, 0) &&
+  arePhases(value.phases);
+
+type BatchReadingHead = Pick<Batch, 'probe' | 'generation' | 'partition' | 'after'>;
+
+const isHead = <Value extends Readonly<Record<string, unknown>>>(value: Value): value is Value & BatchReadingHead =>
+  isId(value.probe) &&
+  isId(value.generation) &&
+  isWhole(value.partition, 0) &&
+  value.partition <= 31 &&
+  (value.after === null || isWhole(value.after, 1));
+
+const isPlainBatch = (value: unknown): value is BatchMessage =>
+  isRecord(value) &&
+  hasOnly(value, 6) &&
+  value.v === 1 &&
+  isHead(value) &&
+  Array.isArray(value.results) &&
+  value.results.length >= 1 &&
+  value.results.length <= mostResults &&
+  value.results.every(isPass);
+
+/** Whether the numbers of plain passes, `width` for each, lie between the bounds that the schema of a result sets. */
+const arePassNumbers = (numbers: readonly unknown[]): boolean => {
+  for (let from = 0; from < numbers.length; from += width) {
+    const isTold =
+      isWhole(numbers[from + column.seq], 1) &&
+      isWhole(numbers[from + column.config_version], 1) &&
+      isWhole(numbers[from + column.at], 0) &&
+      isNumber(numbers[from + column.took_ms], 0);
+    if (!isTold) return false;
+    for (let nth = from + column.dns; nth < from + width; nth += 1)
+      if (numbers[nth] !== noPhase && !isNumber(numbers[nth], 0)) return false;
+  }
+  return true;
+};
+
+type BatchReadingPasses = Pick<Batch, 'monitors' | 'numbers'>;
+
+const fits = ({ monitors, numbers }: { readonly monitors: readonly unknown[]; readonly numbers: readonly unknown[] }): boolean =>
+  numbers.length === monitors.length * width && arePassNumbers(numbers);
+
+const arePasses = (value: unknown): value is BatchReadingPasses =>
+  isRecord(value) &&
+  hasOnly(value, 2) &&
+  Array.isArray(value.monitors) &&
+  Array.isArray(value.numbers) &&
+  value.monitors.length <= mostResults &&
+  value.monitors.every(isId) &&
+  fits({ monitors: value.monitors, numbers: value.numbers });
+
+/** Results that are more than passes cost their schema, but not that of all the others in the batch. */
+const readOthers = (values: readonly unknown[]): readonly Result[] | undefined => {
+  const others: Result[] = [];
+  for (const value of values) {
+    if (isPass(value)) others.push(value);
+    else {
+      const read = resultMessage.safeParse(value);
+      if (!read.success) return undefined;
+      others.push(read.data);
+    }
+  }
+  return others;
+};
+
+const isCount = (count: number): boolean => count >= 1 && count <= mostResults;
+
+const readDense = (value: unknown): Batch | undefined => {
+  if (isRecord(value) && hasOnly(value, 7) && isHead(value) && arePasses(value.passes) && Array.isArray(value.others)) {
+    const { passes } = value;
+    if (!isCount(passes.monitors.length + value.others.length)) return undefined;
+    const others = readOthers(value.others);
+    return others && batchOfBoth(value, passes, others);
+  }
+  const { success, data } = denseBatchMessage.safeParse(value);
+  if (!success || !fits(data.passes) || !isCount(data.passes.monitors.length + data.others.length)) return undefined;
+  return batchOfBoth(data, data.passes, data.others);
+};
+
+/** The batch, or undefined when it has not the form of one. */
+export const readBatch = (value: unknown): Batch | undefined => {
+  if (isPlainBatch(value)) return batchOf(value, value.results);
+  if (isRecord(value) && value.v === 2) return readDense(value);
+  const { success, data } = batchMessage.safeParse(value);
+  return success ? batchOf(data, data.results) : undefined;
+};
+
+/**
+ * Batches as they are written. Each result has a text of its own, so that whoever sends them has only to join these: that of a plain pass is the
+ * array of its monitor and its numbers, that of any other the whole result as an object. Old readers want every one of them whole.
+ */
+export type BatchVersion = 1 | 2;
+
+/** The newest form of batches that a coordinator of this version reads: what it tells probes. */
+export const newestBatch: BatchVersion = 2;
+
+/** The newest form that a reader who told this of itself understands; one that told nothing is old. */
+export const formFor = (told: number | undefined): BatchVersion => (told !== undefined && told >= 2 ? 2 : 1);
+
+export const wholeText = (seq: number, result: Omit<Result, 'seq'>): string => `{"seq":${seq},${JSON.stringify(result).slice(1)}`;
+
+/** The short text of a plain pass; undefined for what is more than that. */
+export const passText = (seq: number, result: Omit<Result, 'seq'>): string | undefined => {
+  const { monitor, config_version, at, took_ms, phases } = result;
+  if (phases === null || !isPlain(result)) return undefined;
+  const { dns, tcp, tls, first_byte, total } = phases;
+  const told = [dns ?? noPhase, tcp ?? noPhase, tls ?? noPhase, first_byte ?? noPhase, total ?? noPhase];
+  return JSON.stringify([monitor, seq, config_version, at, took_ms, ...told]);
+};
+
+const isShort = (text: string): boolean => text.startsWith('[');
+
+/** The whole text of a result of whichever text. */
+const asWhole = (text: string): string => {
+  if (!isShort(text)) return text;
+  const values: unknown = JSON.parse(text);
+  const [monitor, seq, config_version, at, took_ms, ...told] = Array.isArray(values) ? values : [];
+  const [dns, tcp, tls, first_byte, total] = told.map((value) => (value === noPhase ? null : value));
+  const phases = { dns, tcp, tls, first_byte, total };
+  const rest = { monitor, config_version, at, took_ms, outcome: 'ok', cause: null, phases, evidence: null, look: null };
+  return JSON.stringify({ seq, ...rest });
+};
+
+/** The body of a batch of these results, in order of seq. */
+export const batchText = (
+  version: BatchVersion,
+  { probe, generation, partition, after }: Pick<Batch, 'probe' | 'generation' | 'partition' | 'after'>,
+  texts: readonly string[],
+): string => {
+  const head = `{"v":${version},"probe":"${probe}","generation":"${generation}","partition":${partition},"after":${after}`;
+  if (version === 1) return `${head},"results":[${texts.map(asWhole).join(',')}]}`;
+  const short = texts.filter(isShort);
+  // A monitor's id has no comma.
+  const monitors = short.map((text) => text.slice(1, text.indexOf(','))).join(',');
+  const numbers = short.map((text) => text.slice(text.indexOf(',') + 1, -1)).join(',');
+  const others = texts.filter((text) => !isShort(text)).join(',');
+  return `${head},"passes":{"monitors":[${monitors}],"numbers":[${numbers}]},"others":[${others}]}`;
+};

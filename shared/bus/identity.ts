@@ -1,0 +1,302 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { createRecentCache } from '../base/async.ts';
+import { type Continent, continents } from '../base/continents.ts';
+import type { Headers, Message } from './messages.ts';
+import {
+  createKey,
+  issueCredentials,
+  type Key,
+  keyFromSeed,
+  mintAccount,
+  mintOperator,
+  type Permissions,
+  parseCredentials,
+  readJwt,
+  type UserLimits,
+  verify,
+} from './nkeys.ts';
+import { inboxOf, probeConsumers, streams, subjects } from './subjects.ts';
+
+/**
+ * All that a probe needs to become one, as one word that can be copied into a terminal: base64url of JSON. The coordinator's operator
+ * prints it once, the probe reads it from PROBE_CREDENTIALS. The seed in it is the probe's whole identity: on the bus, and under its results.
+ */
+const probeCredentials = z.object({
+  v: z.literal(1),
+  probe: z.uuid(),
+  name: z.string().min(1).max(200),
+  continent: z.enum(continents),
+  /** The organisation of a private probe; null for a public one. */
+  organisation: z.uuid().nullable(),
+  nats_url: z.string().regex(/^(nats|tls):\/\//),
+  /** The text of a NATS credentials file. */
+  nats_credentials: z.string().includes('NATS USER JWT'),
+  /** What verifies announcements of the coordinators, and whether what is not signed is refused from the start. */
+  signing_keys: z.array(z.string()).max(2).default([]),
+  require_signed: z.boolean().default(false),
+});
+
+export type ProbeCredentials = Readonly<z.infer<typeof probeCredentials>>;
+
+export const printProbeCredentials = (credentials: Omit<z.input<typeof probeCredentials>, 'v'>): string =>
+  Buffer.from(JSON.stringify({ v: 1, ...credentials })).toString('base64url');
+
+/** @throws when the text is none; the message does not repeat it. */
+export const parseProbeCredentials = (text: string): ProbeCredentials => {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(text.trim(), 'base64url').toString());
+  } catch {
+    throw new Error('are not what "probe create" printed: it is one word of base64url, to be copied whole');
+  }
+  const parsed = probeCredentials.safeParse(value);
+  if (!parsed.success)
+    throw new Error(`do not fit: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`);
+  return Object.freeze(parsed.data);
+};
+
+/**
+ * How a host becomes a probe: it makes its keys, and proves with one of them and a join token that it may. The private key never leaves it, so
+ * the answer holds nothing secret.
+ */
+
+/** Where a host asks, below the coordinator's address. */
+export const enrolmentPath = '/enrol';
+
+/**
+ * What is signed: the token, so that a proof is good for it alone. No time stands in it, so that a host whose clock is wrong can ask, and be told:
+ * whoever says it again gets a JWT for a key that they do not have.
+ */
+const proven = (token: string): Uint8Array => Buffer.from(`antipode enrol ${token}`);
+
+export const enrolmentProof = (key: Key, token: string): string => Buffer.from(key.sign(proven(token))).toString('base64url');
+
+export const isEnrolmentProof = (key: string, proof: string, token: string): boolean =>
+  verify(key, Buffer.from(proof, 'base64url'), proven(token));
+
+/** What a coordinator answers to whoever may. */
+export const enrolmentAnswer = z.object({
+  probe: z.uuid(),
+  name: z.string().min(1).max(200),
+  continent: z.enum(continents),
+  organisation: z.uuid().nullable(),
+  nats_url: z.string().regex(/^(nats|tls):\/\//),
+  nats_tls_first: z.boolean(),
+  /** The authorities that may have signed the bus's certificate; null where the host's own are asked. */
+  nats_ca: z.string().nullable(),
+  /** What the public key may do on the bus, and until when. */
+  jwt: z.string(),
+  base_url: z.string(),
+  anchors: z.array(z.string()),
+  signing_keys: z.array(z.string()).max(2).default([]),
+  require_signed: z.boolean().default(false),
+  now: z.number(),
+});
+
+export type EnrolmentAnswer = Readonly<z.infer<typeof enrolmentAnswer>>;
+
+/** For so long the bus lets a probe in that made its own key; it is renewed with presence once two thirds are over. */
+export const credentialsLiveMs = 30 * 86_400_000;
+
+/** Early enough for a probe that is off for a week, late enough that nobody asks for it often. */
+export const isRenewalDue = ({ issued_at, ends_at }: { readonly issued_at: number; readonly ends_at: number }, now: number): boolean =>
+  3 * (now - issued_at) >= 2 * (ends_at - issued_at);
+
+/** Who a bus is: its operator, the system account, and the one account that coordinators and probes share. */
+
+/** Everything that makes this bus the one that its clients know. It is made once: newer account JWTs would undo revocations. */
+export const busIdentityShape = z.object({
+  operatorSeed: z.string(),
+  operatorJwt: z.string(),
+  systemAccount: z.string(),
+  systemJwt: z.string(),
+  /** Of the coordinator, which pushes account JWTs with revocations. */
+  systemCredentials: z.string(),
+  account: z.string(),
+  accountSeed: z.string(),
+  accountJwt: z.string(),
+  coordinatorCredentials: z.string(),
+});
+
+export type BusIdentity = Readonly<z.infer<typeof busIdentityShape>>;
+
+const accountName = 'ANTIPODE';
+
+/** An account with JetStream, and one user in it that may do everything there. */
+export const createAccountIdentity = (operatorSeed: string, name: string, now: number) => {
+  const account = createKey('account');
+  return {
+    account: account.id,
+    accountSeed: account.seed,
+    accountJwt: mintAccount({ name, account: account.id, operator: keyFromSeed(operatorSeed, 'operator'), jetstream: true }, now),
+    coordinatorCredentials: issueCredentials({ name: 'coordinator', account }, now).credentials,
+  };
+};
+
+/** What nobody could make again of a bus; all else of it follows. */
+export type BusKeys = Pick<BusIdentity, 'operatorSeed' | 'accountSeed' | 'systemCredentials' | 'coordinatorCredentials'>;
+
+/**
+ * The bus that these keys are of. Its documents are dated when it was made: a server that still has a newer one, with revocations in it, keeps that.
+ * @throws when the keys are of different buses.
+ */
+export const busIdentityOf = (keys: BusKeys): BusIdentity => {
+  const operator = keyFromSeed(keys.operatorSeed, 'operator');
+  const account = keyFromSeed(keys.accountSeed, 'account').id;
+  const coordinator = readJwt(parseCredentials(keys.coordinatorCredentials).jwt);
+  if (coordinator.iss !== account) throw new Error('the credentials of the coordinators are of another account than the seed');
+  const systemAccount = readJwt(parseCredentials(keys.systemCredentials).jwt).iss;
+  const madeAt = coordinator.iat * 1_000;
+  return {
+    ...keys,
+    ...{ account, systemAccount, operatorJwt: mintOperator({ name: 'antipode', operator, systemAccount }, madeAt) },
+    systemJwt: mintAccount({ name: 'SYS', account: systemAccount, operator, jetstream: false }, madeAt),
+    accountJwt: mintAccount({ name: accountName, account, operator, jetstream: true }, madeAt),
+  };
+};
+
+export const createBusIdentity = (now: number): BusIdentity => {
+  const operatorSeed = createKey('operator').seed;
+  const { accountSeed, coordinatorCredentials } = createAccountIdentity(operatorSeed, accountName, now);
+  const systemCredentials = issueCredentials({ name: 'coordinator-system', account: createKey('account') }, now).credentials;
+  return busIdentityOf({ operatorSeed, accountSeed, coordinatorCredentials, systemCredentials });
+};
+
+type ProbeUser = { readonly probe: string; readonly continent: Continent; readonly organisation: string | null };
+
+/** Where a probe's own words go: nobody answers there but coordinators, who look whom they answer. */
+const spoken = (probe: string): readonly string[] => [subjects.presence(probe), subjects.receiverKeys(probe)];
+
+/**
+ * What a probe publishes that the bus's server answers: results, pings, questions for the next message. The server answers on whatever subject a
+ * request names, which no permission restricts, so that each of these is a way to publish anywhere.
+ */
+export const answeredSubjects = ({ probe, continent, organisation }: ProbeUser): readonly string[] => {
+  const durables = [probeConsumers.roster(probe), probeConsumers.assignments(probe, ''), probeConsumers.private(probe)].map(
+    ({ name }) => name,
+  );
+  const pingKeys = probeConsumers.pingKeys(probe, organisation).name;
+  return [
+    subjects.resultsOfProbe(continent, probe),
+    subjects.pingsTakenIn(continent),
+    subjects.lastPingsOf(organisation),
+    `$JS.API.DIRECT.GET.${streams.lastPings.name}.${subjects.lastPingsOf(organisation)}`,
+    `$JS.API.CONSUMER.MSG.NEXT.${streams.pingKeys.name}.${pingKeys}`,
+    `$JS.ACK.${streams.pingKeys.name}.${pingKeys}.>`,
+    ...durables.flatMap((name) => [`$JS.API.CONSUMER.MSG.NEXT.ASSIGN.${name}`, `$JS.ACK.ASSIGN.${name}.>`]),
+  ];
+};
+
+/**
+ * What a probe may do on the bus: say its own results, presence and pings, pull its own assignments, and hear its own rechecks, receipts and
+ * inbox. One of an organisation publishes what the server would answer to its relay (probes-relay.ts), which looks where the answer goes.
+ * `isDirect`: as one of the version before did, which knows no relay.
+ */
+export const probePermissions = (user: ProbeUser, isDirect = user.organisation === null): Permissions => ({
+  publish: { allow: [...spoken(user.probe), ...(isDirect ? answeredSubjects(user) : [`${subjects.relay(user.probe)}.>`])] },
+  subscribe: { allow: [subjects.look(user.probe), subjects.receipt(user.probe), `${inboxOf(user.probe)}.>`] },
+});
+
+/** The subject on which the relay of this probe takes what is meant for another one. */
+export const relayedSubject = (probe: string, subject: string): string =>
+  spoken(probe).includes(subject) ? subject : `${subjects.relay(probe)}.${subject}`;
+
+/** Between the clusters of a supercluster an answer's subject has the way back in front. */
+const gatewayPrefix = /^_GR_\.[^.]+\.[^.]+\./;
+
+/** Whether an answer on this subject reaches that probe and no one else. */
+export const isAnswerableTo = (probe: string, reply: string): boolean => reply.replace(gatewayPrefix, '').startsWith(`${inboxOf(probe)}.`);
+
+/** Whether a permission covers a subject: `*` stands for one token, `>` for all that follow. */
+export const covers = (permission: string, subject: string): boolean => {
+  const [allowed, tokens] = [permission.split('.'), subject.split('.')];
+  const rest = allowed.at(-1) === '>' ? allowed.length - 1 : undefined;
+  if (rest === undefined ? allowed.length !== tokens.length : tokens.length <= rest) return false;
+  return allowed.slice(0, rest).every((token, place) => token === '*' || token === tokens[place]);
+};
+
+/** One message of a probe is at most this long; a batch of results is cut to fit. */
+const mostProbePayloadBytes = 512 * 1024;
+
+export const probeLimits: UserLimits = { subscriptions: 32, payloadBytes: mostProbePayloadBytes };
+
+/**
+ * What batches of results and presences carry, so that they prove their sender: the subject that a message came on proves nothing.
+ *
+ * A signature costs as much as the hash of a hundred kilobytes, on both sides. Bodies that leave in the same moment therefore share one,
+ * over the digests of all of them, which each carries along: whoever reads several of them verifies it once.
+ */
+const header = 'Signature';
+const sharedHeader = 'Signed';
+
+/** More digests would cost more on the way than they save. */
+const mostTogether = 16;
+const digestLength = 43;
+
+const digestOf = (body: Uint8Array): string => hash('sha256', body, 'base64url');
+
+/** No body begins so: bodies are JSON. What was signed as a list can never be taken for a body, nor a body for a list. */
+const listOf = (digests: string): Uint8Array => Buffer.from(`digests ${digests}`);
+
+/** No base64url has a dot: while a key is being replaced, the signatures of both stand side by side. */
+const between = '.';
+const mostSignatures = 2;
+
+const signed = (keys: readonly Key[], bytes: Uint8Array): string =>
+  keys.map((key) => Buffer.from(key.sign(bytes)).toString('base64url')).join(between);
+
+export const signatureOf = (key: Key, body: Uint8Array): Headers => ({ [header]: signed([key], body) });
+
+/** The headers of each of these bodies, in their order, signed by each of the keys. */
+export const signaturesOf = (keys: readonly Key[], bodies: readonly Uint8Array[]): readonly Headers[] => {
+  const [only] = bodies;
+  if (only && bodies.length === 1) return [{ [header]: signed(keys, only) }];
+  const all: Headers[] = [];
+  for (let from = 0; from < bodies.length; from += mostTogether) {
+    const together = bodies.slice(from, from + mostTogether);
+    const digests = together.map(digestOf).join('.');
+    const headers = { [header]: signed(keys, listOf(digests)), [sharedHeader]: digests };
+    for (const _ of together) all.push(headers);
+  }
+  return all;
+};
+
+/** Which of these public keys made one of the signatures. */
+const signerOf = (keys: readonly string[], text: string, bytes: Uint8Array): string | undefined => {
+  const signatures = text.split(between, mostSignatures).map((one) => Buffer.from(one, 'base64url'));
+  return keys.find((key) => signatures.some((signature) => verify(key, signature, bytes)));
+};
+
+/**
+ * Lists that were found to be signed, by their signature: the same few come again within a moment. One for the whole process, whoever reads, because
+ * what it holds is true whatever else happens: this key made this signature of this list. Whether the key may speak is asked each time.
+ *
+ * Modes of a list: `unknown` (or not signed: the next that carries it is verified anew) → `found` → `unknown` (many others were found since).
+ */
+const found = createRecentCache<string, { readonly key: string; readonly digests: string }>(1_024);
+
+const signedList = (keys: readonly string[], text: string, digests: string): boolean => {
+  const known = found.find(text);
+  if (known?.digests === digests && keys.includes(known.key)) return true;
+  const key = signerOf(keys, text, listOf(digests));
+  if (key === undefined) return false;
+  found.keep(text, { key, digests });
+  return true;
+};
+
+/** What can be signed: a message of the bus, or a call. */
+export type Signed = Pick<Message, 'data' | 'header'>;
+
+/** Whether anyone signed it at all. */
+export const hasSignature = ({ header: headerOf }: Signed): boolean => headerOf(header) !== undefined;
+
+/** Whether one of these public keys signed the message's body. */
+export const isSignedBy = (keys: readonly string[], message: Signed): boolean => {
+  const text = message.header(header);
+  if (text === undefined) return false;
+  const digests = message.header(sharedHeader);
+  if (digests === undefined) return signerOf(keys, text, message.data) !== undefined;
+  if (digests.length >= mostTogether * (digestLength + 1)) return false;
+  return digests.split('.').includes(digestOf(message.data)) && signedList(keys, text, digests);
+};

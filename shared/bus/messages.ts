@@ -1,0 +1,280 @@
+import { z } from 'zod';
+import { continents } from '../base/continents.ts';
+import { kinds } from '../checks/kinds.ts';
+import { type Json, outcomes } from '../checks/result.ts';
+
+/** A message as it came, of whatever kind of delivery. */
+export type Message = {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  /** Where an answer is wanted. */
+  readonly reply: string | undefined;
+  readonly header: (name: string) => string | undefined;
+  /** False when the sender did not ask for an answer. */
+  readonly respond: (data: Uint8Array | string, headers?: Headers) => boolean;
+};
+
+export type Headers = Readonly<Record<string, string>>;
+export type Subscription = { readonly stop: () => void };
+export type BusStatus = 'connected' | 'disconnected' | 'closed';
+
+const lenient = new TextDecoder();
+const strict = new TextDecoder('utf-8', { fatal: true });
+
+/** What a message's bytes say as JSON. @throws when they are none. */
+export const jsonOf = (data: Uint8Array): unknown => JSON.parse(lenient.decode(data));
+
+/** The same, or undefined when they are none. */
+export const jsonIn = (data: Uint8Array): unknown => {
+  try {
+    return jsonOf(data);
+  } catch {
+    return undefined; // That it is no JSON is the answer.
+  }
+};
+
+/** The same for what comes from probes and is stored: bytes that are no UTF-8 are refused, not read as something else. @throws then, too. */
+export const strictJsonOf = (data: Uint8Array): unknown => JSON.parse(strict.decode(data));
+
+/** Of every message on the bus (`v`). What only adds a key needs no other: unknown keys are dropped. Batches of results have a number of their own. */
+export const wireVersion = 1;
+
+/** Every message of the wire as a schema with a version. Unknown keys are dropped, so that a newer sender does no harm. */
+const version = z.literal(wireVersion);
+const id = z.uuid();
+const time = z.int().min(0);
+const json: z.ZodType<Json> = z.json();
+const config = z.record(z.string(), json);
+
+export const assignmentMessage = z.object({
+  v: version,
+  monitor: id,
+  organisation: id,
+  kind: z.enum(kinds),
+  target: z.string().max(2048),
+  interval_ms: z.int().min(1000),
+  timeout_ms: z.int().min(1),
+  config,
+  sealed: z.string().nullable(),
+  config_version: z.int().min(1),
+  ordinal: z.int().min(0),
+  continents: z.array(z.enum(continents)).nullable(),
+  probe: id.nullable(),
+});
+
+export const rosterMessage = z.object({
+  v: version,
+  epoch: z.int().min(0),
+  probes: z.array(
+    z.object({
+      id,
+      name: z.string(),
+      continent: z.enum(continents),
+      organisation: id.nullable(),
+      healthy: z.boolean(),
+      quarantined: z.boolean(),
+      allowed_cidrs: z.array(z.string()).optional(),
+    }),
+  ),
+});
+
+/** Look now. The whole assignment comes along, so that a probe need not have heard of the monitor's newest version yet. */
+export const lookMessage = z.object({ v: version, look: id, asked_at: time, assignment: assignmentMessage });
+
+/** Try this config once, and tell only those who asked (rule 41). Without a look, so that a probe that does not know trials takes it for no look. */
+export const trialMessage = z.object({ v: version, trial: id, assignment: assignmentMessage });
+
+const cause = z.object({ class: z.string().max(64), params: z.record(z.string(), z.union([z.string().max(2048), z.number()])) });
+const phase = z.number().min(0).nullable();
+
+export const resultMessage = z.object({
+  seq: z.int().min(1),
+  monitor: id,
+  config_version: z.int().min(1),
+  at: time,
+  took_ms: z.number().min(0),
+  outcome: z.enum(outcomes),
+  cause: cause.nullable(),
+  phases: z.object({ dns: phase, tcp: phase, tls: phase, first_byte: phase, total: phase }).nullable(),
+  evidence: z.record(z.string(), json).nullable(),
+  look: id.nullable(),
+  other_looks: z.array(id).max(64).exactOptional(),
+});
+
+/** In one batch. */
+export const mostResults = 500;
+
+/**
+ * Results of one partition in order of seq. `after` is the seq of the result of this partition that the probe sent before this
+ * batch and that is not known to be committed; null when nothing before it is outstanding. A coordinator that has not committed
+ * `after` refuses the batch as a gap, and the probe sends again from what is committed: so a wiped bus loses nothing.
+ */
+export const batchMessage = z.object({
+  v: version,
+  probe: id,
+  generation: id,
+  partition: z.int().min(0).max(31),
+  after: z.int().min(1).nullable(),
+  results: z.array(resultMessage).min(1).max(mostResults),
+});
+
+/**
+ * The same in a third of the bytes. Of a plain pass (nobody asked for it, and it has nothing to show) only its monitor and its numbers stand
+ * there, in the order of bus/batch.ts; bus/batch.ts holds how many these are and between what bounds. Both lists are in order of seq.
+ */
+export const denseBatchMessage = z.object({
+  v: z.literal(2),
+  probe: id,
+  generation: id,
+  partition: z.int().min(0).max(31),
+  after: z.int().min(1).nullable(),
+  passes: z.object({ monitors: z.array(id).max(mostResults), numbers: z.array(z.number()) }),
+  others: z.array(resultMessage).max(mostResults),
+});
+
+/** How far results are committed, for each partition of one generation of the spool. */
+const committed = z.record(z.string(), z.int().min(0));
+
+/** The newest version of batches that whoever says so reads. Probes write the first to those who say nothing. */
+const batches = z.int().min(1).exactOptional();
+
+export const presenceMessage = z.object({
+  v: version,
+  probe: id,
+  generation: id,
+  /** This very process, and for how long it has run: two may hold the same credentials. */
+  session: id.exactOptional(),
+  up_ms: z.int().min(0).exactOptional(),
+  sent_at: time,
+  version: z.string().max(32),
+  /** The public key (X25519, base64) that secrets are sealed to. */
+  seal_key: z.string().max(64),
+  allowed_cidrs: z.array(z.string().max(64)).max(64),
+  ear: z.string().max(256).nullable(),
+  spool: z.object({ waiting: z.int(), dropped: z.int(), bytes: z.int() }),
+  assignments: z.object({
+    count: z.int(),
+    digest: z.string().max(64),
+    /** Of the roster that it goes by; 0 when it has none. */
+    roster_epoch: z.int().min(0).exactOptional(),
+  }),
+  /** By how much it corrects the clock of its host; left out until somebody has told it the time. */
+  clock_offset_ms: z.int().exactOptional(),
+  /** Of credentials that end: the key that they are for, and their life; it is renewed when two thirds are over. */
+  credentials: z.object({ key: z.string().max(64), issued_at: time, ends_at: time }).exactOptional(),
+  load: z.object({ in_flight: z.int(), late_ms: z.number() }),
+  /** How many checks of each kind ended how since this process began; left out by older probes. */
+  checks: z
+    .array(z.object({ kind: z.string().max(32), outcome: z.string().max(16), count: z.int().min(0) }))
+    .max(64)
+    .exactOptional(),
+  self_test: z.object({ ok: z.boolean(), detail: z.string().max(200) }),
+  /** What this version can do that the one before could not. */
+  can: z.array(z.string().max(32)).max(16).exactOptional(),
+  /** The credentials that the bus was entered with: for which key, of when, and whether all is published through the relay. */
+  rights: z.object({ key: z.string().max(64), issued_at: time, relayed: z.boolean() }).exactOptional(),
+  /** How many announcements it has refused since it began, because no coordinator said them. */
+  refused: z.int().min(0).exactOptional(),
+  /** How far the probe has handed over everything it saw while the bus or the coordinator was away (rule 4). */
+  handed_over: z.boolean(),
+  /** It is about to stop: others take its turns at once (rule 7). */
+  leaving: z.boolean().exactOptional(),
+});
+
+/** The public keys of the coordinators, and whether what none of them signed is refused. */
+export const signingShape = z.object({ keys: z.array(z.string().max(64)).max(2), required: z.boolean() });
+
+export const presenceReply = z.object({
+  v: version,
+  now: time,
+  /** When the presence came; `now` is when the answer left. */
+  heard_at: time.exactOptional(),
+  base_url: z.string(),
+  anchors: z.array(z.string()),
+  roster_epoch: z.int().min(0),
+  committed,
+  /** The keys of the network that open `sealed` configs, each sealed to this probe: key id → base64. */
+  seal_keys: z.record(z.string(), z.string()),
+  /** A process that was started later speaks as this probe: this one is to end. */
+  displaced: z.boolean().exactOptional(),
+  /** Whose announcements count, and whether what is not signed is refused. */
+  signing: signingShape.exactOptional(),
+  /** The credentials of the probe, renewed. */
+  jwt: z.string().max(8_192).exactOptional(),
+  batches,
+});
+
+/** The answer to a presence that this coordinator cannot read, because it is of another version of the wire; the words are for whoever reads the probe's log. */
+export const presenceRefusal = z.object({ refused: z.string().max(500) });
+
+/** Sent after each commit, so that probes trim their spools at once; presence replies say the same for those that missed it. */
+export const receiptMessage = z.object({ v: version, generation: id, committed, again: z.array(z.int()).default([]), batches });
+
+export const pingKinds = ['success', 'start', 'fail', 'log'] as const;
+
+export const pingMessage = z.object({
+  v: version,
+  id,
+  key: z.string().regex(/^[0-9a-f]{64}$/),
+  kind: z.enum(pingKinds),
+  exit_code: z.int().min(0).max(255).nullable(),
+  at: time,
+  rid: id.nullable(),
+  method: z.string().max(8),
+  body: z.string().max(16_384),
+  /** The name of a probe, as long as that may be. */
+  ear: z.string().max(400),
+});
+
+/** So many pings go with one call to the coordinator's address. */
+export const mostForwardedPings = 500;
+
+/** Pings from the disk of a ping receiver that cannot reach the bus, given to the coordinator's own address. `sent_at`: said again much later, it is not heard. */
+export const forwardedPingsMessage = z
+  .object({ v: version, probe: id, sent_at: time, beats: z.array(pingMessage).min(1).max(mostForwardedPings) })
+  .transform(({ beats, ...message }) => ({ ...message, pings: beats }));
+
+/** The ids of those that the ping receiver need not keep any longer: the bus has them, or nobody will ever take them. */
+export const forwardedPingsReply = z.object({ v: version, done: z.array(id) });
+
+/** A known heartbeat key: which monitor it belongs to, and until when a rotated-out one still counts. */
+export const pingKeyMessage = z.object({ v: version, organisation: id, monitor: id, until: time.nullable() });
+
+/** How many keys a ping receiver holds, and which: a digest of them. */
+export const receiverKeysMessage = z.object({ v: version, probe: id, count: z.int(), digest: z.string().max(64) });
+
+const mark = z.object({ id, at: time, exit_code: z.int().nullable() });
+const run = z.object({ rid: id.nullable(), at: time });
+
+/** What the pings of a monitor come to; see shared/checks/heartbeat/state.ts. */
+export const pingStateMessage = z.object({
+  v: version,
+  terms: z.int().nullable(),
+  paused: z.boolean(),
+  from: time.nullable(),
+  good: mark.nullable(),
+  bad: mark.nullable(),
+  latest: z.enum(['good', 'bad']).nullable(),
+  open: z.array(run).max(64),
+  ended: z.array(run).max(64),
+});
+
+/** What a trial came to. It goes the way of presence, which every probe may speak on; it is signed, and nobody stores it. */
+export const trialAnswerMessage = z.object({
+  v: version,
+  probe: id,
+  trial: id,
+  result: resultMessage.pick({ at: true, took_ms: true, outcome: true, cause: true, phases: true, evidence: true }),
+});
+
+export type TrialMessage = z.infer<typeof trialMessage>;
+export type TrialAnswerMessage = z.infer<typeof trialAnswerMessage>;
+export type AssignmentMessage = z.infer<typeof assignmentMessage>;
+export type RosterMessage = z.infer<typeof rosterMessage>;
+export type LookMessage = z.infer<typeof lookMessage>;
+export type BatchMessage = z.infer<typeof batchMessage>;
+export type PresenceMessage = z.infer<typeof presenceMessage>;
+export type PresenceReply = z.infer<typeof presenceReply>;
+export type ReceiptMessage = z.infer<typeof receiptMessage>;
+export type PingMessage = z.infer<typeof pingMessage>;
+export type ForwardedPingsMessage = z.infer<typeof forwardedPingsMessage>;

@@ -1,0 +1,234 @@
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import type { Log } from '../base/log.ts';
+import { makeFolder } from '../base/process.ts';
+import { type PingMessage, pingMessage } from './messages.ts';
+
+/** Which pings are through, by their ids, and what hindered others. */
+export type HandedOver = { readonly handed: ReadonlySet<string>; readonly failures: readonly unknown[] };
+
+type Lined = { readonly monitor: string; readonly ping: { readonly id: string } };
+
+/**
+ * Hands pings over side by side for different monitors, one after the other for each; a line ends with its first failure, or when there is
+ * no more time to go on.
+ */
+export const handOverInLines = async <Entry extends Lined>(
+  entries: readonly Entry[],
+  handOver: (entry: Entry) => Promise<void>,
+  mayGoOn: () => boolean = () => true,
+): Promise<HandedOver> => {
+  const handed = new Set<string>();
+  const lines = Map.groupBy(entries, ({ monitor }) => monitor).values();
+  const ends = await Promise.allSettled(
+    lines.map(async (line) => {
+      for (const entry of line) {
+        if (!mayGoOn()) return;
+        await handOver(entry);
+        handed.add(entry.ping.id);
+      }
+    }),
+  );
+  return { handed, failures: ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : [])) };
+};
+
+/**
+ * Pings that were taken while the bus was away, on the disk of the place that took them.
+ * Modes: `empty` → `waiting` (pings on disk; further ones go behind them) → `draining` (handed over, one drain at a time; what
+ * comes meanwhile goes behind; what is left of a large file is written anew) → `empty` (the file is cut) or back to `waiting` when the
+ * bus went away again; `closed`.
+ */
+export type SpooledPing = {
+  readonly organisation: string;
+  readonly monitor: string;
+  readonly ping: PingMessage;
+  /** Dated by the clock of a host before anybody had told it the time. */
+  readonly uncorrected?: true;
+};
+
+export type PingSpool = {
+  readonly waiting: () => number;
+  /** Settles when the ping is on the disk. @throws SpoolFull. */
+  readonly append: (entry: SpooledPing) => Promise<void>;
+  /** Hands over what waits, of each monitor oldest first, until nothing is left or a hand-over fails. What fails is kept, and comes again after a crash. */
+  readonly drain: (handOver: (entry: SpooledPing) => Promise<void>) => Promise<void>;
+  /** The same for whoever takes many at a time: given what waits, oldest first, it hands over as much of that as it likes, but something. */
+  readonly drainTogether: (handOver: HandOverSome) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+export type HandOverSome = (waiting: readonly SpooledPing[]) => Promise<HandedOver>;
+
+export class SpoolFull extends Error {}
+
+/** On the disk, as in addresses, a ping is a beat: files outlive releases. */
+const entryShape = z
+  .object({ organisation: z.uuid(), monitor: z.uuid(), beat: pingMessage, uncorrected: z.literal(true).exactOptional() })
+  .transform(({ beat, ...entry }) => ({ ...entry, ping: beat }));
+/** So many wait for the bus at a time. One after the other they would take as many times the way there, and who comes last looks late. */
+const mostAtOnce = 2_000;
+const mostBytes = 256 * 1024 * 1024;
+/** A file of this size holds mostly what is handed over: where pings come all the time, it is never empty and would else grow until it is full. */
+const largeBytes = 8 * 1024 * 1024;
+
+const syncFolderOf = async (path: string): Promise<void> => {
+  const folder = await open(dirname(path), 'r');
+  await folder.sync().finally(() => folder.close());
+};
+
+const lineOf = ({ ping, ...entry }: SpooledPing): string => `${JSON.stringify({ ...entry, beat: ping })}\n`;
+
+const readEntries = (text: string, log: Log): SpooledPing[] =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .flatMap((line) => {
+      try {
+        return [entryShape.parse(JSON.parse(line))];
+      } catch (error) {
+        // Only a line that was cut off by a crash looks so: nobody was told that its ping is kept.
+        log.warn({ err: error }, 'a beat on the disk cannot be read and is dropped');
+        return [];
+      }
+    });
+
+export const openPingSpool = async (path: string, log: Log): Promise<PingSpool> => {
+  makeFolder(dirname(path));
+  let file: FileHandle = await open(path, 'a+', 0o600);
+  await syncFolderOf(path);
+  const queue = readEntries(await file.readFile('utf8'), log);
+  let bytes = (await file.stat()).size;
+  // A line that a crash or a full disk cut off must not swallow the next one.
+  let isCut = bytes > 0;
+  let linesInFile = queue.length;
+  let largeFrom = largeBytes;
+  let gathered: { readonly lines: string[]; readonly written: Promise<void> } | undefined;
+  let writing: Promise<void> = Promise.resolve();
+  let draining: Promise<void> | undefined;
+
+  /** All that came while the disk was busy goes down with one write and one sync. */
+  const flush = async (lines: readonly string[]): Promise<void> => {
+    const text = `${isCut ? '\n' : ''}${lines.join('')}`;
+    isCut = true;
+    try {
+      await file.appendFile(text);
+      await file.datasync();
+      isCut = false;
+      linesInFile += lines.length;
+    } catch (error) {
+      bytes -= Buffer.byteLength(text);
+      throw error;
+    }
+  };
+
+  const append: PingSpool['append'] = async (entry) => {
+    const line = lineOf(entry);
+    if (bytes + line.length > mostBytes) throw new SpoolFull('the disk holds as many beats as it may');
+    bytes += Buffer.byteLength(line);
+    if (!gathered) {
+      const lines: string[] = [];
+      const written = writing.then(() => {
+        gathered = undefined;
+        return flush(lines);
+      });
+      writing = written.catch(() => undefined);
+      gathered = { lines, written };
+    }
+    gathered.lines.push(line);
+    await gathered.written;
+    queue.push(entry);
+  };
+
+  /** The oldest of those that wait. @throws when one of them failed. */
+  const drainSome = async (handOver: HandOverSome): Promise<void> => {
+    const taken = queue.slice(0, mostAtOnce);
+    const { handed, failures } = await handOver(taken);
+    // What came meanwhile stands behind these.
+    queue.splice(0, taken.length, ...taken.filter(({ ping }) => !handed.has(ping.id)));
+    if (failures.length > 0) throw failures[0];
+    if (handed.size === 0) throw new Error('none of the beats on the disk was taken');
+  };
+
+  /** In its turn on the disk: what came before stands there already and waits, what comes after goes behind. */
+  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const done = writing.then(work);
+    writing = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    return done;
+  };
+
+  /** Whoever opens the file finds all of it or what is left of it. */
+  const writeAnew = async (): Promise<void> => {
+    const lines = queue.map(lineOf).join('');
+    const { size } = await file.stat();
+    const aside = `${path}.next`;
+    await rm(aside, { force: true });
+    const next = await open(aside, 'ax+', 0o600);
+    try {
+      await next.appendFile(lines);
+      await next.datasync();
+      await rename(aside, path);
+    } catch (error) {
+      await next.close();
+      throw error;
+    }
+    const old = file;
+    file = next;
+    isCut = false;
+    linesInFile = queue.length;
+    bytes -= size - Buffer.byteLength(lines);
+    await old.close();
+    await syncFolderOf(path);
+  };
+
+  const makeLean = async (): Promise<void> => {
+    if (bytes < largeFrom || queue.length > mostAtOnce || 2 * queue.length > linesInFile) return;
+    try {
+      await inTurn(writeAnew);
+      largeFrom = largeBytes;
+    } catch (error) {
+      // A disk that has no room for that is left alone for a while.
+      largeFrom = 2 * bytes;
+      log.warn({ err: error }, 'the file of kept beats could not be written anew');
+    }
+  };
+
+  const drainAll = async (handOver: HandOverSome): Promise<void> => {
+    while (queue.length > 0) {
+      await drainSome(handOver);
+      await makeLean();
+    }
+    const cut = inTurn(async () => {
+      if (queue.length > 0) return false;
+      await file.truncate(0);
+      bytes = 0;
+      linesInFile = 0;
+      isCut = false;
+      return true;
+    });
+    if (!(await cut)) return drainAll(handOver);
+  };
+
+  const drainTogether = (handOver: HandOverSome): Promise<void> => {
+    if (queue.length === 0) return Promise.resolve();
+    draining ??= drainAll(handOver).finally(() => {
+      draining = undefined;
+    });
+    return draining;
+  };
+
+  return {
+    waiting: () => queue.length + (gathered?.lines.length ?? 0),
+    append,
+    drain: (handOver) => drainTogether((waiting) => handOverInLines(waiting, handOver)),
+    drainTogether,
+    close: async () => {
+      await draining?.catch(() => undefined);
+      await writing;
+      await file.close();
+    },
+  };
+};

@@ -1,0 +1,363 @@
+import { backoff, pause } from '../base/async.ts';
+import { newId } from '../base/crypto.ts';
+import type { Log } from '../base/log.ts';
+import type { Clock } from '../base/time.ts';
+import { pingFingerprint } from '../checks/heartbeat/config.ts';
+import { foldPing, keptBodyBytes, mergePings, noPings, type PingCall, type PingState, parsePingCall } from '../checks/heartbeat/state.ts';
+import { BusRefusal } from './jetstream.ts';
+import { jsonOf, type PingMessage, pingStateMessage } from './messages.ts';
+import type { Bus } from './nats.ts';
+import { type HandOverSome, type PingSpool, type SpooledPing, SpoolFull } from './ping-spool.ts';
+import { type PingPlace, partitionOf, streams, subjects } from './subjects.ts';
+
+/**
+ * What the pings of each monitor come to, as the bus has it: one record for each, changed only on top of what it was (compare and set), so
+ * that ping receivers all over the world can count in the same record and none is undone.
+ *
+ * Modes: `sure` → (the connection broke) `doubtful`: the bus may have lost what was written from here; if a sample shows that it did, it
+ * gets all of it once more → `sure`.
+ */
+export type PingRecords = {
+  /** undefined: there is none, which after a wiped bus says nothing about the pings. @throws when the bus cannot be asked. */
+  readonly read: (organisation: string, monitor: string) => Promise<PingState | undefined>;
+  /** Changes of one monitor happen in the order of these calls. @throws when the bus did not take it; it may have all the same. */
+  readonly change: (organisation: string, monitor: string, change: (state: PingState | undefined) => PingState) => Promise<void>;
+  /** Where there is doubt: looks whether the bus was wiped, and tells it again what was written from here. @throws when it cannot be asked. */
+  readonly recover: () => Promise<void>;
+};
+
+/** A record and the number of the message that holds it; 0 when there is none. */
+type Held = { readonly seq: number; readonly state: PingState | undefined };
+
+const wrongLastSequence = 10071;
+const mostAttempts = 12;
+const mostRemembered = 20_000;
+const sampleSize = 3;
+const atOnce = 100;
+
+const parse = (data: Uint8Array): PingState | undefined => {
+  if (data.length === 0) return undefined;
+  try {
+    const read = pingStateMessage.safeParse(jsonOf(data));
+    return read.success ? read.data : undefined;
+  } catch {
+    return undefined; // Whoever wrote that cannot be asked; a record that cannot be read is as good as none.
+  }
+};
+
+/** Whether the bus knows less than what was written to it. */
+const lags = (there: PingState | undefined, written: PingState): boolean =>
+  there === undefined || (written.good?.at ?? 0) > (there.good?.at ?? 0) || (written.bad?.at ?? 0) > (there.bad?.at ?? 0);
+
+export const createPingRecords = (bus: Bus, options: { readonly timeoutMs?: number } = {}): PingRecords => {
+  const { timeoutMs = 2_000 } = options;
+  // What was last written from here: mostly still true, which saves a question for each ping. If it is not, the bus refuses, and it is asked.
+  const remembered = new Map<string, Held>();
+  const lines = new Map<string, Promise<void>>();
+  let isDoubtful = false;
+  bus.onStatus((status) => {
+    if (status === 'connected') isDoubtful = true;
+  });
+
+  const ask = async (subject: string): Promise<Held> => {
+    const answer = await bus.request(`$JS.API.DIRECT.GET.${streams.lastPings.name}.${subject}`, '', { timeoutMs });
+    const seq = Number(answer.header('Nats-Sequence') ?? 0);
+    return { seq, state: seq === 0 ? undefined : parse(answer.data) };
+  };
+
+  const remember = (subject: string, held: Held): void => {
+    remembered.delete(subject);
+    remembered.set(subject, held);
+    const [oldest] = remembered.size > mostRemembered ? remembered.keys() : [];
+    if (oldest !== undefined) remembered.delete(oldest);
+  };
+
+  const write = async (subject: string, change: (state: PingState | undefined) => PingState): Promise<void> => {
+    for (let attempt = 0; ; attempt += 1) {
+      const held = remembered.get(subject) ?? (await ask(subject));
+      const state = change(held.state);
+      if (state === held.state) return;
+      try {
+        const headers = { 'Nats-Expected-Last-Subject-Sequence': String(held.seq) };
+        const { seq } = await bus.store(subject, JSON.stringify(state), { timeoutMs, headers });
+        return remember(subject, { seq, state });
+      } catch (error) {
+        remembered.delete(subject);
+        const overtaken = error instanceof BusRefusal && error.code === wrongLastSequence;
+        if (!overtaken || attempt >= mostAttempts) throw error;
+        await pause(backoff(attempt, 1, 50) * Math.random());
+      }
+    }
+  };
+
+  /** Changes of one record one after the other. */
+  const inLine = (subject: string, change: (state: PingState | undefined) => PingState): Promise<void> => {
+    const done = (lines.get(subject) ?? Promise.resolve()).then(() => write(subject, change));
+    const settled = done
+      .catch(() => undefined)
+      .then(() => {
+        if (lines.get(subject) === settled) lines.delete(subject);
+      });
+    lines.set(subject, settled);
+    return done;
+  };
+
+  /** Of the last that were written, none is there any more: one alone may belong to a monitor that was deleted. */
+  const isWiped = async (): Promise<boolean> => {
+    const sample = [...remembered].slice(-sampleSize);
+    const lagging = await Promise.all(
+      sample.map(async ([subject, { state }]) => state !== undefined && lags((await ask(subject)).state, state)),
+    );
+    return sample.length > 0 && !lagging.includes(false);
+  };
+
+  const tellAgain = async (): Promise<void> => {
+    const known = [...remembered];
+    remembered.clear();
+    for (let at = 0; at < known.length; at += atOnce)
+      await Promise.all(
+        known
+          .slice(at, at + atOnce)
+          .map(([subject, { state }]) => state && inLine(subject, (seen) => (seen ? mergePings(state, seen) : state))),
+      );
+  };
+
+  return {
+    read: async (organisation, monitor) => (await ask(subjects.lastPings(organisation, monitor))).state,
+    change: (organisation, monitor, change) => inLine(subjects.lastPings(organisation, monitor), change),
+    recover: async () => {
+      if (!isDoubtful) return;
+      if (await isWiped()) await tellAgain();
+      isDoubtful = false;
+    },
+  };
+};
+
+/** Whose key it is, and until when it counts. */
+export type KnownKey = { readonly organisation: string; readonly monitor: string; readonly until: number | null };
+
+/** Looks a key up without a database: by heart, or at most with a bounded question. */
+export type FindKey = (key: string) => KnownKey | undefined | Promise<KnownKey | undefined>;
+
+/** The body is read only of a request that is taken: what strangers send is not waited for. */
+export type PingRequest = { readonly method: string; readonly address: string; readonly body: () => Promise<Uint8Array> };
+export type PingReply = { readonly status: number; readonly text: string; readonly headers: Readonly<Record<string, string>> };
+
+/**
+ * Where pings are taken, the same at every ping receiver and coordinator: on the bus before the answer, on the disk while the bus is away.
+ * Modes: `direct` ↔ `behind` (pings wait on the disk: further ones go behind them, so that the bus gets them in order). Where there is a
+ * forwarding: `behind` → (the bus is away, or just failed) `forwarding` (what is on the disk leaves by it, each as it comes) → `direct`.
+ */
+export type PingIntake = {
+  readonly take: (request: PingRequest) => Promise<PingReply>;
+  /** Tries to hand over what waits on the disk. */
+  readonly catchUp: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+/** Brings pings to the bus. */
+export type PingBus = {
+  readonly isReady: () => boolean;
+  /** Settles when the bus has it. Once more does no harm. */
+  readonly handOver: (entry: SpooledPing) => Promise<void>;
+  /** Makes good what the bus lost of what it was given. */
+  readonly recover: () => Promise<void>;
+};
+
+export const createPingBus = (bus: Bus, records: PingRecords, place: PingPlace): PingBus => ({
+  isReady: bus.isConnected,
+  recover: records.recover,
+  handOver: async ({ organisation, monitor, ping }) => {
+    // What it comes to first: should the other fail, the ping is kept, and counting it once more changes nothing.
+    await records.change(organisation, monitor, (state) => foldPing(state ?? noPings, ping).state);
+    await bus.store(subjects.ping(place, partitionOf(monitor), ping.key), JSON.stringify(ping), { id: ping.id, timeoutMs });
+  },
+});
+
+/** Brings what waits on the disk to where the bus can be reached, while it cannot be from here. */
+export type PingForwarding = {
+  /** False while it rests, because nobody was there, and when there is none. */
+  readonly isOpen: () => boolean;
+  /** `signal`: the bus is back, and this is waited for no longer. @throws when nothing could be brought there. */
+  readonly handOver: (waiting: readonly SpooledPing[], signal: AbortSignal) => ReturnType<HandOverSome>;
+  /** Ends what is under way. */
+  readonly close: () => void;
+};
+
+export type PingIntakeParts = {
+  /** undefined: there was no connection to the bus yet. */
+  readonly pingBus: () => PingBus | undefined;
+  readonly forwarding?: PingForwarding;
+  readonly spool: PingSpool;
+  readonly findKey: FindKey;
+  /** The name of the probe, or of the coordinator, as the monitor's page shows it. */
+  readonly ear: string;
+  /** Where it is corrected by what others say the time is: a ping that is taken before they do waits for that, and is then dated anew. */
+  readonly clock: Clock & { readonly isMeasured?: () => boolean; readonly offset?: () => number };
+  readonly log: Log;
+};
+
+const timeoutMs = 2_000;
+const catchUpEveryMs = 500;
+/** A bus that failed although it seems to be there is not tried for so long, as long as there is a forwarding. */
+const busDoubtfulMs = 5_000;
+/** So many pings of one monitor under way at once are no job's doing. */
+const mostAtOnce = 100;
+
+const reply = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): PingReply => ({ status, text, headers });
+
+const ok = reply(200, 'OK');
+const unknown = reply(404, 'Not found');
+const methods = 'GET, HEAD, POST';
+
+/** The body as text that a database can hold. */
+const textOf = (body: Uint8Array): string => new TextDecoder().decode(body.subarray(0, keptBodyBytes)).replaceAll('\0', '\ufffd');
+
+export const createPingIntake = (parts: PingIntakeParts): PingIntake => {
+  const { pingBus, forwarding, spool, findKey, ear, clock, log } = parts;
+  const underWay = new Map<string, number>();
+  let busDoubtfulUntil = Number.NEGATIVE_INFINITY;
+
+  const readyBus = (): PingBus | undefined => {
+    const one = pingBus();
+    if (!one?.isReady()) {
+      // What comes after this is another connection, of which there is no doubt.
+      busDoubtfulUntil = Number.NEGATIVE_INFINITY;
+      return undefined;
+    }
+    return performance.now() < busDoubtfulUntil && forwarding?.isOpen() ? undefined : one;
+  };
+  const onBusFailure = (error: unknown, what: string): void => {
+    busDoubtfulUntil = performance.now() + busDoubtfulMs;
+    log.warn({ err: error, waiting: spool.waiting() }, what);
+  };
+
+  const keep = async (entry: SpooledPing): Promise<PingReply> => {
+    try {
+      await spool.append(entry);
+      // Others may be about to call it late; nobody here waits for it.
+      if (!readyBus()) void catchUp();
+      return ok;
+    } catch (error) {
+      log.error({ err: error }, 'a beat could be kept nowhere');
+      return reply(503, error instanceof SpoolFull ? 'Full' : 'Unavailable', { 'retry-after': '10' });
+    }
+  };
+
+  const isMeasured = (): boolean => clock.isMeasured?.() ?? true;
+
+  /** What pings of before the clock was measured were dated, as long as any waits: one of them may be on the bus by half already. */
+  const dates = new Map<string, number>();
+  const dated = ({ uncorrected, ...entry }: SpooledPing): SpooledPing => {
+    if (!uncorrected) return entry;
+    const { ping } = entry;
+    const at = dates.get(ping.id) ?? Math.max(0, Math.round(ping.at + (clock.offset?.() ?? 0)));
+    dates.set(ping.id, at);
+    return { ...entry, ping: { ...ping, at } };
+  };
+
+  const put = async (entry: SpooledPing): Promise<PingReply> => {
+    if (!isMeasured()) return keep({ ...entry, uncorrected: true });
+    const direct = readyBus();
+    if (!direct || spool.waiting() > 0) return keep(entry);
+    try {
+      await direct.handOver(entry);
+      return ok;
+    } catch (error) {
+      onBusFailure(error, 'the bus did not take a beat; it is kept on the disk');
+      return keep(entry);
+    }
+  };
+
+  const pingOf = (call: PingCall, key: string, at: number, method: string, body: Uint8Array): PingMessage => ({
+    v: 1,
+    id: newId(),
+    key,
+    kind: call.kind,
+    exit_code: call.exit_code,
+    at,
+    rid: call.rid,
+    method,
+    body: textOf(body),
+    ear,
+  });
+
+  let catchingUp: Promise<void> | undefined;
+  const catchUpByBus = async (ready: PingBus): Promise<void> => {
+    try {
+      await ready.recover();
+      if (spool.waiting() === 0) return;
+      await spool.drain((entry) => ready.handOver(dated(entry)));
+      log.info('the beats on the disk are handed over');
+    } catch (error) {
+      onBusFailure(error, 'the bus does not take yet what it is to catch up with');
+    }
+  };
+
+  let forwardingNow: AbortController | undefined;
+  const catchUpByForwarding = async (way: PingForwarding): Promise<void> => {
+    const leaving = new AbortController();
+    forwardingNow = leaving;
+    try {
+      await spool.drainTogether((waiting) => {
+        if (readyBus()) leaving.abort();
+        leaving.signal.throwIfAborted();
+        return way.handOver(waiting.map(dated), leaving.signal);
+      });
+    } catch (error) {
+      if (leaving.signal.aborted) return; // The rest goes over the bus, in a moment.
+      log.warn({ err: error, waiting: spool.waiting() }, 'beats wait on the disk: neither the bus nor the coordinator takes them');
+    } finally {
+      forwardingNow = undefined;
+    }
+  };
+
+  const catchUpOnce = async (): Promise<void> => {
+    const ready = readyBus();
+    if (ready) await catchUpByBus(ready);
+    if (forwarding?.isOpen() && spool.waiting() > 0 && !readyBus()) await catchUpByForwarding(forwarding);
+    if (spool.waiting() === 0) dates.clear();
+  };
+  const catchUp = (): Promise<void> => {
+    // Nothing that stalls there keeps anything from a bus that is back.
+    if (forwardingNow && readyBus()) forwardingNow.abort();
+    if (!isMeasured() || !(readyBus() || forwarding?.isOpen())) return Promise.resolve();
+    catchingUp ??= catchUpOnce().finally(() => {
+      catchingUp = undefined;
+    });
+    return catchingUp;
+  };
+  const timer = setInterval(() => void catchUp(), catchUpEveryMs);
+
+  return {
+    take: async ({ method, address, body }) => {
+      // The job spoke when its head came, however long its body takes.
+      const at = clock.now();
+      if (!['GET', 'HEAD', 'POST'].includes(method)) return reply(405, 'Method not allowed', { allow: methods });
+      const call = parsePingCall(address);
+      if (call === 'no_such_address') return unknown;
+      if (call === 'rid_malformed') return reply(400, 'rid must be a UUID');
+      const key = pingFingerprint(call.token);
+      const known = await findKey(key);
+      if (!known || (known.until !== null && known.until <= at)) return unknown;
+      const bytes = await body();
+      const count = underWay.get(known.monitor) ?? 0;
+      if (count >= mostAtOnce) return reply(429, 'Too many beats at once', { 'retry-after': '1' });
+      underWay.set(known.monitor, count + 1);
+      try {
+        return await put({ organisation: known.organisation, monitor: known.monitor, ping: pingOf(call, key, at, method, bytes) });
+      } finally {
+        const left = (underWay.get(known.monitor) ?? 1) - 1;
+        if (left > 0) underWay.set(known.monitor, left);
+        else underWay.delete(known.monitor);
+      }
+    },
+    catchUp,
+    close: async () => {
+      clearInterval(timer);
+      forwarding?.close();
+      await catchingUp;
+      await spool.close();
+    },
+  };
+};

@@ -1,0 +1,120 @@
+import type { Continent } from '../base/continents.ts';
+import type { Kind } from './kinds.ts';
+import type { Json } from './result.ts';
+import { keyIdOf } from './sealed-secrets.ts';
+
+/** A monitor's stored config: the keys that its kind knows are checked, others are kept and do nothing. */
+export type Config = { readonly [key: string]: Json };
+
+/** What to check and how, as a probe holds it. Secrets of the config are not in `config` but in `sealed`, and are merged for the check alone. */
+export type Assignment = {
+  readonly monitor: string;
+  readonly organisation: string;
+  readonly kind: Kind;
+  readonly target: string;
+  readonly interval_ms: number;
+  readonly timeout_ms: number;
+  readonly config: Config;
+  /** Base64 of the secret part of the config, for the probes that may check this monitor; null when there is none. */
+  readonly sealed: string | null;
+  readonly config_version: number;
+  /** The installation's running number of the monitor: spreads phases evenly (see placement). */
+  readonly ordinal: number;
+  /** Continents that may check; null: every continent that has a healthy probe. */
+  readonly continents: readonly Continent[] | null;
+  /** The one private probe that checks; null: the public ones. */
+  readonly probe: string | null;
+};
+
+/** A probe as the whole network knows it. */
+export type RosterProbe = {
+  readonly id: string;
+  readonly name: string;
+  readonly continent: Continent;
+  /** The organisation of a private probe; null for a public one. */
+  readonly organisation: string | null;
+  /** Well enough to be given work: present, not revoked. A quarantined probe still checks, as a shadow. */
+  readonly healthy: boolean;
+  readonly quarantined: boolean;
+  /** Ranges beyond the public that its host allows (PROBE_ALLOW_CIDRS), of public probes that have any. */
+  readonly allowed_cidrs?: readonly string[] | undefined;
+};
+
+export type Roster = { readonly epoch: number; readonly probes: readonly RosterProbe[] };
+
+/** Cheap 32-bit hashes for spreading and comparing; not for secrets: whoever wants a collision finds one. */
+
+/** Stirs all bits of a 32-bit number (the finisher of MurmurHash3), so that near inputs come out far apart. */
+export const stir = (value: number): number => {
+  let mixed = value;
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+};
+
+/** FNV-1a over the text's characters, stirred. */
+export const hashOf = (text: string, seed = 0x811c9dc5): number => {
+  let hash = seed;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return stir(hash);
+};
+
+/**
+ * What a set is, in a few characters: equal for equal sets in whatever order they were filled, and kept up to date with each change instead of
+ * being made anew. The coordinator and a probe compare theirs to find out whether the probe missed something.
+ */
+export type Digest = {
+  readonly add: (element: Element) => void;
+  readonly remove: (element: Element) => void;
+  readonly count: () => number;
+  readonly text: () => string;
+};
+
+/** One member of the set, hashed. */
+export type Element = readonly [number, number, number, number];
+
+const seeds = [0x811c9dc5, 0x2545f491, 0x9e3779b9, 0x6a09e667] as const;
+
+export const elementOf = (text: string): Element => [
+  hashOf(text, seeds[0]),
+  hashOf(text, seeds[1]),
+  hashOf(text, seeds[2]),
+  hashOf(text, seeds[3]),
+];
+
+export const createDigest = (): Digest => {
+  // Sums, because a sum forgets the order and a difference takes an element out again.
+  const sums = new Uint32Array(seeds.length);
+  let count = 0;
+  const put = (element: Element, sign: 1 | -1): void => {
+    for (let at = 0; at < sums.length; at += 1) sums[at] = (sums[at] ?? 0) + sign * (element[at] ?? 0);
+    count += sign;
+  };
+  return {
+    add: (element) => put(element, 1),
+    remove: (element) => put(element, -1),
+    count: () => count,
+    text: () => [...sums].map((sum) => sum.toString(16).padStart(8, '0')).join(''),
+  };
+};
+
+/** All of an assignment that can differ from the one that is wanted. The version stands for kind, target and config, from which the time limit follows. */
+export type Assigned = Pick<Assignment, 'monitor' | 'config_version' | 'interval_ms' | 'ordinal' | 'continents' | 'probe'> & {
+  /** The id of the key that its secrets are sealed under; null when it has none. */
+  readonly key: string | null;
+};
+
+export const assignedIn = ({ sealed, ...assignment }: Assignment): Assigned => ({
+  ...assignment,
+  key: sealed === null ? null : keyIdOf(sealed),
+});
+
+export const assignedElement = ({ monitor, config_version, interval_ms, ordinal, continents, probe, key }: Assigned): Element =>
+  elementOf(`${monitor}@${config_version} ${interval_ms} ${ordinal} ${continents?.join() ?? '*'} ${probe ?? '*'} ${key ?? '*'}`);
+
+/** How a digest of assignments begins: a probe of another version may make other ones, which cannot be compared. */
+const form = '2-';
+
+export const assignmentsDigest = (digest: Digest): string => `${form}${digest.text()}`;
+
+export const isComparable = (text: string): boolean => text.startsWith(form);

@@ -1,0 +1,27 @@
+import { dnsCauses } from './dns/causes.ts';
+import { heartbeatCauses } from './heartbeat/causes.ts';
+import { httpsCauses } from './https/causes.ts';
+import type { Cause, CauseRow, Layer } from './result.ts';
+
+/** Faults of the probe itself, whatever the kind: they make a result `unknown`. */
+const probeCauses = {
+  probe_unvouched: { layer: 'probe', sentence: () => 'The probe could reach nothing else either' },
+  probe_internal: { layer: 'probe', sentence: () => 'The probe failed in its own code' },
+  probe_no_family: { layer: 'probe', sentence: ({ family }) => `The probe has no IPv${family} and the target has nothing else` },
+  probe_may_not_reach: { layer: 'probe', sentence: () => 'The host of this probe does not allow that address' },
+  probe_held_up: { layer: 'probe', sentence: () => 'The probe itself was held up' },
+  probe_clock_wrong: { layer: 'probe', sentence: () => "The probe's clock is too far off to judge certificates" },
+  probe_stale_view: { layer: 'probe', sentence: () => "The probe's view of the bus was too old" },
+  probe_quarantined: { layer: 'probe', sentence: () => 'The probe is quarantined' },
+} satisfies Record<string, CauseRow>;
+
+const rows: Readonly<Record<string, CauseRow>> = { ...probeCauses, ...httpsCauses, ...dnsCauses, ...heartbeatCauses };
+
+/** The row of a cause; undefined for a class that this version does not know, as a newer probe may send. */
+const causeRow = (cause: Cause): CauseRow | undefined => (Object.hasOwn(rows, cause.class) ? rows[cause.class] : undefined);
+
+/** The one sentence of a cause. A class of a newer version is named by its class alone. */
+export const causeSentence = (cause: Cause): string =>
+  causeRow(cause)?.sentence(cause.params) ?? `Failed (${cause.class.replaceAll('_', ' ')})`;
+
+export const causeLayer = (cause: Cause): Layer => causeRow(cause)?.layer ?? 'assertion';

@@ -1,0 +1,32 @@
+import { nearest } from '../base/text.ts';
+import type { ConfigKeys } from './config-key.ts';
+import { dnsKeys } from './dns/keys.ts';
+import { heartbeatKeys } from './heartbeat/keys.ts';
+import { httpsKeys } from './https/keys.ts';
+import type { Kind } from './kinds.ts';
+
+/** Every key that a config may have, by the kind of check that uses it. */
+export const configKeys: Readonly<Record<Kind, ConfigKeys>> = { https: httpsKeys, dns: dnsKeys, heartbeat: heartbeatKeys };
+
+/** A key that does nothing, the one that was probably meant, and the sentence that says so. */
+export type UnknownConfigKey = { readonly key: string; readonly meant: string | null; readonly sentence: string };
+
+/** What somebody who typed this key probably meant: the nearest by its letters, or the only one that begins with it. */
+const meantBy = (key: string, known: readonly string[]): string | null => {
+  const begun = known.filter((one) => one.startsWith(`${key}_`));
+  return nearest(key, known) ?? (begun.length === 1 ? begun[0] : undefined) ?? null;
+};
+
+/** Keys of a config that its kind of check does not use. They are kept and do nothing, so whoever typed them is told. */
+export const unknownConfigKeys = (kind: Kind, config: { readonly [key: string]: unknown }): readonly UnknownConfigKey[] => {
+  const known = Object.keys(configKeys[kind]);
+  return Object.keys(config)
+    .filter((key) => !known.includes(key))
+    .map((key) => {
+      const meant = meantBy(key, known);
+      return { key, meant, sentence: `\`${key}\` is not used by ${kind} checks${meant === null ? '' : `; did you mean \`${meant}\`?`}` };
+    });
+};
+
+/** What is so where the key is not given, as people read it. */
+export const defaultWords = ({ initial, otherwise }: ConfigKeys[string]): string => otherwise ?? `\`${JSON.stringify(initial)}\``;

@@ -1,0 +1,70 @@
+import type { Config } from './assignment.ts';
+import { valueAt } from './kind-config.ts';
+import type { Json } from './result.ts';
+
+/** What stands where a secret is: people may send it back to leave the secret as it is. */
+export const mask = '***';
+
+/** Secrets of one config, by their place; they are stored encrypted and travel sealed, apart from the config. */
+export type Secrets = { readonly [place: string]: string };
+
+type Path = readonly string[];
+
+/** A place by one text. Without case, because header names have none. */
+const placeOf = (path: Path): string => path.join('/').toLowerCase();
+
+const withValue = (json: Json, path: Path, value: string): Json => {
+  const [key, ...rest] = path;
+  if (key === undefined) return value;
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
+  return Object.fromEntries(Object.entries(json).map(([name, inside]) => [name, name === key ? withValue(inside, rest, value) : inside]));
+};
+
+const withValues = (config: Config, values: readonly (readonly [Path, string])[]): Config =>
+  Object.fromEntries(
+    Object.entries(config).map(([name, json]) => [
+      name,
+      values.filter(([path]) => path[0] === name).reduce<Json>((inside, [path, value]) => withValue(inside, path.slice(1), value), json),
+    ]),
+  );
+
+/**
+ * Parts a config that somebody sent into what may be shown and the secrets. A mask keeps the stored secret of that place;
+ * a mask without one is a fault, and `unknown` names its place as people write it.
+ */
+export const split = (
+  config: Config,
+  paths: readonly Path[],
+  stored: Secrets = {},
+): { readonly open: Config; readonly secrets: Secrets; readonly unknown: readonly string[] } => {
+  const secrets: Record<string, string> = {};
+  const unknown: string[] = [];
+  for (const path of paths) {
+    const value = valueAt(config, path);
+    if (typeof value !== 'string') continue;
+    const place = placeOf(path);
+    const kept = Object.hasOwn(stored, place) ? stored[place] : undefined;
+    if (value !== mask) secrets[place] = value;
+    else if (kept !== undefined) secrets[place] = kept;
+    else unknown.push(path.join('.'));
+  }
+  return {
+    open: withValues(
+      config,
+      paths.map((path) => [path, mask] as const),
+    ),
+    secrets,
+    unknown,
+  };
+};
+
+/** The config with its secrets in their places, for the check alone. */
+export const merge = (open: Config, paths: readonly Path[], secrets: Secrets): Config =>
+  withValues(
+    open,
+    paths.flatMap((path) => {
+      const place = placeOf(path);
+      const secret = Object.hasOwn(secrets, place) ? secrets[place] : undefined;
+      return secret !== undefined && valueAt(open, path) === mask ? [[path, secret] as const] : [];
+    }),
+  );

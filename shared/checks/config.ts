@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import type { Config } from './assignment.ts';
+import type { ConfigKey } from './config-key.ts';
+import { configKeys, defaultWords } from './config-keys.ts';
+import { merge, type Secrets, split } from './config-secrets.ts';
+import { dnsConfig, dnsTarget } from './dns/config.ts';
+import { heartbeatConfig, heartbeatTarget } from './heartbeat/config.ts';
+import { httpsConfig, httpsTarget } from './https/config.ts';
+import type { ConfigContext, ConfigFault, KeySchemas, KindConfig, KindTarget } from './kind-config.ts';
+import type { Kind } from './kinds.ts';
+import type { Json } from './result.ts';
+
+const byKind: Readonly<Record<Kind, KindConfig>> = { https: httpsConfig, dns: dnsConfig, heartbeat: heartbeatConfig };
+
+const mostBytes = 16 * 1024;
+const mostDepth = 8;
+
+const depthOf = (json: Json, allowed = mostDepth + 1): number => {
+  if (typeof json !== 'object' || json === null) return 0;
+  if (allowed === 0) return 1;
+  return 1 + Object.values(json).reduce<number>((deepest, inside) => Math.max(deepest, depthOf(inside, allowed - 1)), 0);
+};
+
+/** Everything that is wrong with a config, each with the key and the remedy. Unknown keys are no fault. */
+export const configFaults = (kind: Kind, target: string, config: Config, interval_s: number): ConfigFault[] => {
+  if (depthOf(config) > mostDepth) return [{ key: 'config', remedy: `nest at most ${mostDepth} levels deep` }];
+  if (new TextEncoder().encode(JSON.stringify(config)).length > mostBytes)
+    return [{ key: 'config', remedy: 'give at most 16 KiB of JSON' }];
+  const context: ConfigContext = { target, interval_s };
+  const faults = byKind[kind].faults(config, context);
+  const timeout = config.timeout_ms;
+  if (typeof timeout === 'number' && timeout >= interval_s * 1_000 && !faults.some(({ key }) => key === 'timeout_ms')) {
+    faults.push({ key: 'timeout_ms', remedy: `stay below the interval of ${interval_s} s` });
+  }
+  return faults;
+};
+
+export const knownKeys = (kind: Kind): readonly string[] => Object.keys(configKeys[kind]);
+
+/** For the test that holds words and shapes equal. */
+export const keySchemas = (kind: Kind): KeySchemas => byKind[kind].schemas;
+
+/** The sentence of a refused config: every key with its remedy. */
+export const faultsSentence = (faults: readonly ConfigFault[]): string =>
+  faults.map(({ key, remedy }) => `\`${key}\` cannot be used: ${remedy}`).join('; ');
+
+const secretPaths = (kind: Kind, config: Config): readonly (readonly string[])[] => byKind[kind].secretPaths(config);
+
+/** Parts a config into what may be shown and stored openly, and its secrets; see `split`. */
+export const splitSecrets = (kind: Kind, config: Config, stored: Secrets = {}): ReturnType<typeof split> =>
+  split(config, secretPaths(kind, config), stored);
+
+/** A stored config with its secrets apart as they are now: what was stored openly before it counted as a secret is taken from there. */
+export const asSplit = (kind: Kind, open: Config, secrets: Secrets): { readonly open: Config; readonly secrets: Secrets } => {
+  const parted = splitSecrets(kind, open, secrets);
+  return { open: parted.open, secrets: parted.secrets };
+};
+
+/** The config as probes get it: those of an older version know only the secret headers that are named. */
+export const namingSecrets = (kind: Kind, open: Config): Config => {
+  const headers = secretPaths(kind, open).flatMap(([key, name]) => (key === 'headers' && name !== undefined ? [name] : []));
+  return headers.length === 0 ? open : { ...open, secret_headers: headers };
+};
+
+/** The config as the check uses it, secrets in their places. */
+export const mergeSecrets = (kind: Kind, open: Config, secrets: Secrets): Config => merge(open, secretPaths(kind, open), secrets);
+
+/** The keys of a config as JSON Schema: the shapes that a config is judged by, with the words that people read of them. */
+
+type JsonSchema = { readonly [key: string]: unknown };
+
+/** A config has at most 16 KiB, and so has a text in it. */
+const longestText = 16_384;
+
+/** Null is taken beside other shapes and not told: programs that make clients in Python fall over it in what is as deep as this. */
+const withoutNullAmongSeveral = (schema: z.core.JSONSchema.BaseSchema): void => {
+  if (schema.anyOf !== undefined && schema.anyOf.length > 2) schema.anyOf = schema.anyOf.filter(({ type }) => type !== 'null');
+};
+
+const shapeOf = (schema: z.ZodType, { choices }: ConfigKey): JsonSchema => {
+  const { $schema: _draft, ...shape } = z.toJSONSchema(schema, {
+    unrepresentable: 'any',
+    io: 'input',
+    override: ({ jsonSchema }) => withoutNullAmongSeveral(jsonSchema),
+  });
+  // A shape that asks a table of its own for its values says nothing of them here; the words have them.
+  if (Object.keys(shape).length === 0 && choices !== undefined) return { type: 'string', enum: choices };
+  // One text or a list of them: the list is told, because a client in Java cannot be made of both.
+  const list = shape.anyOf?.find(({ type }) => type === 'array');
+  if (list !== undefined) return { ...list };
+  const { uniqueItems, ...rest } = shape;
+  const values: unknown = Object(shape.items).enum;
+  // As many as there are different ones: of a set of values a client in Java cannot be made.
+  if (uniqueItems === true && Array.isArray(values)) return { ...rest, maxItems: values.length };
+  return shape.type === 'string' && shape.enum === undefined ? { maxLength: longestText, ...shape } : shape;
+};
+
+const keySchema = (schema: z.ZodType, row: ConfigKey): JsonSchema => {
+  const shape = shapeOf(schema, row);
+  return {
+    ...shape,
+    description: `${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`,
+    // Clients in Go and Java cannot write the default of several shapes, or of a list; the words tell it.
+    ...(row.initial === undefined || shape.anyOf !== undefined || shape.type === 'array' ? {} : { default: row.initial }),
+    examples: [shape.type === 'array' && !Array.isArray(row.example) ? [row.example] : row.example],
+  };
+};
+
+export const configSchema = (kind: Kind): JsonSchema => {
+  const schemas = keySchemas(kind);
+  return {
+    type: 'object',
+    description: `The keys of a config of \`${kind}\`. Others are kept and do nothing, and a key that is null counts as not given. At most 16 KiB of JSON, 8 levels deep.`,
+    properties: Object.fromEntries(
+      Object.entries(configKeys[kind]).map(([key, row]) => [key, keySchema(schemas[key] ?? z.never(), row)] as const),
+    ),
+    additionalProperties: true,
+  };
+};
+
+const targetByKind: Readonly<Record<Kind, KindTarget>> = { https: httpsTarget, dns: dnsTarget, heartbeat: heartbeatTarget };
+
+const mostCharacters = 2_048;
+
+/** What is wrong with a target for this kind of check, and what would do; undefined when nothing is. */
+export const targetFault = (kind: Kind, target: string): string | undefined =>
+  target.length > mostCharacters ? `\`target\` must have at most ${mostCharacters} characters` : targetByKind[kind].fault(target);
+
+/** The name of a monitor that nobody named; undefined where a name must be given. */
+export const defaultName = (kind: Kind, target: string): string | undefined => targetByKind[kind].defaultName(target)?.slice(0, 200);

@@ -1,0 +1,81 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { Config } from '../assignment.ts';
+import { type ConfigFault, everyKindSchemas, type KeySchemas, type KindConfig, type KindTarget, keyFaults } from '../kind-config.ts';
+import { heartbeatKeys } from './keys.ts';
+import { type Cron, isTimeZone, parseCron } from './schedule.ts';
+
+const cronText = z
+  .string()
+  .max(100)
+  .refine((text) => typeof parseCron(text) !== 'string');
+
+const schemas = {
+  ...everyKindSchemas,
+  grace_s: z.int().min(0).max(31_536_000),
+  schedule: cronText,
+  timezone: z.string().max(64).refine(isTimeZone),
+  max_run_s: z.int().min(1).max(2_592_000),
+} satisfies KeySchemas<keyof typeof heartbeatKeys>;
+
+const clashes = (config: Config): ConfigFault[] =>
+  typeof config.timezone === 'string' && typeof config.schedule !== 'string'
+    ? [{ key: 'timezone', remedy: 'give a `schedule` too; an interval is the same in every zone' }]
+    : [];
+
+/** What exactly is wrong with a cron expression stands instead of the general remedy. */
+const explained = (fault: ConfigFault, config: Config): ConfigFault => {
+  const schedule = config.schedule;
+  const reason = fault.key === 'schedule' && typeof schedule === 'string' ? parseCron(schedule) : undefined;
+  return typeof reason === 'string' ? { ...fault, remedy: reason } : fault;
+};
+
+export const heartbeatConfig: KindConfig = {
+  schemas,
+  faults: (config) => {
+    const own = keyFaults(schemas, heartbeatKeys, config).map((fault) => explained(fault, config));
+    return own.length > 0 ? own : clashes(config);
+  },
+  secretPaths: () => [],
+};
+
+/** What was agreed with the job: when a ping is due, and how long a run may take. */
+export type PingTerms = {
+  readonly interval_ms: number;
+  readonly grace_ms: number;
+  readonly schedule: { readonly text: string; readonly cron: Cron; readonly zone: string } | null;
+  readonly max_run_ms: number | null;
+};
+
+const leastGraceMs = 30_000;
+
+/** The terms of a stored config. A schedule that this version cannot read leaves the interval in force. */
+export const pingTerms = (of: { readonly interval_ms: number; readonly config: Config }): PingTerms => {
+  const { grace_s, schedule, timezone, max_run_s } = of.config;
+  const cron = typeof schedule === 'string' ? parseCron(schedule) : undefined;
+  const zone = typeof timezone === 'string' && isTimeZone(timezone) ? timezone : 'UTC';
+  return {
+    interval_ms: of.interval_ms,
+    grace_ms: typeof grace_s === 'number' ? grace_s * 1_000 : Math.max(leastGraceMs, Math.floor(of.interval_ms / 5)),
+    schedule: typeof cron === 'object' && typeof schedule === 'string' ? { text: schedule, cron, zone } : null,
+    max_run_ms: typeof max_run_s === 'number' ? max_run_s * 1_000 : null,
+  };
+};
+
+/** A heartbeat watches no address; a target is a remark of the user's (which machine, which job) and decides nothing. */
+export const heartbeatTarget: KindTarget = {
+  fault: () => undefined,
+  defaultName: () => undefined,
+};
+
+/** A fresh heartbeat token: 144 random bits, as 24 characters that need no escaping in an address. */
+export const newPingToken = (): string => randomBytes(18).toString('base64url');
+
+/**
+ * The key of a token on the bus and in the database: 64 hex digits of SHA-256. No secret goes in, so that a ping receiver far from the
+ * coordinator can compute it; a token of 144 random bits cannot be guessed back from it.
+ */
+export const pingFingerprint = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+/** How long a rotated-out token still counts, unless less is asked for, so that jobs can be moved to the new address one by one. */
+export const tokenOverlapMs = 24 * 3_600_000;

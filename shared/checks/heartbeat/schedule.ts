@@ -1,0 +1,207 @@
+/**
+ * Cron expressions of five fields, as Debian's cron reads them: names, ranges, steps, lists, Sunday as 0 and 7, and day of month
+ * and day of week joined by "or" when both are restricted.
+ */
+export type Cron = {
+  readonly minutes: ReadonlySet<number>;
+  readonly hours: ReadonlySet<number>;
+  readonly days: ReadonlySet<number>;
+  readonly months: ReadonlySet<number>;
+  readonly weekdays: ReadonlySet<number>;
+  /** Either day field is `*` (or `*` with a step): then a day must suit both, else one of the two is enough. */
+  readonly bothDays: boolean;
+  /** Minute or hour begins with `*`: the job runs by elapsed time, so it runs in both passes of an hour that happens twice. */
+  readonly wild: boolean;
+};
+
+const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+
+const shorthands: Readonly<Record<string, string>> = {
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+  '@monthly': '0 0 1 * *',
+  '@weekly': '0 0 * * 0',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@hourly': '0 * * * *',
+};
+
+type Field = {
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+  readonly names?: readonly string[];
+  readonly base?: number;
+};
+
+const fields: readonly Field[] = [
+  { name: 'minute', from: 0, to: 59 },
+  { name: 'hour', from: 0, to: 23 },
+  { name: 'day of month', from: 1, to: 31 },
+  { name: 'month', from: 1, to: 12, names: monthNames, base: 1 },
+  { name: 'day of week', from: 0, to: 7, names: dayNames, base: 0 },
+];
+
+const part = /^(?:(\*)|([0-9a-z]+)(?:-([0-9a-z]+))?)(?:\/([0-9]+))?$/;
+
+const valuesOf = (text: string, field: Field): Set<number> | string => {
+  const read = (word: string): number | undefined => {
+    const named = field.names?.indexOf(word) ?? -1;
+    const value = named >= 0 ? named + (field.base ?? 0) : /^[0-9]{1,2}$/.test(word) ? Number(word) : Number.NaN;
+    return value >= field.from && value <= field.to ? value : undefined;
+  };
+  const values = new Set<number>();
+  for (const item of text.split(',')) {
+    const [matched, star, first = '', last, stepText] = part.exec(item) ?? [];
+    const from = star ? field.from : read(first);
+    // A step behind one value counts up to the field's end, as cron has it: 5/15 is 5-59/15.
+    const to = star ? field.to : last !== undefined ? read(last) : stepText !== undefined ? field.to : from;
+    const step = stepText === undefined ? 1 : Number(stepText);
+    if (matched === undefined || from === undefined || to === undefined || from > to || step < 1)
+      return `"${item}" is no ${field.name}; it takes ${field.from} to ${field.to}, ranges (1-5), lists (1,3) and steps (*/15)`;
+    for (let value = from; value <= to; value += step) values.add(value);
+  }
+  return values;
+};
+
+/** The expression, or one sentence that says what is wrong with it. */
+export const parseCron = (expression: string): Cron | string => {
+  const text = expression.trim().toLowerCase();
+  const words = (Object.hasOwn(shorthands, text) ? (shorthands[text] ?? '') : text).split(/\s+/);
+  if (words.length !== fields.length)
+    return `give five fields (minute, hour, day of month, month, day of week), such as "30 2 * * *", or one of ${Object.keys(shorthands).join(', ')}`;
+  const sets: Set<number>[] = [];
+  for (const [index, field] of fields.entries()) {
+    const values = valuesOf(words[index] ?? '', field);
+    if (typeof values === 'string') return values;
+    sets.push(values);
+  }
+  const [minutes = new Set(), hours = new Set(), days = new Set(), months = new Set(), weekdays = new Set()] = sets;
+  if (weekdays.has(7)) weekdays.add(0);
+  const star = (index: number): boolean => (words[index] ?? '').startsWith('*');
+  const cron = { minutes, hours, days, months, weekdays, bothDays: star(2) || star(4), wild: star(0) || star(1) };
+  return nextMatch(cron, 0) === undefined ? 'it never comes: there is no such day' : cron;
+};
+
+const dayMs = 86_400_000;
+/** Longer than any schedule takes to come again: 29 February on one weekday across the year 2100. */
+const farthestDays = 366 * 41;
+
+const dayMatches = (cron: Cron, day: number): boolean => {
+  const date = new Date(day * dayMs);
+  if (!cron.months.has(date.getUTCMonth() + 1)) return false;
+  const inMonth = cron.days.has(date.getUTCDate());
+  const inWeek = cron.weekdays.has(date.getUTCDay());
+  return cron.bothDays ? inMonth && inWeek : inMonth || inWeek;
+};
+
+/**
+ * The first minute that matches, at or after `local`: a wall clock that knows no zone, in milliseconds as if it were UTC.
+ * undefined when none comes within four decades.
+ */
+export const nextMatch = (cron: Cron, local: number): number | undefined => {
+  const start = Math.ceil(local / 60_000) * 60_000;
+  const hours = [...cron.hours].toSorted((a, b) => a - b);
+  const minutes = [...cron.minutes].toSorted((a, b) => a - b);
+  const firstDay = Math.floor(start / dayMs);
+  for (let day = firstDay; day <= firstDay + farthestDays; day += 1) {
+    if (!dayMatches(cron, day)) continue;
+    for (const hour of hours) {
+      if (day * dayMs + hour * 3_600_000 + 3_599_999 < start) continue;
+      for (const minute of minutes) {
+        const at = day * dayMs + hour * 3_600_000 + minute * 60_000;
+        if (at >= start) return at;
+      }
+    }
+  }
+  return undefined;
+};
+
+/**
+ * When a cron schedule comes next in a time zone. croner and cron-parser were tried: both are a pass late where clocks change by
+ * half an hour (Lord Howe), and each expects runs that cron does not do when an hour happens twice.
+ *
+ * As Debian's cron: a job at fixed times (`30 2 * * *`, `15 1-3 * * *`) whose time does not exist runs right after the gap, and one
+ * whose time exists twice runs the first time only; a job with `*` in minute or hour runs by elapsed time, in both passes.
+ */
+type Segment = {
+  /** From when (inclusive) until when (exclusive) the zone keeps this distance from UTC. */
+  readonly from: number;
+  readonly to: number;
+  readonly offset: number;
+  /** How far the clock was set back at `from`; negative when it was set forward. */
+  readonly setBack: number;
+};
+
+const segmentAt = (at: number, zone: string): Segment => {
+  const here = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
+  const next = here.getTimeZoneTransition('next')?.epochMilliseconds ?? Number.POSITIVE_INFINITY;
+  // Transitions before an instant are asked for exclusively, so one millisecond later finds the one at this very instant.
+  const from = here.add({ milliseconds: 1 }).getTimeZoneTransition('previous')?.epochMilliseconds ?? Number.NEGATIVE_INFINITY;
+  const offset = here.offsetNanoseconds / 1_000_000;
+  const before = Number.isFinite(from)
+    ? Temporal.Instant.fromEpochMilliseconds(from - 1).toZonedDateTimeISO(zone).offsetNanoseconds / 1_000_000
+    : offset;
+  return { from, to: next, offset, setBack: before - offset };
+};
+
+/** The first occurrence after `after`; undefined when none comes within four decades. */
+export const nextOccurrence = (cron: Cron, zone: string, after: number): number | undefined => {
+  let at = after + 1;
+  for (;;) {
+    const segment = segmentAt(at, zone);
+    if (!cron.wild && at === segment.from && segment.setBack < 0) {
+      // The wall-clock times that were jumped over are made up for at this instant.
+      const jumped = nextMatch(cron, at + segment.offset + segment.setBack);
+      if (jumped !== undefined && jumped < at + segment.offset) return at;
+    }
+    const repeated = !cron.wild && segment.setBack > 0 ? segment.from + segment.setBack : at;
+    const local = nextMatch(cron, Math.max(at, repeated) + segment.offset);
+    if (local === undefined) return undefined;
+    if (local - segment.offset < segment.to) return local - segment.offset;
+    at = segment.to;
+  }
+};
+
+/** A host's clock is seldom further ahead than this: whoever pings earlier has not been woken by that time. */
+const mostLeadMs = 30_000;
+/** Of the gap before an occurrence its last quarter at most: a late ping for the run before comes in the other three. */
+const leadShare = 4;
+
+/** How long before `due` a ping counts for it already: the job's host may have a clock that is ahead of the ping receiver's. */
+const leadOf = (cron: Cron, zone: string, due: number): number => {
+  let gap = mostLeadMs * leadShare;
+  let before = nextOccurrence(cron, zone, due - gap - 1);
+  while (before !== undefined && before < due) {
+    gap = due - before;
+    before = nextOccurrence(cron, zone, before);
+  }
+  return gap / leadShare;
+};
+
+/** The first occurrence that a ping at this instant leaves to be run for; undefined when none comes within four decades. */
+export const nextDue = (cron: Cron, zone: string, ping: number): number | undefined => {
+  const next = nextOccurrence(cron, zone, ping);
+  if (next === undefined || next - ping > mostLeadMs) return next;
+  return next - ping <= leadOf(cron, zone, next) ? nextOccurrence(cron, zone, next) : next;
+};
+
+/** Probes also run on Node 24, which has no Temporal: nothing here can be asked there but `isTimeZone`. */
+export const canReckonSchedules = (): boolean => 'Temporal' in globalThis;
+
+/** Temporal refuses what is no zone, and so does the calendar of a Node without it. @throws RangeError. */
+const zoneId = (name: string): string =>
+  canReckonSchedules()
+    ? Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name).timeZoneId
+    : new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+
+/** Whether this is a time zone of the IANA database, as `config.timezone` and an organisation's clock take them. */
+export const isTimeZone = (name: string): boolean => {
+  try {
+    // Offsets such as "+02:00" are zones to Temporal, but they never change with the seasons, which is what a zone is given for.
+    return /^[A-Za-z]/.test(name) && zoneId(name).length > 0;
+  } catch {
+    return false; // Not a zone is the answer here, not a failure.
+  }
+};

@@ -1,0 +1,330 @@
+import { isId } from '../../base/crypto.ts';
+import type { Cause } from '../result.ts';
+import type { PingTerms } from './config.ts';
+import { nextDue, nextOccurrence } from './schedule.ts';
+
+/** What a call of the heartbeat address says, before anything is known of its token. */
+export type PingCall = {
+  readonly token: string;
+  readonly kind: 'success' | 'start' | 'fail' | 'log';
+  readonly exit_code: number | null;
+  readonly rid: string | null;
+};
+
+export type PingCallFault = 'no_such_address' | 'rid_malformed';
+
+/** At most this much of a body is kept with the ping; the rest is read and dropped. */
+export const keptBodyBytes = 10_000;
+
+/** One slash at the end is what many write behind every address, and means nothing. */
+const grammar = /^\/beat\/([A-Za-z0-9_-]{16,64})(?:\/(start|fail|log|[0-9]{1,3}))?\/?$/;
+
+/** A request through a proxy names the whole address, and every server has to take that (RFC 9112). */
+const place = /^https?:\/\/[^/?]*/i;
+
+/**
+ * Reads `/ping/<token>[/start|/fail|/log|/<0-255>]` with an optional `?rid=<uuid>`; other parameters are ignored, because
+ * address shorteners and job runners add their own.
+ */
+export const parsePingCall = (address: string): PingCall | PingCallFault => {
+  const local = address.replace(place, '');
+  const mark = local.indexOf('?');
+  const path = mark < 0 ? local : local.slice(0, mark);
+  const [, token, word] = grammar.exec(path) ?? [];
+  if (token === undefined) return 'no_such_address';
+  const given = mark < 0 ? null : new URLSearchParams(local.slice(mark + 1)).get('rid');
+  const rid = given === null || given === '' ? null : given.toLowerCase();
+  if (rid !== null && !isId(rid)) return 'rid_malformed';
+  if (word === undefined) return { token, kind: 'success', exit_code: null, rid };
+  if (word === 'start' || word === 'fail' || word === 'log') return { token, kind: word, exit_code: null, rid };
+  const code = Number(word);
+  if (code > 255) return 'no_such_address';
+  return { token, kind: code === 0 ? 'success' : 'fail', exit_code: code, rid };
+};
+
+/** One ping, as far as lateness is concerned. */
+export type Ping = {
+  readonly id: string;
+  readonly kind: PingCall['kind'];
+  readonly exit_code: number | null;
+  readonly at: number;
+  readonly rid: string | null;
+};
+
+export type Mark = { readonly id: string; readonly at: number; readonly exit_code: number | null };
+
+/** A run by its `rid`; runs without one are all the same run. */
+export type Run = { readonly rid: string | null; readonly at: number };
+
+/**
+ * What the pings of one monitor come to: all that its deadline depends on. It is the last value on the bus and in the database, whatever
+ * became of the pings themselves, and small however many there were.
+ */
+export type PingState = {
+  readonly v: 1;
+  /** The version of the monitor's config that it counts under, as far as it is known, and whether the monitor is paused. */
+  readonly terms: number | null;
+  readonly paused: boolean;
+  /** Nothing before this instant counts: when the monitor was resumed, or its terms were changed. */
+  readonly from: number | null;
+  readonly good: Mark | null;
+  readonly bad: Mark | null;
+  /** Which of the two came last; times cannot tell when both fell into one millisecond. */
+  readonly latest: 'good' | 'bad' | null;
+  /** Begins of runs that have not ended, oldest first. */
+  readonly open: readonly Run[];
+  /** Runs that ended lately, by the time of their end: a start that arrives after its own end is none. */
+  readonly ended: readonly Run[];
+};
+
+export const noPings: PingState = {
+  v: 1,
+  terms: null,
+  paused: false,
+  from: null,
+  good: null,
+  bad: null,
+  latest: null,
+  open: [],
+  ended: [],
+};
+
+/** More runs at once than this are not told apart: the oldest are forgotten, but for the one that the first deadline counts from. */
+const mostRuns = 16;
+
+const mostOf = (open: readonly Run[], good: Mark | null): readonly Run[] => {
+  if (open.length <= mostRuns) return open;
+  return good === null ? [...open.slice(0, 1), ...open.slice(1 - mostRuns)] : open.slice(-mostRuns);
+};
+
+/**
+ * Two ping receivers date the start and the end of one named run by clocks that differ a little: an end so little before its start is its end all the
+ * same. Runs without a name are told apart by their times alone.
+ */
+const earsDiffer = 250;
+const slack = (rid: string | null): number => (rid === null ? 0 : earsDiffer);
+
+const sameRun = (rid: string | null) => (run: Run) => run.rid === rid;
+
+/** A run that begins again without having ended is one more that has not ended: its first begin is what its limit counts from. */
+const started = (state: PingState, { rid, at }: Run): PingState => {
+  if (state.ended.some((run) => run.rid === rid && run.at + slack(rid) >= at)) return state;
+  if (state.open.some((run) => run.rid === rid && run.at === at)) return state;
+  const open = [...state.open, { rid, at }].toSorted((one, other) => one.at - other.at);
+  return { ...state, open: mostOf(open, state.good) };
+};
+
+/**
+ * The state after one more ping, and how long the run took that it ended. A repeat changes nothing; a ping that arrives late counts as
+ * what it was then.
+ */
+export const foldPing = (state: PingState, ping: Ping): { readonly state: PingState; readonly run_ms: number | null } => {
+  if (ping.kind === 'log' || ping.id === state.good?.id || ping.id === state.bad?.id) return { state, run_ms: null };
+  if (ping.kind === 'start') return { state: started(state, ping), run_ms: null };
+
+  const isOver = (run: Run): boolean => run.rid === ping.rid && run.at <= ping.at + slack(ping.rid);
+  const run = state.open.findLast(isOver);
+  const open = run ? state.open.filter((one) => !isOver(one)) : state.open;
+  const lastEnd = Math.max(ping.at, state.ended.find(sameRun(ping.rid))?.at ?? 0);
+  const ended = [...state.ended.filter((one) => one.rid !== ping.rid), { rid: ping.rid, at: lastEnd }].slice(-mostRuns);
+  const mark: Mark = { id: ping.id, at: ping.at, exit_code: ping.exit_code };
+  const side = ping.kind === 'success' ? 'good' : 'bad';
+  const other = side === 'good' ? state.bad : state.good;
+  const newer = mark.at >= (state[side]?.at ?? 0);
+  const latest = newer && mark.at >= (other?.at ?? 0) ? side : state.latest;
+  const next: PingState = { ...state, open, ended, latest, [side]: newer ? mark : state[side] };
+  return { state: next, run_ms: run ? Math.max(0, ping.at - run.at) : null };
+};
+
+const latestOf = (good: Mark | null, bad: Mark | null, tie: PingState['latest']): PingState['latest'] => {
+  if (good && bad) return good.at === bad.at ? tie : good.at > bad.at ? 'good' : 'bad';
+  return good ? 'good' : bad ? 'bad' : null;
+};
+
+/** What is left without all that is dated later than that: the clock that dated it was wrong, and would hide what comes until then. */
+export const notAfter = (state: PingState, latest: number): PingState => {
+  const inTime = <Dated extends { readonly at: number }>(one: Dated | null): one is Dated => one !== null && one.at <= latest;
+  const marks = [state.good, state.bad, ...state.open, ...state.ended];
+  if (marks.every((mark) => mark === null || inTime(mark))) return state;
+  const [good, bad] = [inTime(state.good) ? state.good : null, inTime(state.bad) ? state.bad : null];
+  const [open, ended] = [state.open.filter(inTime), state.ended.filter(inTime)];
+  return { ...state, good, bad, latest: latestOf(good, bad, state.latest), open, ended };
+};
+
+const laterOf = (a: Mark | null, b: Mark | null): Mark | null => (a !== null && (b === null || a.at >= b.at) ? a : b);
+
+/** What two records of the same monitor say together, as after a bus was wiped: `known` from the database, `seen` on the bus since. */
+export const mergePings = (known: PingState, seen: PingState): PingState => {
+  const good = laterOf(seen.good, known.good);
+  const bad = laterOf(seen.bad, known.bad);
+  const ended = [...known.ended, ...seen.ended]
+    .filter(
+      (run, index, all) => !all.some((other, at) => other.rid === run.rid && (other.at > run.at || (other.at === run.at && at < index))),
+    )
+    .toSorted((a, b) => a.at - b.at)
+    .slice(-mostRuns);
+  const base: PingState = {
+    v: 1,
+    terms: known.terms === null || seen.terms === null ? (known.terms ?? seen.terms) : Math.max(known.terms, seen.terms),
+    paused: seen.terms === null ? known.paused : seen.paused,
+    from: known.from === null || seen.from === null ? (known.from ?? seen.from) : Math.max(known.from, seen.from),
+    good,
+    bad,
+    latest: latestOf(good, bad, seen.latest ?? known.latest),
+    open: [],
+    ended,
+  };
+  return [...known.open, ...seen.open].reduce<PingState>(started, base);
+};
+
+/**
+ * The state under the monitor's present terms. What changed them, and the end of a pause, give the job its whole time anew: silence that
+ * was agreed is not held against it.
+ */
+export const underTerms = (state: PingState, terms: { readonly version: number; readonly paused: boolean }, now: number): PingState => {
+  const { version, paused } = terms;
+  if (state.terms !== null && state.terms > version) return state;
+  if (state.terms === version && state.paused === paused) return state;
+  const anew = (state.terms !== null && state.terms < version) || (state.paused && !paused);
+  return { ...state, terms: version, paused, from: anew ? Math.max(now, state.from ?? 0) : state.from };
+};
+
+/** How a heartbeat stands at one instant (rule 20). */
+export type Judgement =
+  /** Neither a good ping nor a start has come yet: there is nothing that could be late. */
+  | { readonly is: 'pending' }
+  | { readonly is: 'good'; readonly until: number }
+  /** `since` is the deadline, or when the bad ping came: the start of the outage. The cause names it too, with the ping it counts from. */
+  | { readonly is: 'failing'; readonly since: number; readonly cause: Cause };
+
+const graceAfter = (terms: PingTerms, due: number | undefined): number =>
+  due === undefined ? Number.POSITIVE_INFINITY : due + terms.grace_ms;
+
+/** The instant by which a ping must have come when the job begins to be watched at `from`. A schedule that never comes again has no deadline. */
+const deadlineFrom = (terms: PingTerms, from: number): number =>
+  graceAfter(terms, terms.schedule ? nextOccurrence(terms.schedule.cron, terms.schedule.zone, from) : from + terms.interval_ms);
+
+/** The instant by which the ping after the one at `ping` must have come; one that came shortly before its scheduled time has come for it. */
+export const deadlineAfter = (terms: PingTerms, ping: number): number =>
+  graceAfter(terms, terms.schedule ? nextDue(terms.schedule.cron, terms.schedule.zone, ping) : ping + terms.interval_ms);
+
+/** Of a ping that came before the watch began anew, what it came for stays done: the deadline is the later of the two. */
+const deadlineOf = (terms: PingTerms, { at }: Pick<Mark, 'at'>, from: number | null): number =>
+  Math.max(deadlineAfter(terms, at), from === null ? 0 : deadlineFrom(terms, from));
+
+/** Until when a ping says that all is in order (rule 22): the next is due before; a run that it begins has its own limit; a log says nothing. */
+export const coveredUntil = (terms: PingTerms, { at, kind }: Pick<Ping, 'at' | 'kind'>): number => {
+  if (kind === 'log') return at;
+  return Math.max(deadlineAfter(terms, at), kind === 'start' && terms.max_run_ms !== null ? at + terms.max_run_ms : at);
+};
+
+export const badPingCause = (bad: Pick<Mark, 'at' | 'exit_code'>): Cause =>
+  bad.exit_code === null
+    ? { class: 'heartbeat_failed', params: { deadline: bad.at } }
+    : { class: 'heartbeat_exit_code', params: { deadline: bad.at, exit_code: bad.exit_code } };
+
+/** The earliest end of patience with a run that began and did not end. A good ping after it was over makes up for it. */
+const lapseOf = (state: PingState, max_run_ms: number): number | undefined => {
+  const after = Math.max(state.good?.at ?? 0, state.from ?? 0);
+  return state.open.map(({ at }) => at + max_run_ms).find((lapse) => lapse > after);
+};
+
+/** What the deadline counts from: the newest good ping, and before any the first start, so that a job that never comes to its end is missed. */
+const countedFrom = (state: PingState): Pick<Mark, 'at'> | undefined => state.good ?? state.open[0];
+
+export const judgePings = (state: PingState, terms: PingTerms, now: number): Judgement => {
+  const from = state.from ?? 0;
+  if (state.latest === 'bad' && state.bad && state.bad.at >= from)
+    return { is: 'failing', since: state.bad.at, cause: badPingCause(state.bad) };
+
+  const lapse = terms.max_run_ms === null ? undefined : lapseOf(state, terms.max_run_ms);
+  const last = countedFrom(state);
+  const deadline = last && deadlineOf(terms, last, state.from);
+  // A run that began in time and is still within its limit is no lateness; its own limit is then the deadline.
+  const underWay = lapse !== undefined && terms.max_run_ms !== null && deadline !== undefined && lapse - terms.max_run_ms <= deadline;
+  const until = underWay ? lapse : Math.min(deadline ?? Number.POSITIVE_INFINITY, lapse ?? Number.POSITIVE_INFINITY);
+
+  if (until <= now) {
+    const missed = { deadline: until, ...(last ? { after: last.at } : {}) };
+    if (until === lapse) {
+      const params = { ...missed, max_run_ms: terms.max_run_ms ?? 0 };
+      return { is: 'failing', since: until, cause: { class: 'heartbeat_unfinished', params } };
+    }
+    const silent_ms = now - (last?.at ?? from);
+    const expected = terms.schedule ? { schedule: terms.schedule.text } : { every_ms: terms.interval_ms };
+    return { is: 'failing', since: until, cause: { class: 'heartbeat_late', params: { ...missed, silent_ms, ...expected } } };
+  }
+  return last ? { is: 'good', until } : { is: 'pending' };
+};
+
+/** What fails is looked at so often at least: its end is told by a ping, but a record that was lost and came back is not. */
+const longestBlindMs = 60_000;
+
+/**
+ * When to look again, so that nothing can become overdue unseen: at the deadline that is known; and no later than a ping that comes right
+ * after this look could make one. So a look costs one question for each interval, not one for each ping.
+ */
+export const nextLook = (judgement: Judgement, state: PingState, terms: PingTerms, now: number): number => {
+  const { max_run_ms } = terms;
+  const run = max_run_ms === null ? Number.POSITIVE_INFINITY : now + max_run_ms;
+  const soonest = Math.min(run, deadlineFrom(terms, now));
+  if (judgement.is === 'good') return Math.min(judgement.until, soonest);
+  if (judgement.is === 'pending') return soonest;
+  // A good ping that mends it leaves other runs under way, each with its own limit.
+  const ends = max_run_ms === null ? [] : state.open.map(({ at }) => at + max_run_ms).filter((end) => end > now);
+  return Math.min(now + longestBlindMs, soonest, ...ends);
+};
+
+/** The time up to a good ping, and since when it had gone wrong by then; null when it had not. */
+export type Stretch = { readonly next_good_at: number; readonly fails_at: number | null };
+
+/** Where a ping stands among the others in order of time (rule 20): ping receivers hand over what they kept, and databases come back, in any order. */
+export type Place<Known extends Ping> = {
+  /** Of a bad ping: since when it has gone wrong by then, which is a deadline if one had passed before it. Of others: when it came. */
+  readonly began_at: number;
+  /** The next good ping after it, as far as any is known. */
+  readonly next_good_at: number | null;
+  /** Of a good ping or a start: since when it had gone wrong by the next good one; null when it had not. */
+  readonly fails_at: number | null;
+  /** The same of the further good ones that the limit of a run that it begins reaches to. */
+  readonly later: readonly Stretch[];
+  /** Bad pings between it and the last of these good ones. */
+  readonly bad: readonly Known[];
+};
+
+/** `known`: all pings of the monitor that are known, of any order; `from`: nothing before this instant counts (heartbeat/state.ts). */
+export const placeOf = <Known extends Ping>(
+  ping: Ping,
+  known: readonly Known[],
+  from: PingState['from'],
+  terms: PingTerms,
+): Place<Known> => {
+  const others = known.filter(({ id, at }) => id !== ping.id && at >= (from ?? 0)).toSorted((a, b) => a.at - b.at);
+  const since = others.filter(({ at }) => at > ping.at);
+  const next_good_at = since.find(({ kind }) => kind === 'success')?.at ?? null;
+  // A run that began may be the one that lasted too long after any good ping, until the first one after its limit.
+  const felt = ping.kind === 'start' ? ping.at + (terms.max_run_ms ?? 0) : ping.at;
+  const last_good_at = since.find(({ kind, at }) => kind === 'success' && at > felt)?.at ?? Number.POSITIVE_INFINITY;
+  const between = since.filter(({ at }) => at < last_good_at);
+
+  let state: PingState = { ...noPings, from };
+  let wrong: number | null = null;
+  const judgeAt = (at: number): void => {
+    const judged = judgePings(state, terms, at);
+    if (judged.is === 'failing') wrong = Math.min(wrong ?? judged.since, judged.since);
+  };
+  const stretches: Stretch[] = [];
+  const take = (one: Ping): void => {
+    judgeAt(one.at);
+    if (one.kind === 'success' && one.at > ping.at) stretches.push({ next_good_at: one.at, fails_at: wrong });
+    state = foldPing(state, one).state;
+    if (one.kind === 'success') wrong = null;
+    else if (one.kind === 'fail') wrong = Math.min(wrong ?? one.at, one.at);
+  };
+  for (const one of others) if (one.at < ping.at) take(one);
+  take(ping);
+  const began_at = ping.kind === 'fail' ? (wrong ?? ping.at) : ping.at;
+  for (const one of since) if (one.at <= last_good_at) take(one);
+  const [first, ...later] = ping.kind === 'success' || ping.kind === 'start' ? stretches : [];
+  return { began_at, next_good_at, fails_at: first?.fails_at ?? null, later, bad: between.filter(({ kind }) => kind === 'fail') };
+};

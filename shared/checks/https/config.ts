@@ -1,0 +1,388 @@
+import { domainToUnicode } from 'node:url';
+import { z } from 'zod';
+import type { Config } from '../assignment.ts';
+import { mask } from '../config-secrets.ts';
+import {
+  type ConfigContext,
+  type ConfigFault,
+  everyKindSchemas,
+  type KeySchemas,
+  type KindConfig,
+  type KindTarget,
+  keyFaults,
+  timeoutMs,
+  valueAt,
+} from '../kind-config.ts';
+import type { Json } from '../result.ts';
+import { httpsKeys, ipFamilies, methods, reservedHeaders, secretByNature } from './keys.ts';
+
+/** One way to say which statuses are expected: a number, a range "200-299" or a class "2xx". */
+const range = /^([1-5]\d\d)\s*-\s*([1-5]\d\d)$/;
+const ofClass = /^[1-5]xx$/i;
+
+const bounds = (entry: string | number): readonly [number, number] | undefined => {
+  const text = String(entry).trim();
+  if (/^[1-5]\d\d$/.test(text)) return [Number(text), Number(text)];
+  if (ofClass.test(text)) return [Number(text[0]) * 100, Number(text[0]) * 100 + 99];
+  const [, from, to] = range.exec(text) ?? [];
+  return from !== undefined && to !== undefined && Number(from) <= Number(to) ? [Number(from), Number(to)] : undefined;
+};
+
+/** The same for the document, whose readers cannot ask `bounds`. */
+const told = z.union([
+  z.number().meta({ minimum: 100, maximum: 599 }),
+  z.string().meta({ pattern: '^[1-5](?:[0-9]{2}(?: ?- ?[1-5][0-9]{2})?|[xX]{2})$' }),
+]);
+
+export const expectedStatusSchema = z
+  .array(told.refine((entry) => bounds(entry) !== undefined))
+  .min(1)
+  .max(30);
+
+/** Which statuses are expected, and the words for it in a cause. */
+export type ExpectedStatus = { readonly matches: (status: number) => boolean; readonly words: string };
+
+export const expectedStatus = (entries: readonly (string | number)[]): ExpectedStatus => {
+  const ranges = entries.flatMap((entry) => {
+    const pair = bounds(entry);
+    return pair ? [pair] : [];
+  });
+  return {
+    matches: (status) => ranges.some(([from, to]) => status >= from && status <= to),
+    words: entries.map((entry) => String(entry).trim().toLowerCase()).join(', '),
+  };
+};
+
+/** A way into a JSON document: names and indices; a negative index counts from the end. */
+export type JsonPath = readonly (string | number)[];
+
+const mostSteps = 32;
+const step = /\.?([A-Za-z_$][\w$-]*)|\.?\[(-?\d{1,9})\]|\.?\[(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')\]|\.(\d{1,9})/y;
+
+/** Reads `$.a.b[0]["odd name"]`; `$.` at the start may be left out. Undefined when it cannot be read. */
+export const parseJsonPath = (text: string): JsonPath | undefined => {
+  const path: (string | number)[] = [];
+  let at = text.startsWith('$') && (text.length === 1 || text[1] === '.' || text[1] === '[') ? 1 : 0;
+  if (at === text.length) return at === 1 ? path : undefined;
+  while (at < text.length) {
+    step.lastIndex = at;
+    const found = step.exec(text);
+    if (!found || path.length === mostSteps) return undefined;
+    const [whole, name, index, double, single, dotted] = found;
+    // The first step needs no dot, each later name needs one.
+    if (name !== undefined && whole[0] !== '.' && at !== 0) return undefined;
+    const quoted = double ?? single;
+    if (name !== undefined) path.push(name);
+    else if (quoted !== undefined) path.push(quoted.replaceAll(/\\(.)/g, '$1'));
+    else path.push(Number(index ?? dotted));
+    at += whole.length;
+  }
+  return path;
+};
+
+/** What a document has at a path; undefined where it has nothing. `length` of a list or text is its length. */
+export const atJsonPath = (document: Json, path: JsonPath): Json | undefined => {
+  let value: Json | undefined = document;
+  for (const key of path) {
+    if (value === undefined || value === null) return undefined;
+    if (Array.isArray(value)) value = typeof key === 'number' ? value.at(key) : key === 'length' ? value.length : undefined;
+    else if (typeof value === 'object') value = member(value, String(key));
+    else value = typeof value === 'string' && key === 'length' ? value.length : undefined;
+  }
+  return value;
+};
+
+const member = (object: object, key: string): Json | undefined =>
+  Object.hasOwn(object, key) ? Object.getOwnPropertyDescriptor(object, key)?.value : undefined;
+
+export type Method = (typeof methods)[number];
+
+const headerName = z
+  .string()
+  .max(100)
+  .regex(/^[!#$%&'*+\-.^_\x60|~0-9A-Za-z]+$/);
+/** Visible ASCII and latin-1, as a header line can carry it; never a line break. */
+const headerValue = z
+  .string()
+  .max(4_096)
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/);
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a zero that every language reads so; the document shows the pattern.
+const noLineBreak = /^[^\r\n\x00]*$/;
+const text = z.string().min(1).max(1_024);
+const texts = z.union([text, z.array(text).min(1).max(20)]);
+const scalar = z.union([z.string().max(1_024), z.number(), z.boolean(), z.null()]);
+
+const jsonOperators = ['equals', 'contains', 'gt', 'lt', 'exists'] as const;
+
+const jsonAssertion = z
+  .strictObject({
+    path: z
+      .string()
+      .max(512)
+      .refine((path) => parseJsonPath(path) !== undefined),
+    equals: scalar.optional(),
+    contains: z.string().max(1_024).optional(),
+    gt: z.number().optional(),
+    lt: z.number().optional(),
+    exists: z.boolean().optional(),
+  })
+  .refine((one) => jsonOperators.some((operator) => one[operator] !== undefined));
+
+/** What a refinement asks is told beside it, for the document. */
+const headerMap = (most: number) =>
+  z
+    .record(headerName, headerValue)
+    .refine((map) => Object.keys(map).length <= most)
+    .meta({ maxProperties: most });
+
+/** The shapes of the keys. `expected_status` and `json` are read once more when the check is prepared. */
+const schemas = {
+  ...everyKindSchemas,
+  method: z.enum(methods),
+  headers: headerMap(50).refine((map) => Object.keys(map).every((name) => !reservedHeaders.includes(name.toLowerCase()))),
+  secret_headers: z.array(headerName).max(50),
+  body: z.string(),
+  expected_status: expectedStatusSchema,
+  follow_redirects: z.boolean(),
+  max_redirects: z.int().min(0).max(10),
+  body_contains: texts,
+  body_not_contains: texts,
+  json: z.array(jsonAssertion).min(1).max(20),
+  header_contains: headerMap(20)
+    .refine((map) => Object.keys(map).length > 0)
+    .meta({ minProperties: 1, maxProperties: 20 }),
+  verify_tls: z.boolean(),
+  tls_expires_within_days: z.int().min(0).max(365),
+  ip_family: z.union([z.enum(ipFamilies), z.literal([4, 6])]),
+  basic_auth: z.strictObject({
+    username: z
+      .string()
+      .max(256)
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: as above.
+      .regex(/^[^:\r\n\x00]*$/),
+    password: z.string().max(1_024).regex(noLineBreak),
+  }),
+  bearer_token: z
+    .string()
+    .min(1)
+    .max(4_096)
+    .regex(/^[\x21-\x7e]+$/),
+  max_response_ms: z.int().min(1).max(60_000),
+} satisfies KeySchemas<keyof typeof httpsKeys>;
+
+const given = (config: Config, key: string): boolean => config[key] !== undefined && config[key] !== null;
+
+const headerNames = (config: Config, key: string): string[] => {
+  const headers = config[key];
+  return typeof headers === 'object' && headers !== null && !Array.isArray(headers) ? Object.keys(headers) : [];
+};
+
+const secretHeaders = (config: Config): string[] => {
+  const list = config.secret_headers;
+  return Array.isArray(list) ? list.filter((name) => typeof name === 'string').map((name) => name.toLowerCase()) : [];
+};
+
+const secretName =
+  /(?:^|[-_])(?:password|passwd|pwd|auth|credentials?|cookie|session|signature|(?:api|access|auth|client|license|private|secret|session)?(?:keys?|tokens?|secrets?))(?:[-_]|$)/i;
+/** A scheme of authentication, or a long word of letters and digits as no one types it. */
+const secretValue = /^(?:bearer|basic|token)\s+\S|^(?=.*\d)(?=.*[a-z])[\w+/=.~-]{20,}$/i;
+/** Headers of any request: a long value of theirs is a media type or a date, such as `application/vnd.github.v3+json`. */
+const ordinaryName = /^(?:accept|accept-.*|cache-control|content-.*|if-.*|origin|prefer|range|referer|x-requested-with)$/i;
+
+const looksSecret = (config: Config, name: string): boolean => {
+  const value = valueAt(config, ['headers', name]);
+  // What is stored apart already stays so.
+  return secretName.test(name) || value === mask || (typeof value === 'string' && !ordinaryName.test(name) && secretValue.test(value));
+};
+
+/** Whether a header's value is a secret: it is named as one, is one by its nature, or looks like one. */
+export const isSecretHeader = (config: Config): ((name: string) => boolean) => {
+  const secret = new Set([...secretHeaders(config), ...secretByNature]);
+  return (name) => secret.has(name.toLowerCase()) || looksSecret(config, name);
+};
+
+/** Whether an assertion names a whole number that a number of ours cannot hold: its last digits are not what somebody wrote. */
+const losesDigits = (config: Config): boolean =>
+  (Array.isArray(config.json) ? config.json : []).some((one) => {
+    const equals = typeof one === 'object' && one !== null && !Array.isArray(one) ? one.equals : undefined;
+    return typeof equals === 'number' && Number.isInteger(equals) && !Number.isSafeInteger(equals);
+  });
+
+/** What is wrong between keys that are each in order. */
+const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigFault[] => {
+  const faults: ConfigFault[] = [];
+  const method = config.method ?? 'GET';
+  const names = headerNames(config, 'headers').map((name) => name.toLowerCase());
+  const say = (key: string, remedy: string) => faults.push({ key, remedy });
+  if (given(config, 'body') && (method === 'GET' || method === 'HEAD'))
+    say('body', `set \`method\` to POST, PUT or PATCH; ${method} sends no body`);
+  if (new Set(names).size !== names.length) say('headers', 'name each header once; upper and lower case are the same');
+  const expected = config.expected_status;
+  if (Array.isArray(expected) && config.follow_redirects !== false && expected.every((one) => /^30[12378]$/.test(String(one)))) {
+    say('follow_redirects', 'set it to false to see the redirect itself; otherwise redirects are followed and the last status is judged');
+  }
+  const missing = secretHeaders(config).filter((name) => !names.includes(name));
+  if (missing.length > 0) say('secret_headers', 'name only headers that `headers` has');
+  const credentials = [given(config, 'basic_auth'), given(config, 'bearer_token'), names.includes('authorization')];
+  if (credentials.filter(Boolean).length > 1) {
+    say(
+      given(config, 'bearer_token') ? 'bearer_token' : 'basic_auth',
+      'keep one of `basic_auth`, `bearer_token` and an Authorization header',
+    );
+  }
+  const judgesBody = ['body_contains', 'body_not_contains', 'json'].find((key) => given(config, key));
+  if (method === 'HEAD' && judgesBody !== undefined) say(judgesBody, 'set `method` to GET; HEAD brings no body to judge');
+  if (losesDigits(config)) say('json', 'give a whole number beyond 9,007,199,254,740,991 as text: `equals: "12345678901234567890"`');
+  // The check is over by then, so that nothing slower could ever be told from no answer at all.
+  const limit = timeoutMs(config, interval_s);
+  if (typeof config.max_response_ms === 'number' && config.max_response_ms > limit)
+    say('max_response_ms', `stay at or below the time limit of ${limit.toLocaleString('en')} ms, or give a longer \`timeout_ms\``);
+  if (given(config, 'tls_expires_within_days') && /^http:/i.test(target) && config.follow_redirects === false) {
+    say('tls_expires_within_days', 'use an https:// target; an http:// one shows no certificate');
+  }
+  return faults;
+};
+
+export const httpsConfig: KindConfig = {
+  schemas,
+  faults: (config, context) => {
+    const own = keyFaults(schemas, httpsKeys, config);
+    return own.length > 0 ? own : clashes(config, context);
+  },
+  secretPaths: (config) => {
+    return [
+      ['basic_auth', 'password'],
+      ['bearer_token'],
+      ...headerNames(config, 'headers')
+        .filter(isSecretHeader(config))
+        .map((name) => ['headers', name]),
+    ];
+  },
+};
+
+export type JsonAssertion = {
+  readonly path: JsonPath;
+  /** The path as the config has it: for causes. */
+  readonly words: string;
+  readonly equals: Json | undefined;
+  readonly contains: string | undefined;
+  readonly gt: number | undefined;
+  readonly lt: number | undefined;
+  readonly exists: boolean | undefined;
+};
+
+/** An https config as the check uses it: every key there, with its default. */
+export type HttpsSettings = {
+  readonly method: Method;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string | null;
+  readonly credentials: string | null;
+  readonly expected: ExpectedStatus;
+  /** Whether the owner said which statuses are right, other than what is usual: then also a block page's status may be. */
+  readonly expected_given: boolean;
+  readonly follow_redirects: boolean;
+  readonly max_redirects: number;
+  readonly body_contains: readonly string[];
+  readonly body_not_contains: readonly string[];
+  readonly json: readonly JsonAssertion[];
+  readonly header_contains: readonly (readonly [name: string, text: string])[];
+  readonly verify_tls: boolean;
+  readonly tls_expires_within_days: number | null;
+  readonly ip_family: 'any' | '4' | '6';
+  readonly max_response_ms: number | null;
+  /** Texts that must never stand in evidence, whoever sends them back. */
+  readonly secrets: readonly string[];
+};
+
+const asText = (json: Json | undefined): string | undefined => (typeof json === 'string' ? json : undefined);
+const asNumber = (json: Json | undefined): number | undefined => (typeof json === 'number' ? json : undefined);
+const asFlag = (json: Json | undefined, otherwise: boolean): boolean => (typeof json === 'boolean' ? json : otherwise);
+const asList = (json: Json | undefined): readonly Json[] =>
+  Array.isArray(json) ? json : json === undefined || json === null ? [] : [json];
+const asTexts = (json: Json | undefined): string[] => asList(json).filter((one) => typeof one === 'string');
+const asPairs = (json: Json | undefined): [string, string][] =>
+  typeof json === 'object' && json !== null && !Array.isArray(json)
+    ? Object.entries(json).flatMap(([name, value]): [string, string][] => (typeof value === 'string' ? [[name, value]] : []))
+    : [];
+
+/** What is expected of a status if nothing is said; to say it oneself changes nothing. */
+const usual = '2xx';
+
+const assertions = (json: Json | undefined): JsonAssertion[] =>
+  asList(json).flatMap((one) => {
+    if (typeof one !== 'object' || one === null || Array.isArray(one)) return [];
+    const entry: { readonly [key: string]: Json } = Object.fromEntries(Object.entries(one));
+    const words = asText(entry.path) ?? '$';
+    const path = parseJsonPath(words);
+    if (!path) return [];
+    const exists = typeof entry.exists === 'boolean' ? entry.exists : undefined;
+    return [
+      { path, words, equals: entry.equals, contains: asText(entry.contains), gt: asNumber(entry.gt), lt: asNumber(entry.lt), exists },
+    ];
+  });
+
+const base64 = (text: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+
+/** Reads a config that `httpsConfig.faults` found in order, with its secrets in place. */
+export const httpsSettings = (config: Config): HttpsSettings => {
+  const basic = asPairs(config.basic_auth);
+  const [username, password] = ['username', 'password'].map((key) => basic.find(([name]) => name === key)?.[1] ?? '');
+  const bearer = asText(config.bearer_token);
+  const basicCredentials = basic.length > 0 ? base64(`${username}:${password}`) : undefined;
+  const headers = asPairs(config.headers);
+  const isSecret = isSecretHeader(config);
+  const expected = asList(config.expected_status).filter((one) => typeof one === 'string' || typeof one === 'number');
+  const family = String(config.ip_family ?? 'any');
+  const secretValues = headers.filter(([name]) => isSecret(name)).map(([, value]) => value);
+  return {
+    method: methods.find((method) => method === config.method) ?? 'GET',
+    headers,
+    body: asText(config.body) ?? null,
+    credentials: basicCredentials !== undefined ? `Basic ${basicCredentials}` : bearer !== undefined ? `Bearer ${bearer}` : null,
+    expected: expectedStatus(expected.length > 0 ? expected : [usual]),
+    expected_given: expected.length > 0 && !(expected.length === 1 && String(expected[0]).trim().toLowerCase() === usual),
+    follow_redirects: asFlag(config.follow_redirects, true),
+    max_redirects: asNumber(config.max_redirects) ?? 5,
+    body_contains: asTexts(config.body_contains),
+    body_not_contains: asTexts(config.body_not_contains),
+    json: assertions(config.json),
+    header_contains: asPairs(config.header_contains),
+    verify_tls: asFlag(config.verify_tls, true),
+    tls_expires_within_days: asNumber(config.tls_expires_within_days) ?? null,
+    ip_family: family === '4' || family === '6' ? family : 'any',
+    max_response_ms: asNumber(config.max_response_ms) ?? null,
+    secrets: [password ?? '', basicCredentials ?? '', bearer ?? '', ...secretValues].filter((secret) => secret.length >= 4),
+  };
+};
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for; URL would drop them silently.
+const strange = /[\u0000-\u0020\u007f]/;
+
+const example = 'such as https://example.com/health';
+
+/** The address of an https check, if its target is one that can be checked. */
+export const httpsUrl = (target: string): URL | undefined => {
+  if (strange.test(target) || !/^https?:\/\/[^/\\?#]/i.test(target)) return undefined;
+  const url = URL.parse(target);
+  return url && url.hostname !== '' && url.port !== '0' ? url : undefined;
+};
+
+/** Whether the domain name system could hold a host at all; addresses in brackets are not names. */
+const isTooLong = (host: string): boolean =>
+  !host.startsWith('[') && (host.replace(/\.$/, '').length > 253 || host.split('.').some((label) => label.length > 63));
+
+export const httpsTarget: KindTarget = {
+  fault: (target) => {
+    if (strange.test(target)) return '`target` must not contain blanks or control characters; encode them with %';
+    const url = httpsUrl(target);
+    if (!url) return `\`target\` must be a whole http:// or https:// address, ${example}`;
+    if (url.username !== '' || url.password !== '') return '`target` must not contain a user name or password; give them as `basic_auth`';
+    if (isTooLong(url.hostname)) return '`target` must name a host of at most 253 characters, and 63 between two dots';
+    return undefined;
+  },
+  // As people write it: what the address has is the form of the name system.
+  defaultName: (target) => {
+    const url = httpsUrl(target);
+    return url && (domainToUnicode(url.hostname) || url.hostname) + (url.port === '' ? '' : `:${url.port}`);
+  },
+};

@@ -1,0 +1,123 @@
+import { type ConfigKeys, everyKindKeys, yesOrNo } from '../config-key.ts';
+
+export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+
+/** Headers that the check itself must write, or that would change how the connection works. */
+export const reservedHeaders = [
+  'connection',
+  'content-length',
+  'expect',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'user-agent',
+];
+
+/** Headers that say who asks whatever else they say: their values are secrets, also where nobody names them as such. */
+export const secretByNature: readonly string[] = [
+  ...['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'api-key', 'apikey', 'x-auth-token', 'x-auth-key', 'x-access-token'],
+  ...['x-session-token', 'x-amz-security-token', 'x-goog-api-key', 'ocp-apim-subscription-key', 'x-functions-key', 'x-rapidapi-key'],
+  ...['cf-access-client-secret', 'private-token', 'x-gitlab-token', 'x-vault-token', 'x-shopify-access-token', 'dd-api-key'],
+  'dd-application-key',
+];
+
+export const ipFamilies = ['any', '4', '6'] as const;
+
+const text = 'a text of 1 to 1,024 characters, or a list of at most 20';
+
+/** The keys of an https config. */
+export const httpsKeys = {
+  ...everyKindKeys,
+  method: {
+    meaning: 'The method of the request.',
+    allowed: `one of ${methods.join(', ')}`,
+    initial: 'GET',
+    example: 'HEAD',
+    choices: methods,
+  },
+  headers: {
+    meaning:
+      'Headers that are sent besides those of the check itself; after a redirect to another host only those that say nothing about who asks. Values of such as Authorization, Cookie and X-Api-Key, and those whose name or value looks like a secret (X-Secret, My-Token, a long word of letters and digits), are stored encrypted, and shown as `***`.',
+    allowed: `an object of at most 50 header names with texts of at most 4,096 characters as values, without line breaks; the check itself writes ${reservedHeaders.join(', ')}`,
+    otherwise: 'none',
+    example: { Accept: 'application/json' },
+  },
+  secret_headers: {
+    meaning: 'Names of further headers whose values are stored encrypted, and shown as `***`.',
+    allowed: 'a list of at most 50 names of headers that `headers` has',
+    otherwise: 'none',
+    example: ['X-Api-Key'],
+  },
+  body: { meaning: 'The body of the request.', allowed: 'a text', otherwise: 'none', example: 'ping=1' },
+  expected_status: {
+    meaning: 'The statuses that are right; of redirects that are followed the last answer counts.',
+    allowed: 'a list of at most 30 numbers (200), ranges ("200-299") and classes ("2xx") between 100 and 599',
+    initial: ['2xx'],
+    example: [200, '301-303', '4xx'],
+  },
+  follow_redirects: { meaning: 'Whether redirects are followed.', ...yesOrNo, initial: true, example: false },
+  max_redirects: { meaning: 'How many redirects are followed.', allowed: 'a whole number from 0 to 10', initial: 5, example: 1 },
+  body_contains: {
+    meaning: 'What the body must contain; upper and lower case count.',
+    allowed: `${text} (all must be there)`,
+    otherwise: 'nothing',
+    example: ['Welcome', '</html>'],
+  },
+  body_not_contains: {
+    meaning: 'What the body must not contain.',
+    allowed: `${text} (none may be there)`,
+    otherwise: 'nothing',
+    example: 'Fatal error',
+  },
+  json: {
+    meaning: 'What the body, read as JSON, must have at a path.',
+    allowed:
+      'a list of at most 20 objects, each with a `path` such as "$.items[0].state" (at most 512 characters) and at least one of `equals`, `contains` (texts of at most 1,024), `gt`, `lt` (numbers), `exists` (true or false)',
+    otherwise: 'nothing',
+    example: [{ path: '$.status', equals: 'ok' }],
+  },
+  header_contains: {
+    meaning: 'What headers of the answer must contain.',
+    allowed:
+      'an object of at most 20 header names with the text of at most 4,096 characters that each must contain ("" if the header must only be there)',
+    otherwise: 'nothing',
+    example: { 'Content-Type': 'text/html' },
+  },
+  verify_tls: { meaning: 'Whether the certificate must be valid for the name.', ...yesOrNo, initial: true, example: false },
+  tls_expires_within_days: {
+    meaning: 'Fails when the certificate ends within so many days.',
+    allowed: 'a whole number of days from 0 to 365',
+    otherwise: 'fails only when it has ended',
+    example: 14,
+  },
+  ip_family: {
+    meaning: 'Which addresses of the target are tried.',
+    allowed: '"any", "4" or "6"',
+    initial: 'any',
+    example: '6',
+    choices: ipFamilies,
+  },
+  basic_auth: {
+    meaning: 'User name and password; the password is stored encrypted, and shown as `***`.',
+    allowed: 'an object with `username` (at most 256 characters, without a colon) and `password` (at most 1,024)',
+    otherwise: 'none',
+    example: { username: 'monitor', password: 'secret' },
+  },
+  bearer_token: {
+    meaning: 'Sent as `Authorization: Bearer …`; stored encrypted, and shown as `***`.',
+    allowed: 'a text of 1 to 4,096 characters without blanks',
+    otherwise: 'none',
+    example: 'eyJhbGciOi',
+  },
+  max_response_ms: {
+    meaning: 'Fails when the whole check took longer, in milliseconds.',
+    allowed: 'a whole number of milliseconds from 1 to 60,000, at most the time limit',
+    otherwise: 'fails only at the time limit',
+    example: 2_000,
+  },
+} as const satisfies ConfigKeys;

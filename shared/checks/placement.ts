@@ -1,0 +1,214 @@
+import { createRecentCache, type RecentCache } from '../base/async.ts';
+import { type Continent, continents } from '../base/continents.ts';
+import { type Cidr, isPublic, mayReach, parseAddress, parseCidr } from '../base/network.ts';
+import { type Assignment, type Config, hashOf, type Roster, type RosterProbe, stir } from './assignment.ts';
+import { parseResolver } from './dns/config.ts';
+import { httpsUrl } from './https/config.ts';
+import type { Kind } from './kinds.ts';
+
+/** Monitors of what lies inside somebody's network, which only those probes can check whose host allows it (PROBE_ALLOW_CIDRS). */
+
+/** Addresses that a host certainly stands for. A name stands for none here: what it resolves to is for the probe to see. */
+const addressesOf = (host: string): readonly string[] => {
+  const name = host
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+    .toLowerCase();
+  return name === 'localhost' || name.endsWith('.localhost') ? ['127.0.0.1', '::1'] : parseAddress(name) ? [name] : [];
+};
+
+export type Inside = {
+  /** What stands for it in the monitor, and as what. */
+  readonly key: 'target' | 'config.resolver';
+  readonly host: string;
+  /** None of them is public; one that can be reached is enough. */
+  readonly addresses: readonly string[];
+};
+
+/** Undefined for whatever is public or a name. */
+export const insideOf = (kind: Kind, target: string, config: Config): Inside | undefined => {
+  const resolver = kind === 'dns' && typeof config.resolver === 'string' ? parseResolver(config.resolver)?.address : undefined;
+  const host = kind === 'https' ? httpsUrl(target)?.hostname : resolver;
+  if (host === undefined) return undefined;
+  const addresses = addressesOf(host);
+  if (addresses.length === 0 || addresses.some((text) => isOpen(text))) return undefined;
+  return { key: kind === 'https' ? 'target' : 'config.resolver', host, addresses };
+};
+
+const isOpen = (text: string): boolean => {
+  const address = parseAddress(text);
+  return address !== undefined && isPublic(address);
+};
+
+export const rangesFrom = (texts: readonly string[]): readonly Cidr[] =>
+  texts.map((text) => parseCidr(text)).filter((range) => range !== undefined);
+
+const reaches = (text: string, ranges: readonly Cidr[]): boolean => {
+  const address = parseAddress(text);
+  return address !== undefined && mayReach(address, ranges);
+};
+
+export const reachesAny = (addresses: readonly string[], ranges: readonly Cidr[]): boolean =>
+  addresses.some((text) => reaches(text, ranges));
+export const reachesAll = (addresses: readonly string[], ranges: readonly Cidr[]): boolean =>
+  addresses.every((text) => reaches(text, ranges));
+
+const known = new WeakMap<RosterProbe, readonly Cidr[]>();
+
+/** The ranges beyond the public that the host of this probe allows, as the roster says. */
+export const rangesOf = (probe: RosterProbe): readonly Cidr[] => {
+  const found = known.get(probe) ?? rangesFrom(probe.allowed_cidrs ?? []);
+  known.set(probe, found);
+  return found;
+};
+
+/**
+ * Who checks what, and when (rule 5): functions of the assignment and the roster alone, so that every probe and every coordinator
+ * comes to the same answer without talking about it.
+ */
+
+/** What placement needs of an assignment. `inside`: the addresses that its target stands for, when none of them is public. */
+export type Placed = Pick<Assignment, 'monitor' | 'interval_ms' | 'ordinal' | 'continents' | 'probe'> & {
+  readonly inside?: readonly string[] | undefined;
+};
+
+/** A monitor's turns in one place: due whenever (t − offset) mod period = 0, t in milliseconds since the epoch. */
+export type Turns = { readonly period_ms: number; readonly offset_ms: number };
+
+type Candidate = { readonly probe: RosterProbe; readonly hash: number };
+
+/** A roster arranged for asking: public probes that are given work, by continent, and all probes by id. */
+type Arranged = {
+  readonly byId: ReadonlyMap<string, RosterProbe>;
+  readonly candidates: ReadonlyMap<Continent, readonly Candidate[]>;
+  /** Who may reach what lies inside a network: asked again and again about the same few. */
+  readonly reaching: RecentCache<string, ReadonlySet<string>>;
+  readonly served: readonly Continent[];
+};
+
+const mostReaching = 10_000;
+
+const arrangements = new WeakMap<Roster, Arranged>();
+
+const arrange = (roster: Roster): Arranged => {
+  const known = arrangements.get(roster);
+  if (known) return known;
+  const candidates = new Map<Continent, Candidate[]>();
+  for (const probe of roster.probes) {
+    if (probe.organisation !== null || !probe.healthy || probe.quarantined) continue;
+    const beside = candidates.get(probe.continent);
+    const candidate = { probe, hash: hashOf(probe.id) };
+    if (beside) beside.push(candidate);
+    else candidates.set(probe.continent, [candidate]);
+  }
+  const byId = new Map(roster.probes.map((probe) => [probe.id, probe] as const));
+  const made = {
+    byId,
+    candidates,
+    reaching: createRecentCache<string, ReadonlySet<string>>(mostReaching),
+    served: continents.filter((continent) => candidates.has(continent)),
+  };
+  arrangements.set(roster, made);
+  return made;
+};
+
+/** The public probes whose hosts let them reach these addresses inside somebody's network, well or not. */
+export const reachingInside = (inside: readonly string[], roster: Roster): ReadonlySet<string> => {
+  const { reaching } = arrange(roster);
+  const name = inside.join();
+  const known = reaching.find(name);
+  if (known) return known;
+  const able = roster.probes.filter((probe) => probe.organisation === null && reachesAny(inside, rangesOf(probe)));
+  const made = new Set(able.map(({ id }) => id));
+  reaching.keep(name, made);
+  return made;
+};
+
+/**
+ * The continents that check this monitor now, in their fixed order: those it allows that have a public probe which is healthy and not
+ * quarantined, and may reach the target. A monitor of a private probe is checked where that probe is, healthy or not, because nobody can take its place.
+ */
+export const continentsOf = (assignment: Placed, roster: Roster): readonly Continent[] => {
+  const { byId, served, candidates } = arrange(roster);
+  if (assignment.probe !== null) {
+    const home = byId.get(assignment.probe)?.continent;
+    return home === undefined ? [] : [home];
+  }
+  const { continents: allowed, inside } = assignment;
+  const wanted = allowed === null ? served : served.filter((continent) => allowed.includes(continent));
+  if (inside === undefined) return wanted;
+  const reaching = reachingInside(inside, roster);
+  return wanted.filter((continent) => candidates.get(continent)?.some(({ probe }) => reaching.has(probe.id)));
+};
+
+/**
+ * The probe that checks this monitor from this continent: the one with the highest draw (rendezvous hashing), so that a probe that comes or
+ * goes moves only its own share. Undefined when nobody there can.
+ */
+export const probeOf = (assignment: Placed, continent: Continent, roster: Roster): RosterProbe | undefined => {
+  const { byId, candidates } = arrange(roster);
+  if (assignment.probe !== null) {
+    const named = byId.get(assignment.probe);
+    return named?.continent === continent ? named : undefined;
+  }
+  if (assignment.continents !== null && !assignment.continents.includes(continent)) return undefined;
+  const all = candidates.get(continent);
+  const reaching = assignment.inside && reachingInside(assignment.inside, roster);
+  const here = reaching ? all?.filter(({ probe }) => reaching.has(probe.id)) : all;
+  if (!here || here.length <= 1) return here?.[0]?.probe;
+  const monitor = hashOf(assignment.monitor);
+  let best: RosterProbe | undefined;
+  let highest = -1;
+  for (const { probe, hash } of here) {
+    const draw = stir(monitor ^ hash);
+    if (draw > highest || (draw === highest && best !== undefined && probe.id < best.id)) [best, highest] = [probe, draw];
+  }
+  return best;
+};
+
+/** 2³² divided by the golden ratio: its multiples spread more evenly than those of any other number, however many there are. */
+const goldenStep = 0x9e3779b9;
+
+/** When in its interval a monitor is checked. It hangs on the ordinal alone, so that a change of the network shifts no moment. */
+const phaseOf = ({ ordinal, interval_ms }: Placed): number => Math.floor(((Math.imul(ordinal, goldenStep) >>> 0) / 2 ** 32) * interval_ms);
+
+/**
+ * The turns of a continent: with n continents each checks every n × interval, one interval after the other, so that the target sees exactly
+ * one check an interval. Which continent begins goes round with the ordinal.
+ */
+export const turns = (assignment: Placed, continent: Continent, roster: Roster): Turns | undefined => {
+  const all = continentsOf(assignment, roster);
+  const place = all.indexOf(continent);
+  if (place < 0) return undefined;
+  const { interval_ms, ordinal } = assignment;
+  return { period_ms: all.length * interval_ms, offset_ms: phaseOf(assignment) + ((place + ordinal) % all.length) * interval_ms };
+};
+
+const wellViews = new WeakMap<Roster, Map<string, Roster>>();
+
+/** The roster as it would be if that probe were well; made once for each roster. */
+const asIfWell = (roster: Roster, probe: RosterProbe): Roster => {
+  const views = wellViews.get(roster) ?? new Map<string, Roster>();
+  wellViews.set(roster, views);
+  const known = views.get(probe.id);
+  if (known) return known;
+  const probes = roster.probes.map((other) => (other.id === probe.id ? { ...other, quarantined: false } : other));
+  const made = { ...roster, probes };
+  views.set(probe.id, made);
+  return made;
+};
+
+/**
+ * The turns that this probe takes; undefined when the monitor is another's. A quarantined probe takes, as a shadow beside the others, the
+ * turns that it would have if it were well: what it sees counts for nothing but its return (rule 16).
+ */
+export const shareOf = (assignment: Placed, self: string, roster: Roster): Turns | undefined => {
+  const probe = arrange(roster).byId.get(self);
+  if (!probe) return undefined;
+  const seen = probe.quarantined ? asIfWell(roster, probe) : roster;
+  return probeOf(assignment, probe.continent, seen)?.id === self ? turns(assignment, probe.continent, seen) : undefined;
+};
+
+/** The first turn at or after this time. */
+export const nextTurn = ({ period_ms, offset_ms }: Turns, from: number): number =>
+  from + ((((offset_ms - from) % period_ms) + period_ms) % period_ms);

@@ -1,0 +1,62 @@
+/** In which layer a check failed (rule 2). Those below http count only if the probe vouches for itself. */
+const layers = ['dns', 'tcp', 'tls', 'http', 'assertion', 'timeout', 'heartbeat', 'probe'] as const;
+export type Layer = (typeof layers)[number];
+
+/** Numbers and texts of our own or of the monitor's config that a sentence is built with; never text that a target sent. */
+export type CauseParams = { readonly [name: string]: string | number };
+
+export type Cause = { readonly class: string; readonly params: CauseParams };
+
+/** One row of the closed list of causes: its layer, and the plain sentence that people read. */
+export type CauseRow = { readonly layer: Layer; readonly sentence: (params: CauseParams) => string };
+
+/** `unknown` is the probe's own fault: it neither opens, confirms nor closes anything (rule 1). */
+export const outcomes = ['ok', 'fail', 'unknown'] as const;
+export type Outcome = (typeof outcomes)[number];
+
+export const isOutcome = (text: unknown): text is Outcome => outcomes.some((outcome) => outcome === text);
+
+/** Milliseconds of each phase; null where the check did not come so far, or has no such phase. */
+export type Phases = {
+  readonly dns: number | null;
+  readonly tcp: number | null;
+  readonly tls: number | null;
+  readonly first_byte: number | null;
+  readonly total: number | null;
+};
+
+/** A value that JSON can carry. Evidence is free in its shape, because each kind has its own; it is shown, never interpreted. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+
+/** What a check saw (rule 15): written by the check itself, at that moment. Text in it came from a target and is never trusted. */
+export type Evidence = { readonly [key: string]: Json };
+
+/** What performing and judging one check gives; the reporter adds who, when and where to make a result of it. */
+export type Verdict = {
+  readonly outcome: Outcome;
+  readonly cause: Cause | null;
+  readonly phases: Phases | null;
+  readonly evidence: Evidence;
+};
+
+/**
+ * One result as it travels and is stored. Its identity is (probe, generation, seq); probe and generation stand on the batch.
+ * `at` is when the check started, by the probe's clock corrected by its measured offset; `config_version` is the version of the
+ * monitor that it checked. Evidence travels with failures and with answers to looks only.
+ */
+export type Result = {
+  readonly seq: number;
+  readonly monitor: string;
+  readonly config_version: number;
+  readonly at: number;
+  readonly took_ms: number;
+  readonly outcome: Outcome;
+  readonly cause: Cause | null;
+  readonly phases: Phases | null;
+  readonly evidence: Evidence | null;
+  readonly look: string | null;
+  /** Other looks that the same check answers; one check is one result, however many asked for it. */
+  readonly other_looks?: readonly string[];
+};
+
+export const noPhases: Phases = { dns: null, tcp: null, tls: null, first_byte: null, total: null };

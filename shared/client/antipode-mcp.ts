@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+import { runMcp } from './mcp.ts';
+
+await runMcp();

@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+import { runCli, surroundings } from './cli.ts';
+
+process.exitCode = await runCli(surroundings());

@@ -1,0 +1,198 @@
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { UsageFault } from '../base/env.ts';
+import { version } from '../base/process.ts';
+import { nearest } from '../base/text.ts';
+import { findCommand, type Line, readLine } from './arguments.ts';
+import { commands, commandsOfDocument, usageOf } from './commands.ts';
+import { commandHelp, completion, configHelp, generalHelp, isShell, shells } from './help.ts';
+import { CallRefused, type Exit, exits, ServiceNotReached, type Surroundings, useProxies } from './http.ts';
+import { NothingCalledSo } from './ids.ts';
+import { login, loginHelp } from './login.ts';
+import { perform } from './perform.ts';
+import { runHelp, runJob } from './run-job.ts';
+import { readSettings, type Settings, SettingsFault } from './settings.ts';
+import { harmless, painter } from './terminal.ts';
+
+const faultText = (error: CallRefused): string => {
+  if (error.faults.length === 0) return `${harmless(error.message)} (${harmless(error.code)})`;
+  const lines = error.faults.map(({ loc, msg }) => `  ${harmless(loc.slice(1).join('.') || loc.join('.'))}: ${harmless(msg)}`);
+  return `the service does not accept what was sent (${error.code})\n${lines.join('\n')}`;
+};
+
+/** A word that this client does not know may be one that a newer service has learned since. */
+const lacks = async (unknown: string, settings: Settings): Promise<string | undefined> => {
+  try {
+    const response = await fetch(`${settings.url}/api/v1/openapi.json`, { signal: AbortSignal.timeout(2000), redirect: 'error' });
+    const known = commandsOfDocument(await response.json());
+    return known.includes(unknown)
+      ? `The service knows "${unknown}", this client (${version}) does not: get the newer one from ${settings.url}/downloads/antipode.mjs`
+      : undefined;
+  } catch {
+    // Only a hint was wanted; the usage fault itself has been told.
+    return undefined;
+  }
+};
+
+const tellUsage = async (fault: UsageFault, world: Surroundings): Promise<Exit> => {
+  world.err(`antipode: ${harmless(fault.message)}\n`);
+  if (fault.unknown !== undefined && !fault.unknown.startsWith('--')) {
+    let settings: Settings | undefined;
+    try {
+      settings = readSettings(world.environment, world.settingsFiles);
+    } catch {
+      settings = undefined;
+    }
+    const hint = settings && (await lacks(fault.unknown, settings));
+    if (hint) world.err(`${harmless(hint)}\n`);
+  }
+  return exits.usage;
+};
+
+const inColour = (world: Surroundings, line: Line): boolean =>
+  line.switches.colour && world.columns !== undefined && !world.environment.NO_COLOR;
+
+const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
+  const { words, switches } = line;
+  const paint = painter(inColour(world, line));
+  if (switches.version) {
+    world.out(`antipode ${version}\n`);
+    return exits.done;
+  }
+  if (words[0] === 'completion') {
+    const shell = words[1];
+    if (!isShell(shell)) {
+      const meant = nearest(shell ?? '', shells);
+      throw new UsageFault(`completion takes ${shells.join(', ')}.${meant ? ` Did you mean ${meant}?` : ''}`);
+    }
+    world.out(completion(shell, commands));
+    return exits.done;
+  }
+  if (words[0] === 'login' && !switches.help) return login(words.slice(1), world);
+  const ownHelp = words.find((word) => word !== 'help');
+  if (ownHelp === 'login' || ownHelp === 'run') {
+    world.out(ownHelp === 'login' ? loginHelp : runHelp);
+    return exits.done;
+  }
+  const [early] = line.flags;
+  if (words.length === 0 && early && !switches.help) {
+    const example = 'antipode monitors list --limit 5';
+    throw new UsageFault(`--${early.name} stands without a command; flags come after it, as in ${example}.`);
+  }
+  if (words.length === 0 || words[0] === 'help') {
+    if (words.length === 0 && !switches.help) {
+      world.err(generalHelp(commands, paint));
+      return exits.usage;
+    }
+    if (words.length <= 1) {
+      world.out(generalHelp(commands, paint));
+      return exits.done;
+    }
+    if (words[1] === 'config') {
+      world.out(configHelp(words[2], paint));
+      return exits.done;
+    }
+  }
+  const asked = words[0] === 'help' ? words.slice(1) : words;
+  const wantsHelp = switches.help || words[0] === 'help';
+  const ofNoun = commands.filter((command) => command.words[0] === asked[0]);
+  if (wantsHelp && asked.length === 1 && ofNoun.length > 1) {
+    world.out(ofNoun.map((command) => `${usageOf(command)}\n    ${command.operation.summary}\n`).join(''));
+    return exits.done;
+  }
+  const { command, rest } = findCommand(commands, asked);
+  if (wantsHelp) {
+    world.out(commandHelp(command, paint));
+    return exits.done;
+  }
+  return perform(command, rest, line, world, paint);
+};
+
+/** Statuses of what may well succeed when it is asked again later. */
+const later: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+const booleans: ReadonlySet<string> = new Set(
+  commands.flatMap(({ flags }) => flags.filter(({ kind }) => kind === 'boolean').flatMap(({ name, key }) => [name, key])),
+);
+
+/** One command, one call (and a reading before it, where single keys are changed or a name stands for an id). Nothing goes to standard output unless it is done; the token goes nowhere but into the header. */
+export const runCli = async (world: Surroundings): Promise<number> => {
+  try {
+    // What is behind `run` belongs to another program, its flags as well.
+    if (world.given[0] === 'run') return await runJob(world.given.slice(1), world);
+    return await dispatch(readLine(world.given, booleans), world);
+  } catch (error) {
+    if (error instanceof UsageFault) return tellUsage(error, world);
+    if (error instanceof SettingsFault) {
+      world.err(`antipode: ${error.message}\n`);
+      return error.lacks === 'url' ? exits.usage : exits.token;
+    }
+    if (error instanceof NothingCalledSo) {
+      world.err(`antipode: ${harmless(error.message)}\n`);
+      return exits.refused;
+    }
+    if (error instanceof ServiceNotReached) {
+      world.err(`antipode: ${harmless(error.message)}\n`);
+      return exits.notReached;
+    }
+    if (error instanceof CallRefused) {
+      world.err(`antipode: ${faultText(error)}\n`);
+      if (error.status === 401) return exits.token;
+      return later.has(error.status) ? exits.later : exits.refused;
+    }
+    throw error;
+  }
+};
+
+/** Readline writes what is typed, and with it a secret, to where it is told to: here to nobody. */
+const nowhere = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });
+
+/** Undefined when they leave by ^C or ^D. */
+const ask = (question: string, secret?: 'secret'): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    process.stderr.write(question);
+    const output = secret ? nowhere() : process.stderr;
+    const lines = createInterface({ input: process.stdin, output, terminal: true, prompt: '' });
+    let answer: string | undefined;
+    lines.once('line', (line) => {
+      answer = line;
+      lines.close();
+    });
+    lines.once('SIGINT', () => lines.close());
+    lines.once('close', () => {
+      if (secret && answer !== undefined) process.stderr.write('\n');
+      resolve(answer);
+    });
+  });
+
+const readText = (path: string): string => {
+  try {
+    return readFileSync(path === '-' ? 0 : path, 'utf8');
+  } catch (error) {
+    throw new UsageFault(`@${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+};
+
+/** The world of a real process. A reader that goes away early (`| head`) ends the command without a fuss. */
+export const surroundings = (settingsFiles: readonly string[] = []): Surroundings => {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') return;
+    // The call has been made; only its answer is lost, and whoever wrote it to a full disk must hear so.
+    process.stderr.write(`antipode: the answer cannot be written (${error.message})\n`);
+    process.exit(1);
+  });
+  return {
+    given: process.argv.slice(2),
+    environment: process.env,
+    settingsFiles,
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+    columns: process.stdout.isTTY ? (process.stdout.columns ?? 80) : undefined,
+    attended: Boolean(process.stdin.isTTY && process.stderr.isTTY),
+    ask,
+    readText,
+    now: () => Date.now(),
+    reach: (url) => useProxies(url, process.env),
+  };
+};

@@ -1,4 +1,0 @@
-#!/usr/bin/env node
-import { runMcp } from './client-mcp-process.ts';
-
-await runMcp();

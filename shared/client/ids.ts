@@ -1,0 +1,114 @@
+import { UsageFault } from '../base/env.ts';
+import { memberOf } from '../base/json.ts';
+import type { Line } from './arguments.ts';
+import type { Command } from './commands.ts';
+import type { HttpClient } from './http.ts';
+
+/** Nothing there is called so. It is not the command line that is wrong. */
+export class NothingCalledSo extends Error {}
+
+const whole = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const nameKeys = ['name', 'display_name', 'title', 'slug'];
+const mostTold = 5;
+
+type Thing = { readonly id: string; readonly names: readonly string[] };
+
+const thingOf = (item: unknown): Thing[] => {
+  const id = memberOf(item, 'id');
+  if (typeof id !== 'string') return [];
+  return [{ id, names: nameKeys.map((key) => memberOf(item, key)).filter((name): name is string => typeof name === 'string') }];
+};
+
+/** The end of an id as tables show it, with or without the sign that something stands before it. */
+const endOf = (text: string): string | undefined => {
+  const end = text.replace(/^(…|\.\.\.)/, '').toLowerCase();
+  return /^[0-9a-f-]{4,36}$/.test(end) ? end : undefined;
+};
+
+const matching = (things: readonly Thing[], text: string): readonly Thing[] => {
+  const named = things.filter(({ names }) => names.includes(text));
+  const end = endOf(text);
+  return named.length > 0 || end === undefined ? named : things.filter(({ id }) => id.endsWith(end));
+};
+
+/** Reads a list once, however many names are looked for in it. */
+type Reader = (path: string, query: Readonly<Record<string, string>>) => Promise<readonly Thing[]>;
+
+const readerOf = (client: HttpClient): Reader => {
+  const begun = new Map<string, Promise<readonly Thing[]>>();
+  const readAll = async (path: string, query: Readonly<Record<string, string>>): Promise<readonly Thing[]> => {
+    const { body } = await client.callAllPages({ method: 'GET', path, query });
+    const items = memberOf(body, 'items');
+    return Array.isArray(items) ? items.flatMap(thingOf) : [];
+  };
+  return (path, query) => {
+    const key = `${path} ${JSON.stringify(query)}`;
+    const reading = begun.get(key) ?? readAll(path, query);
+    begun.set(key, reading);
+    return reading;
+  };
+};
+
+/** A list that looks back some days only is read as far back as it goes: old things are looked for as well. */
+const furthest = ({ operation }: Command): Readonly<Record<string, string>> => {
+  const most = operation.query.days?.schema.maximum;
+  return typeof most === 'number' ? { days: String(most) } : {};
+};
+
+const idOf = async (text: string, list: Command, path: string, read: Reader): Promise<string> => {
+  const noun = path.split('/').at(-1) ?? '';
+  // Where the service searches by text, a name costs one read; only the end of an id wants the whole list.
+  const searched = list.flags.some(({ key }) => key === 'text') && endOf(text) === undefined;
+  const found = matching(await read(path, { ...furthest(list), ...(searched && { text }) }), text);
+  const [only, other] = found;
+  if (!only) throw new NothingCalledSo(`Nothing in ${noun} is called "${text}", and no id there ends with it.`);
+  if (!other) return only.id;
+  const told = found.slice(0, mostTold).map(({ id, names }) => `  ${id}  ${names[0] ?? ''}`.trimEnd());
+  const more = found.length > mostTold ? [`  and ${found.length - mostTold} more`] : [];
+  throw new UsageFault([`"${text}" fits ${found.length} in ${noun}. Give the id of one:`, ...told, ...more].join('\n'));
+};
+
+/** The lists that a parameter or a flag takes its ids from, where its path does not say it. */
+const listPaths: Readonly<Record<string, string>> = {
+  monitor: '/api/v1/monitors',
+  monitors: '/api/v1/monitors',
+  monitor_id: '/api/v1/monitors',
+  group: '/api/v1/groups',
+  groups: '/api/v1/groups',
+  group_id: '/api/v1/groups',
+  incident: '/api/v1/incidents',
+  incident_id: '/api/v1/incidents',
+};
+
+/** Words and flags with whole ids in place of names and ends of ids: each list that is needed is read first, and none where all ids are whole. */
+export const withIds = async (
+  command: Command,
+  { rest, line }: { readonly rest: readonly string[]; readonly line: Line },
+  { client, commands }: { readonly client: HttpClient; readonly commands: readonly Command[] },
+): Promise<{ readonly rest: readonly string[]; readonly line: Line }> => {
+  const read = readerOf(client);
+  const listAt = (path: string | undefined): Command | undefined =>
+    commands.find(({ operation, paged }) => paged && operation.method === 'GET' && operation.path === path);
+  const known = new Map<string, string>();
+  const idIn = async (list: Command | undefined, text: string): Promise<string> => {
+    if (list === undefined || text === '' || whole.test(text)) return text;
+    const path = list.operation.path.replaceAll(/\{(\w+)\}/g, (param, name: string) => known.get(name) ?? param);
+    return idOf(text, list, path, read);
+  };
+
+  const { path } = command.operation;
+  const words: string[] = [];
+  // One after the other: a list that lies within a thing is read once the id of that thing is known.
+  for (const [index, { name }] of command.positionals.entries()) {
+    const list = listAt(path.slice(0, path.indexOf(`/{${name}}`))) ?? listAt(listPaths[name]);
+    const id = await idIn(list, rest[index] ?? '');
+    known.set(name, id);
+    words.push(id);
+  }
+  const flags = line.flags.map(async (given) => {
+    const flag = command.flags.find((one) => one.name === given.name || one.key === given.name);
+    const list = listAt(flag && listPaths[flag.key]);
+    return given.value === undefined ? given : { ...given, value: await idIn(list, given.value) };
+  });
+  return { rest: words, line: { ...line, flags: await Promise.all(flags) } };
+};

@@ -1,0 +1,173 @@
+import { commandName, UsageFault } from '../base/env.ts';
+import { isRecord, memberOf } from '../base/json.ts';
+import { version } from '../base/process.ts';
+import { amendedCall, type CommandCall, callOf, hasRefused, type Line, partsOf, summaryOf, togetherOf, withTimes } from './arguments.ts';
+import type { Command } from './commands.ts';
+import { commands } from './commands.ts';
+import { configWarnings } from './help.ts';
+import { type Answer, createHttpClient, type Exit, exits, type HttpClient, nextOf, type Surroundings } from './http.ts';
+import { withIds } from './ids.ts';
+import { fieldsOf, missingFields, render, withFields } from './output.ts';
+import { readSettings } from './settings.ts';
+import { harmless, type Paint } from './terminal.ts';
+
+const clearLine = '\r\u001b[K';
+
+/** The name of the monitor that is about to go, as people know it; reading it also tells early that there is no such thing. */
+const nameOfMonitor = async (client: HttpClient, path: string): Promise<string> => {
+  const { body } = await client.call({ method: 'GET', path });
+  const [name, target] = [memberOf(body, 'name'), memberOf(body, 'target')];
+  return `${harmless(String(name))}${typeof target === 'string' && target !== name ? ` (${harmless(target)})` : ''}`;
+};
+
+/** No call reads a probe: its id is what was typed. */
+const idOfProbe = async (_: HttpClient, path: string): Promise<string> => harmless(path.slice(path.lastIndexOf('/') + 1));
+
+/** What cannot be undone is asked about first. */
+type Deadly = {
+  readonly nameOf: (client: HttpClient, path: string) => Promise<string>;
+  readonly question: (name: string) => string;
+  /** What is said where it was not done, and why it is not done where nobody can be asked. */
+  readonly left: string;
+  readonly because: string;
+};
+const deadly: Readonly<Record<string, Deadly>> = {
+  deleteMonitor: {
+    nameOf: nameOfMonitor,
+    question: (name) => `Delete the monitor ${name} with its whole history? This cannot be undone. [y/N] `,
+    left: 'Nothing was deleted',
+    because: 'a monitor goes with its whole history',
+  },
+  endProbe: {
+    nameOf: idOfProbe,
+    question: (name) => `End the probe ${name} for good? Its host cannot come back as this probe. [y/N] `,
+    left: 'Nothing was ended',
+    because: 'the host of a probe cannot come back as it',
+  },
+};
+
+/** Whether it may go: said on the line, or by whoever sits there. */
+const mayGo = async (
+  { nameOf, question, left }: Deadly,
+  client: HttpClient,
+  path: string,
+  world: Surroundings,
+): Promise<Exit | undefined> => {
+  const answer = await world.ask(question(await nameOf(client, path)));
+  if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) return undefined;
+  world.err(`${answer === undefined ? '\n' : ''}${left}.\n`);
+  return answer === undefined ? exits.interrupted : exits.usage;
+};
+
+const tellAnswer = (body: unknown, line: Line, world: Surroundings, paint: Paint): void => {
+  const fields = line.fields === undefined ? undefined : fieldsOf(line.fields);
+  if (world.columns !== undefined && !line.switches.json) {
+    const text = render(body, { columns: world.columns, paint, now: world.now(), fields });
+    world.out(text === '' ? 'Done.\n' : text);
+  } else if (body !== null) world.out(`${JSON.stringify(fields ? withFields(body, fields) : body)}\n`);
+  if (!fields) return;
+  const { missing, there } = missingFields(body, fields);
+  if (missing.length > 0)
+    world.err(`antipode: nothing here has ${harmless(missing.join(', '))}; there are ${harmless(there.join(', '))}\n`);
+};
+
+/** A reader that nobody watches takes the first page for the whole, unless it is told. */
+const tellOfMore = (body: unknown, call: CommandCall, line: Line, world: Surroundings): void => {
+  const seen = world.columns !== undefined && !line.switches.json;
+  const asked = call.query?.limit !== undefined || call.query?.cursor !== undefined;
+  if (seen || asked || nextOf(body) === undefined || !isRecord(body) || !Array.isArray(body.items)) return;
+  world.err(`antipode: only the first ${body.items.length} are here, there are more: --all gives all of them\n`);
+};
+
+/** What is piped in can be read once, and the line is read twice: before a name in it is known, and after. */
+const readOnce = (readText: Surroundings['readText']): Surroundings['readText'] => {
+  const read = new Map<string, string>();
+  return (path) => {
+    const text = read.get(path) ?? readText(path);
+    read.set(path, text);
+    return text;
+  };
+};
+
+type Sending = {
+  readonly client: HttpClient;
+  readonly line: Line;
+  readonly world: Surroundings;
+  readonly paint: Paint;
+  readonly progress: ((count: number) => void) | undefined;
+};
+
+const memberCount = (body: unknown): number => {
+  const items = memberOf(body, 'items');
+  return Array.isArray(items) ? items.length : 0;
+};
+
+/** Part after part. What was done before a call failed stays done, and is told before the failure is. */
+const sendMany = async (call: CommandCall, { client, line, world, paint, progress }: Sending): Promise<Exit> => {
+  const answers: unknown[] = [];
+  const tell = (): void => {
+    const body = togetherOf(answers);
+    if (progress) world.err(clearLine);
+    tellAnswer(body, line, world, paint);
+    if (world.columns !== undefined && !line.switches.json) world.out(`\n${summaryOf(body)}`);
+  };
+  try {
+    for (const body of partsOf(call.body)) {
+      answers.push((await client.call({ ...call, body })).body);
+      progress?.(memberCount(togetherOf(answers)));
+    }
+  } catch (error) {
+    if (answers.length > 0) tell();
+    throw error;
+  }
+  tell();
+  return hasRefused(togetherOf(answers)) ? exits.refused : exits.done;
+};
+
+export const perform = async (command: Command, given: readonly string[], line: Line, world: Surroundings, paint: Paint): Promise<Exit> => {
+  const { switches } = line;
+  const timed = withTimes(command, line, world.now());
+  const readText = readOnce(world.readText);
+  // What is wrong with the line is told before anything is asked of the service.
+  const early = callOf(command, given, timed, readText);
+  const isOfMany = command.operation.id === 'batchMonitors';
+  if (isOfMany) partsOf(early.body);
+  if (switches.all && !command.paged) throw new UsageFault(`${commandName(command)} is not a list: --all has no meaning there.`);
+  if (switches.all && early.query?.cursor !== undefined) throw new UsageFault('--all walks from the first page: leave --cursor out.');
+  const settings = readSettings(world.environment, world.settingsFiles);
+
+  const asks = switches.yes ? undefined : deadly[command.operation.id];
+  if (asks && !world.attended) {
+    world.err(`${asks.left}: ${asks.because}, and nobody can be asked here. Say it with --yes.\n`);
+    return exits.usage;
+  }
+  const obstacle = world.reach?.(settings.url);
+  if (obstacle !== undefined) world.err(`antipode: ${obstacle}\n`);
+  const client = createHttpClient({
+    settings,
+    userAgent: `antipode/${version}`,
+    onWait: (seconds) => world.err(`antipode: over the rate of calls; going on in ${seconds} s, as told\n`),
+    ...(world.wait && { wait: world.wait }),
+  });
+  const whole = await withIds(command, { rest: given, line: timed }, { client, commands });
+  const call = callOf(command, whole.rest, whole.line, readText);
+  if (asks) {
+    const refused = await mayGo(asks, client, call.path, world);
+    if (refused !== undefined) return refused;
+  }
+
+  const progress = world.attended && (switches.all || isOfMany) ? (count: number) => world.err(`\r${count} so far …`) : undefined;
+  let answer: Answer;
+  try {
+    if (isOfMany) return await sendMany(call, { client, line, world, paint, progress });
+    const complete = call.amendments ? amendedCall(call, (await client.call({ method: 'GET', path: call.path })).body) : call;
+    answer = switches.all ? await client.callAllPages(call, progress) : await client.call(complete);
+  } finally {
+    if (progress) world.err(clearLine);
+  }
+  tellAnswer(answer.body, line, world, paint);
+  tellOfMore(answer.body, call, line, world);
+  for (const warning of configWarnings(call.body, answer.body))
+    world.err(`antipode: ${harmless(warning)} (antipode help config lists what is)\n`);
+  return exits.done;
+};
