@@ -1,6 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import whole from '../vitest.config.ts';
-import type { BusForm } from './support/support-bus-forms.ts';
+import type { BusForm } from './support/bus-forms.ts';
 
 /** What cannot run on another form of the bus than its own, with the reason. */
 const onOwnBusAlone: Readonly<Record<string, string>> = {
@@ -27,7 +27,7 @@ const onForm = (name: BusForm) => ({
     name,
     include: ['test/network/*.test.ts'],
     exclude: [...configDefaults.exclude, ...left(name).map((file) => `test/network/network-${file}.test.ts`)],
-    setupFiles: ['test/support/support-bus-forms-setup.ts'],
+    setupFiles: ['test/support/bus-forms-setup.ts'],
     provide: { busForm: name },
   },
 });

@@ -17,7 +17,7 @@ export default mergeConfig(
         // Long tales in a database, of hundreds of turns each: a third of what all the rest takes.
         'test/coordinator/alerts/alert-{teller,teller-over,gathering,rescue}.test.ts',
         'test/coordinator/operations/operations-{pagination,coming-in,second-factor}.test.ts',
-        'test/coordinator/access/access-secret-key-replacement.test.ts',
+        'test/coordinator/secrets/key-replacement.test.ts',
         'test/probe/{checks,spool,presence,disk}/**',
         'test/probe/*.test.ts',
         'test/shared/{client,bus,actor}/**',

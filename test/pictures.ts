@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { connect, type Sql } from '../coordinator/store/store-database.ts';
-import { launchBrowser, openTab } from './support/support-browser.ts';
-import { eventually } from './support/support-eventually.ts';
+import { launchBrowser, openTab } from './support/browser.ts';
+import { eventually } from './support/eventually.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const pictures = join(root, '.github/pictures');

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Api, openApi } from '../support/support-api.ts';
-import { createHouse, type House } from '../support/support-people.ts';
-import { createDatabase, type TestDatabase } from '../support/support-services.ts';
+import { type Api, openApi } from '../support/api.ts';
+import { createHouse, type House } from '../support/people.ts';
+import { createDatabase, type TestDatabase } from '../support/services.ts';
 import { generateClient, generated } from './foreign-generate.ts';
 import { allMonitors, clientOf, deploy } from './foreign-usage.ts';
 

@@ -4,10 +4,10 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiDocument } from '../../coordinator/faces/rest/rest-openapi.ts';
-import { type Api, openApi } from '../support/support-api.ts';
-import { createHouse, type House } from '../support/support-people.ts';
-import { runProgram } from '../support/support-programs.ts';
-import { createDatabase, type TestDatabase } from '../support/support-services.ts';
+import { type Api, openApi } from '../support/api.ts';
+import { createHouse, type House } from '../support/people.ts';
+import { runProgram } from '../support/programs.ts';
+import { createDatabase, type TestDatabase } from '../support/services.ts';
 import { inGo, inJava, inPython, inTypeScript } from './foreign-programs.ts';
 
 /**

@@ -1,7 +1,7 @@
 /**
  * HTML that is safe by construction: a text in a template is escaped, and only what a template made is not. A value that is neither (an object, a
  * date, a promise) does not compile. A hole stands in text, in a quoted attribute, or, when it is itself HTML, between attributes;
- * test/coordinator/faces/web/web-templates.test.ts reads every template for that.
+ * test/coordinator/web/templates.test.ts reads every template for that.
  */
 export class Html {
   readonly #text: string;

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pingRoutes } from '../../../coordinator/faces/pings/ping-face-routes.ts';
 import { startPingReceiver } from '../../../probe/pings/receiver.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { closed } from '../../support/support-closed-connection.ts';
-import { eventually } from '../../support/support-eventually.ts';
+import { closed } from '../../support/closed-connection.ts';
+import { eventually } from '../../support/eventually.ts';
 
 type Taken = { readonly method: string; readonly address: string; readonly body: string };
 

@@ -1,0 +1,180 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { rootCertificates } from 'node:tls';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { mint, mintAuthority } from '../support/certificates.ts';
+import { type Bench, type Figure, interleaved } from './figure.ts';
+import { startBlackbox } from './https/blackbox.ts';
+import { startWholeProbe } from './https/whole-probe.ts';
+import { cores, find, pinned, start, stop } from './processes.ts';
+
+/**
+ * CPU of one https check, fresh connection and verified chain, against prometheus-blackbox-exporter and `openssl s_time` on the same
+ * targets. The subject has a core to itself; targets, load and the bus share the other.
+ */
+
+const rounds = 3;
+const roundMs = 2_000;
+const wholeMs = 6_000;
+const inFlight = 50;
+/** What the whole probe checks a second, and what blackbox is asked beside it. */
+const perSecond = 100;
+const heldOpen = 5_000;
+
+const portsOf = z.object({ ecdsa: z.int(), rsa: z.int(), hang: z.int() });
+const checked = z.object({ checks: z.number(), failed: z.number(), cpu_ms: z.number() });
+const held = z.object({ before: z.number(), during: z.number(), open: z.number() });
+
+/** CPU of one new TLS handshake with verification, one after the other, in milliseconds; undefined without openssl. */
+export const openssl = (folder: string): ((port: number) => Promise<number>) | undefined => {
+  const program = find('openssl');
+  if (!program) return undefined;
+  return async (port) => {
+    const command = `${program} s_time -connect 127.0.0.1:${port} -new -time ${Math.ceil(roundMs / 1_000)} -verify 3 -CAfile ${folder}/ca.pem -www / ; times`;
+    const [shell, ...given] = pinned(cores.subject, ['sh', '-c', command]);
+    const { stdout } = await promisify(execFile)(shell, given);
+    const connections = Number(/^(\d+) connections in \d+ real seconds/m.exec(stdout)?.[1]);
+    const ofChildren = stdout.trim().split('\n').at(-1) ?? '';
+    const seconds = [...ofChildren.matchAll(/(\d+)m([\d.]+)s/g)].reduce(
+      (sum, [, minutes, rest]) => sum + Number(minutes) * 60 + Number(rest),
+      0,
+    );
+    return (seconds * 1_000) / connections;
+  };
+};
+
+const ms = (value: number): string => `${value.toFixed(3)} ms`;
+
+/** A figure against a peer that may be missing. */
+const against = (what: string, ours: number, peer: number | undefined, name: string, goal: number, aim?: number): Figure => {
+  const ratio = peer === undefined ? null : ours / peer;
+  return {
+    what,
+    ours: ms(ours),
+    against: peer === undefined ? `${name} is not on this machine` : `${name} ${ms(peer)}`,
+    ratio,
+    goal: `≤ ${goal.toFixed(2)} ×${aim === undefined ? '' : ` (aim ${aim.toFixed(2)})`}`,
+    holds: ratio === null ? null : ratio <= goal,
+  };
+};
+
+export const https: Bench = {
+  name: 'https',
+  about: 'CPU of one https check, bare and in the whole probe, against blackbox exporter; memory of checks in flight (5 min)',
+  run: async (say) => {
+    const folder = await mkdtemp(join(tmpdir(), 'antipode-bench-https-'));
+    const ends: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
+    try {
+      const root = mintAuthority('Bench Root');
+      for (const key of ['ecdsa', 'rsa'] as const) {
+        const leaf = mint({ names: ['localhost', '127.0.0.1'], issuer: root, key: key === 'rsa' ? 'rsa' : 'ec' });
+        await writeFile(join(folder, `${key}.pem`), leaf.chain);
+        await writeFile(join(folder, `${key}.key`), leaf.key);
+      }
+      const authority = join(folder, 'ca.pem');
+      await writeFile(authority, root.certificate);
+      await writeFile(join(folder, 'bundle.pem'), [...rootCertificates, root.certificate].join('\n'));
+
+      // As `npm start` runs them: with their modules compiled once and kept, which saves each process the compiler's memory.
+      process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
+      for (const main of ['../../probe/main.ts', 'https/bench-https-check-alone.ts']) {
+        // The probe ends at once, because nothing says whose it is; the bare check because nobody orders any.
+        const first = start(cores.load, [process.execPath, join(import.meta.dirname, main), authority], { stdio: 'ignore' });
+        await once(first, 'exit');
+      }
+
+      // What loads and answers keeps off the core of the subject; this process does both.
+      const taskset = find('taskset');
+      if (taskset) execFileSync(taskset, ['-pc', String(cores.load), String(process.pid)]);
+
+      const target = start(cores.load, [process.execPath, join(import.meta.dirname, 'https/bench-https-target.ts'), folder], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      ends.push(() => stop(target));
+      const bare = start(
+        cores.subject,
+        [process.execPath, '--expose-gc', join(import.meta.dirname, 'https/bench-https-check-alone.ts'), authority],
+        {
+          stdio: ['pipe', 'pipe', 'inherit'],
+        },
+      );
+      ends.push(() => stop(bare));
+      if (!target.stdout || !bare.stdout || !bare.stdin) throw new Error('a part of the bench did not start');
+      const [line] = await once(createInterface({ input: target.stdout }), 'line');
+      const ports = portsOf.parse(JSON.parse(String(line)));
+      const url = (name: keyof typeof ports): string => `https://localhost:${ports[name]}/`;
+
+      const answers = createInterface({ input: bare.stdout });
+      const order = async (what: object): Promise<unknown> => {
+        const answer = once(answers, 'line');
+        bare.stdin?.write(`${JSON.stringify(what)}\n`);
+        return JSON.parse(String((await answer)[0]));
+      };
+      const bareCheck = async (target: string): Promise<number> => {
+        const { checks, failed, cpu_ms } = checked.parse(await order({ url: target, in_flight: inFlight, ms: roundMs, once: false }));
+        if (failed > checks / 100) throw new Error(`${failed} of ${checks} checks failed`);
+        return cpu_ms / checks;
+      };
+
+      const blackbox = await startBlackbox(folder, join(folder, 'bundle.pem'));
+      if (blackbox) ends.push(blackbox.close);
+      const whole = await startWholeProbe(folder, authority, [url('ecdsa'), url('rsa')], perSecond);
+      ends.push(whole.close);
+      const handshake = openssl(folder);
+
+      const none = async (): Promise<number> => Number.NaN;
+      const seen = await interleaved(
+        {
+          bareEcdsa: () => bareCheck(url('ecdsa')),
+          blackboxEcdsa: blackbox ? () => blackbox.cpuPerProbe(url('ecdsa'), roundMs, { in_flight: inFlight }) : none,
+          opensslEcdsa: handshake ? () => handshake(ports.ecdsa) : none,
+          bareRsa: () => bareCheck(url('rsa')),
+          blackboxRsa: blackbox ? () => blackbox.cpuPerProbe(url('rsa'), roundMs, { in_flight: inFlight }) : none,
+          opensslRsa: handshake ? () => handshake(ports.rsa) : none,
+          wholeEcdsa: () => whole.cpuPerCheck(url('ecdsa'), wholeMs),
+          besideEcdsa: blackbox ? () => blackbox.cpuPerProbe(url('ecdsa'), wholeMs, { in_flight: inFlight, per_second: perSecond }) : none,
+          wholeRsa: () => whole.cpuPerCheck(url('rsa'), wholeMs),
+          besideRsa: blackbox ? () => blackbox.cpuPerProbe(url('rsa'), wholeMs, { in_flight: inFlight, per_second: perSecond }) : none,
+        },
+        rounds,
+        say,
+      );
+      say(`memory of ${heldOpen} checks in flight`);
+      const memory = held.parse(await order({ url: url('hang'), in_flight: heldOpen, ms: 20_000, once: true }));
+      const each = (memory.during - memory.before) / 1_024 / memory.open;
+      const there = (value: number): number | undefined => (Number.isNaN(value) ? undefined : value);
+      const peer = 'blackbox';
+      return [
+        against('check alone, ECDSA', seen.bareEcdsa, there(seen.blackboxEcdsa), peer, 1, 0.77),
+        against('check alone, RSA', seen.bareRsa, there(seen.blackboxRsa), peer, 0.9, 0.7),
+        against('check alone, ECDSA', seen.bareEcdsa, there(seen.opensslEcdsa), 'openssl s_time -new', 1.1),
+        against('check alone, RSA', seen.bareRsa, there(seen.opensslRsa), 'openssl s_time -new', 1.1),
+        against(`whole probe, ${perSecond} checks a second, ECDSA`, seen.wholeEcdsa, there(seen.besideEcdsa), `${peer} as often`, 1, 0.85),
+        against(`whole probe, ${perSecond} checks a second, RSA`, seen.wholeRsa, there(seen.besideRsa), `${peer} as often`, 0.9, 0.78),
+        {
+          what: `${memory.open} checks in flight after the TLS handshake, memory each`,
+          ours: `${each.toFixed(1)} KiB (${(memory.during / 1_048_576).toFixed(0)} MiB in all)`,
+          against: '512 MiB in all',
+          ratio: memory.during / 1_048_576 / 512,
+          goal: '≤ 1.00 ×',
+          holds: memory.open >= heldOpen && memory.during <= 512 * 1_048_576,
+        },
+        {
+          what: 'the probe at rest',
+          ours: `${whole.atRest.toFixed(0)} MiB`,
+          against: '80 MiB',
+          ratio: whole.atRest / 80,
+          goal: '≤ 1.00 ×',
+          holds: whole.atRest <= 80,
+        },
+      ];
+    } finally {
+      for (const end of ends.toReversed()) await end();
+    }
+  },
+};

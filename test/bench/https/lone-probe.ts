@@ -1,0 +1,67 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { printProbeCredentials } from '../../../shared/bus/identity.ts';
+import { type BusOfProbe, createBusOfProbe } from '../../probe/support/bus-of-probe.ts';
+import { type SmallCoordinator, startSmallCoordinator } from '../../probe/support/small-coordinator.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startServices } from '../../support/services-run.ts';
+import { cores, memoryOf, start, stop } from '../processes.ts';
+
+/** One probe as the process that operators run, on a real bus, with a small coordinator beside it; nothing is assigned yet. */
+export type LoneProbe = {
+  readonly pid: number;
+  readonly wire: BusOfProbe;
+  readonly coordinator: SmallCoordinator;
+  /** Memory in MiB once a coordinator has heard it, with nothing to check. */
+  readonly atRest: number;
+  readonly close: () => Promise<void>;
+};
+
+const main = join(import.meta.dirname, '../../../probe/main.ts');
+
+export const startLoneProbe = async (
+  folder: string,
+  authority: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<LoneProbe> => {
+  const { services, stop: endServices } = await startServices(async () => undefined);
+  const wire = await createBusOfProbe({ services });
+  const coordinator = startSmallCoordinator(wire);
+  const data = join(folder, 'probe');
+  await mkdir(data, { recursive: true });
+  const credentials = join(folder, 'credentials');
+  const { id, name, continent, organisation } = wire.probe;
+  await writeFile(
+    credentials,
+    printProbeCredentials({ probe: id, name, continent, organisation, nats_url: 'nats://127.0.0.1:1', nats_credentials: wire.credentials }),
+  );
+  const child = start(cores.subject, [process.execPath, main], {
+    env: {
+      PATH: process.env.PATH,
+      PROBE_CREDENTIALS_FILE: credentials,
+      PROBE_DATA_DIR: data,
+      PROBE_NATS_URL: wire.proxy.url,
+      PROBE_ALLOW_CIDRS: '127.0.0.0/8',
+      NODE_EXTRA_CA_CERTS: authority,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      LOG_LEVEL: 'error',
+      ...environment,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const close = async (): Promise<void> => {
+    await stop(child);
+    await coordinator.stop();
+    await wire.close();
+    await endServices();
+  };
+  try {
+    const { pid } = child;
+    if (pid === undefined) throw new Error('the probe did not start');
+    await eventually(() => coordinator.presences.length > 0, 20_000);
+    return { pid, wire, coordinator, atRest: memoryOf(pid), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+};

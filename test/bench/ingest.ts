@@ -1,0 +1,179 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { createProbeIdentities } from '../../coordinator/probes/probes-identities.ts';
+import { connect, type Sql } from '../../coordinator/store/store-database.ts';
+import { migrate } from '../../coordinator/store/store-migrate.ts';
+import { createLog } from '../../shared/base/log.ts';
+import { systemClock } from '../../shared/base/time.ts';
+import { connectBus } from '../../shared/bus/nats.ts';
+import { keyFromSeed } from '../../shared/bus/nkeys.ts';
+import { streams } from '../../shared/bus/subjects.ts';
+import { eventually } from '../support/eventually.ts';
+import { createHouse, testSecretKey } from '../support/people.ts';
+import { createAccount, createDatabase, environmentOf } from '../support/services.ts';
+import { startServices } from '../support/services-run.ts';
+import type { Bench, Figure } from './figure.ts';
+import { startMeasured } from './ingest/coordinator.ts';
+import { feedResults } from './ingest/feed.ts';
+import { keepPresent } from './ingest/presence.ts';
+import { cores, cpuOf, find, memoryOf, pinned } from './processes.ts';
+
+const run = promisify(execFile);
+
+const monitorCount = 100_000;
+const continents = ['Asia', 'Europe', 'North America'] as const;
+
+const figure = (what: string, ours: string, against: string, ratio: number | null, goal: string, holds: boolean | null): Figure => ({
+  ...{ what, ours, against, ratio, goal, holds },
+});
+
+/** Monitors with ids that spread over the partitions, without the lines that would have them published one by one. */
+const seed = async (sql: Sql, organisation: string): Promise<ReadonlyMap<number, readonly string[]>> => {
+  await sql`
+    insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
+    select id, ${organisation}, ('x' || right(id::text, 4))::bit(16)::int % 32, 'monitor ' || n, 'https', 'https://host-' || n || '.example/', 60
+    from (select n, gen_random_uuid() as id from generate_series(1, ${monitorCount}) n) made`;
+  const rows = await sql<{ partition: number; ids: string[] }[]>`select partition, array_agg(id) as ids from monitors group by partition`;
+  return new Map(rows.map(({ partition, ids }) => [partition, ids]));
+};
+
+/** What the database itself can take: the same rows by COPY into a table like ours, rows a second. */
+const copyRate = async (program: string, sql: Sql, url: string, rows: number): Promise<number> => {
+  const folder = await mkdtemp(join(tmpdir(), 'antipode-bench-'));
+  try {
+    await sql.unsafe(`drop table if exists copied; create table copied (like results including all) partition by range (at);
+      create table copied_day partition of copied default`);
+    const keys = await sql<{ key: number }[]>`select key from monitors order by md5(key::text)`;
+    const at = new Date().toISOString();
+    const lines = Array.from(
+      { length: rows },
+      (_, n) => `${keys[n % keys.length]?.key}\t${at}\t1\t35.25\t0\t\\N\t{1.2,9.8,20.1,30.5,35.25}`,
+    );
+    const file = join(folder, 'rows');
+    await writeFile(file, `${lines.join('\n')}\n`);
+    const [command, ...given] = pinned(cores.load, [program, '-q', '-c', `\\copy copied from '${file}'`, url]);
+    const began = performance.now();
+    await run(command, given);
+    return rows / ((performance.now() - began) / 1_000);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+};
+
+export const ingest: Bench = {
+  name: 'ingest',
+  about: '100,000 monitors: results from the bus into the database against COPY, start, memory',
+  run: async (say) => {
+    const { services, stop: end } = await startServices(async (url) => {
+      const sql = connect(url, { name: 'bench-template', connections: 1 });
+      await migrate(sql).finally(() => sql.end());
+    });
+    const database = await createDatabase(services);
+    const account = await createAccount(services);
+    const sql = connect(database.url, { name: 'bench-seed', connections: 4 });
+    const log = createLog({ name: 'bench', level: 'warn' });
+    const bus = await connectBus({ url: account.url, credentials: account.coordinatorCredentials, name: 'bench', log });
+    const environment = { ...environmentOf(database, account), SECRET_KEY: testSecretKey };
+    const present: ReturnType<typeof keepPresent>[] = [];
+    try {
+      say('base');
+      const empty = await startMeasured(environment);
+      await empty.atWork;
+      const base = memoryOf(empty.pid);
+      await empty.stop();
+
+      say(`${monitorCount} monitors`);
+      const { organisation } = await createHouse(sql);
+      const monitors = await seed(sql, organisation);
+      const identities = createProbeIdentities({
+        ...{ account: keyFromSeed(account.accountSeed), clock: systemClock, natsUrl: account.url },
+        ...{ secretKeys: [testSecretKey], requireSigned: 'auto' },
+      });
+      const probes = [];
+      for (const continent of continents)
+        probes.push({ continent, ...(await identities.createProbe(sql, { name: continent, continent, organisation: null })) });
+
+      say('first start: assignments of all monitors go to the bus');
+      const first = await startMeasured(environment);
+      await first.atWork;
+      await eventually(async () => (await bus.subjectsOf(streams.assignments.name, 'assign.marker.*')).length === 32, 180_000, 500);
+      await first.stop();
+
+      for (const probe of probes) present.push(keepPresent(bus, probe, monitorCount));
+      say('everybody sees every monitor once');
+      for (const probe of probes) await feedResults(bus, probe, monitors, Date.now());
+      const drained = () => eventually(async () => (await bus.streamState(streams.results.name))?.messages === 0, 300_000, 20);
+      const seeing = await startMeasured(environment);
+      const coldStart = await seeing.atWork;
+      await drained();
+      await seeing.stop();
+
+      say('more results wait on the bus');
+      let fed = 0;
+      for (const probe of probes) fed += (await feedResults(bus, probe, monitors, Date.now())).results;
+      const started = await startMeasured(environment);
+      await started.atWork;
+      const committed = async (): Promise<number> => {
+        const [row] = await sql<
+          { rows: number }[]
+        >`select coalesce(sum(reltuples), 0) as rows from (select count(*) as reltuples from results) t`;
+        return row?.rows ?? 0;
+      };
+      say('ingest');
+      const before = { rows: await committed(), cpu: cpuOf(started.pid), at: performance.now() };
+      await drained();
+      const rows = (await committed()) - before.rows;
+      const rate = rows / ((performance.now() - before.at) / 1_000);
+      const cpuPerRow = ((cpuOf(started.pid) - before.cpu) * 1_000) / rows;
+      const memory = memoryOf(started.pid);
+      // A start reads what came in the last half minute, which at an interval of a minute is half a result for a monitor and not six.
+      await pause(25_000);
+      await started.stop();
+
+      say('start with everything known');
+      const again = await startMeasured(environment);
+      const warmStart = await again.atWork;
+      say('what a start leaves behind is collected');
+      await pause(45_000);
+      const warmMemory = memoryOf(again.pid);
+      await again.stop();
+
+      say('COPY');
+      const program = find('psql');
+      const limit = program ? await copyRate(program, sql, database.url, Math.min(rows, 200_000)) : Number.NaN;
+      const ratio = program ? rate / limit : null;
+      const perMonitor = ((warmMemory - base) * 1024 * 1024) / monitorCount;
+      return [
+        figure(
+          'bus message → committed row (signature, schema, decision, insert)',
+          `${rate.toFixed(0)} rows/s of ${fed}`,
+          program ? `psql COPY ${limit.toFixed(0)} rows/s` : 'psql is not on this machine',
+          ratio,
+          '≥ 0.35',
+          ratio === null ? null : ratio >= 0.35,
+        ),
+        figure('coordinator CPU for a row', `${cpuPerRow.toFixed(1)} µs`, '–', null, '≤ 4 µs', cpuPerRow <= 4),
+        figure(
+          'memory for a monitor (three views), after a start',
+          `${perMonitor.toFixed(0)} B`,
+          '–',
+          null,
+          '≤ 1300 B',
+          perMonitor <= 1_300,
+        ),
+        figure('memory after ingest', `${memory.toFixed(0)} MiB, base ${base.toFixed(0)}`, '–', null, '–', null),
+        figure('start with 100,000 monitors, nothing known', `${coldStart.toFixed(0)} ms`, '–', null, '≤ 10 s', coldStart <= 10_000),
+        figure('start with 100,000 monitors, from checkpoints', `${warmStart.toFixed(0)} ms`, '–', null, '≤ 10 s', warmStart <= 10_000),
+      ];
+    } finally {
+      for (const { stop } of present) stop();
+      await bus.close();
+      await sql.end();
+      await end();
+    }
+  },
+};

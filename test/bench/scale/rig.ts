@@ -1,0 +1,167 @@
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import { connect } from '../../../coordinator/store/store-database.ts';
+import { migrate } from '../../../coordinator/store/store-migrate.ts';
+import type { Continent } from '../../../shared/base/continents.ts';
+import { presenceMessage } from '../../../shared/bus/messages.ts';
+import { connectBus } from '../../../shared/bus/nats.ts';
+import { subjects } from '../../../shared/bus/subjects.ts';
+import { mint, mintAuthority } from '../../support/certificates.ts';
+import { eventually } from '../../support/eventually.ts';
+import { createNetwork, type MadeProbe, type Network } from '../../support/network.ts';
+import { startServices } from '../../support/services-run.ts';
+import { startMeasured } from '../ingest/coordinator.ts';
+import { cores, cpuOf, memoryOf, start, stop } from '../processes.ts';
+
+/** Everything that runs for a check, as processes: coordinator, probes, bus and database; with targets on loopback. */
+export type Rig = {
+  readonly sql: Network['sql'];
+  /** Holds the authority of the https target as ca.pem. */
+  readonly folder: string;
+  readonly ports: { readonly https: number };
+  readonly targets: { readonly well: string; readonly breakable: string; readonly https: string };
+  /** From now on the breakable target fails. */
+  readonly breakTarget: () => void;
+  /** CPU that each part has used so far, in milliseconds. */
+  readonly cpu: () => Promise<Cpu>;
+  readonly memory: () => { readonly coordinator: number; readonly probes: number };
+  readonly close: () => Promise<void>;
+};
+
+export type Cpu = { readonly coordinator: number; readonly probes: number; readonly bus: number; readonly database: number };
+
+/** Monitors by the hundred thousand, as the database would hold them; they become assignments when the coordinator starts. */
+export type Group = { readonly count: number; readonly interval_s: number; readonly target: 'well' | 'breakable' | 'https' };
+
+const portsOf = z.object({ well: z.int(), breakable: z.int(), https: z.int() });
+
+/** User and system time of a process with those of its children that are gone, in milliseconds; nothing for one that is gone itself. */
+const statOf = async (pid: string): Promise<{ name: string; parent: number; cpu: number } | undefined> => {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+  if (stat === undefined) return undefined;
+  const end = stat.lastIndexOf(')');
+  const fields = stat.slice(end + 2).split(' ');
+  const ticks = [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at]), 0);
+  return { name: stat.slice(stat.indexOf('(') + 1, end), parent: Number(fields[1]), cpu: ticks * 10 };
+};
+
+/** What the bus and the database of this run have used: our own children, and the children of the database. */
+const servicesCpu = async (): Promise<{ bus: number; database: number }> => {
+  const all = new Map<number, { name: string; parent: number; cpu: number }>();
+  for (const pid of await readdir('/proc')) {
+    const stat = /^\d+$/.test(pid) ? await statOf(pid) : undefined;
+    if (stat) all.set(Number(pid), stat);
+  }
+  const isOurs = (parent: number): boolean => parent === process.pid || all.get(parent)?.parent === process.pid;
+  const sum = (name: string): number =>
+    [...all.values()].filter((one) => one.name === name && isOurs(one.parent)).reduce((s, { cpu }) => s + cpu, 0);
+  return { bus: sum('nats-server'), database: sum('postgres') };
+};
+
+const seed = async (network: Network, groups: readonly Group[], targets: Rig['targets']): Promise<void> => {
+  for (const { count, interval_s, target } of groups)
+    await network.sql`
+      insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
+      select id, ${network.organisation}, ('x' || right(id::text, 4))::bit(16)::int % 32, ${target} || ' ' || n, 'https', ${targets[target]}::text || n, ${interval_s}
+      from (select n, gen_random_uuid() as id from generate_series(1, ${count}) n) made`;
+};
+
+const mainOfProbe = join(import.meta.dirname, '../../../probe/main.ts');
+
+/** Settles when every probe has all assignments. */
+export const startRig = async (
+  groups: readonly Group[],
+  continents: readonly Continent[],
+  say: (progress: string) => void,
+  patienceMs = 240_000,
+): Promise<Rig> => {
+  const folder = await mkdtemp(join(tmpdir(), 'antipode-bench-scale-'));
+  const ends: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
+  const close = async (): Promise<void> => {
+    for (const end of ends.toReversed()) await end();
+  };
+  try {
+    say('database and bus');
+    const { services, stop: endServices } = await startServices(async (url) => {
+      const sql = connect(url, { name: 'bench-template', connections: 1 });
+      await migrate(sql).finally(() => sql.end());
+    });
+    ends.push(endServices);
+    const network = await createNetwork({ services });
+    ends.push(network.close);
+    const root = mintAuthority('Bench Root');
+    const leaf = mint({ names: ['localhost', '127.0.0.1'], issuer: root, key: 'ec' });
+    await writeFile(join(folder, 'leaf.pem'), leaf.chain);
+    await writeFile(join(folder, 'leaf.key'), leaf.key);
+    await writeFile(join(folder, 'ca.pem'), root.certificate);
+    const target = start(cores.load, [process.execPath, join(import.meta.dirname, 'bench-scale-target.ts'), folder], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    ends.push(() => stop(target));
+    if (!target.stdout) throw new Error('the targets did not start');
+    const [line] = await once(createInterface({ input: target.stdout }), 'line');
+    const ports = portsOf.parse(JSON.parse(String(line)));
+    const targets = {
+      well: `http://127.0.0.1:${ports.well}/`,
+      breakable: `http://127.0.0.1:${ports.breakable}/`,
+      https: `https://127.0.0.1:${ports.https}/`,
+    };
+    await seed(network, groups, targets);
+    const wanted = groups.reduce((sum, { count }) => sum + count, 0);
+
+    say(`a coordinator with ${wanted} monitors`);
+    const made: MadeProbe[] = [];
+    for (const continent of continents) made.push(await network.makeProbe(continent));
+    const compiled = { NODE_COMPILE_CACHE: join(folder, 'compiled') };
+    const coordinator = await startMeasured({ ...network.environment, ...compiled });
+    ends.push(coordinator.stop);
+    await coordinator.atWork;
+    const probes = made.map((one) => {
+      const child = start(cores.subject, [process.execPath, mainOfProbe], {
+        env: {
+          ...compiled,
+          PATH: process.env.PATH,
+          PROBE_CREDENTIALS: one.credentials,
+          PROBE_DATA_DIR: one.folder,
+          PROBE_ALLOW_CIDRS: '127.0.0.0/8',
+          NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'),
+          LOG_LEVEL: 'error',
+        },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+      ends.push(() => stop(child));
+      if (child.pid === undefined) throw new Error('a probe did not start');
+      return child.pid;
+    });
+    const held = new Map<string, number>();
+    const bus = await connectBus({
+      ...{ url: network.account.url, credentials: network.account.coordinatorCredentials, name: 'bench', log: network.log },
+    });
+    ends.push(bus.close);
+    bus.subscribe(subjects.allPresence, (message) => {
+      const { probe, assignments } = presenceMessage.parse(JSON.parse(Buffer.from(message.data).toString()));
+      held.set(probe, assignments.count);
+    });
+    say('until the probes have their assignments');
+    await eventually(() => made.every(({ id }) => held.get(id) === wanted), patienceMs, 500);
+    const memory = (pids: readonly number[]): number => pids.reduce((sum, pid) => sum + memoryOf(pid), 0);
+    return {
+      ...{ sql: network.sql, folder, ports, targets },
+      breakTarget: () => void target.stdin?.write('fail\n'),
+      cpu: async () => ({
+        coordinator: cpuOf(coordinator.pid),
+        probes: probes.reduce((sum, pid) => sum + cpuOf(pid), 0),
+        ...(await servicesCpu()),
+      }),
+      memory: () => ({ coordinator: memory([coordinator.pid]), probes: memory(probes) }),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+};

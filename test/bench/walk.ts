@@ -1,0 +1,151 @@
+import { Session } from 'node:inspector/promises';
+import { relative, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { channelSecretsOf, createSecretsAtRest } from '../../coordinator/access/access-secrets-at-rest.ts';
+import { insertChannel } from '../../coordinator/store/store-channels.ts';
+import { connect } from '../../coordinator/store/store-database.ts';
+import { migrate } from '../../coordinator/store/store-migrate.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { eventually } from '../support/eventually.ts';
+import { incidentThat, isConfirmed, seenFrom } from '../support/incidents.ts';
+import { openReceiver, says } from '../support/message-receiver.ts';
+import { createNetwork, type Network } from '../support/network.ts';
+import { testSecretKey } from '../support/people.ts';
+import { startServices } from '../support/services-run.ts';
+import { broken } from '../support/targets.ts';
+import type { Bench, Figure } from './figure.ts';
+
+/**
+ * How many files somebody goes through who follows a failing check, from the probe that sees it to the message that somebody gets. A file counts as
+ * failing when a function of it runs from the first failing check on, and runs neither in a house without monitors nor for checks that pass: what
+ * starts, what goes on by itself (presence, leases, tickers, the lines to database and bus) and what every check goes through is known before. The
+ * last figure counts the latter too. What is counted is functions that ran, by V8's own count, of all parts in one process.
+ */
+
+const mostFiles = 79;
+const root = resolve(import.meta.dirname, '../..');
+const sides = /^(coordinator|probe|shared)\//;
+
+/** The functions of each file that ran, by their place in it. What a file does when it is loaded is no function. */
+type Ran = ReadonlyMap<string, ReadonlySet<number>>;
+
+type FunctionCount = { readonly take: () => Promise<Ran>; readonly end: () => void };
+
+const countFunctions = async (): Promise<FunctionCount> => {
+  const session = new Session();
+  session.connect();
+  await session.post('Profiler.enable');
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  return {
+    /** What ran since this was asked last. */
+    take: async () => {
+      const { result } = await session.post('Profiler.takePreciseCoverage');
+      const ran = new Map<string, Set<number>>();
+      for (const { url, functions } of result) {
+        const file = url.startsWith('file:') ? relative(root, fileURLToPath(url)) : url;
+        if (!sides.test(file)) continue;
+        for (const { ranges } of functions) {
+          const [whole] = ranges;
+          if (!whole || whole.count === 0 || whole.startOffset === 0) continue;
+          ran.set(file, (ran.get(file) ?? new Set()).add(whole.startOffset));
+        }
+      }
+      return ran;
+    },
+    end: () => session.disconnect(),
+  };
+};
+
+/** The files with a function that ran in one of the first and in none of the others. */
+const filesOf = (some: readonly Ran[], others: readonly Ran[]): readonly string[] => {
+  const isNew = (file: string, one: number): boolean => others.every((other) => !other.get(file)?.has(one));
+  const found = some.flatMap((ran) =>
+    [...ran].flatMap(([file, functions]) => ([...functions].some((one) => isNew(file, one)) ? [file] : [])),
+  );
+  return [...new Set(found)].toSorted();
+};
+
+const addChannel = async ({ sql, organisation }: Network, url: string): Promise<void> => {
+  const id = newId();
+  const secret = JSON.stringify({ secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}` });
+  await sql.begin(async (transaction) => {
+    await insertChannel(transaction, {
+      ...{ id, organisation, user: null, kind: 'webhook', name: 'Receiver', config: { url }, host: null, enabled: true },
+      secrets: await createSecretsAtRest(testSecretKey).seal(transaction, secret, channelSecretsOf(id)),
+      ...{ covers: 'all', monitors: [], groups: [], delay_s: 0, reminder_s: null, hours: null, verified_at: new Date() },
+    });
+  });
+};
+
+const figureOf = (what: string, files: readonly string[]): Figure => ({
+  what: `files that a failing check goes through and a passing one does not, ${what}`,
+  ours: `${files.length} files`,
+  against: `${mostFiles} files`,
+  ratio: files.length / mostFiles,
+  goal: '≤ 1.00 ×',
+  holds: files.length <= mostFiles,
+});
+
+const walk = async (network: Network, say: (progress: string) => void, windowMs: number): Promise<Figure[]> => {
+  const receiver = await openReceiver();
+  receiver.answer(says(204));
+  const functions = await countFunctions();
+  try {
+    await network.startCoordinator();
+    for (const continent of ['Asia', 'Europe', 'North America'] as const) await network.addProbe(continent);
+    await addChannel(network, `${receiver.url}/alerts`);
+    const target = await network.startTarget();
+    say('without monitors');
+    await pause(windowMs / 10); // What is done once after a start.
+    await functions.take();
+    await pause(windowMs);
+    const idle = await functions.take();
+    say('checks that pass');
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 2, name: 'Checkout' });
+    await seenFrom(network.sql, monitor, 3);
+    await functions.take();
+    await pause(windowMs);
+    const passing = await functions.take();
+    say('checks that fail');
+    target.answer(broken);
+    await incidentThat(network.sql, monitor, isConfirmed);
+    const confirming = await functions.take();
+    await eventually(() => receiver.got.length > 0);
+    await pause(500); // Until what the message was answered is written.
+    const telling = await functions.take();
+    const known = [idle, passing];
+    const all = filesOf([confirming, telling], known);
+    for (const file of all) say(file);
+    return [
+      figureOf('until the outage is confirmed', filesOf([confirming], known)),
+      figureOf('until the message is out', all),
+      {
+        what: 'files that it goes through with those of a passing one, until the message is out',
+        ours: `${filesOf([confirming, telling], [idle]).length} files`,
+        ...{ against: '–', ratio: null, goal: 'few', holds: null },
+      },
+    ];
+  } finally {
+    functions.end();
+    await receiver.close();
+  }
+};
+
+export const theWalk: Bench = {
+  name: 'walk',
+  about: 'the files that a failing check goes through, from the probe to the message (3 min)',
+  run: async (say, { windowMs = 70_000 } = {}) => {
+    const { services, stop } = await startServices(async (url) => {
+      const sql = connect(url, { name: 'bench-template', connections: 1 });
+      await migrate(sql).finally(() => sql.end());
+    });
+    const network = await createNetwork({ services });
+    try {
+      return await walk(network, say, windowMs);
+    } finally {
+      await network.close();
+      await stop();
+    }
+  },
+};

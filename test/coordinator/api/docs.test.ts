@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { planNames, plans } from '../../../coordinator/domain/plan-limits.ts';
+import { docsPage, docsSecurityPolicy } from '../../../coordinator/faces/rest/rest-docs.ts';
+import { apiDocument } from '../../../coordinator/faces/rest/rest-openapi.ts';
+import { configKeys, kinds } from '../../../shared/api/config-keys.ts';
+import { restOperations } from '../../../shared/api/index.ts';
+
+const document = apiDocument('https://antipode.example.org');
+const page = docsPage(document, 'https://antipode.example.org');
+const all = (pattern: RegExp): readonly string[] => [...page.matchAll(pattern)].map(([, found]) => found ?? '');
+
+describe('The page of the API document', () => {
+  it('tells of every operation, every field and every code', () => {
+    for (const { id, path, summary } of restOperations) for (const part of [id, path, summary]) expect(page).toContain(part);
+    for (const name of Object.keys(document.components.schemas)) expect(page).toContain(`id="${name}"`);
+    expect(page).toContain('plan_limit_monitors');
+  });
+
+  it('leads to how well the installation does, where everyone may see that', () => {
+    expect(page).not.toContain('href="/about"');
+    expect(docsPage(document, 'https://antipode.example.org', true)).toContain('href="/about"');
+  });
+
+  it('tells of every key of a config, under its type', () => {
+    const text = (html: string) =>
+      html
+        .replaceAll(/<[^>]+>/g, '')
+        .replaceAll('&quot;', '"')
+        .replaceAll('&#39;', "'")
+        .replaceAll('&lt;', '<')
+        .replaceAll('&gt;', '>');
+    for (const kind of kinds) {
+      const chapter = text(new RegExp(`<section id="config-${kind}">([\\s\\S]*?)</section>`).exec(page)?.[1] ?? '');
+      for (const [key, { meaning, allowed }] of Object.entries(configKeys[kind]))
+        for (const words of [key, meaning, allowed]) expect(chapter).toContain(words.replaceAll('`', ''));
+    }
+    expect(page.split('<a href="#config">Every key</a>')).toHaveLength(4);
+  });
+
+  it('tells every number of every plan, from the one table that has them', () => {
+    const table = /<table class="plans">([\s\S]*?)<\/table>/.exec(page)?.[1] ?? '';
+    const rows = [...table.matchAll(/<tr><th scope="row">[^<]+<\/th>(.*?)<\/tr>/g)].map(([, cells = '']) =>
+      [...cells.matchAll(/<td>([^<]*)<\/td>/g)].map(([, cell]) => cell),
+    );
+    const words = (value: number) => (Number.isFinite(value) ? value.toLocaleString('en') : 'no limit');
+    const columns = planNames.map((plan) =>
+      Object.entries(plans[plan]).map(([key, value]) => (key === 'min_interval_s' && value === 0 ? '10' : words(value))),
+    );
+    expect(columns.map((_, plan) => rows.map((row) => row[plan]))).toEqual(columns);
+  });
+
+  it('shows every operation as a call to copy, with curl and as a command', () => {
+    for (const { id, method, path, query } of restOperations) {
+      const part = page.slice(page.indexOf(`<article aria-labelledby="${id}"`)).split('</article>')[0] ?? '';
+      const route = path.replaceAll(/\{\w+\}/g, '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f');
+      expect(part).toContain(`curl -sS --fail-with-body${method === 'GET' ? '' : ` -X ${method}`} &quot;$ANTIPODE_URL${route}`);
+      const asked = new URL(`http://x${/\$ANTIPODE_URL(\S+?)&quot;/.exec(part)?.[1]?.replaceAll('&amp;', '&')}`).searchParams;
+      const required = Object.entries(query).filter(([, field]) => field.absent === undefined);
+      expect([id, [...asked.keys()]]).toEqual([id, required.map(([key]) => key)]);
+      for (const [key, field] of required) expect([key, field.parse(asked.get(key), []).ok]).toEqual([key, true]);
+      expect(part).toMatch(/<h4>With the client<\/h4><pre class="copy" tabindex="0"><code>antipode [a-z]/);
+    }
+    expect(page).toContain(`-d &#39;{&quot;type&quot;`);
+    for (const chapter of ['begin', 'client', 'assistants']) expect(page).toContain(`<h2 id="${chapter}">`);
+    expect(page).toContain('<code>https://antipode.example.org/mcp</code>');
+  });
+
+  it('loads nothing, and its policy allows its one style and its one script', () => {
+    const [script = '', ...more] = all(/<script>([\s\S]*?)<\/script>/g);
+    expect(more).toEqual([]);
+    expect(docsSecurityPolicy).toContain(`script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`);
+    expect(page.replace(script, '')).not.toMatch(/<script |<link|<img|@import|url\(|\son\w+=/i);
+    expect(all(/href="([^"#][^"]*)"/g)).toEqual(['/api/v1/openapi.json']);
+    const [style = ''] = all(/<style>([\s\S]*?)<\/style>/g);
+    expect(docsSecurityPolicy).toContain(`'sha256-${createHash('sha256').update(style).digest('base64')}'`);
+  });
+
+  it('can be walked by keyboard and screen reader: landmarks, headings in order, links that lead somewhere', () => {
+    expect(page).toMatch(/<html lang="en">/);
+    expect(page).toMatch(/<a class="skip" href="#content">/);
+    expect(page).toMatch(/<nav aria-label="[^"]+">[\s\S]*<main id="content">/);
+    const levels = all(/<h([1-6])/g).map(Number);
+    expect(levels[0]).toBe(1);
+    for (const [position, level] of levels.entries()) expect(level).toBeLessThanOrEqual((levels[position - 1] ?? 0) + 1);
+    const ids = all(/\sid="([^"]+)"/g);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(all(/href="#([^"]+)"/g).filter((target) => !ids.includes(target))).toEqual([]);
+    expect(all(/<table[^>]*>([\s\S]*?)<\/table>/g).every((table) => table.includes('scope="col"') && table.includes('scope="row"'))).toBe(
+      true,
+    );
+  });
+});

@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type OperationId, operations, restOperations } from '../../../shared/api/index.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { type Api, call, openApi } from '../../support/api.ts';
+import { contractFaults } from '../../support/contract.ts';
+import { createThings, type Things } from '../../support/one-of-everything.ts';
+import { createHouse, type House } from '../../support/people.ts';
+import { createDatabase, type TestDatabase } from '../../support/services.ts';
+
+let database: TestDatabase;
+let api: Api;
+let house: House;
+let strangers: House;
+
+/** What stands in the house, and what everybody asks for. */
+let things: Things;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  api = await openApi(database.url);
+  house = await createHouse(api.sql);
+  strangers = await createHouse(api.sql);
+  things = await createThings(api, house.owner);
+});
+
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+});
+
+/** A good body of each operation that takes one; an operation that is added must be added here. */
+const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
+  createMonitor: ({ group }) => ({ type: 'heartbeat', name: 'New', group }),
+  batchMonitors: () => ({ items: [{ type: 'heartbeat', name: 'New' }] }),
+  updateMonitor: ({ group }) => ({ name: 'Renamed', group }),
+  createMaintenanceWindow: ({ monitor, group }) => ({
+    starts_at: '2099-02-01',
+    ends_at: '2099-02-02',
+    monitors: [monitor],
+    groups: [group],
+  }),
+  updateMaintenanceWindow: ({ group }) => ({ name: 'Renamed', groups: [group] }),
+  createGroup: () => ({ name: 'New' }),
+  updateGroup: () => ({ name: 'Renamed' }),
+  addStatusPageMonitor: ({ otherMonitor }) => ({ monitor: otherMonitor }),
+  addStatusPageGroup: ({ group }) => ({ group }),
+  createStatusPage: () => ({ name: 'New', slug: newId() }),
+  updateStatusPage: () => ({ name: 'Renamed', domain: 'status.example.org', access: 'password', password: 'for everybody' }),
+  updateStatusPageMonitor: () => ({ display_name: 'Renamed' }),
+  updateStatusPageGroup: () => ({ display_name: 'Renamed' }),
+  // Nothing is on it yet.
+  orderStatusPage: () => ({ rows: [] }),
+  createStatusPagePost: () => ({ kind: 'monitoring' }),
+  createChannel: ({ monitor, group }) => ({
+    ...{ kind: 'webhook', config: { url: 'https://hooks.example.org/' }, personal: true, try: false },
+    ...{ covers: 'chosen', monitors: [monitor], groups: [group] },
+  }),
+  updateChannel: ({ group }) => ({ name: 'Renamed', groups: [group] }),
+  inviteProbe: () => ({ name: newId(), continent: 'Africa' }),
+};
+
+/** What must be asked of an operation that has no body. */
+const queries: { readonly [Id in OperationId]?: (of: Things) => string } = {
+  previewMaintenanceWindow: ({ window }) => `?starts_at=2099-02-01&ends_at=2099-02-02&window=${window}`,
+};
+
+const request = (id: OperationId, of: Things) => {
+  const operation = restOperations.find((operation) => operation.id === id);
+  if (!operation) throw new Error(`there is no operation ${id}`);
+  const url = operation.path
+    .replace('{monitor_id}', of.monitor)
+    .replace('{group_id}', of.group)
+    .replace('{window_id}', of.window)
+    .replace('{page_id}', of.page)
+    .replace('{incident_id}', of.incident)
+    .replace('{channel_id}', of.channel)
+    .replace('{post_id}', of.post)
+    .replace('{probe_invitation_id}', of.probeInvitation)
+    .replace('{probe_id}', of.probe);
+  const payload = bodies[id]?.(of);
+  return { method: operation.method, url: `${url}${queries[id]?.(of) ?? ''}`, ...(payload && { payload }) };
+};
+
+const isOperationId = (id: string): id is OperationId => Object.hasOwn(operations, id);
+const ids = restOperations.map(({ id }) => id).filter(isOperationId);
+const writes = new Set(restOperations.filter(({ access }) => access !== 'read').map(({ id }) => id));
+
+/** Everything of the house that somebody else could change, to compare before and after. */
+const inventory = async (): Promise<string> => {
+  const rows = await api.sql`
+    select json_build_array(
+      (select json_agg(m order by key) from monitors m where organisation_id = ${house.organisation}),
+      (select json_agg(g order by key) from groups g where organisation_id = ${house.organisation}),
+      (select json_agg(w order by key) from maintenance_windows w where organisation_id = ${house.organisation}),
+      (select json_agg(p order by key) from status_pages p where organisation_id = ${house.organisation}),
+      (select json_agg(p) from status_page_monitors p), (select json_agg(p) from status_page_groups p),
+      (select json_agg(p order by key) from status_page_posts p where organisation_id = ${house.organisation}))::text as all`;
+  return String(rows[0]?.all);
+};
+
+const ask = async (id: OperationId, token: string | undefined, of: Things = things) => {
+  const heard = await call(api, token, request(id, of));
+  expect(contractFaults(id, heard)).toEqual([]);
+  return heard;
+};
+
+const codeOf = (body: unknown): unknown =>
+  typeof body === 'object' &&
+  body !== null &&
+  'error' in body &&
+  typeof body.error === 'object' &&
+  body.error !== null &&
+  'code' in body.error
+    ? body.error.code
+    : undefined;
+
+/** Somebody who was given a token and lost it. */
+const formerToken = async (loss: 'removed' | 'revoked' | 'expired'): Promise<string> => {
+  const left = await createHouse(api.sql);
+  const { user, organisation, readWrite } = left.admin;
+  expect((await ask('whoami', readWrite)).status).toBe(200);
+  if (loss === 'removed') await api.sql`delete from memberships where user_id = ${user} and organisation_id = ${organisation}`;
+  if (loss === 'revoked') await api.sql`delete from tokens where user_id = ${user}`;
+  if (loss === 'expired') await api.sql`update tokens set expires_at = now() where user_id = ${user}`;
+  return readWrite;
+};
+
+describe('Whoever is not allowed', () => {
+  it('as another organisation, is told of nothing: a foreign id is answered word for word as an unknown one', async () => {
+    const before = await inventory();
+    const unknown: Things = {
+      ...{ monitor: newId(), otherMonitor: newId(), group: newId(), otherGroup: newId() },
+      ...{ window: newId(), page: newId(), incident: newId(), channel: newId(), post: newId(), probeInvitation: newId(), probe: newId() },
+    };
+    for (const id of ids.filter(
+      (id) => !['whoami', 'batchMonitors', 'listEvents', 'createGroup', 'createStatusPage', 'inviteProbe'].includes(id),
+    )) {
+      const foreign = await ask(id, strangers.owner.readWrite);
+      const unheardOf = await ask(id, strangers.owner.readWrite, unknown);
+      expect([id, foreign.status, foreign.text]).toEqual([id, unheardOf.status, unheardOf.text]);
+      if (id.startsWith('list') && id !== 'listStatusPagePosts') expect([id, foreign.body]).toEqual([id, { items: [], next_cursor: null }]);
+      else expect([id, foreign.status]).toEqual([id, 404]);
+    }
+    expect(await inventory()).toBe(before);
+  });
+
+  for (const loss of ['removed', 'revoked', 'expired'] as const)
+    it(`with a token that was ${loss}, may nothing at all`, async () => {
+      const token = await formerToken(loss);
+      for (const id of ids) {
+        const heard = await ask(id, token);
+        expect([id, heard.status, codeOf(heard.body)]).toEqual([id, 401, 'token_invalid']);
+      }
+    });
+
+  it('without a token, is asked for one', async () => {
+    for (const id of ids) expect([id, codeOf((await ask(id, undefined)).body)]).toEqual([id, 'token_missing']);
+  });
+
+  it('as a viewer or with a read token, reads and does not write, whatever the other of the two allows', async () => {
+    const before = await inventory();
+    const people = [
+      [house.viewer.readWrite, 'role_insufficient'],
+      [house.viewer.read, 'scope_insufficient'],
+      [house.owner.read, 'scope_insufficient'],
+    ] as const;
+    for (const [token, code] of people)
+      for (const id of ids) {
+        const heard = await ask(id, token);
+        expect([id, heard.status, codeOf(heard.body)]).toEqual(writes.has(id) ? [id, 403, code] : [id, 200, undefined]);
+      }
+    expect(await inventory()).toBe(before);
+  });
+
+  it('is refused before what was sent is judged', async () => {
+    const url = '/api/v1/monitors/not-an-id';
+    expect((await call(api, house.viewer.readWrite, { method: 'PATCH', url, payload: { name: 5 } })).status).toBe(403);
+    expect((await call(api, 'svc_nobody', { method: 'PATCH', url, payload: { name: 5 } })).status).toBe(401);
+  });
+
+  it('cannot use a cookie in place of a token', async () => {
+    const heard = await call(api, undefined, { url: '/api/v1/me', headers: { cookie: `svc_session=${house.owner.readWrite}` } });
+    expect([heard.status, codeOf(heard.body)]).toEqual([401, 'token_missing']);
+  });
+});
+
+describe('Whoever is allowed', () => {
+  it('does everything that there is: an owner and an admin alike, and a member what does not manage', async () => {
+    for (const role of ['owner', 'admin', 'member'] as const) {
+      const mine = await createHouse(api.sql);
+      const token = mine[role].readWrite;
+      const of = await createThings(api, mine[role], { published: false });
+      // What deletes comes last, and what publishes before what takes down.
+      const order = [
+        ...ids.filter((id) => !/^(delete|remove|revoke|end)/.test(id)),
+        'removeStatusPageMonitor',
+        'removeStatusPageGroup',
+      ] as const;
+      const last = [
+        'revokeProbeInvitation',
+        'endProbe',
+        'deleteStatusPagePost',
+        'deleteStatusPage',
+        'deleteChannel',
+        'deleteMaintenanceWindow',
+        'deleteGroup',
+        'deleteMonitor',
+      ] as const;
+      for (const id of [...order, ...last]) {
+        const heard = await ask(id, token, of);
+        const { success, access } = restOperations.find((operation) => operation.id === id) ?? {};
+        if (role === 'member' && access === 'manage') {
+          expect([id, codeOf(heard.body)]).toEqual([id, 'role_insufficient']);
+          continue;
+        }
+        expect([role, id, heard.status, heard.text.slice(0, 200)]).toEqual([role, id, success, heard.text.slice(0, 200)]);
+      }
+    }
+  });
+});

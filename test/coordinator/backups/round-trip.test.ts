@@ -1,0 +1,162 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { writeBackup } from '../../../coordinator/store/store-backup.ts';
+import { readBackup } from '../../../coordinator/store/store-backup-restore.ts';
+import { tablesInOrder } from '../../../coordinator/store/store-backup-tables.ts';
+import { connect, type Sql } from '../../../coordinator/store/store-database.ts';
+import { makeResultDays } from '../../../coordinator/store/store-results.ts';
+import { readSealing, sealEpochOf } from '../../../coordinator/store/store-seal-epochs.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { createHouse, type House } from '../../support/people.ts';
+import { createDatabase, type TestDatabase } from '../../support/services.ts';
+
+let folder: string;
+let database: TestDatabase;
+let sql: Sql;
+let house: House;
+const opened: { sql: Sql; database: TestDatabase }[] = [];
+const quiet = () => undefined;
+const monitor = newId();
+
+const another = async (): Promise<Sql> => {
+  const made = await createDatabase();
+  const client = connect(made.url, { name: 'restored', connections: 3 });
+  opened.push({ sql: client, database: made });
+  return client;
+};
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'antipode-backup-'));
+  database = await createDatabase();
+  sql = connect(database.url, { name: 'backed up', connections: 4 });
+  house = await createHouse(sql, { name: 'Zürich "Shop"\\' });
+  await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, config, secrets)
+    values (${monitor}, ${house.organisation}, 3, ${'tab\tand\nline'}, 'https', 'https://example.com', 60, ${sql.json({ note: 'a\\b\n"c"' })}, ${Buffer.from([0, 1, 255])})`;
+  const [row] = await sql<{ key: number }[]>`select key from monitors where id = ${monitor}`;
+  await makeResultDays(sql, Date.UTC(2026, 10, 1), Date.UTC(2026, 10, 4));
+  await sql`insert into results (monitor_key, at, probe_key, took_ms, outcome, phases)
+    select ${row?.key ?? 0}, timestamptz '2026-11-01' + n * interval '10 seconds', 1, n, 0, '{1,2,null,4,5}' from generate_series(1, 4000) n`;
+  await sql`insert into incidents (id, organisation_id, monitor_id, started_at, cause, progress)
+    values (${newId()}, ${house.organisation}, ${monitor}, now(), ${sql.json({ class: 'x', params: {} })}, '{}')`;
+});
+
+afterAll(async () => {
+  for (const { sql: client, database: made } of [{ sql, database }, ...opened]) {
+    await client.end();
+    await made.drop();
+  }
+  await rm(folder, { recursive: true });
+});
+
+const contents = async (of: Sql): Promise<Record<string, unknown>> => {
+  const all: Record<string, unknown> = {};
+  for (const { name } of await tablesInOrder(of)) {
+    const [row] = await of<{ count: number; sum: string | null }[]>`
+      select count(*) as count, md5(string_agg(t::text, '|' order by t::text)) as sum from ${of(name)} t`;
+    all[name] = row;
+  }
+  return all;
+};
+
+describe('a backup', () => {
+  test('restored into an empty database gives every row back, and running numbers go on behind the highest', async () => {
+    const file = join(folder, 'whole.backup');
+    const seen: string[] = [];
+    const done = await writeBackup(sql, file, (table) => seen.push(table));
+    expect(seen).toHaveLength(done.tables);
+    const restored = await another();
+    expect(await readBackup(restored, file, false, quiet)).toEqual(done);
+    expect(await contents(restored)).toEqual(await contents(sql));
+    const [fresh] = await restored<{ key: number }[]>`
+      insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
+      values (${newId()}, ${house.organisation}, 0, 'x', 'https', 'y', 60) returning key`;
+    const [old] = await sql<{ key: number }[]>`select max(key) as key from monitors`;
+    expect(fresh?.key).toBe((old?.key ?? 0) + 1);
+  });
+
+  test('without raw results holds all else, and is restored as any other', async () => {
+    const [small, whole] = [join(folder, 'small.backup'), join(folder, 'with-results.backup')];
+    const done = await writeBackup(sql, small, quiet, { withResults: false });
+    const all = await writeBackup(sql, whole, quiet);
+    expect([all.tables - done.tables, all.rows - done.rows]).toEqual([1, 4_000]);
+    const restored = await another();
+    await readBackup(restored, small, false, quiet);
+    expect(await contents(restored)).toEqual({ ...(await contents(sql)), results: { count: 0, sum: null } });
+  });
+
+  test('is of one moment, whatever is written meanwhile', async () => {
+    const file = join(folder, 'moment.backup');
+    const before = await contents(sql);
+    await writeBackup(sql, file, (table) => {
+      // Between two tables somebody adds a whole house; nothing of it may be in the file.
+      if (table === 'groups') void createHouse(sql);
+    });
+    const restored = await another();
+    await readBackup(restored, file, false, quiet);
+    expect(await contents(restored)).toEqual(before);
+  });
+
+  test('makes another installation of the database that it is restored into', async () => {
+    const file = join(folder, 'installation.backup');
+    await writeBackup(sql, file, quiet);
+    const restored = await another();
+    const id = async (of: Sql) => (await of<{ id: string }[]>`select id from installation`)[0]?.id;
+    const before = await id(restored);
+    await readBackup(restored, file, false, quiet);
+    expect([before, await id(sql)]).not.toContain(await id(restored));
+  });
+
+  test('is refused by a database that holds something, unless it is to be replaced, and while a coordinator works on it', async () => {
+    const file = join(folder, 'refused.backup');
+    await writeBackup(sql, file, quiet);
+    const full = await another();
+    await createHouse(full);
+    const before = await contents(full);
+    await expect(readBackup(full, file, false, quiet)).rejects.toThrow('not empty');
+    expect(await contents(full)).toEqual(before);
+    await full`insert into coordinators (id, version, seen_at) values (${newId()}, '1', now())`;
+    await expect(readBackup(full, file, true, quiet)).rejects.toThrow('stop it first');
+    await full`delete from coordinators`;
+    await readBackup(full, file, true, quiet);
+    expect(await contents(full)).toEqual(await contents(sql));
+    expect(sealEpochOf((await readSealing(full)).epochs, 'Europe')).toBeGreaterThan(sealEpochOf((await readSealing(sql)).epochs, 'Europe'));
+  });
+
+  test('that is damaged, cut short or something else leaves the database as it was', async () => {
+    const file = join(folder, 'sound.backup');
+    await writeBackup(sql, file, quiet);
+    const restored = await another();
+    const attempt = async (bytes: Buffer): Promise<void> => {
+      const broken = join(folder, 'broken.backup');
+      await writeFile(broken, bytes);
+      await expect(readBackup(restored, broken, false, quiet)).rejects.toThrow('cannot be restored');
+      expect(await restored`select 1 from organisations`).toHaveLength(0);
+    };
+    const sound = await readFile(file);
+    const plain = gunzipSync(sound);
+    const turned = Buffer.from(plain);
+    const at = turned.indexOf('Zürich');
+    turned[at + 1] = 'X'.charCodeAt(0);
+    await attempt(sound.subarray(0, sound.length - 100));
+    await attempt(gzipSync(plain.subarray(0, plain.length - 200)));
+    await attempt(Buffer.from('not a backup'));
+    await attempt(gzipSync(Buffer.from('neither is this, whatever it is, as one sees at once')));
+    await attempt(gzipSync(turned));
+    await expect(readBackup(restored, join(folder, 'nowhere'), false, quiet)).rejects.toThrow('ENOENT');
+    await readBackup(restored, file, false, quiet);
+    expect(await contents(restored)).toEqual(await contents(sql));
+  });
+
+  test('that could not be finished leaves no file behind', async () => {
+    const count = (await readdir(folder)).length;
+    await expect(
+      writeBackup(sql, join(folder, 'halfway.backup'), (table) => {
+        if (table === 'monitors') throw new Error('the disk is full');
+      }),
+    ).rejects.toThrow('the disk is full');
+    expect(await readdir(folder)).toHaveLength(count);
+  });
+});

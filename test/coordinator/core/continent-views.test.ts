@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { beganAt, countsAs, newestOf, see, tally } from '../../../coordinator/domain/continent-views.ts';
+import type { ProbeView, SeenResult } from '../../../coordinator/domain/decision-types.ts';
+import type { Continent } from '../../../shared/base/continents.ts';
+import { at, refused } from './story.ts';
+
+/** What continents see, held against the plain words of the rules: the newest result of each probe, the newest view of each continent. */
+
+type Said = { readonly probe: string; readonly second: number; readonly ok: boolean };
+
+const homes: Readonly<Record<string, Continent>> = { a: 'Africa', b: 'Africa', c: 'Asia', d: 'Europe' };
+const homeOf = (probe: string): Continent => homes[probe] ?? 'Oceania';
+
+const resultOf = ({ probe, second, ok }: Said): SeenResult => ({
+  ...{ seq: 1, monitor: 'monitor', config_version: 1, at: at(second), took_ms: 50, outcome: ok ? 'ok' : 'fail' },
+  ...{ cause: ok ? null : refused, phases: null, evidence: null, look: null, quarantined: false, handed_over: false },
+  from: { probe, name: probe, continent: homeOf(probe) },
+});
+
+const viewsOf = (said: readonly Said[]): readonly ProbeView[] =>
+  said.reduce<readonly ProbeView[]>((views, each) => see(views, resultOf(each)).views, []);
+
+const said = fc.record({ probe: fc.constantFrom(...Object.keys(homes)), second: fc.integer({ min: 0, max: 8 }), ok: fc.boolean() });
+
+describe('views', () => {
+  test('rule 3: are of each probe its newest result and its newest pass, in whatever order they came', () => {
+    const some = fc.uniqueArray(said, { selector: ({ probe, second }) => `${probe} ${second}`, maxLength: 20 });
+    fc.assert(
+      fc.property(some, (all) => {
+        const views = viewsOf(all);
+        const probes = [...new Set(all.map(({ probe }) => probe))];
+        expect(views.map(({ from }) => from.probe).toSorted()).toEqual(probes.toSorted());
+        for (const view of views) {
+          const own = all.filter(({ probe }) => probe === view.from.probe).toSorted((a, b) => b.second - a.second);
+          const passed = own.find(({ ok }) => ok);
+          expect([view.at, view.ok, view.ok_at]).toEqual([at(own[0]?.second ?? 0), own[0]?.ok, passed ? at(passed.second) : null]);
+          expect(view.failure === null).toBe(view.ok);
+        }
+        const last = all.at(-1);
+        const older = all.slice(0, -1).some(({ probe, second }) => probe === last?.probe && second > last.second);
+        if (last) expect(see(viewsOf(all.slice(0, -1)), resultOf(last)).newest).toBe(!older);
+      }),
+    );
+  });
+
+  test('rule 3: a repeat changes nothing, and nor does a second word of the same moment', () => {
+    const before = viewsOf([{ probe: 'a', second: 5, ok: true }]);
+    for (const ok of [true, false]) expect(see(before, resultOf({ probe: 'a', second: 5, ok }))).toEqual({ views: before, newest: false });
+    expect(see(before, resultOf({ probe: 'a', second: 4, ok: true })).views).toBe(before);
+  });
+
+  test('of a continent are its newest; of two that started together the failure', () => {
+    fc.assert(
+      fc.property(fc.array(said, { maxLength: 12 }), (all) => {
+        const views = viewsOf(all);
+        for (const continent of new Set(Object.values(homes))) {
+          const [best] = views
+            .filter(({ from }) => from.continent === continent)
+            .toSorted((a, b) => b.at - a.at || Number(a.ok) - Number(b.ok));
+          const found = newestOf(views, continent);
+          expect([found?.at, found?.ok]).toEqual([best?.at, best?.ok]);
+        }
+      }),
+    );
+  });
+
+  test('count for two turns, one for each continent', () => {
+    fc.assert(
+      fc.property(fc.array(said, { maxLength: 12 }), fc.integer({ min: 0, max: 14 }), (all, now) => {
+        const views = viewsOf(all);
+        const fresh = [...new Set(Object.values(homes))]
+          .flatMap((continent) => newestOf(views, continent) ?? [])
+          .filter((view) => view.at >= at(now - 6));
+        const { failing, passing } = tally(views, at(now), 3_000);
+        const order = (a: ProbeView, b: ProbeView) => (a.from.probe < b.from.probe ? -1 : 1);
+        expect(failing.toSorted(order)).toEqual(fresh.filter(({ ok }) => !ok).toSorted(order));
+        expect(passing.toSorted(order)).toEqual(fresh.filter(({ ok }) => ok).toSorted(order));
+      }),
+    );
+  });
+});
+
+test('rule 1: a start is believed up to five seconds ahead of us', () => {
+  const result = { outcome: 'fail', quarantined: false, at: at(15) } as const;
+  expect(countsAs(result, at(10))).toBe('fail');
+  expect(countsAs(result, at(9.999))).toBe('unknown');
+});
+
+test('rule 20: what a late heartbeat is dated by is its deadline, and never later than the judgement', () => {
+  const late = (deadline: number) => ({ at: at(10), cause: { class: 'heartbeat_late', params: { deadline } } });
+  expect(beganAt(late(at(4)))).toBe(at(4));
+  expect(beganAt(late(at(12)))).toBe(at(10));
+  expect(beganAt({ at: at(10), cause: null })).toBe(at(10));
+});

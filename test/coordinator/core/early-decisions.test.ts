@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest';
+import { goesAhead, isAwaited } from '../../../coordinator/domain/ahead-of-handover.ts';
+import { decide } from '../../../coordinator/domain/decide.ts';
+import { without } from '../../../coordinator/domain/decision-rules.ts';
+import type { Incident, MonitorState, SeenResult, Watched } from '../../../coordinator/domain/decision-types.ts';
+import { byStart } from '../../../coordinator/domain/handover.ts';
+import type { Continent } from '../../../shared/base/continents.ts';
+import type { Roster } from '../../../shared/checks/assignment.ts';
+import { at, refused, rosterOf, story } from './story.ts';
+
+/** Rule 4: what need not wait for a hand-over, and that what is handed over later dates it as if all had come in order. */
+
+const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
+const roster = rosterOf(places);
+
+const saw = (outcome: 'ok' | 'fail', continent: Continent, second: number, probe = `probe-${continent}`): SeenResult => ({
+  ...{ seq: 1, monitor: 'monitor', config_version: 1, at: at(second), took_ms: 50, outcome, cause: outcome === 'fail' ? refused : null },
+  ...{ phases: null, evidence: { from: continent, second }, look: null, quarantined: false, handed_over: false },
+  from: { probe, name: probe, continent },
+});
+const failed = (continent: Continent, second: number, probe?: string) => saw('fail', continent, second, probe);
+const passed = (continent: Continent, second: number) => saw('ok', continent, second);
+
+/** Each list is decided as one that came together; the first ones ahead of what others hand over. */
+const live = (rules = without('unobserved_lapses')) => {
+  let state: MonitorState = story(places).state();
+  const incidents = new Map<string, Incident>();
+  const evidence = new Map<string, unknown>();
+  let ids = 0;
+  const newId = () => {
+    ids += 1;
+    return `id-${ids}`;
+  };
+  const decideAll = (results: readonly SeenResult[], now: number): void => {
+    for (const result of results.toSorted(byStart)) {
+      const decision = decide(state, { is: 'result', result }, { now, network: roster, newId, rules });
+      state = decision.state;
+      for (const effect of decision.effects) {
+        if (effect.is === 'incident') incidents.set(effect.incident.id, effect.incident);
+        if (effect.is === 'evidence') evidence.set(effect.row.part, effect.row.continent);
+      }
+    }
+  };
+  return {
+    ahead: (...results: SeenResult[]) => decideAll(results, at(90)),
+    later: (second: number, ...results: SeenResult[]) => decideAll(results, at(second)),
+    incidents: () => [...incidents.values()],
+    evidence,
+  };
+};
+
+describe('rule 4: an outage that begins while the past is waited for', () => {
+  const well = story(places).state();
+  const began = at(80);
+
+  test('goes ahead when nobody who has handed over saw the monitor failing before', () => {
+    expect(goesAhead(well, [passed('Asia', 70), passed('Europe', 75), failed('Asia', 85)], began)).toBe(true);
+    expect(goesAhead(well, [passed('Asia', 70), passed('Asia', 85)], began)).toBe(false);
+  });
+
+  test('waits when it failed meanwhile, or was down before: what comes may make it another matter', () => {
+    expect(goesAhead(well, [failed('Asia', 70), failed('Asia', 85)], began)).toBe(false);
+    const told = story(places);
+    told.fail('Asia', 10);
+    expect(goesAhead(told.state(), [failed('Asia', 85)], began)).toBe(false);
+  });
+
+  test('goes ahead whatever was before when all who could hold the monitor have handed over', () => {
+    expect(goesAhead(well, [failed('Asia', 70), failed('Asia', 85)], began, false)).toBe(true);
+    const told = story(places);
+    told.fail('Asia', 10);
+    expect(goesAhead(told.state(), [passed('Asia', 70)], began, false)).toBe(true);
+    expect(goesAhead(told.state(), [], began, false)).toBe(false);
+    expect(goesAhead(story(places, { kind: 'heartbeat' }).state(), [failed('Asia', 85)], began, false)).toBe(false);
+    expect(goesAhead(well, [failed('Asia', 70)], began, false, without('waits_for_who_may_tell'))).toBe(false);
+  });
+
+  test('is awaited from public probes of its continents alone, that may reach it, and from its private one', () => {
+    const awaits = (watched: Partial<Watched>, ...probes: string[]) =>
+      isAwaited(story(places, watched).state().watched, new Set(probes), mixed);
+    const [asia, europe, ...others] = roster.probes.map((probe) => ({ ...probe, allowed_cidrs: [] as string[] })).toReversed();
+    if (!asia || !europe) throw new Error('the roster has three');
+    const mixed: Roster = {
+      ...roster,
+      probes: [
+        { ...europe, healthy: false, allowed_cidrs: ['10.0.0.0/8'] },
+        asia,
+        ...others,
+        { ...europe, id: 'private', organisation: 'organisation' },
+      ],
+    };
+    expect(awaits({}, europe.id)).toBe(true);
+    expect(awaits({})).toBe(false);
+    expect(awaits({}, 'private')).toBe(false);
+    expect(awaits({ continents: [asia.continent] }, europe.id)).toBe(false);
+    expect(awaits({ continents: [asia.continent] }, europe.id, asia.id)).toBe(true);
+    expect(awaits({ inside: ['10.1.1.1'] }, europe.id)).toBe(true);
+    expect(awaits({ inside: ['10.1.1.1'] }, asia.id)).toBe(false);
+    expect(awaits({ probe: 'private' }, europe.id)).toBe(false);
+    expect(awaits({ probe: 'private' }, 'private')).toBe(true);
+  });
+
+  test('waits when a heartbeat is late, whose pings may still come, and when only a probe in quarantine saw it', () => {
+    expect(goesAhead(story(places, { kind: 'heartbeat' }).state(), [failed('Asia', 85)], began)).toBe(false);
+    expect(goesAhead(well, [{ ...failed('Asia', 85), quarantined: true }], began)).toBe(false);
+  });
+
+  test('goes ahead whatever was before when a private probe alone sees the monitor, and hands over in order', () => {
+    const told = story(places, { probe: 'probe-Asia' });
+    expect(goesAhead(told.state(), [failed('Asia', 70), failed('Asia', 85)], began)).toBe(true);
+    told.fail('Asia', 10);
+    expect(goesAhead(told.state(), [passed('Asia', 70)], began)).toBe(true);
+    expect(goesAhead(told.state(), [], began)).toBe(false);
+  });
+
+  test('is confirmed at once, and keeps its dates when what is handed over are passes', () => {
+    const told = live();
+    told.ahead(failed('Asia', 85), failed('Europe', 86));
+    told.later(95, passed('Africa', 70), passed('Africa', 80));
+    expect(told.incidents()).toMatchObject([{ started_at: at(85), confirmed_at: at(86), resolved_at: null }]);
+  });
+
+  test('is dated by who saw it first, and confirmed by the first of another continent', () => {
+    const told = live();
+    told.ahead(failed('Asia', 85), failed('Europe', 86));
+    told.later(95, passed('Africa', 70), failed('Africa', 83), failed('Africa', 88));
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(83), seen: { continent: 'Africa' }, confirmed_at: at(85), confirmed: { continent: 'Asia' }, resolved_at: null },
+    ]);
+    expect([told.evidence.get('seen'), told.evidence.get('confirmed')]).toEqual(['Africa', 'Asia']);
+  });
+
+  test('is confirmed by the first that is handed over after the one that saw it, when the one that confirmed came later', () => {
+    const told = live();
+    told.ahead(failed('Asia', 85), failed('Europe', 89));
+    told.later(95, failed('Africa', 87));
+    expect(told.incidents()).toMatchObject([{ started_at: at(85), confirmed_at: at(87), confirmed: { continent: 'Africa' } }]);
+  });
+
+  test('seen by one continent so far, is confirmed by its first failure when an earlier one of another is handed over', () => {
+    const told = live();
+    told.ahead(failed('Asia', 85), failed('Asia', 87));
+    told.later(95, failed('Africa', 84));
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(84), seen: { continent: 'Africa' }, confirmed_at: at(85), confirmed: { continent: 'Asia' } },
+    ]);
+  });
+
+  test('keeps its dates when a failure that is handed over had passed again before it began', () => {
+    const told = live();
+    told.ahead(failed('Asia', 85), failed('Europe', 86));
+    told.later(95, failed('Africa', 60), passed('Africa', 70));
+    expect(told.incidents()).toMatchObject([{ started_at: at(85), confirmed_at: at(86), resolved_at: null }]);
+  });
+
+  test('keeps its dates across passes of others, after which the lonely failure before them is another matter', () => {
+    const told = live();
+    told.ahead(passed('Asia', 75), failed('Asia', 85), failed('Europe', 86));
+    told.later(95, failed('Africa', 10), passed('Africa', 78));
+    expect(told.incidents()).toMatchObject([{ started_at: at(85), confirmed_at: at(86) }]);
+  });
+
+  test('is dated anew also long after the time to hand over has ended', () => {
+    const told = live();
+    told.ahead(failed('Asia', 85), failed('Europe', 86));
+    told.later(3_600, failed('Africa', 83));
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(83), seen: { continent: 'Africa' }, confirmed_at: at(85), confirmed: { continent: 'Asia' } },
+    ]);
+  });
+
+  test('comes out the same as if all had come in order, whatever each probe hands over when', () => {
+    const seen = [failed('Africa', 82), failed('Asia', 84), failed('Europe', 85), failed('Africa', 88), failed('Asia', 89)];
+    const inOrder = live();
+    inOrder.later(95, ...seen);
+    const [expected] = inOrder.incidents();
+    for (const away of places) {
+      const told = live();
+      told.ahead(...seen.filter(({ from }) => from.continent !== away));
+      told.later(95, ...seen.filter(({ from }) => from.continent === away));
+      const [incident] = told.incidents();
+      expect([incident?.started_at, incident?.seen, incident?.confirmed_at, incident?.confirmed]).toEqual([
+        expected?.started_at,
+        expected?.seen,
+        expected?.confirmed_at,
+        expected?.confirmed,
+      ]);
+    }
+  });
+});

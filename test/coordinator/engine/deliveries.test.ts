@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { usualTiming } from '../../../coordinator/house/house-waiting-times.ts';
+import {
+  closeDeliveries,
+  goOnWith,
+  isCaughtUp,
+  openDeliveries,
+  takeMessages,
+} from '../../../coordinator/partition/partition-deliveries.ts';
+import type { PartitionAnswer } from '../../../coordinator/partition/partition-message.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { createLog } from '../../../shared/base/log.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import { type Bus, connectBus, type Delivered } from '../../../shared/bus/nats.ts';
+import { partitionConsumer, streams, subjects } from '../../../shared/bus/subjects.ts';
+import { eventually, passed } from '../../support/eventually.ts';
+import { createAccount } from '../../support/services.ts';
+
+const log = createLog({ name: 'test', level: 'silent' });
+const probe = newId();
+let bus: Bus;
+
+beforeAll(async () => {
+  const account = await createAccount();
+  bus = await connectBus({ url: account.url, credentials: account.coordinatorCredentials, name: 'test', log });
+  await bus.ensureStream(streams.results);
+  for (const partition of [1, 2]) await bus.ensureConsumer(streams.results.name, partitionConsumer(partition));
+});
+afterAll(() => bus.close());
+
+/** Of a partition that has been read, while all probes say that they keep nothing. */
+const deliveriesOf = (partition: number) => {
+  const deliveries = openDeliveries({
+    partition,
+    parts: {
+      ...{ bus, log, clock: systemClock, timing: usualTiming },
+      words: () => [{ probe, heard_at: performance.now(), handed_over: true }],
+    },
+    isLoaded: () => true,
+    tell: () => Promise.resolve({ is: 'done' }),
+  });
+  const ticker = setInterval(() => goOnWith(deliveries, performance.now()), 20);
+  return { deliveries, end: () => clearInterval(ticker) };
+};
+
+test('a partition is not caught up while the bus has something for it that has not come yet', async () => {
+  await bus.store(subjects.result('Europe', 1, probe), 'of the past');
+  const [full, empty] = [deliveriesOf(1), deliveriesOf(2)];
+  await eventually(() => isCaughtUp(empty.deliveries));
+  // As long again as it took the other.
+  await passed(500);
+  expect(isCaughtUp(full.deliveries)).toBe(false);
+  const consumer = partitionConsumer(1).name;
+  const pull = bus.pull({
+    ...{ stream: streams.results.name, consumer, batch: 10 },
+    onMessages: async (messages) => {
+      await takeMessages(full.deliveries, messages);
+      for (const message of messages) message.ack();
+    },
+  });
+  await eventually(() => isCaughtUp(full.deliveries));
+  await pull.stop();
+  full.end();
+  empty.end();
+});
+
+test('what the partition says that it waits is held, and decided when all have handed over', async () => {
+  const shown: string[][] = [];
+  const answers: PartitionAnswer[] = [{ is: 'waits', since: performance.now() - 5_000, from: ['another'] }];
+  let handedOver = false;
+  const deliveries = openDeliveries({
+    partition: 3,
+    parts: {
+      ...{ bus, log, clock: systemClock, timing: usualTiming },
+      words: () => [{ probe, heard_at: performance.now(), handed_over: handedOver }],
+    },
+    isLoaded: () => true,
+    tell: async (message) => {
+      if (message.is === 'deliveries')
+        shown.push([message.handover.until === null ? 'working' : 'holding', ...message.deliveries.map(({ subject }) => subject)]);
+      return (message.is === 'deliveries' && answers.shift()) || { is: 'done' };
+    },
+  });
+  const delivered: Delivered = {
+    ...{
+      subject: 'first',
+      data: new Uint8Array(),
+      header: () => undefined,
+      respond: () => false,
+      reply: undefined,
+      deliveries: 1,
+      delivery: 1,
+      storedAt: 0,
+      pending: 0,
+    },
+    ...{ ack: () => undefined, nak: () => undefined, working: () => undefined },
+  };
+  // Nobody is waited for any more since the partition was taken over.
+  handedOver = true;
+  await eventually(() => !goOnWith(deliveries, performance.now()));
+  handedOver = false;
+  await takeMessages(deliveries, [delivered]);
+  expect([shown, goOnWith(deliveries, performance.now())]).toEqual([[['working', 'first']], true]);
+  await takeMessages(deliveries, [{ ...delivered, subject: 'second' }]);
+  expect(shown).toHaveLength(1);
+  handedOver = true;
+  await eventually(() => !goOnWith(deliveries, performance.now()) && shown.length === 2);
+  expect(shown[1]).toEqual(['working', 'first', 'second']);
+  await closeDeliveries(deliveries);
+});

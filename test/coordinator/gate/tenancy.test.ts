@@ -1,0 +1,291 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Caller, operatorIn } from '../../../coordinator/access/access-caller.ts';
+import { createTokens, type Tokens } from '../../../coordinator/access/access-tokens.ts';
+import { organisationHandlers } from '../../../coordinator/operations/operation-handlers.ts';
+import { createChannel } from '../../../shared/api/channels.ts';
+import { createGroup } from '../../../shared/api/groups.ts';
+import { operations } from '../../../shared/api/index.ts';
+import { innerOperations } from '../../../shared/api/inner/inner-index.ts';
+import { inviteMember } from '../../../shared/api/inner/inner-members.ts';
+import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
+import { type Operation, onlyLooks } from '../../../shared/api/operation.ts';
+import { addStatusPageGroup, addStatusPageMonitor, createStatusPage, createStatusPagePost } from '../../../shared/api/status-pages.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { createLog } from '../../../shared/base/log.ts';
+import { connectAssistant } from '../../support/assistants.ts';
+import { gateBench } from '../../support/gate.ts';
+import { createHouse, type House, reading, testSecretKey } from '../../support/people.ts';
+
+const bench = gateBench();
+const every: readonly Operation[] = [...Object.values(operations), ...Object.values(innerOperations)];
+
+/** One of everything that an organisation can have. */
+type Estate = { readonly house: House; readonly ids: Readonly<Record<string, string>> };
+let ours: Estate;
+let theirs: Estate;
+let tokens: Tokens;
+
+const estate = async (): Promise<Estate> => {
+  const house = await createHouse(bench.sql);
+  const as = house.owner;
+  const group_id = (await bench.call(createGroup, as, { name: 'G' })).id;
+  const monitor_id = (await bench.call(createMonitor, as, { type: 'heartbeat', name: 'M', group: group_id })).id;
+  const times = { starts_at: '2030-01-01T00:00Z', ends_at: '2030-01-01T01:00Z' };
+  const window_id = (await bench.call(createMaintenanceWindow, as, { ...times, monitors: [monitor_id] })).id;
+  const page_id = (await bench.call(createStatusPage, as, { name: 'P', slug: newId() })).id;
+  await bench.call(addStatusPageMonitor, as, { page_id, monitor: monitor_id });
+  await bench.call(addStatusPageGroup, as, { page_id, group: group_id });
+  await bench.call(innerOperations.setStatusPageLogo, as, { page_id, logo: 'iVBORw0KGgo=' });
+  const incident_id = newId();
+  await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
+    values (${incident_id}, ${house.organisation}, ${monitor_id}, now(), now())`;
+  const post_id = (await bench.call(createStatusPagePost, as, { page_id, incident_id, kind: 'investigating' })).id;
+  const hook = { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, try: false };
+  const channel_id = (await bench.call(createChannel, as, hook)).id;
+  const message_id = newId();
+  const told = JSON.stringify({ sentence: 'It is down.', monitors: [] });
+  await bench.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at)
+    values (${message_id}, ${house.organisation}, ${channel_id}, 'down', ${message_id}, ${told}::text::jsonb, 'taken', now(), now(), now())`;
+  const invitation_id = (await bench.call(inviteMember, as, { email: `${newId()}@example.org`, role: 'viewer' })).id;
+  const probe_invitation_id = (await bench.call(operations.inviteProbe, as, { name: newId(), continent: 'Africa' })).id;
+  const probe_id = await bench.addProbe('Africa', { house });
+  const [token] = await bench.sql<{ id: string }[]>`select id from tokens where organisation_id = ${house.organisation} limit 1`;
+  const token_id = token?.id ?? '';
+  const connection_id = (await connectAssistant(bench.sql, house.owner, { baseUrl: 'https://antipode.test' })).connection;
+  return {
+    house,
+    ids: {
+      group_id,
+      monitor_id,
+      window_id,
+      page_id,
+      incident_id,
+      invitation_id,
+      probe_invitation_id,
+      probe_id,
+      token_id,
+      connection_id,
+      trial_id: newId(),
+      channel_id,
+      message_id,
+      post_id,
+    },
+  };
+};
+
+beforeAll(async () => {
+  [ours, theirs] = [await estate(), await estate()];
+  tokens = createTokens({
+    sql: bench.sql,
+    secretKey: testSecretKey,
+    clock: { now: () => bench.now },
+    log: createLog({ name: 't', level: 'silent' }),
+  });
+});
+
+/** What each operation needs in its body to be of the form; ids are those of an estate. */
+const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, object>> => ({
+  createMonitor: { type: 'heartbeat', name: 'x', group: ids.group_id },
+  batchMonitors: { items: [{ type: 'heartbeat', name: 'x' }] },
+  updateMonitor: { name: 'x' },
+  listIncidents: { monitor: ids.monitor_id },
+  createMaintenanceWindow: {
+    starts_at: '2030-01-01T00:00Z',
+    ends_at: '2030-01-01T01:00Z',
+    monitors: [ids.monitor_id],
+    groups: [ids.group_id],
+  },
+  updateMaintenanceWindow: { name: 'x' },
+  previewMaintenanceWindow: { starts_at: '2030-01-01T00:00Z', ends_at: '2030-01-01T01:00Z', window: ids.window_id },
+  createChannel: {
+    kind: 'webhook',
+    config: { url: 'https://hooks.example.org/' },
+    try: false,
+    covers: 'chosen',
+    monitors: [ids.monitor_id],
+  },
+  updateChannel: { name: 'x' },
+  tryChannel: { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, channel: ids.channel_id },
+  listMessages: { channel: ids.channel_id },
+  listWouldBeTold: { monitor: ids.monitor_id, group: ids.group_id },
+  muteAlerts: { minutes: 5 },
+  createGroup: { name: 'x' },
+  updateGroup: { name: 'x' },
+  addStatusPageMonitor: { monitor: ids.monitor_id },
+  addStatusPageGroup: { group: ids.group_id },
+  updateOrganisation: {},
+  endOrganisation: { name: 'x' },
+  readExport: { part: 'monitors' },
+  createUser: { email: 'x@example.org', password: 'long enough', role: 'viewer' },
+  setMemberRole: { email: 'x@example.org', role: 'viewer' },
+  removeMember: { email: 'x@example.org' },
+  createToken: { name: 'x', scope: 'read' },
+  inviteMember: { email: `${newId()}@example.org`, role: 'viewer' },
+  inviteProbe: { name: newId(), continent: 'Africa' },
+  changeMonitors: { monitors: [ids.monitor_id], change: 'pause' },
+  createStatusPage: { name: 'x', slug: newId() },
+  updateStatusPage: { name: 'x' },
+  updateStatusPageMonitor: { display_name: 'x' },
+  updateStatusPageGroup: { display_name: 'x' },
+  orderStatusPage: { rows: [ids.group_id, ids.monitor_id] },
+  createStatusPagePost: { kind: 'investigating' },
+  setStatusPageLogo: { logo: 'iVBORw0KGgo=' },
+  addIncidentNote: { text: 'x' },
+  tryMonitor: { type: 'heartbeat', target: '', monitor: ids.monitor_id },
+});
+
+const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
+  ...Object.fromEntries(Object.keys(params).map((name) => [name, ids[name]])),
+  ...bodies(ids)[id],
+});
+
+/** Operations that name nothing of the caller's organisation: for a stranger they are calls in the stranger's own. */
+const namesNothing = [
+  'batchMonitors',
+  'listEvents',
+  ...['whoami', 'listMonitors', 'listMaintenanceWindows', 'listGroups', 'listStatusPages', 'createGroup', 'createUser', 'createToken'],
+  ...[
+    'createStatusPage',
+    'setMemberRole',
+    'removeMember',
+    'listMembers',
+    'listInvitations',
+    'inviteMember',
+    'listTokens',
+    'listConnections',
+  ],
+  ...['inviteProbe', 'listProbeInvitations'],
+  ...[
+    'listGroupStandings',
+    'listMonitorFigures',
+    'listCheckers',
+    'listStatusPageOverviews',
+    'listDashboard',
+    'countOpenIncidents',
+    'listMaintenanceByTime',
+    'search',
+    'getMonitorChoices',
+  ],
+  ...[
+    'listAudit',
+    'getAuditChoices',
+    'showOrganisation',
+    'updateOrganisation',
+    'beginExport',
+    'readExport',
+    'endOrganisation',
+    'keepOrganisation',
+    'leaveOrganisation',
+  ],
+  ...['listStatusPageOverviews', 'listDashboard', 'countOpenIncidents', 'listMaintenanceByTime', 'search', 'getMonitorChoices'],
+  ...['listChannels', 'listChannelKinds', 'getChannelChoices', 'muteAlerts', 'unmuteAlerts', 'showMute', 'showDelivery'],
+];
+
+test('every operation has its handler, and every handler its operation', () => {
+  expect(Object.keys(organisationHandlers).toSorted()).toEqual(every.map(({ id }) => id).toSorted());
+  for (const [id, { operation }] of Object.entries(organisationHandlers)) expect(operation.id).toBe(id);
+});
+
+describe('another organisation', () => {
+  test.each(every.filter(({ id }) => !namesNothing.includes(id)).map((operation) => [operation.id, operation] as const))(
+    'is told of %s that there is no such thing, just as for an id that does not exist',
+    async (_id, operation) => {
+      const nowhere = { ...ours, ids: Object.fromEntries(Object.keys(ours.ids).map((name) => [name, newId()])) };
+      const foreign = await bench.refusal(operation, theirs.house.owner, inputFor(operation, ours));
+      expect(foreign).toMatch(/_not_found$/);
+      expect(await bench.refusal(operation, theirs.house.owner, inputFor(operation, nowhere))).toBe(foreign);
+    },
+  );
+
+  test('sees nothing of ours in any list', async () => {
+    for (const operation of every.filter(({ id, params }) => /^(?:list|search)/.test(id) && Object.keys(params).length === 0)) {
+      const text = JSON.stringify(await bench.answer(operation, theirs.house.owner));
+      for (const id of Object.values(ours.ids)) expect(text).not.toContain(id);
+    }
+  });
+
+  test('cannot put ours among its own', async () => {
+    const mixed: [Operation, object][] = [
+      [operations.updateMonitor, { monitor_id: theirs.ids.monitor_id, group: ours.ids.group_id }],
+      [operations.addStatusPageMonitor, { page_id: theirs.ids.page_id, monitor: ours.ids.monitor_id }],
+      [operations.addStatusPageGroup, { page_id: theirs.ids.page_id, group: ours.ids.group_id }],
+      [operations.removeStatusPageMonitor, { page_id: theirs.ids.page_id, monitor_id: ours.ids.monitor_id }],
+    ];
+    for (const [operation, input] of mixed) expect(await bench.refusal(operation, theirs.house.owner, input)).toMatch(/_not_found$/);
+  });
+});
+
+describe('a viewer and a read token', () => {
+  test.each(every.filter(({ access }) => access !== 'read').map((operation) => [operation.id, operation] as const))(
+    'may not %s',
+    async (_id, operation) => {
+      const input = inputFor(operation, ours);
+      expect(await bench.refusal(operation, ours.house.viewer, input)).toBe('role_insufficient');
+      expect(await bench.refusal(operation, reading(ours.house.owner), input)).toBe('scope_insufficient');
+      if (operation.access === 'own') expect(await bench.refusal(operation, ours.house.admin, input)).toBe('role_insufficient');
+      if (operation.access === 'manage' || operation.access === 'own')
+        expect(await bench.refusal(operation, ours.house.member, input)).toBe('role_insufficient');
+    },
+  );
+
+  // Who leaves may nothing any more: pages/settings.test.ts has them leave.
+  const reads = every.filter(({ id, access }) => access === 'read' && id !== 'leaveOrganisation');
+  test.each(reads.map((operation) => [operation.id, operation] as const))('may %s', async (id, operation) => {
+    const outcome = await bench.refusal(operation, reading(ours.house.viewer), inputFor(operation, ours));
+    // A viewer neither sees nor ends tokens of others, nor does it hear what somebody else tries.
+    const unseen = {
+      revokeToken: 'token',
+      getToken: 'token',
+      getConnection: 'connection',
+      disconnectAssistant: 'connection',
+      hearTrial: 'trial',
+    }[id];
+    expect(outcome).toBe(unseen === undefined ? 'taken' : `${unseen}_not_found`);
+  });
+});
+
+describe('an organisation that is about to end', () => {
+  let ending: Estate;
+  let owner: Caller;
+  beforeAll(async () => {
+    ending = await estate();
+    const { ends_at } = await bench.call(innerOperations.endOrganisation, ending.house.owner, { name: ending.house.name });
+    const { caller } = ending.house.owner;
+    owner = { ...caller, organisation: { ...caller.organisation, ends_at: Date.parse(ends_at) } };
+  });
+
+  test.each(every.filter(onlyLooks).map((operation) => [operation.id, operation] as const))(
+    'is looked at by %s',
+    async (_id, operation) => {
+      expect(await bench.refusal(operation, owner, inputFor(operation, ending))).not.toBe('organisation_ending');
+    },
+  );
+
+  const acts = every.filter((operation) => !onlyLooks(operation));
+  test.each(acts.filter(({ whileEnding }) => whileEnding !== true).map((operation) => [operation.id, operation] as const))(
+    'is not changed by %s, also by who does not know of it yet',
+    async (_id, operation) => {
+      expect(await bench.refusal(operation, owner, inputFor(operation, ending))).toBe('organisation_ending');
+      expect(await bench.refusal(operation, operatorIn(owner.organisation), inputFor(operation, ending))).toBe('organisation_ending');
+    },
+  );
+
+  test('is not changed by a call that came in before and was slower', async () => {
+    expect(await bench.refusal(operations.createGroup, ending.house.owner, { name: 'late' })).toBe('organisation_ending');
+  });
+
+  test('lets go of what opens doors, and is taken along and kept', async () => {
+    expect(await bench.refusal(innerOperations.revokeToken, owner, { token_id: ending.ids.token_id })).toBe('taken');
+    expect(await bench.refusal(innerOperations.beginExport, owner)).toBe('taken');
+    expect(await bench.refusal(innerOperations.keepOrganisation, owner)).toBe('taken');
+    expect(await bench.refusal(operations.createGroup, ending.house.owner, { name: 'kept' })).toBe('taken');
+  });
+});
+
+test('somebody who was removed is nobody at once', async () => {
+  const { house } = await estate();
+  expect((await tokens.authenticate(`Bearer ${house.member.readWrite}`)).role).toBe('member');
+  await bench.call(innerOperations.removeMember, house.owner, { email: house.member.email });
+  await expect(tokens.authenticate(`Bearer ${house.member.readWrite}`)).rejects.toMatchObject({ code: 'token_invalid' });
+});

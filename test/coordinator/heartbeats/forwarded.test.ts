@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { fastify } from 'fastify';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { forwardedPingsRoute, type TakeForwardedPings } from '../../../coordinator/faces/pings/ping-face-forwarded.ts';
+import { pingRoutes } from '../../../coordinator/faces/pings/ping-face-routes.ts';
+import { closed } from '../../support/closed-connection.ts';
+
+type Call = Parameters<TakeForwardedPings>[0];
+
+const web = fastify();
+const read: unknown[] = [];
+const headers: (string | undefined)[] = [];
+let port = 0;
+beforeAll(async () => {
+  pingRoutes(web, { take: async ({ address }) => ({ status: 404, text: `no beat at ${address}`, headers: {} }) });
+  forwardedPingsRoute(web, {
+    patienceMs: 200,
+    take: async ({ probe, header, body }: Call) => {
+      headers.push(header('Signature'));
+      if (probe === 'stranger') return { status: 401, text: 'who?', headers: {} };
+      const bytes = await body();
+      read.push(typeof bytes === 'string' ? bytes : bytes.length);
+      return { status: 200, text: 'taken', headers: { 'content-type': 'application/json' } };
+    },
+  });
+  port = Number(new URL(await web.listen({ host: '127.0.0.1', port: 0 })).port);
+});
+afterAll(() => web.close());
+
+const call = (probe: string, body: string, more: Record<string, string> = {}) =>
+  fetch(`http://127.0.0.1:${port}/beat/kept/${probe}`, { method: 'POST', body, headers: more });
+
+const open = (probe: string, length: number): Socket => {
+  const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+  socket.on('error', () => socket.destroy());
+  socket.write(`POST /beat/kept/${probe} HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\nthe first part`);
+  return socket;
+};
+
+const heard = async (socket: Socket): Promise<string> => {
+  let text = '';
+  socket.on('data', (part: string) => {
+    text += part;
+  });
+  await closed(socket);
+  return text;
+};
+
+describe('the address of kept pings', () => {
+  test('has a body read, whatever its media type, up to 512 KiB and no byte further', async () => {
+    read.length = 0;
+    for (const type of ['application/json', ';;;', 'text/plain; charset=utf-7'])
+      expect((await call('ear', 'x'.repeat(524_288), { 'content-type': type })).status).toBe(200);
+    expect((await call('ear', 'x'.repeat(524_289))).status).toBe(200);
+    expect(read).toEqual([524_288, 524_288, 524_288, 'too_large']);
+  });
+
+  test('passes the signature on', async () => {
+    headers.length = 0;
+    await call('ear', '', { 'antipode-signature': 'mine', signature: 'of some proxy' });
+    await call('ear', '', { signature: 'of some proxy' });
+    expect(headers).toEqual(['mine', undefined]);
+  });
+
+  test('says that a body which stalls or whose sender went away is not all, and cuts its sender off', async () => {
+    read.length = 0;
+    expect(await heard(open('ear', 1_000))).toMatch(/^HTTP\/1\.1 200 .*connection: close/is);
+    const gone = open('ear', 1_000);
+    await once(gone, 'connect');
+    gone.end();
+    await heard(gone);
+    expect(read).toEqual(['cut_off', 'cut_off']);
+  });
+
+  test('reads nothing of a stranger', async () => {
+    read.length = 0;
+    expect(await heard(open('stranger', 1_000_000_000))).toMatch(/^HTTP\/1\.1 401 .*connection: close.*who\?$/is);
+    expect(read).toEqual([]);
+  });
+
+  test('is no heartbeat address, and no heartbeat address is it', async () => {
+    for (const path of ['kept', 'kept/', 'kept/ear/more', 'k3ptk3ptk3ptk3pt/start'])
+      expect(await (await fetch(`http://127.0.0.1:${port}/beat/${path}`, { method: 'POST' })).text()).toBe(
+        path === 'kept/' ? 'taken' : `no beat at /beat/${path}`,
+      );
+    expect(await (await fetch(`http://127.0.0.1:${port}/beat/kept/ear`)).text()).toBe('no beat at /beat/kept/ear');
+  });
+});

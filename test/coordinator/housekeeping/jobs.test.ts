@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'vitest';
+import { createHousekeeper } from '../../../coordinator/house/housekeeper.ts';
+import { insertResults, type ResultRow } from '../../../coordinator/store/store-results.ts';
+import { executeAll } from '../../../coordinator/store/store-sql-statements.ts';
+import { eventually } from '../../support/eventually.ts';
+import { testLog } from '../../support/network.ts';
+import { ownDatabase } from '../../support/own-database.ts';
+import { createHouse } from '../../support/people.ts';
+import { tellingBench } from '../../support/telling-bench.ts';
+
+const day = 86_400_000;
+const noon = Date.UTC(2026, 10, 20, 12);
+const kept = { rawDays: 2, rollupDays: 400, ledgerDays: 400 };
+const { sql } = await ownDatabase();
+
+/** None is stored here. */
+const secrets = { open: async () => '{}', seal: async () => Buffer.alloc(0) };
+
+const resultAt = (at: number): ResultRow => ({
+  ...{ monitor_key: 1, at, probe_key: 1, took_ms: 12.5, outcome: 'ok', cause_class: null, phases: null },
+});
+
+const days = async (): Promise<string[]> => {
+  const rows = await sql<
+    { name: string }[]
+  >`select relid::regclass::text as name from pg_partition_tree('results') where isleaf order by 1`;
+  return rows.map(({ name }) => name);
+};
+
+/** Reads the results for as long as it takes, as a backup does. */
+const startReading = async (): Promise<{ readonly end: () => Promise<void> }> => {
+  const [began, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const reading = sql.begin('isolation level repeatable read read only', async (transaction) => {
+    await transaction`set local idle_in_transaction_session_timeout = 0`;
+    await transaction`select count(*) from results`;
+    began.resolve();
+    await over.promise;
+  });
+  await began.promise;
+  return {
+    end: async () => {
+      over.resolve();
+      await reading;
+    },
+  };
+};
+
+/** Whether a statement about results waits, so that all that come after it wait behind it. */
+const isAnyWaiting = async (): Promise<boolean> => {
+  const [row] = await sql<
+    { waits: boolean }[]
+  >`select exists (select 1 from pg_locks where not granted and relation = 'results'::regclass) as waits`;
+  return row?.waits === true;
+};
+
+describe('the housekeeper', () => {
+  test('makes the days that come and drops those that are over, and holds up no result while somebody reads them all', async () => {
+    let now = noon;
+    const housekeeper = createHousekeeper({ sql, clock: { now: () => now }, log: testLog(), kept, isLeader: () => true, secrets });
+    await housekeeper.prepare();
+    const before = await days();
+    expect(before[0]).toBe('results_20261118');
+    expect(before.at(-1)).toBe('results_20261123');
+    now += day;
+    const reading = await startReading();
+    let isOver = false;
+    const ticking = housekeeper.tick().finally(() => {
+      isOver = true;
+    });
+    await eventually(async () => isOver || (await isAnyWaiting()));
+    await executeAll(insertResults(sql, [resultAt(now)]));
+    await ticking;
+    expect(await days()).toEqual([...before, 'results_20261124']);
+    await reading.end();
+    await housekeeper.tick();
+    expect(await days()).toEqual([...before.slice(1), 'results_20261124']);
+    await executeAll(insertResults(sql, [resultAt(now + 3 * day)]));
+    const [index] = await sql`select 1 from pg_indexes where tablename = 'results_20261124' and indexdef like '%(monitor_key, at)%'`;
+    expect(index).toBeDefined();
+  });
+
+  test('deletes what is over on the one coordinator that leads, and once an hour', async () => {
+    let [now, leads] = [noon, false];
+    const housekeeper = createHousekeeper({ sql, clock: { now: () => now }, log: testLog(), kept, isLeader: () => leads, secrets });
+    const leave = async () => {
+      await sql`insert into outbox (topic, payload, done_at) values ('probe', '{}', now() - interval '8 days')`;
+    };
+    const left = async () => (await sql`select 1 from outbox where done_at is not null`).length;
+    await leave();
+    await housekeeper.tick();
+    expect(await left()).toBe(1);
+    leads = true;
+    await housekeeper.tick();
+    expect(await left()).toBe(0);
+    await leave();
+    now += 3_599_000;
+    await housekeeper.tick();
+    expect(await left()).toBe(1);
+    now += 1_000;
+    await housekeeper.tick();
+    expect(await left()).toBe(0);
+  });
+
+  test('forgets after a day what a call was answered that named a key', async () => {
+    const { organisation } = await createHouse(sql);
+    const housekeeper = createHousekeeper({ sql, clock: { now: () => noon }, log: testLog(), kept, isLeader: () => true, secrets });
+    for (const [call, age] of [
+      ['over', day],
+      ['kept', day - 1],
+    ] as const)
+      await sql`insert into kept_answers (organisation_id, call, request, answered_at)
+        values (${organisation}, ${Buffer.from(call)}, ${Buffer.from('request')}, ${new Date(noon - age)})`;
+    await housekeeper.tick();
+    const left = await sql<{ call: Buffer }[]>`select call from kept_answers where organisation_id = ${organisation}`;
+    expect(left.map(({ call }) => String(call))).toEqual(['kept']);
+  });
+
+  test('lets go of the older half of answers, when those of an organisation come to twice what they may', async () => {
+    const { organisation } = await createHouse(sql);
+    let now = noon;
+    const parts = { sql, clock: { now: () => now }, log: testLog(), kept, isLeader: () => true, secrets };
+    const housekeeper = createHousekeeper({ ...parts, mostAnswerBytes: 2_000 });
+    const keep = (call: string) => sql`insert into kept_answers (organisation_id, call, request, answered_at, answer)
+      values (${organisation}, ${Buffer.from(call)}, ${Buffer.from('request')}, ${new Date(now)}, ${Buffer.alloc(1_000)})`;
+    const whole = async () => {
+      const rows = await sql<{ call: Buffer }[]>`
+        select call from kept_answers where organisation_id = ${organisation} and answer is not null order by answered_at`;
+      return rows.map(({ call }) => String(call));
+    };
+    for (const call of ['a', 'b', 'c', 'd']) {
+      await keep(call);
+      now += 1;
+    }
+    await housekeeper.tick();
+    expect(await whole()).toEqual(['c', 'd']);
+    await keep('e');
+    now += 299_000;
+    await housekeeper.tick();
+    expect(await whole()).toEqual(['c', 'd', 'e']);
+    now += 1_000;
+    await housekeeper.tick();
+    expect(await whole()).toEqual(['d', 'e']);
+    expect(await sql`select 1 from kept_answers where organisation_id = ${organisation}`).toHaveLength(5);
+  });
+
+  test('rule 40: forgets after 400 days what was told, and never what an open incident needs for its end', async () => {
+    const bench = await tellingBench(sql);
+    const kept400 = createHousekeeper({ sql, clock: { now: () => bench.now }, log: testLog(), kept, isLeader: () => true, secrets });
+    await bench.channel('chat');
+    const over = await bench.down(await bench.monitor('Over'));
+    await bench.tell();
+    bench.now += 60_000;
+    await bench.up(over);
+    await bench.tell();
+    await bench.down(await bench.monitor('Open'));
+    await bench.tell();
+    // Rows carry the time of the database where nobody asks for another.
+    await sql`update alerts set created_at = ${new Date(bench.now)} where organisation_id = ${bench.organisation}`;
+    const left = async () =>
+      (
+        await sql`select (select count(*) from alerts) as alerts, (select count(*) from alert_steps) as steps, (select count(*) from messages) as messages,
+        (select count(*) from message_attempts) as attempts`
+      )[0];
+    bench.now += 399 * day;
+    await kept400.tick();
+    expect(await left()).toEqual({ alerts: 3, steps: 3, messages: 3, attempts: 3 });
+    bench.now += 2 * day;
+    await kept400.tick();
+    expect(await left()).toEqual({ alerts: 1, steps: 1, messages: 1, attempts: 1 });
+  });
+
+  test.each([
+    ['rollups', `delete from rollups where hour < now() - interval '400 days'`, 'rollups_by_hour'],
+    ['the ledger', `delete from ledger where ended_at < now() - interval '400 days'`, 'ledger_by_end'],
+    ['the outbox', `delete from outbox where done_at < now() - interval '7 days'`, 'outbox_by_end'],
+    [
+      'messages',
+      `delete from messages where id in (select id from messages where created_at < now() order by created_at limit 9)`,
+      'messages_by_age',
+    ],
+    [
+      'steps',
+      `delete from alert_steps where id in (select id from alert_steps where created_at < now() order by created_at limit 9)`,
+      'alert_steps_by_age',
+    ],
+    [
+      'kept answers',
+      `select ctid from kept_answers where answered_at <= now() - interval '1 day' order by answered_at limit 9`,
+      'kept_answers_at',
+    ],
+    ['mails', `delete from mails where id in (select id from mails where created_at < now() order by created_at limit 9)`, 'mails_by_age'],
+  ])('finds what is over in %s by an index', async (_, statement, index) => {
+    const plan = await sql.begin(async (transaction) => {
+      // Of thousands of monitors, as an installation has them: of a few hundred the key that begins with them is as good.
+      await transaction`insert into rollups select n % 5000, 'Asia', now() - n / 5000 * interval '1 hour', 1, 0, 0, 1, 1, 1 from generate_series(1, 50000) n`;
+      await transaction`analyze rollups`;
+      // A small table is read as fast without one.
+      await transaction`set local enable_seqscan = off`;
+      return JSON.stringify(await transaction.unsafe(`explain ${statement}`));
+    });
+    expect(plan).toContain(index);
+  });
+});

@@ -1,0 +1,92 @@
+import { beforeAll, expect, test } from 'vitest';
+import { figuresText } from '../../../coordinator/faces/rest/rest-figures.ts';
+import { makeResultDays } from '../../../coordinator/store/store-results.ts';
+import { operations } from '../../../shared/api/index.ts';
+import { listMonitorFigures } from '../../../shared/api/inner/inner-figures.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { gateBench } from '../../support/gate.ts';
+import { createHouse, type House } from '../../support/people.ts';
+
+const bench = gateBench();
+let house: House;
+let other: House;
+
+beforeAll(async () => {
+  house = await createHouse(bench.sql, { plan: 'free' });
+  other = await createHouse(bench.sql);
+});
+
+const add = async (name: string, who = house): Promise<string> =>
+  (await bench.call(operations.createMonitor, who.owner, { type: 'heartbeat', name, interval_s: 300 })).id;
+
+const outage = (monitor: string, isConfirmed: boolean) => bench.sql`
+  insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_continent)
+  select ${newId()}, organisation_id, id, now(), case when ${isConfirmed} then now() end, 'Europe' from monitors where id = ${monitor}`;
+
+test('the monitors of an organisation: down only once it is confirmed, unknown where nobody looks', async () => {
+  const [down, verifying, paused] = [await add('Down'), await add('Verifying'), await add('Paused')];
+  await add('of others', other);
+  await outage(down, true);
+  await outage(verifying, false);
+  await bench.call(operations.updateMonitor, house.owner, { monitor_id: paused, enabled: false });
+  const { items, left_out } = await bench.call(listMonitorFigures, house.viewer);
+  expect(items.map(({ name, status, is_up }) => [name, status, is_up])).toEqual([
+    ['Down', 'down', false],
+    ['Verifying', 'verifying', true],
+    ['Paused', 'paused', null],
+  ]);
+  expect(left_out).toBe(0);
+});
+
+test('have the response time of the newest check, if that passed and is not of long ago', async () => {
+  const at = Date.parse('2026-11-20T12:10:00Z');
+  bench.now = at;
+  await makeResultDays(bench.sql, at - 4 * 86_400_000, at);
+  const mine = await createHouse(bench.sql);
+  const checked = async (name: string, ...results: readonly (readonly [minutes: number, took_ms: number, outcome: number])[]) => {
+    const target = `https://${name.toLowerCase()}.example/`;
+    const { id } = await bench.call(operations.createMonitor, mine.owner, { type: 'https', name, target });
+    for (const [minutes, took, outcome] of results)
+      await bench.sql`
+        insert into results (monitor_key, at, probe_key, took_ms, outcome)
+        select key, ${new Date(at - minutes * 60_000)}, 1, ${took}, ${outcome} from monitors where id = ${id}`;
+    await bench.sql`update monitor_status set response_ms = 999 where monitor_id = ${id}`;
+  };
+  await checked('Passed', [90, 300, 0], [2, 200, 0], [1, 120, 0], [0.5, 7, 2]);
+  await checked('Failed', [2, 200, 0], [1, 5_000, 1]);
+  await checked('New');
+  await checked('Old', [3 * 1_440, 300, 0]);
+  const { items } = await bench.call(listMonitorFigures, mine.viewer);
+  expect(items.map(({ name, response_ms }) => [name, response_ms])).toEqual([
+    ['Passed', 120],
+    ['Failed', null],
+    ['New', null],
+    ['Old', null],
+  ]);
+});
+
+test('are no more than the plan lets the organisation have, and it is said how many are left out', async () => {
+  const crowded = await createHouse(bench.sql);
+  for (let count = 0; count < 22; count += 1) await add(`Monitor ${count}`, crowded);
+  await bench.sql`update organisations set plan = 'free' where id = ${crowded.organisation}`;
+  const { owner } = crowded;
+  const caller = { ...owner.caller, organisation: { ...owner.caller.organisation, plan: 'free' as const } };
+  const { items, left_out } = await bench.call(listMonitorFigures, caller);
+  expect([items.length, left_out]).toEqual([20, 2]);
+});
+
+test('are rows that Prometheus reads, whatever a monitor is called, and none for what is not known', () => {
+  const item = { id: 'a', name: 'quote " slash \\ line\nend', type: 'https', status: 'up', is_up: true, response_ms: 120 };
+  const text = figuresText({
+    items: [item, { ...item, id: 'b', name: 'new', status: 'pending', is_up: null, response_ms: null }],
+    left_out: 3,
+  });
+  expect(text.split('\n').filter((line) => !line.startsWith('#'))).toEqual([
+    'antipode_monitor_up{monitor="a",name="quote \\" slash \\\\ line\\nend",type="https"} 1',
+    'antipode_monitor_status{monitor="a",name="quote \\" slash \\\\ line\\nend",type="https",status="up"} 1',
+    'antipode_monitor_status{monitor="b",name="new",type="https",status="pending"} 1',
+    'antipode_monitor_response_seconds{monitor="a",name="quote \\" slash \\\\ line\\nend",type="https"} 0.12',
+    'antipode_monitors_left_out 3',
+    '',
+  ]);
+});

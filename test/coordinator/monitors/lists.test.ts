@@ -1,0 +1,183 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { makeResultDays } from '../../../coordinator/store/store-results.ts';
+import { createGroup, getGroup, listGroups } from '../../../shared/api/groups.ts';
+import { createMonitor, getMonitor, getMonitorStatus, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { gateBench } from '../../support/gate.ts';
+import { createHouse, type House } from '../../support/people.ts';
+
+const bench = gateBench();
+const minute = 60_000;
+const day = 86_400_000;
+const now = Math.floor(Date.now() / 1000) * 1000;
+let house: House;
+let stranger: House;
+let probe: string;
+let group: string;
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+/** A monitor of some hours ago that was seen up since, or is otherwise. */
+const add = async (input: object, name: string): Promise<string> => {
+  const { id } = await bench.call(createMonitor, house.owner, { name, ...input });
+  await bench.sql`update monitors set created_at = ${iso(now - day)} where id = ${id}`;
+  // What a partition would have done with the news of it.
+  await bench.sql`update outbox set done_at = now()`;
+  return id;
+};
+const see = async (id: string, at: number, outcome = 0): Promise<void> => {
+  await bench.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome)
+    select m.key, ${iso(at)}, p.key, 12, ${outcome} from monitors m, probes p where m.id = ${id} and p.id = ${probe}`;
+  await bench.sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s)
+    values (${id}, 'unknown', ${iso(now - day)}, ${iso(now - day + minute)}, 60) on conflict do nothing`;
+};
+const fail = async (id: string, at: number, confirmed: boolean): Promise<void> => {
+  await see(id, at, 1);
+  await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
+    values (${newId()}, ${house.organisation}, ${id}, ${iso(at)}, ${confirmed ? iso(at + 1_000) : null})`;
+};
+
+const ids: Record<string, string> = {};
+
+beforeAll(async () => {
+  bench.now = now;
+  house = await createHouse(bench.sql);
+  stranger = await createHouse(bench.sql);
+  probe = await bench.addProbe('Europe');
+  await makeResultDays(bench.sql, now - 3 * day, now + 2 * day);
+  group = (await bench.call(createGroup, house.owner, { name: 'Shop' })).id;
+  const https = { type: 'https', target: 'https://till.example.com/' };
+  ids.up = await add({ ...https, group }, 'Zebra');
+  ids.down = await add(https, 'apple');
+  ids.verifying = await add({ ...https, group }, 'Mango');
+  ids.pending = await add({ type: 'dns', target: 'example.com' }, 'banana');
+  ids.paused = await add({ type: 'heartbeat' }, 'Apple pie');
+  ids.silent = await add({ ...https, affects_group_status: false, group }, 'cherry');
+  ids.beating = await add({ type: 'heartbeat', interval_s: 3_600 }, 'Nightly');
+  await see(ids.up, now - minute);
+  await fail(ids.down, now - 30 * minute, true);
+  await fail(ids.verifying, now - minute, false);
+  await bench.call(updateMonitor, house.owner, { monitor_id: ids.paused, enabled: false });
+  // Nobody has noticed its silence yet.
+  await see(ids.silent, now - 10 * minute);
+  await bench.sql`insert into beats (id, monitor_id, kind, at, method, ear, body)
+    values (${newId()}, ${ids.beating}, 'success', ${iso(now - 20 * minute)}, 'GET', 'x', '')`;
+  await bench.sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s)
+    values (${ids.beating}, 'unknown', ${iso(now - day)}, ${iso(now - 20 * minute)}, 3600)`;
+  await bench.sql`update outbox set done_at = now()`;
+});
+
+const named = (of: readonly { readonly id: string }[]) => of.map(({ id }) => Object.keys(ids).find((name) => ids[name] === id) ?? id);
+const listed = async (input: object = {}) => named((await bench.call(listMonitors, house.viewer, input)).items);
+
+describe('the status in a monitor', () => {
+  test.each(['up', 'down', 'verifying', 'pending', 'paused', 'silent', 'beating'])(
+    'that is %s is the one of the status operation, alone and in the list',
+    async (which) => {
+      const id = ids[which] ?? '';
+      const { status, since, last_checked_at } = await bench.call(getMonitorStatus, house.viewer, { monitor_id: id });
+      const told = { status, since, last_checked_at };
+      expect(await bench.call(getMonitor, house.viewer, { monitor_id: id })).toMatchObject(told);
+      expect((await bench.call(listMonitors, house.viewer)).items.find((item) => item.id === id)).toMatchObject(told);
+      expect(status).toBe({ silent: 'pending', beating: 'up' }[which] ?? which);
+    },
+  );
+
+  test('follows what its owner did, before its partition has decided about it', async () => {
+    const of = await createHouse(bench.sql);
+    const made = await bench.call(createMonitor, of.owner, { type: 'https', target: 'https://new.example.com/' });
+    expect(made).toMatchObject({ status: 'pending', since: made.created_at, last_checked_at: null });
+    await bench.sql`update monitors set created_at = ${iso(now - day)} where id = ${made.id}`;
+    await see(made.id, now - minute);
+    const monitor_id = made.id;
+    expect(await bench.call(getMonitor, of.owner, { monitor_id })).toMatchObject({ status: 'up', last_checked_at: iso(now - minute) });
+    expect(await bench.call(updateMonitor, of.owner, { monitor_id, enabled: false })).toMatchObject({ status: 'paused' });
+    bench.now = Date.now() + minute;
+    const resumed = await bench.call(updateMonitor, of.owner, { monitor_id, enabled: true });
+    expect(resumed).toMatchObject({ status: 'pending', last_checked_at: iso(now - minute) });
+    const { status, since } = await bench.call(getMonitorStatus, of.owner, { monitor_id });
+    expect({ status, since }).toEqual({ status: 'pending', since: resumed.since });
+    bench.now = now;
+  });
+});
+
+describe('a list of monitors', () => {
+  test('is of those of a status, a type, a group, of what is checked, or with each word', async () => {
+    expect(await listed({ status: 'down' })).toEqual(['down']);
+    expect(await listed({ status: 'verifying' })).toEqual(['verifying']);
+    expect(await listed({ status: 'paused' })).toEqual(['paused']);
+    expect(await listed({ type: 'heartbeat' })).toEqual(['paused', 'beating']);
+    expect(await listed({ group })).toEqual(['up', 'verifying', 'silent']);
+    expect(await listed({ enabled: false })).toEqual(['paused']);
+    expect(await listed({ enabled: true })).toHaveLength(6);
+    expect(await listed({ text: 'APPLE' })).toEqual(['down', 'paused']);
+    expect(await listed({ text: 'till shop' })).toEqual(['up', 'verifying', 'silent']);
+    expect(await listed({ text: '%' })).toEqual([]);
+    expect(await listed({ text: 'x'.repeat(1_000) })).toEqual([]);
+    await expect(listed({ text: 'x'.repeat(1_001) })).rejects.toMatchObject({
+      faults: [{ type: 'string_too_long', loc: ['query', 'text'] }],
+    });
+    expect(await listed({ type: 'https', group, status: 'up', enabled: true, text: 'z' })).toEqual(['up']);
+    expect(await listed({ status: 'down', type: 'dns' })).toEqual([]);
+  });
+
+  test('refuses what is no status, type or order, and a group that is not there', async () => {
+    for (const input of [{ status: 'broken' }, { type: 'ping' }, { sort: 'colour' }, { enabled: 'perhaps' }, { group: 'x' }])
+      expect(await bench.refusal(listMonitors, house.owner, input), JSON.stringify(input)).toBe('faults');
+    expect(await bench.refusal(listMonitors, house.owner, { group: newId() })).toBe('group_not_found');
+    expect(await bench.refusal(listMonitors, stranger.owner, { group })).toBe('group_not_found');
+  });
+
+  test('comes by name, or by the newest change', async () => {
+    expect(await listed({ sort: 'name' })).toEqual(['down', 'paused', 'pending', 'silent', 'verifying', 'beating', 'up']);
+    const changed = (await bench.call(listMonitors, house.owner, { sort: 'changed' })).items;
+    expect(named(changed).slice(0, 4)).toEqual(['paused', 'verifying', 'beating', 'down']);
+  });
+
+  test.each([
+    {},
+    { sort: 'name' },
+    { sort: 'changed' },
+    { group, sort: 'name' },
+    { enabled: true },
+    { type: 'https' },
+    { text: 'example' },
+  ])('is walked in pages without a gap or a repeat: %j', async (asked) => {
+    const input = 'group' in asked ? { ...asked, group } : asked;
+    const whole = await listed(input);
+    const walked: string[] = [];
+    for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
+      const page: { items: readonly { id: string }[]; next_cursor: string | null } = await bench.call(listMonitors, house.viewer, {
+        ...{ ...input, limit: 2 },
+        ...(cursor === null ? {} : { cursor }),
+      });
+      walked.push(...named(page.items));
+      cursor = page.next_cursor;
+    }
+    expect(walked).toEqual(whole);
+  });
+
+  test('goes on after its last row though that has changed its name or is gone', async () => {
+    const first = await bench.call(listMonitors, house.owner, { sort: 'name', limit: 2 });
+    expect(named(first.items)).toEqual(['down', 'paused']);
+    await bench.call(updateMonitor, house.owner, { monitor_id: ids.paused, name: 'zzz' });
+    expect(await listed({ sort: 'name', limit: 2, cursor: first.next_cursor })).toEqual(['pending', 'silent']);
+    await bench.call(updateMonitor, house.owner, { monitor_id: ids.paused, name: 'Apple pie' });
+  });
+
+  test('takes no cursor of another order or filter, and its cursors tell nothing', async () => {
+    const { next_cursor: cursor } = await bench.call(listMonitors, house.owner, { sort: 'name', limit: 1 });
+    for (const input of [{}, { sort: 'changed' }, { sort: 'name', type: 'https' }, { sort: 'name', text: 'a' }])
+      expect(await bench.refusal(listMonitors, house.owner, { ...input, cursor }), JSON.stringify(input)).toBe('faults');
+    expect(await bench.refusal(listMonitors, stranger.owner, { sort: 'name', cursor })).toBe('faults');
+    expect(Buffer.from(cursor ?? '', 'base64url').toString('latin1')).not.toContain('apple');
+    expect((await bench.call(listMonitors, house.owner, { sort: 'name', limit: 1 })).next_cursor).toBe(cursor);
+  });
+});
+
+test('a group tells its one status, and how many of its monitors are how', async () => {
+  const standing = { status: 'verifying', monitors: 3, down: 0, verifying: 1, up: 2, pending: 0, paused: 0 };
+  expect(await bench.call(getGroup, house.viewer, { group_id: group })).toMatchObject(standing);
+  expect((await bench.call(listGroups, house.viewer)).items).toMatchObject([standing]);
+  expect(await bench.call(createGroup, house.owner, { name: 'Empty' })).toMatchObject({ status: 'pending', monitors: 0, up: 0 });
+});

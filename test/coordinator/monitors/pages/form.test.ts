@@ -1,0 +1,278 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { settingsOf, silentKeys } from '../../../../coordinator/faces/web/pages/monitor-form/page-monitor-form-settings.ts';
+import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
+import { fieldsIn, hostile, type MonitorForms, monitorForms, wanted } from '../../../support/monitor-forms.ts';
+import { createHouse, type House } from '../../../support/people.ts';
+import { startWeb, type TestWeb } from '../../../support/web.ts';
+
+/** The form of a monitor: what it asks for, takes, refuses and keeps. */
+
+let web: TestWeb;
+let forms: MonitorForms;
+let small: House;
+
+beforeAll(async () => {
+  web = await startWeb();
+  forms = monitorForms(web);
+  small = await createHouse(web.sql, { plan: 'free' });
+  for (const [at, continent] of ['Europe', 'Asia'].entries())
+    await web.sql`insert into probes (id, name, continent) values (${newId()}, ${`probe ${at}`}, ${continent})`;
+});
+afterAll(() => web.close());
+
+describe('the form of a new monitor', () => {
+  test('asks for the kind first, shows three fields, and folds the rest', async () => {
+    const { status, text } = await web.get('/monitors/new', { as: web.house.member });
+    expect(status).toBe(200);
+    expect(text).toContain('<h1>Watch a web address.</h1>');
+    expect(text).toContain('= 1,440 checks a day');
+    expect(text).not.toMatch(/<details class="fold" open/);
+    expect((await web.get('/monitors/new?type=dns', { as: web.house.member })).text).toContain('<h1>Watch a DNS name.</h1>');
+    expect((await web.get('/monitors/new?type=heartbeat', { as: web.house.member })).text).toContain(
+      '<h1>Watch a job that should run.</h1>',
+    );
+    expect((await web.get('/monitors/new?target=https://a.example/', { as: web.house.member })).text).toContain(
+      'value="https://a.example/"',
+    );
+  });
+
+  test('has a field for every key of every kind, with the words of the one table', async () => {
+    for (const kind of kinds) {
+      expect([...settingsOf(kind).map(({ key }) => key), ...silentKeys[kind]].toSorted()).toEqual(Object.keys(configKeys[kind]).toSorted());
+      const { text } = await web.get(`/monitors/new?type=${kind}`, { as: web.house.member });
+      for (const { key, widget } of settingsOf(kind)) {
+        if (widget.is === 'probe') continue;
+        expect([key, text.includes(`name="config.${key}`)]).toEqual([key, true]);
+      }
+    }
+  });
+
+  test('saves what was asked for, and says so once on its page', async () => {
+    const name = 'Checkout of three fields';
+    const { status, headers } = await forms.post('/monitors/new', { ...wanted, name }, web.house.member);
+    const [row] = await forms.rowsNamed(name);
+    expect([status, headers.get('location')]).toEqual([303, `/monitors/${row?.id}`]);
+    expect(decodeURIComponent(headers.getSetCookie().join())).toContain(`${name} is watched from now on.`);
+    expect(row).toMatchObject({ target: wanted.target, interval_s: 60, config: {} });
+  });
+
+  test('takes tags with commas between, which narrow the list and stand in the form again', async () => {
+    const name = 'Tagged by hand';
+    await forms.post('/monitors/new', { ...wanted, name, tags: 'Shop, eu ,' }, web.house.member);
+    const [row] = await forms.rowsNamed(name);
+    const list = (await web.get('/?tag=shop', { as: web.house.viewer })).text;
+    expect(list).toContain(name);
+    expect(list).toContain('With the tag shop.');
+    expect(list).toContain('<a class="tag" href="/?tag=eu">eu</a>');
+    expect((await web.get('/?tag=other', { as: web.house.viewer })).text).not.toContain(name);
+    expect((await web.get(`/monitors/${row?.id}/edit`, { as: web.house.member })).text).toMatch(
+      /name="tags"[^>]*value="eu, shop"|value="eu, shop"[^>]*name="tags"/,
+    );
+    const refused = await forms.post('/monitors/new', { ...wanted, name: 'No', tags: 'two words' }, web.house.member);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(/<details class="fold" open/);
+    expect(refused.text).toContain('is no tag');
+    expect(await forms.rowsNamed('No')).toHaveLength(0);
+  });
+
+  test('takes every setting, and gives the config that the API would have taken', async () => {
+    const id = await forms.made({
+      interval_s: 'other',
+      interval_other_s: '90',
+      'config.method': 'POST',
+      'config.headers': 'Accept: application/json\r\nX-Api-Key: a key',
+      'config.secret_headers': 'X-Api-Key',
+      'config.body': 'ping=1',
+      'config.expected_status': '200, 301 - 303 4xx',
+      'config.follow_redirects': 'false',
+      'config.max_redirects': '1',
+      'config.body_contains': 'Welcome\r\n</html>',
+      'config.json.0.path': '$.status',
+      'config.json.0.is': 'equals',
+      'config.json.0.value': 'ok',
+      'config.json.1.path': '$.count',
+      'config.json.1.is': 'gt',
+      'config.json.1.value': '3',
+      'config.json.2.path': '$.error',
+      'config.json.2.is': 'missing',
+      'config.json.2.value': '',
+      'config.header_contains': 'Content-Type: text/html',
+      'config.verify_tls': ['false', 'true'],
+      'config.tls_expires_within_days': '14',
+      'config.ip_family': '4',
+      'config.basic_auth.username': 'monitor',
+      'config.basic_auth.password': 'hush',
+      'config.max_response_ms': '2000',
+      'config.timeout_ms': '5000',
+      'config.continents[]': ['', 'Asia'],
+      'config.alert_after_s': '120',
+    });
+    expect(await forms.rowOf(id)).toMatchObject({ interval_s: 90 });
+    expect((await forms.rowOf(id))?.config).toEqual({
+      method: 'POST',
+      headers: { Accept: 'application/json', 'X-Api-Key': '***' },
+      secret_headers: ['X-Api-Key'],
+      body: 'ping=1',
+      expected_status: [200, '301-303', '4xx'],
+      follow_redirects: false,
+      max_redirects: 1,
+      body_contains: ['Welcome', '</html>'],
+      json: [
+        { path: '$.status', equals: 'ok' },
+        { path: '$.count', gt: 3 },
+        { path: '$.error', exists: false },
+      ],
+      header_contains: { 'Content-Type': 'text/html' },
+      tls_expires_within_days: 14,
+      ip_family: '4',
+      basic_auth: { username: 'monitor', password: '***' },
+      max_response_ms: 2000,
+      timeout_ms: 5000,
+      continents: ['Asia'],
+      alert_after_s: 120,
+    });
+  });
+
+  test('shows each refusal beside its field, in the words of the fields, with everything that was typed', async () => {
+    const { status, text } = await forms.post(
+      '/monitors/new',
+      { ...wanted, 'config.timeout_ms': 'soon', 'config.body': 'x', 'config.basic_auth.password': 'hush', 'config.continents[]': [''] },
+      web.house.member,
+    );
+    expect(status).toBe(400);
+    expect(text).toContain('Tick at least one.');
+    const more = await forms.post(
+      '/monitors/new',
+      { ...wanted, 'config.timeout_ms': 'soon', 'config.max_redirects': '99', 'config.basic_auth.password': 'hush' },
+      web.house.member,
+    );
+    expect(more.status).toBe(400);
+    expect(more.text).toMatch(/<input id="field-config-timeout-ms"[^>]* value="soon"[^>]* aria-invalid="true"/);
+    expect(more.text).toMatch(/<input id="field-config-max-redirects"[^>]* aria-invalid="true"/);
+    expect(more.text).toContain('Give a whole number of milliseconds from 1,000 to 60,000, below the interval.');
+    expect(more.text).toMatch(/type="password" value="hush"/);
+    expect(more.headers.get('cache-control')).toBe('no-store');
+    const body = await forms.post('/monitors/new', { ...wanted, 'config.body': 'x' }, web.house.member);
+    expect(body.text).toMatch(/field-config-body-fault"><svg.*?<\/svg>Set “Method” to POST, PUT or PATCH; GET sends no body\./s);
+    const lines = await forms.post('/monitors/new', { ...wanted, 'config.headers': 'no colon' }, web.house.member);
+    expect(lines.text).toContain('Write each line as Name: value; &quot;no colon&quot; has no colon.');
+    const target = await forms.post('/monitors/new', { ...wanted, target: 'ftp://a.example' }, web.house.member);
+    expect(target.text).toMatch(/<input id="field-target"[^>]* aria-invalid="true"/);
+  });
+
+  test('takes a host for its web address', async () => {
+    expect(await forms.rowOf(await forms.made({ target: 'shop.example/checkout' }))).toMatchObject({
+      target: 'https://shop.example/checkout',
+    });
+  });
+
+  test('offers no shorter interval than the plan has, and says what the plan allows', async () => {
+    const { text } = await web.get('/monitors/new', { as: small.member });
+    expect(text).not.toContain('<option value="60"');
+    expect(text).toContain('= 480 checks a day');
+    expect(text).toContain('The plan free allows 20 monitors');
+    const refused = await forms.post('/monitors/new', { ...wanted, interval_s: 'other', interval_other_s: '60' }, small.member);
+    expect(refused.status).toBe(403);
+    expect(refused.text).toMatch(/field-interval-s-fault"><svg.*?<\/svg>The plan free checks every 180 seconds or slower/s);
+    for (let count = 0; count < 20; count += 1)
+      await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s) values (${newId()}, ${small.organisation}, 0, 'x', 'https', 'https://a.example/', 180)`;
+    expect((await web.get('/monitors/new', { as: small.member })).text).toContain('There are 20 monitors already');
+    const full = await forms.post('/monitors/new', { ...wanted, interval_s: '180' }, small.member);
+    expect([full.status, full.text.includes('Delete one, or take a larger plan.')]).toEqual([403, true]);
+  });
+
+  test('of a heartbeat leads to the address that the job needs', async () => {
+    const { headers } = await forms.post(
+      '/monitors/new',
+      { type: 'heartbeat', name: 'Backup', interval_s: '86400', act: 'save', 'config.grace_s': '600' },
+      web.house.member,
+    );
+    expect(headers.get('location')).toMatch(/^\/monitors\/[0-9a-f-]+#address$/);
+    const unnamed = await forms.post('/monitors/new', { type: 'heartbeat', name: '', interval_s: '86400', act: 'save' }, web.house.member);
+    expect(unnamed.text).toMatch(/<input id="field-name"[^>]* aria-invalid="true"/);
+  });
+
+  test('shows names and targets as text, however they are written', async () => {
+    for (const name of [hostile, 'x'.repeat(2_000), 'متجر', '👩‍👩‍👧‍👦'.repeat(20)]) {
+      const { status, text } = await forms.post(
+        '/monitors/new',
+        { ...wanted, act: 'look', name, target: name, 'config.body_contains': name },
+        web.house.member,
+      );
+      expect(status).toBe(200);
+      expect(text).not.toContain('<img');
+    }
+  });
+});
+
+describe('the form of a monitor that is there', () => {
+  test('saved without a change changes nothing, whatever its config holds', async () => {
+    const config = {
+      expectd_status: [200],
+      json: [
+        { path: '$.n', gt: 1, lt: 5 },
+        { path: '$.s', equals: '5' },
+      ],
+      body_contains: 'one text',
+      header_contains: { 'X-A': ' with blanks ' },
+      ip_family: 4,
+      method: 'GET',
+      follow_redirects: true,
+      expected_status: ['2xx'],
+      timeout_ms: null,
+      continents: ['Asia', 'Europe'],
+    };
+    const id = newId();
+    await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, config)
+      values (${id}, ${web.house.organisation}, 0, 'As it was', 'https', 'https://shop.example/', 77, ${JSON.stringify(config)}::text::jsonb)`;
+    const { text } = await web.get(`/monitors/${id}/edit`, { as: web.house.member });
+    expect(text).toContain('expectd_status is not used by https checks; did you mean expected_status?');
+    const before = await web.sql`select to_jsonb(m) as row from monitors m where id = ${id}`;
+    const { status } = await forms.post(`/monitors/${id}/edit`, { ...fieldsIn(text), act: 'save' }, web.house.member);
+    expect(status).toBe(303);
+    expect(await web.sql`select to_jsonb(m) as row from monitors m where id = ${id}`).toEqual(before);
+  });
+
+  test('keeps what it does not mention, and changes what it does', async () => {
+    const id = await forms.made({ 'config.timeout_ms': '5000', 'config.method': 'HEAD' });
+    await forms.post(`/monitors/${id}/edit`, { 'config.timeout_ms': '', name: 'Renamed' }, web.house.member);
+    expect(await forms.rowOf(id)).toMatchObject({ name: 'Renamed', target: wanted.target, interval_s: 60, config: { method: 'HEAD' } });
+  });
+
+  test('keeps a stored secret behind its mask, and takes a new one', async () => {
+    const id = await forms.made({ 'config.bearer_token': 'hush-hush' });
+    const secret = async () => (await web.sql<{ secrets: Uint8Array | null }[]>`select secrets from monitors where id = ${id}`)[0]?.secrets;
+    const stored = await secret();
+    expect(stored).toBeTruthy();
+    const { text } = await web.get(`/monitors/${id}/edit`, { as: web.house.member });
+    expect(text).not.toContain('hush-hush');
+    expect(fieldsIn(text)['config.bearer_token']).toEqual(['***']);
+    await forms.post(`/monitors/${id}/edit`, { ...fieldsIn(text), 'config.bearer_token': '', act: 'save' }, web.house.member);
+    expect(await forms.rowOf(id)).toMatchObject({ config: {} });
+  });
+
+  test('asks for its secrets again when the address moves to another host, beside their fields', async () => {
+    const id = await forms.made({ 'config.bearer_token': 'hush-hush' });
+    const { text } = await web.get(`/monitors/${id}/edit`, { as: web.house.member });
+    const moved = { ...fieldsIn(text), target: 'https://elsewhere.example/', act: 'save' };
+    const refused = await forms.post(`/monitors/${id}/edit`, moved, web.house.member);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(/id="field-config-bearer-token-fault">.*A secret belongs to the host that it was given for/);
+    expect(await forms.rowOf(id)).toMatchObject({ target: wanted.target });
+    await forms.post(`/monitors/${id}/edit`, { ...moved, 'config.bearer_token': 'another' }, web.house.member);
+    expect(await forms.rowOf(id)).toMatchObject({ target: 'https://elsewhere.example/', config: { bearer_token: '***' } });
+  });
+
+  test('moves it into a group, and out of it', async () => {
+    const group = newId();
+    await web.sql`insert into groups (id, organisation_id, name, name_folded) values (${group}, ${web.house.organisation}, 'Shop', 'shop')`;
+    const id = await forms.made({ group });
+    expect(await forms.rowOf(id)).toMatchObject({ group_id: group });
+    expect((await web.get(`/monitors/${id}/edit`, { as: web.house.member })).text).toContain(`<option value="${group}" selected>Shop`);
+    await forms.post(`/monitors/${id}/edit`, { group: '' }, web.house.member);
+    expect(await forms.rowOf(id)).toMatchObject({ group_id: null });
+    const gone = await forms.post(`/monitors/${id}/edit`, { group: newId() }, web.house.member);
+    expect([gone.status, gone.text.includes('choose another')]).toEqual([400, true]);
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { messagesOf, newestOfEach, sentenceOf } from '../../../coordinator/domain/telling/telling-message.ts';
+
+let monitors = 0;
+const item = (changes: object) =>
+  ({
+    monitor_id: `m${monitors++}`,
+    ...{ event: 'down', thread: 'a', group: null, cause: 'status 503, expected 2xx', name: 'Checkout' },
+    ...{ scope: null, continents: null, started_at: 0, ended_at: null, acknowledged_as: null, steady: false },
+    ...changes,
+  }) as Parameters<typeof sentenceOf>[0][number];
+
+describe('rule 32: what leaves together', () => {
+  test('rule 32: one message, ordered by group and by common cause, the gravest first', () => {
+    const due = [
+      item({ name: 'c10' }),
+      item({ event: 'up', name: 'up' }),
+      item({ name: 'b', group: 'Shop', cause: 'timed out' }),
+      item({ name: 'c2' }),
+      item({ name: 'a', group: 'Shop', cause: 'timed out' }),
+      item({ name: 'z', group: 'Shop', cause: 'refused' }),
+    ];
+    const [message, ...others] = messagesOf(due, false);
+    expect(others).toEqual([]);
+    expect(message?.event).toBe('down');
+    expect(message?.items.map(({ name }) => name)).toEqual(['z', 'a', 'b', 'c2', 'c10', 'up']);
+  });
+
+  test('rule 32: a monitor is told of in its newest state, which gives the message its colour', () => {
+    const flap = { name: 'Flap', monitor_id: 'flap' };
+    const down = item({ ...flap, event: 'flapping', started_at: 1 });
+    const up = item({ ...flap, event: 'up', started_at: 2 });
+    const [message] = messagesOf([down, up, item({ event: 'up' })], false);
+    expect(message?.event).toBe('up');
+    expect(message?.items).toHaveLength(3);
+    const newest = newestOfEach([up, down, item({ ...flap, event: 'acknowledged', started_at: 2 })], ({ monitor_id }) => monitor_id);
+    expect(newest).toEqual([up]);
+  });
+
+  test('rule 32: one for each talk, where something stands open at the receiver', () => {
+    const messages = messagesOf([item({ thread: 'a' }), item({ thread: 'b' }), item({ thread: 'a', event: 'up' })], true);
+    expect(messages.map(({ items }) => items.length)).toEqual([2, 1]);
+  });
+
+  test.each([
+    ['Checkout is down everywhere: status 503, expected 2xx.', [item({ scope: 'everywhere' })]],
+    [
+      'Checkout is down from 2 of 3 continents; Europe is checking: status 503, expected 2xx.',
+      [
+        item({
+          scope: 'some_continents',
+          continents: { failed: ['Asia', 'North America'], passed: [], asked: ['Asia', 'Europe', 'North America'] },
+        }),
+      ],
+    ],
+    [
+      'Checkout is down from 2 of 4 continents; Africa and Europe are checking: status 503, expected 2xx.',
+      [
+        item({
+          scope: 'some_continents',
+          continents: { failed: ['Asia', 'Oceania'], passed: [], asked: ['Africa', 'Asia', 'Europe', 'Oceania'] },
+        }),
+      ],
+    ],
+    [
+      'Checkout is down from 2 of 3 continents: status 503, expected 2xx.',
+      [
+        item({
+          scope: 'some_continents',
+          continents: { failed: ['Asia', 'Oceania'], passed: ['Africa'], asked: ['Africa', 'Asia', 'Oceania'] },
+        }),
+      ],
+    ],
+    ['Checkout is down from some continents: status 503, expected 2xx.', [item({ scope: 'some_continents' })]],
+    ['Checkout was down for 6 min: status 503, expected 2xx.', [item({ event: 'was_down', ended_at: 360_000 })]],
+    ['Checkout is up again after 12 s.', [item({ event: 'up', ended_at: 12_000 })]],
+    ['Checkout is up again, and has been stable for 15 min.', [item({ event: 'up', ended_at: 12_000, steady: true })]],
+    ['Checkout is still down after 10 min: status 503, expected 2xx.', [item({ event: 'reminder' })]],
+    ['Checkout is acknowledged by Ada.', [item({ event: 'acknowledged', acknowledged_as: 'Ada' })]],
+    ['2 monitors are down, 1 is up again.', [item({}), item({}), item({ event: 'up' })]],
+    ['2 monitors are down: status 503, expected 2xx.', [item({}), item({})]],
+    ['2 monitors are down.', [item({}), item({ cause: 'connection refused' })]],
+    ['2 monitors are up again.', [item({ event: 'up' }), item({ event: 'up' })]],
+    ['2 monitors are no longer monitored.', [item({ event: 'closed' }), item({ event: 'closed' })]],
+    [
+      'Flap is up again after 12 s.',
+      [
+        item({ name: 'Flap', monitor_id: 'flap', event: 'was_down', started_at: -60_000, ended_at: -55_000 }),
+        item({ name: 'Flap', monitor_id: 'flap', event: 'up', ended_at: 12_000 }),
+      ],
+    ],
+  ] as const)('rules 31 and 32: it says %s', (sentence, items) => {
+    expect(sentenceOf(items, 600_000)).toBe(sentence);
+  });
+});

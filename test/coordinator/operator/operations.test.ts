@@ -1,0 +1,129 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Person } from '../../../coordinator/access/access-caller.ts';
+import { setAside } from '../../../coordinator/store/store-set-aside.ts';
+import { installationOperations, operatorOperations } from '../../../shared/api/inner/inner-index.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
+import { type Operation, type OutputOf, rawInput } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { version } from '../../../shared/base/process.ts';
+import { gateBench } from '../../support/gate.ts';
+import { createHouse, type House } from '../../support/people.ts';
+
+/** The operator's page asks through the gate alone: here the gate is asked as if a page had forgotten to look who asks. */
+
+const bench = gateBench();
+const { markOperator, unmarkOperator } = installationOperations;
+const { listOrganisations, showFigures, listSetAside, dropSetAside, retrySetAside } = operatorOperations;
+
+let house: House;
+beforeAll(async () => {
+  house = await createHouse(bench.sql, { name: 'harbour' });
+});
+
+/** Somebody signed in who claims to be an operator. */
+const signedIn = ({ user, email }: House['owner'], proven_at = bench.now): Person => ({
+  ...{ user, email, name: '', email_verified: true, is_operator: true, session: newId(), proven_at },
+  from: { address: '192.0.2.1', device: 'a test' },
+});
+
+const ask = async <Op extends Operation>(operation: Op, person: Person, input: object = {}) =>
+  // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
+  (await bench.gate.executeForOperator(operation, person, rawInput(operation, input))).body as OutputOf<Op>;
+
+const refusal = (operation: Operation, person: Person, input: object = {}): Promise<string> =>
+  ask(operation, person, input).then(
+    () => 'taken',
+    (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
+  );
+
+const mark = (operation: Operation, email: string) => bench.gate.executeForInstallation(operation, rawInput(operation, { email }));
+
+const messages = async (): Promise<readonly number[]> =>
+  (await bench.sql<{ id: number }[]>`select id from set_aside order by id`).map(({ id }) => id);
+
+describe('who is no operator', () => {
+  test.each(Object.values(operatorOperations).map((operation) => [operation.id, operation] as const))(
+    'is told that there is nothing by %s, whatever their role and their claim',
+    async (_id, operation) => {
+      for (const person of [house.owner, house.admin, house.member, house.viewer])
+        expect(await refusal(operation, signedIn(person), { set_aside_id: 'no number' })).toBe('route_not_found');
+    },
+  );
+});
+
+describe('an operator', () => {
+  test('is one from the mark on until it is taken away, and the log says who did it', async () => {
+    const person = signedIn(house.viewer);
+    const marked = await mark(markOperator, house.viewer.email.toUpperCase());
+    expect(marked.body).toEqual({ id: person.user, email: house.viewer.email, is_operator: true });
+    expect(await refusal(listOrganisations, person)).toBe('taken');
+    await mark(unmarkOperator, house.viewer.email);
+    expect(await refusal(listOrganisations, person)).toBe('route_not_found');
+    expect(await refusal(retrySetAside, person, { all: true })).toBe('route_not_found');
+    const log = await bench.sql`select who, operation from audit_log where operation in ('markOperator', 'unmarkOperator') order by key`;
+    expect([...log]).toEqual([
+      { who: 'operator', operation: 'markOperator' },
+      { who: 'operator', operation: 'unmarkOperator' },
+    ]);
+    await expect(mark(markOperator, 'nobody@example.org')).rejects.toMatchObject({ code: 'user_not_found' });
+  });
+
+  test('makes nothing at the browser that lets somebody in', async () => {
+    await mark(markOperator, house.member.email);
+    for (const operation of Object.values(installationOperations).filter(({ id }) => !Object.hasOwn(operatorOperations, id)))
+      expect([operation.id, await refusal(operation, signedIn(house.member))]).toEqual([operation.id, 'internal']);
+  });
+
+  test('sees every organisation by its name, a page at a time', async () => {
+    await mark(markOperator, house.member.email);
+    const operator = signedIn(house.member);
+    for (const name of ['Anchor', 'Zebra', 'anchor']) await createHouse(bench.sql, { name });
+    await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Backup' });
+    const first = await ask(listOrganisations, operator, { limit: 3 });
+    expect(first.items.map(({ name }) => name)).toEqual(['Anchor', 'anchor', 'harbour']);
+    expect(first.items[2]).toMatchObject({ id: house.organisation, plan: 'self_hosted', monitors: 1, members: 4 });
+    const second = await ask(listOrganisations, operator, { limit: 3, cursor: first.next_cursor });
+    expect(second).toMatchObject({ items: [{ name: 'Zebra', monitors: 0 }], next_cursor: null });
+  });
+
+  test('sees the figures of the house', async () => {
+    await mark(markOperator, house.member.email);
+    const operator = signedIn(house.member);
+    const { id } = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Nightly' });
+    const before = await ask(showFigures, operator);
+    expect(before).toMatchObject({ checks: null, open_incidents: 0, version, time_zone_data: { version: process.versions.tz } });
+    await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
+      values (${newId()}, ${house.organisation}, ${id}, now(), now())`;
+    const hour = Math.floor(bench.now / 3_600_000) * 3_600_000;
+    const at = (back: number): Date => new Date(hour - back * 3_600_000);
+    // Neither the hour that goes on nor one long ago.
+    for (const [back, count] of [
+      [0, 1],
+      [1, 20],
+      [5, 300],
+    ] as const)
+      await bench.sql`insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum)
+        values (1, 'Europe', ${at(back)}, ${count}, 2, 3, 0)`;
+    const after = await ask(showFigures, operator);
+    expect(after).toMatchObject({
+      checks: { from: at(1).toISOString(), to: at(0).toISOString(), count: 25 },
+      open_incidents: 1,
+      monitors: [{ kind: 'heartbeat', count: before.monitors.reduce((sum, { count }) => sum + count, 0) }],
+    });
+  });
+
+  test('drops what was set aside only with a proof that is not old, and the log says who', async () => {
+    await mark(markOperator, house.member.email);
+    await setAside(bench.sql, { subject: 'results.p.3', reason: 'broken', data: Buffer.from('{}') });
+    const [id] = await messages();
+    const late = signedIn(house.member, bench.now - 24 * 3_600_000);
+    expect((await ask(listSetAside, late)).items.map((each) => each.id)).toEqual([id]);
+    expect(await refusal(dropSetAside, late, { set_aside_id: id })).toBe('proof_needed');
+    expect(await messages()).toEqual([id]);
+    expect(await ask(dropSetAside, signedIn(house.member), { set_aside_id: id })).toEqual({ dropped: [id] });
+    expect(await messages()).toEqual([]);
+    const log = await bench.sql`select who, through from audit_log where operation = 'dropSetAside'`;
+    expect([...log]).toEqual([{ who: house.member.email, through: 'page' }]);
+  });
+});

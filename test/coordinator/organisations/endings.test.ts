@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import { createFarewells } from '../../../coordinator/house/house-organisation-endings.ts';
+import { insertAudit } from '../../../coordinator/store/store-audit.ts';
+import { endOrganisation } from '../../../coordinator/store/store-ended-organisations.ts';
+import { beginEnding, undoEnding } from '../../../coordinator/store/store-organisation-endings.ts';
+import { insertPingToken } from '../../../coordinator/store/store-ping-tokens.ts';
+import { forgetMonitors } from '../../../coordinator/store/store-results.ts';
+import { inTransaction } from '../../../coordinator/store/store-sql-transactions.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { seedDemo } from '../../support/demo.ts';
+import { testLog } from '../../support/network.ts';
+import { ownDatabase } from '../../support/own-database.ts';
+import { createHouse, type House } from '../../support/people.ts';
+
+const day = 86_400_000;
+const { sql } = await ownDatabase();
+const bite = { rows: 5, monitors: 7 };
+const always = (): boolean => true;
+
+const end = (house: House, now: number): Promise<number> =>
+  inTransaction(sql, (transaction) =>
+    beginEnding(transaction, {
+      ...{ organisation: house.organisation, user: house.owner.user },
+      ...{ at: new Date(now), endsAt: new Date(now + 7 * day) },
+    }),
+  );
+
+/** One that has some monitors, and ends in a week from `now`. */
+const ending = async (now: number): Promise<House> => {
+  const house = await createHouse(sql);
+  const monitors = Array.from({ length: 20 }, (_, number) => ({
+    ...{ id: newId(), organisation_id: house.organisation, partition: number, name: `M ${number}` },
+    ...{ type: 'heartbeat', target: '', interval_s: 60 },
+  }));
+  await sql`insert into monitors ${sql(monitors)}`;
+  expect(await end(house, now)).toBe(20);
+  return house;
+};
+
+/** As ending(), with some of everything. */
+const endingEstate = async (now: number): Promise<House> => {
+  const house = await createHouse(sql);
+  const { idOf } = await seedDemo(sql, house.organisation, now);
+  const { organisation } = house;
+  await sql`insert into probes (id, organisation_id, name, continent, keys)
+    values (${newId()}, ${organisation}, ${newId()}, 'Europe', '[{"key": "K", "until": null}]')`;
+  await insertPingToken(sql, {
+    ...{ organisation, monitor: idOf('Nightly backup'), box: Buffer.from('box') },
+    fingerprint: Buffer.from(newId()).toString('hex'),
+  });
+  await sql`insert into invitations (id, organisation_id, email, role, created_at, expires_at)
+    values (${newId()}, ${organisation}, 'x@example.org', 'viewer', now(), now() + interval '30 days')`;
+  await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
+    values (${newId()}, ${organisation}, 'P', 'Europe', ${Buffer.from(newId())}, 's', now(), now() + interval '1 hour')`;
+  await sql`insert into kept_answers (organisation_id, call, request, answered_at)
+    values (${organisation}, ${Buffer.from(newId())}, ${Buffer.from('request')}, now())`;
+  const entry = { at: new Date(now), organisation, user: null, who: 'x', through: 'page', token_name: null, address: null } as const;
+  for (let count = 0; count < 12; count += 1) await insertAudit(sql, { ...entry, operation: 'createGroup', changed: {} });
+  await end(house, now);
+  return house;
+};
+
+/** Table → how many rows of it are the organisation's, of every table that says whose its rows are. */
+const rowsOf = async (organisation: string): Promise<Readonly<Record<string, number>>> => {
+  const tables = await sql<{ name: string }[]>`select c.table_name as name from information_schema.columns c
+    join information_schema.tables t using (table_schema, table_name)
+    where c.table_schema = current_schema() and c.column_name = 'organisation_id' and t.table_type = 'BASE TABLE' order by 1`;
+  const counts: Record<string, number> = {};
+  for (const { name } of tables) {
+    const [row] = await sql<{ count: number }[]>`select count(*)::int as count from ${sql(name)} where organisation_id = ${organisation}`;
+    counts[name] = row?.count ?? 0;
+  }
+  return counts;
+};
+
+const isThere = async (organisation: string): Promise<boolean> =>
+  (await sql`select 1 from organisations where id = ${organisation}`).length > 0;
+/** As partitions, probes and those who take pings do. */
+const hearAll = async (): Promise<void> => {
+  await sql`update outbox set done_at = now() where done_at is null`;
+};
+const mailsTo = async (recipient: string): Promise<string[]> =>
+  (await sql<{ what: string }[]>`select about->>'what' as what from mails where recipient = ${recipient} order by created_at`).map(
+    ({ what }) => what,
+  );
+
+describe('an organisation whose days are over', () => {
+  test('goes bite by bite, waits until everybody heard of it, and leaves its people and nothing else', async () => {
+    let now = Date.now();
+    const [house, other] = [await endingEstate(now), await createHouse(sql)];
+    const before = await rowsOf(house.organisation);
+    for (const table of [
+      'monitors',
+      'incidents',
+      'channels',
+      'messages',
+      'alert_steps',
+      'beat_tokens',
+      'status_pages',
+      'probes',
+      'audit_log',
+      'kept_answers',
+    ])
+      expect([table, (before[table] ?? 0) > 0]).toEqual([table, true]);
+    const farewells = createFarewells({ sql, clock: { now: () => now }, log: testLog(), bite });
+    await farewells.tick(always);
+    expect([await mailsTo(house.owner.email), await rowsOf(house.organisation)]).toEqual([[], before]);
+
+    now += 6 * day;
+    await farewells.tick(always);
+    await farewells.tick(always);
+    expect([await mailsTo(house.owner.email), await rowsOf(house.organisation)]).toEqual([['ends-soon'], before]);
+
+    now += day;
+    await farewells.tick(always);
+    expect(await isThere(house.organisation)).toBe(true);
+    const [probe] = await sql`select keys, revoked_at is not null as revoked from probes where organisation_id = ${house.organisation}`;
+    expect(probe).toEqual({ keys: [], revoked: true });
+    expect(await sql`select 1 from revoked_keys where key = 'K'`).toHaveLength(1);
+    const waiting = await sql<{ what: string; count: number }[]>`
+      select coalesce(payload->>'change', topic) as what, count(*)::int as count from outbox
+      where organisation_id = ${house.organisation} and done_at is null and topic <> 'probe' group by 1 order by 1`;
+    expect(Object.fromEntries(waiting.map(({ what, count }) => [what, count]))).toMatchObject({ beat_key: 2, deleted: before.monitors });
+    await hearAll();
+    await farewells.tick(always);
+    expect(await isThere(house.organisation)).toBe(false);
+    const { outbox: _, ...left } = await rowsOf(house.organisation);
+    expect(Object.entries(left).filter(([, count]) => count > 0)).toEqual([]);
+    const users = await sql`select 1 from users where email in ${sql([house.owner, house.viewer].map(({ email }) => email))}`;
+    expect(users).toHaveLength(2);
+    expect(await mailsTo(house.owner.email)).toEqual(['ends-soon', 'gone']);
+    expect((await rowsOf(other.organisation)).memberships).toBe(4);
+    const [trace] = await sql`select operation, changed->'about'->>'id' as id, changed->'before'->>'name' as name from audit_log
+      where organisation_id is null and operation = 'endOrganisation'`;
+    expect(trace).toEqual({ operation: 'endOrganisation', id: house.organisation, name: house.name });
+    // The bulk of the history goes as that of any monitor that was deleted.
+    while (await inTransaction(sql, (transaction) => forgetMonitors(transaction, 10_000)));
+    expect(await sql`select 1 from results limit 1`).toHaveLength(0);
+  });
+
+  test('is finished by another when one is killed between two bites, and nothing is done twice', async () => {
+    const now = Date.now();
+    const at = new Date(now + 7 * day);
+    const house = await ending(now);
+    const step = () => inTransaction(sql, (transaction) => endOrganisation(transaction, house.organisation, at, bite));
+    const states: string[] = [];
+    for (let state = ''; state !== 'gone'; ) {
+      // Killed after its bite and before the commit: as if it had not been.
+      const killed = new Error('killed');
+      const dying = inTransaction(sql, async (transaction) => {
+        await endOrganisation(transaction, house.organisation, at, bite);
+        throw killed;
+      });
+      await expect(dying).rejects.toBe(killed);
+      state = await step();
+      states.push(state);
+      if (state === 'later') await hearAll();
+    }
+    expect(states.filter((state) => state === 'later')).toHaveLength(1);
+    expect(await mailsTo(house.owner.email)).toEqual(['gone']);
+    expect(await step()).toBe('later');
+  });
+
+  test('cannot be kept once its end has begun, and does not end when it was kept before', async () => {
+    const now = Date.now();
+    const at = new Date(now + 7 * day);
+    const [late, kept] = [await ending(now), await ending(now)];
+    const step = (of: House) => inTransaction(sql, (transaction) => endOrganisation(transaction, of.organisation, at, bite));
+    const keep = (of: House, when: Date) => inTransaction(sql, (transaction) => undoEnding(transaction, of.organisation, when));
+    expect(await step(late)).toBe('more');
+    // Whose clock is behind.
+    expect(await keep(late, new Date(now))).toBeUndefined();
+    expect(await keep(kept, new Date(now))).toBe(20);
+    const before = await rowsOf(kept.organisation);
+    expect([await step(kept), await rowsOf(kept.organisation)]).toEqual(['later', before]);
+  });
+});

@@ -1,0 +1,52 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDocumentReader, type DocumentReader } from '../../../coordinator/outgoing/outgoing-client-documents.ts';
+import { mint, mintAuthority } from '../../support/certificates.ts';
+import { openReceiver, type Receiver, says } from '../../support/message-receiver.ts';
+
+/** Documents of strangers, against a real server: what is read, and where nothing ever goes. */
+
+const usual = getCACertificates('default');
+let server: Receiver;
+const readers: DocumentReader[] = [];
+const readerOf = (addresses: readonly string[], allow: readonly string[] = []): DocumentReader => {
+  const reader = createDocumentReader({ allow, lookup: async () => addresses });
+  readers.push(reader);
+  return reader;
+};
+
+beforeAll(async () => {
+  const authority = mintAuthority('Authority of a test');
+  setDefaultCACertificates([...usual, authority.certificate]);
+  server = await openReceiver({ tls: mint({ names: ['assistant.example'], issuer: authority }) });
+});
+afterAll(async () => {
+  setDefaultCACertificates(usual);
+  for (const reader of readers) await reader.close();
+  await server.close();
+});
+
+const url = (name = 'assistant.example', scheme = 'https') => `${scheme}://${name}:${server.port}/client.json?a=b`;
+
+test('a document is read as it is, and nobody follows where it leads', async () => {
+  const reader = readerOf(['127.0.0.1'], ['127.0.0.0/8']);
+  server.answer(says(200, { client_id: 'x' }, { 'Cache-Control': 'max-age=60' }));
+  const read = await reader.read(url());
+  expect([read.status, read.headers['cache-control'], Buffer.from(read.body).toString()]).toEqual([200, 'max-age=60', '{"client_id":"x"}']);
+  expect(server.got.at(-1)).toMatchObject({ method: 'GET', path: '/client.json?a=b', headers: { accept: 'application/json' } });
+  server.answer(says(302, '', { location: 'https://elsewhere.example/' }));
+  expect((await reader.read(url())).status).toBe(302);
+  server.answer(says(200, 'x'.repeat(70_000)));
+  await expect(reader.read(url())).rejects.toThrow('larger than 65536 bytes');
+});
+
+test('nothing goes inside, without TLS, or to who is not who it says', async () => {
+  const before = server.connections();
+  for (const name of ['127.0.0.1', '[::1]', '169.254.169.254', '10.0.0.1'])
+    await expect(readerOf(['192.0.2.1']).read(url(name))).rejects.toThrow('nothing is sent');
+  await expect(readerOf(['127.0.0.1']).read(url())).rejects.toThrow('nothing is sent');
+  await expect(readerOf(['198.51.100.7', '10.0.0.1']).read(url())).rejects.toThrow('nothing is sent');
+  await expect(readerOf(['127.0.0.1'], ['127.0.0.0/8']).read(url('assistant.example', 'http'))).rejects.toThrow('over TLS alone');
+  expect(server.connections()).toBe(before);
+  await expect(readerOf(['127.0.0.1'], ['127.0.0.0/8']).read(url('other.example'))).rejects.toThrow();
+});

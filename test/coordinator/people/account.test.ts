@@ -1,0 +1,188 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { operatorIn } from '../../../coordinator/access/access-caller.ts';
+import { verifyPassword } from '../../../coordinator/access/access-passwords.ts';
+import { createTokens, type Tokens } from '../../../coordinator/access/access-tokens.ts';
+import { createUser, removeMember, setMemberRole } from '../../../shared/api/inner/inner-account.ts';
+import { installationOperations } from '../../../shared/api/inner/inner-index.ts';
+import { createToken, getToken, listTokens, revokeToken } from '../../../shared/api/inner/inner-tokens.ts';
+import { whoami } from '../../../shared/api/organisations.ts';
+import { createLog } from '../../../shared/base/log.ts';
+import { gateBench } from '../../support/gate.ts';
+import { createHouse, type House, testSecretKey } from '../../support/people.ts';
+
+const bench = gateBench();
+let house: House;
+let tokens: Tokens;
+
+beforeAll(async () => {
+  house = await createHouse(bench.sql, { name: 'Shop' });
+  tokens = createTokens({
+    sql: bench.sql,
+    secretKey: testSecretKey,
+    clock: { now: () => bench.now },
+    log: createLog({ name: 't', level: 'silent' }),
+  });
+});
+
+const works = (token: string): Promise<boolean> =>
+  tokens.authenticate(`Bearer ${token}`).then(
+    () => true,
+    () => false,
+  );
+
+test('whoami tells whose token it is', async () => {
+  expect(await bench.call(whoami, house.viewer)).toEqual({
+    organisation: { id: house.organisation, name: 'Shop', plan: 'self_hosted', time_zone: 'UTC' },
+    ...{ role: 'viewer', scope: 'read_write', token_name: 'read_write of a test' },
+  });
+});
+
+describe('users and members', () => {
+  test('are made by owners and admins, as far as the plan goes, also at once', async () => {
+    const small = await createHouse(bench.sql, { plan: 'team' });
+    const user = (index: number) => ({ email: `user-${index}@small.example`, password: 'correct horse', role: 'member' });
+    const made = await Promise.all(Array.from({ length: 10 }, (_, index) => bench.refusal(createUser, small.admin, user(index))));
+    expect(made.filter((code) => code === 'taken')).toHaveLength(6);
+    expect(made.filter((code) => code === 'plan_limit_members')).toHaveLength(4);
+    expect(await bench.refusal(createUser, house.member, user(50))).toBe('role_insufficient');
+    const [row] = await bench.sql<
+      { password_hash: string }[]
+    >`select password_hash from users where email like 'user-%@small.example' limit 1`;
+    expect(await verifyPassword('correct horse', row?.password_hash ?? null)).toBe(true);
+  });
+
+  test('need a role, an address that nobody has, and a password of some length', async () => {
+    const code = (input: object) =>
+      bench.refusal(createUser, house.owner, { email: 'new@shop.example', password: 'correct horse', role: 'member', ...input });
+    expect(await code({ role: 'boss' })).toBe('role_unknown');
+    expect(await code({ email: 'new at shop' })).toBe('email_invalid');
+    expect(await code({ password: 'short' })).toBe('password_invalid');
+    expect(await code({})).toBe('taken');
+    expect(await code({ email: 'NEW@shop.example' })).toBe('email_taken');
+  });
+
+  test('lose their tokens with a change of role, and keep them when the role stays', async () => {
+    const { admin, owner, organisation } = await createHouse(bench.sql);
+    await bench.call(setMemberRole, owner, { email: admin.email.toUpperCase(), role: 'admin' });
+    expect(await works(admin.readWrite)).toBe(true);
+    await bench.call(setMemberRole, owner, { email: admin.email, role: 'viewer' });
+    expect(await works(admin.readWrite)).toBe(false);
+    expect(await bench.sql`select role from memberships where organisation_id = ${organisation} and user_id = ${admin.user}`).toEqual([
+      { role: 'viewer' },
+    ]);
+  });
+
+  test('always include an owner, unless the operator wants otherwise', async () => {
+    const { owner, admin, organisation, name } = await createHouse(bench.sql);
+    expect(await bench.refusal(setMemberRole, admin, { email: owner.email, role: 'viewer' })).toBe('last_owner');
+    expect(await bench.refusal(removeMember, admin, { email: owner.email })).toBe('last_owner');
+    await bench.call(setMemberRole, owner, { email: admin.email, role: 'owner' });
+    const both = [owner, admin].map(({ email }) => bench.refusal(removeMember, owner, { email }));
+    expect((await Promise.all(both)).toSorted()).toEqual(['last_owner', 'taken']);
+    const operator = operatorIn({ id: organisation, name, plan: 'self_hosted', time_zone: 'UTC', ends_at: null });
+    await bench.sql`update memberships set role = 'owner' where organisation_id = ${organisation}`;
+    for (const email of (
+      await bench.sql<
+        { email: string }[]
+      >`select u.email from users u join memberships m on m.user_id = u.id where m.organisation_id = ${organisation}`
+    ).map((row) => row.email))
+      expect(await bench.refusal(removeMember, operator, { email })).toBe('taken');
+  });
+
+  test('of other organisations are nobody here, except for the operator who takes them in', async () => {
+    const other = await createHouse(bench.sql);
+    const input = { email: other.owner.email, role: 'viewer' };
+    expect(await bench.refusal(setMemberRole, house.owner, input)).toBe('member_not_found');
+    expect(await bench.refusal(removeMember, house.owner, input)).toBe('member_not_found');
+    const operator = operatorIn({ id: house.organisation, name: 'Shop', plan: 'self_hosted', time_zone: 'UTC', ends_at: null });
+    expect(await bench.call(setMemberRole, operator, input)).toMatchObject({ role: 'viewer' });
+    expect(await works(other.owner.readWrite)).toBe(true);
+    expect(await bench.refusal(setMemberRole, operator, { ...input, email: 'ghost@example.org' })).toBe('user_not_found');
+  });
+});
+
+describe('tokens', () => {
+  test('are made by everyone for themselves, whatever their role, and shown once', async () => {
+    const made = await bench.call(createToken, house.viewer, { name: ' CI ', scope: 'read_write' });
+    expect(made).toMatchObject({ name: 'CI', scope: 'read_write' });
+    expect(await tokens.authenticate(`Bearer ${made.token}`)).toMatchObject({
+      role: 'viewer',
+      scope: 'read_write',
+      token: { id: made.id, name: 'CI' },
+    });
+    const [row] = await bench.sql<{ text: string }[]>`select t::text as text from tokens t where id = ${made.id}`;
+    expect(row?.text).not.toContain(made.token.slice(8));
+    expect(await bench.refusal(createToken, house.owner, { name: 'x', scope: 'all' })).toBe('scope_unknown');
+    expect(await bench.refusal(createToken, house.owner, { name: '', scope: 'read' })).toBe('name_invalid');
+    expect(await bench.refusal(createToken, house.owner, { name: 'x', scope: 'read', email: house.viewer.email })).toBe(
+      'role_insufficient',
+    );
+  });
+
+  test('are refused to whoever was removed since their call was let in', async () => {
+    const own = await createHouse(bench.sql);
+    await bench.call(removeMember, own.owner, { email: own.member.email });
+    expect(await bench.refusal(createToken, own.member, { name: 'x', scope: 'read' })).toBe('organisation_not_found');
+  });
+
+  test('end when their creator said so', async () => {
+    const made = await bench.call(createToken, house.owner, {
+      name: 'Short',
+      scope: 'read',
+      expires_at: new Date(bench.now + 60_000).toISOString(),
+    });
+    expect(await works(made.token)).toBe(true);
+    const past = { name: 'x', scope: 'read', expires_at: new Date(bench.now).toISOString() };
+    expect(await bench.refusal(createToken, house.owner, past)).toBe('expiry_invalid');
+    bench.now += 60_000;
+    expect(await works(made.token)).toBe(false);
+  });
+
+  test('are listed to whoever made them, and all of them to owners and admins; never the token itself', async () => {
+    const own = await createHouse(bench.sql);
+    const { id, token } = await bench.call(createToken, own.member, { name: 'CI', scope: 'read' });
+    const listed = async (who: House['owner']) => (await bench.call(listTokens, who)).items;
+    for (const who of [own.owner, own.admin]) expect((await listed(who)).map(({ owner }) => owner.email)).toHaveLength(9);
+    expect((await listed(own.member)).map(({ name }) => name)).toEqual(['CI', 'read_write of a test', 'read of a test']);
+    expect((await listed(own.viewer)).every(({ own }) => own)).toBe(true);
+    expect(JSON.stringify(await listed(own.owner))).not.toContain(token.slice(8));
+    const shown = { id, kind: 'token', name: 'CI', shown: token.slice(0, 8), scope: 'read', expires_at: null, over: false };
+    expect(await bench.call(getToken, own.member, { token_id: id })).toMatchObject({ ...shown, own: true });
+    expect(await bench.call(getToken, own.admin, { token_id: id })).toMatchObject({ ...shown, own: false });
+    expect(await bench.refusal(getToken, own.viewer, { token_id: id })).toBe('token_not_found');
+    const walk = await bench.call(listTokens, own.owner, { limit: 5 });
+    const rest = await bench.call(listTokens, own.owner, { limit: 5, cursor: walk.next_cursor });
+    expect(new Set([...walk.items, ...rest.items].map((each) => each.id)).size).toBe(9);
+    expect(rest.next_cursor).toBeNull();
+    // The pages of owners are no pages of members.
+    expect(await bench.refusal(listTokens, own.member, { limit: 5, cursor: walk.next_cursor })).toBe('faults');
+  });
+
+  test('are ended by their creator, and by owners and admins', async () => {
+    const make = () => bench.call(createToken, house.member, { name: 'x', scope: 'read' });
+    const [one, two, three] = [await make(), await make(), await make()];
+    const stranger = await createHouse(bench.sql);
+    expect(await bench.refusal(revokeToken, house.viewer, { token_id: one.id })).toBe('token_not_found');
+    expect(await bench.refusal(revokeToken, stranger.owner, { token_id: one.id })).toBe('token_not_found');
+    await bench.call(revokeToken, house.member, { token_id: one.id });
+    await bench.call(revokeToken, house.admin, { token_id: two.id });
+    expect([await works(one.token), await works(two.token), await works(three.token)]).toEqual([false, false, true]);
+    expect(await bench.refusal(revokeToken, house.member, { token_id: one.id })).toBe('token_not_found');
+  });
+});
+
+test('what the operator does to the installation is for nobody else', async () => {
+  for (const operation of Object.values(installationOperations))
+    await expect(bench.gate.execute(operation, house.owner.caller, { body: {} })).rejects.toMatchObject({ code: 'internal' });
+  const { createOrganisation, createProbe } = installationOperations;
+  const code = (operation: typeof createOrganisation | typeof createProbe, body: object) =>
+    bench.gate.executeForInstallation(operation, { body }).then(
+      () => 'taken',
+      (error: { code?: string }) => error.code,
+    );
+  expect(await code(createOrganisation, { name: 'x', plan: 'huge' })).toBe('plan_unknown');
+  expect(await code(createOrganisation, { name: 'x', time_zone: '+02:00' })).toBe('time_zone_invalid');
+  expect(await code(createOrganisation, { name: 'x', time_zone: 'Mars/Olympus' })).toBe('time_zone_invalid');
+  const small = await createHouse(bench.sql, { plan: 'free' });
+  expect(await code(createProbe, { name: 'Own', continent: 'Europe', organisation: small.organisation })).toBe('plan_limit_private_probes');
+});

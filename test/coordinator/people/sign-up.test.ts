@@ -1,0 +1,457 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createAccountSecrets } from '../../../coordinator/access/access-account-secrets.ts';
+import { createMailSender, type MailSender } from '../../../coordinator/mail/mail-sender.ts';
+import { createMailer, type Mailer } from '../../../coordinator/mail/mailer.ts';
+import { createUser } from '../../../shared/api/inner/inner-account.ts';
+import { innerOperations, personOperations, visitorOperations } from '../../../shared/api/inner/inner-index.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { createLog } from '../../../shared/base/log.ts';
+import { codeOfRefusal, doorOf } from '../../support/coming-in.ts';
+import { gateBench } from '../../support/gate.ts';
+import { type Mailbox, openMailbox } from '../../support/mailbox.ts';
+import { createHouse, type House, testSecretKey } from '../../support/people.ts';
+
+/** An installation with mail where anybody may sign up. */
+const bench = gateBench({ signUp: 'open', signUpPlan: 'team', mail: true });
+const door = doorOf(bench);
+const { signIn, signUp, finishSignUp, requestPasswordReset, resetPassword, keepEmail, showLink, showInvitation, showDoor } =
+  visitorOperations;
+const { acceptInvitation, changeEmail, changePassword, showProfile, verifyEmail } = personOperations;
+const { createToken, inviteMember, listInvitations, listMembers, withdrawInvitation } = innerOperations;
+
+let house: House;
+let mailbox: Mailbox;
+let sender: MailSender;
+let mailer: Mailer;
+const password = 'correct horse';
+
+beforeAll(async () => {
+  mailbox = await openMailbox();
+  sender = createMailSender({ url: mailbox.url, from: 'Antipode <antipode@antipode.test>' });
+  mailer = createMailer({
+    ...{ sql: bench.sql, clock: { now: () => bench.now }, log: createLog({ name: 't', level: 'silent' }), sender },
+    ...{ accountSecrets: createAccountSecrets(bench.sql, { secretKey: testSecretKey }), baseUrl: () => 'https://antipode.test' },
+  });
+  house = await createHouse(bench.sql, { name: 'Shop' });
+});
+afterAll(async () => {
+  sender.close();
+  await mailbox.close();
+});
+
+/** What was counted for the one host of these tests is over. */
+beforeEach(() => {
+  bench.now += 16 * 60_000;
+});
+
+const fresh = (): string => `ada-${newId()}@shop.example`;
+/** Sends what waits; the newest mail to an address. */
+const mailTo = async (email: string) => {
+  await mailer.tick();
+  return mailbox.received.filter(({ to }) => to.includes(email)).at(-1);
+};
+const secretIn = (text: string | undefined, path: string): string =>
+  new RegExp(`https://antipode\\.test/${path}/([\\w-]{43})\\s`).exec(text ?? '')?.[1] ?? '';
+const application = (email: string) => ({ email, password, name: 'Ada', organisation: 'Engines', time_zone: 'Europe/London' });
+
+const newcomer = async (): Promise<{ email: string; session: string }> => {
+  const email = fresh();
+  await door.visit(signUp, application(email));
+  const { session } = await door.visit(finishSignUp, { secret: secretIn((await mailTo(email))?.text, 'finish'), password });
+  return { email, session };
+};
+
+describe('signing up', () => {
+  test('makes a person with an organisation of their own, once the address is proven', async () => {
+    const email = fresh();
+    expect(await door.visit(signUp, application(email))).toEqual({ session: null, must_confirm: true });
+    expect(await codeOfRefusal(door.visit(signIn, { email, password }))).toBe('sign_in_failed');
+    const secret = secretIn((await mailTo(email))?.text, 'finish');
+    expect(await door.visit(showLink, { kind: 'sign-up', secret })).toEqual({ email, name: 'Ada', organisation: 'Engines' });
+    const { session } = await door.visit(finishSignUp, { secret, password });
+    expect(await door.signedIn(session)).toMatchObject({
+      person: { email, name: 'Ada', email_verified: true },
+      caller: { role: 'owner', organisation: { name: 'Engines', plan: 'team', time_zone: 'Europe/London' } },
+    });
+    expect(await codeOfRefusal(door.visit(finishSignUp, { secret, password }))).toBe('link_invalid');
+    expect(await codeOfRefusal(door.visit(signIn, { email, password }))).toBe('taken');
+  });
+
+  test('answers the same to an address that has an account; only its mailbox hears the difference', async () => {
+    const email = fresh();
+    await bench.call(createUser, house.owner, { email, password, role: 'member' });
+    expect(await door.visit(signUp, application(email))).toEqual({ session: null, must_confirm: true });
+    const mail = await mailTo(email);
+    expect(mail?.subject).toContain('already');
+    expect(mail?.text).not.toContain('/finish/');
+  });
+
+  test('stores neither the password nor the secret of its link', async () => {
+    const email = fresh();
+    await door.visit(signUp, application(email));
+    const secret = secretIn((await mailTo(email))?.text, 'finish');
+    const [row] = await bench.sql<{ text: string }[]>`select (select string_agg(s::text, ' ') from sign_ups s) ||
+      (select string_agg(m::text, ' ') from mails m) || (select string_agg(a::text, ' ') from audit_log a) as text`;
+    for (const hidden of [password, secret]) expect(row?.text).not.toContain(hidden);
+  });
+
+  test('tells what is wrong with what was sent before anything is made', async () => {
+    const code = (input: object) => codeOfRefusal(door.visit(signUp, { ...application(fresh()), ...input }));
+    expect(await code({ email: 'no address' })).toBe('email_invalid');
+    expect(await code({ password: 'short' })).toBe('password_invalid');
+    expect(await code({ name: ' ' })).toBe('name_invalid');
+    expect(await code({ organisation: '' })).toBe('name_invalid');
+    expect(await code({ time_zone: 'Mars/Olympus' })).toBe('time_zone_invalid');
+    expect(await code({ invitation_secret: 'x' })).toBe('link_invalid');
+  });
+
+  test('sends no more than five mails to an address in a quarter of an hour', async () => {
+    const email = fresh();
+    const codes: string[] = [];
+    for (let index = 0; index < 6; index += 1) codes.push(await codeOfRefusal(door.visit(signUp, application(email))));
+    expect(codes).toEqual([...Array.from({ length: 5 }, () => 'taken'), 'too_many_attempts']);
+  });
+
+  test('is told of at the door', async () => {
+    expect(await door.visit(showDoor, {})).toMatchObject({ sign_up: 'open', mail: true });
+  });
+});
+
+describe('a new password', () => {
+  test('comes by a link in a mail to the address of the account, ends all sessions, and the link is good once', async () => {
+    const { email, session } = await newcomer();
+    await door.visit(requestPasswordReset, { email: email.toUpperCase() });
+    const secret = secretIn((await mailTo(email))?.text, 'reset');
+    expect(await door.visit(showLink, { kind: 'password reset', secret })).toMatchObject({ email });
+    expect(await codeOfRefusal(door.visit(resetPassword, { secret, password: 'short' }))).toBe('password_invalid');
+    const entered = await door.visit(resetPassword, { secret, password: 'battery staple' });
+    expect(await door.who(entered.session ?? '')).toBeDefined();
+    expect(await door.who(session)).toBeUndefined();
+    expect(await codeOfRefusal(door.visit(signIn, { email, password }))).toBe('sign_in_failed');
+    expect(await codeOfRefusal(door.visit(signIn, { email, password: 'battery staple' }))).toBe('taken');
+    expect(await codeOfRefusal(door.visit(resetPassword, { secret, password: 'another staple' }))).toBe('link_invalid');
+    expect((await mailTo(email))?.subject).toContain('was changed');
+  });
+
+  test('is answered the same for an address without an account, to which nothing is sent', async () => {
+    const email = fresh();
+    expect(await door.visit(requestPasswordReset, { email })).toEqual({ sent: true });
+    expect(await mailTo(email)).toBeUndefined();
+  });
+
+  test('can be chosen for an hour', async () => {
+    const { email } = await newcomer();
+    await door.visit(requestPasswordReset, { email });
+    const secret = secretIn((await mailTo(email))?.text, 'reset');
+    const before = bench.now;
+    bench.now = before + 61 * 60_000;
+    expect(await door.visit(showLink, { kind: 'password reset', secret })).toMatchObject({ email: null });
+    expect(await codeOfRefusal(door.visit(resetPassword, { secret, password: 'battery staple' }))).toBe('link_invalid');
+    bench.now = before;
+  });
+
+  test('chosen while signed in ends all sessions, and gives this browser a new one', async () => {
+    const { email, session } = await newcomer();
+    const other = await door.comeIn(email);
+    const { person } = await door.signedIn(session);
+    const { session: next } = await door.act(changePassword, person, { password: 'battery staple' });
+    expect([await door.who(session), await door.who(other)]).toEqual([undefined, undefined]);
+    expect((await door.signedIn(next)).person.email).toBe(email);
+  });
+});
+
+describe('what a new password leaves', () => {
+  test('is told in the notice, and ends where its owner says so', async () => {
+    const { email, session } = await newcomer();
+    const { person, caller } = await door.signedIn(session);
+    if (!caller) throw new Error('no organisation');
+    const { user } = person;
+    const kept = async () => {
+      const counts = await bench.sql<{ count: number }[]>`
+        select count(*)::int from tokens where user_id = ${user} union all select count(*)::int from passkeys where user_id = ${user}
+        union all select count(*)::int from connections where user_id = ${user}`;
+      return counts.map(({ count }) => count);
+    };
+    await bench.call(createToken, caller, { name: 'ci', scope: 'read' });
+    await bench.sql`insert into passkeys (id, user_id, credential_id, public_key, counter, transports, name, is_synced, created_at)
+      values (${newId()}, ${user}, ${newId()}, '', 0, '{}', 'Phone', true, now())`;
+    await bench.sql`insert into connections (id, organisation_id, user_id, client_id, client_name, redirect_host, scope, created_at)
+      values (${newId()}, ${caller.organisation.id}, ${user}, 'x', 'An editor', '127.0.0.1', 'read', now())`;
+    const { session: second } = await door.act(changePassword, person, { password: 'battery staple' });
+    expect(await kept()).toEqual([1, 1, 1]);
+    expect((await mailTo(email))?.text).toContain('Its API tokens, passkeys and connected assistants, if there are any, stay valid.');
+    const again = (await door.signedIn(second)).person;
+    const { session: third } = await door.act(changePassword, again, {
+      password: 'another staple',
+      end_tokens: true,
+      end_assistants: true,
+    });
+    expect(await kept()).toEqual([0, 1, 0]);
+    const told = (await mailTo(email))?.text;
+    expect(told).toContain('Its API tokens and connected assistants were revoked. Its passkeys, if there are any, stay valid.');
+    await door.act(changePassword, (await door.signedIn(third)).person, { password: 'the last staple', end_passkeys: true });
+    expect(await kept()).toEqual([0, 0, 0]);
+  });
+});
+
+describe('an e-mail address', () => {
+  test('changes when the new one is proven, and the old mailbox hears of it', async () => {
+    const { email, session } = await newcomer();
+    const wanted = fresh();
+    const { person } = await door.signedIn(session);
+    expect(await door.act(changeEmail, person, { email: wanted })).toEqual({ email: wanted, must_confirm: true });
+    expect(await door.act(showProfile, person)).toMatchObject({ email, wanted_email: wanted });
+    const secret = secretIn((await mailTo(wanted))?.text, 'verify');
+    expect(await door.act(verifyEmail, person, { secret })).toEqual({ email: wanted });
+    expect((await door.signedIn(session)).person).toMatchObject({ email: wanted, email_verified: true });
+    const notice = await mailTo(email);
+    expect(notice?.subject).toContain('address was changed');
+    expect(await codeOfRefusal(door.act(verifyEmail, person, { secret }))).toBe('link_invalid');
+  });
+
+  test('that has an account already is neither taken over nor told of', async () => {
+    const [{ session }, { email: other }] = [await newcomer(), await newcomer()];
+    const { person } = await door.signedIn(session);
+    const sent = mailbox.received.filter(({ to }) => to.includes(other)).length;
+    expect(await door.act(changeEmail, person, { email: other })).toEqual({ email: other, must_confirm: true });
+    await mailer.tick();
+    expect(mailbox.received.filter(({ to }) => to.includes(other))).toHaveLength(sent);
+  });
+
+  test('that was never proven is proven in the same way', async () => {
+    const email = fresh();
+    await bench.call(createUser, house.owner, { email, password, role: 'member' });
+    const session = await door.comeIn(email);
+    const { person } = await door.signedIn(session);
+    expect(person.email_verified).toBe(false);
+    await door.act(changeEmail, person, { email });
+    await door.act(verifyEmail, person, { secret: secretIn((await mailTo(email))?.text, 'verify') });
+    expect((await door.signedIn(session)).person.email_verified).toBe(true);
+  });
+});
+
+describe('a change of address', () => {
+  test('is told to the old mailbox, whose link ends it', async () => {
+    const { email, session } = await newcomer();
+    const wanted = fresh();
+    const { person } = await door.signedIn(session);
+    await door.act(changeEmail, person, { email: wanted });
+    const secret = secretIn((await mailTo(wanted))?.text, 'verify');
+    const told = await mailTo(email);
+    expect(told?.subject).toContain('about to change');
+    const keep = secretIn(told?.text, 'keep');
+    expect(await door.visit(showLink, { kind: 'e-mail kept', secret: keep })).toMatchObject({ email: wanted });
+    expect(await door.visit(keepEmail, { secret: keep })).toEqual({ wanted });
+    expect(await codeOfRefusal(door.act(verifyEmail, person, { secret }))).toBe('link_invalid');
+    expect((await door.signedIn(session)).person.email).toBe(email);
+    expect(await codeOfRefusal(door.visit(keepEmail, { secret: keep }))).toBe('link_invalid');
+  });
+
+  test('ends with a new password, as a reset does, and is confirmed by nobody but the user whose it is', async () => {
+    const { email, session } = await newcomer();
+    const wanted = fresh();
+    await door.visit(requestPasswordReset, { email });
+    const reset = secretIn((await mailTo(email))?.text, 'reset');
+    expect(await door.visit(showLink, { kind: 'password reset', secret: reset })).toMatchObject({ email });
+    const { person } = await door.signedIn(session);
+    await door.act(changeEmail, person, { email: wanted });
+    const secret = secretIn((await mailTo(wanted))?.text, 'verify');
+    const stranger = (await door.signedIn((await newcomer()).session)).person;
+    expect(await codeOfRefusal(door.act(verifyEmail, stranger, { secret }))).toBe('link_invalid');
+    const { session: next } = await door.act(changePassword, person, { password: 'battery staple' });
+    const again = (await door.signedIn(next)).person;
+    expect(await codeOfRefusal(door.act(verifyEmail, again, { secret }))).toBe('link_invalid');
+    expect(again.email).not.toBe(wanted);
+    expect(await codeOfRefusal(door.visit(resetPassword, { secret: reset, password: 'chosen by another' }))).toBe('link_invalid');
+  });
+
+  test('ends the links to a new password that went to the old mailbox', async () => {
+    const { email, session } = await newcomer();
+    await door.visit(requestPasswordReset, { email });
+    const reset = secretIn((await mailTo(email))?.text, 'reset');
+    const wanted = fresh();
+    const { person } = await door.signedIn(session);
+    await door.act(changeEmail, person, { email: wanted });
+    await door.act(verifyEmail, person, { secret: secretIn((await mailTo(wanted))?.text, 'verify') });
+    expect(await codeOfRefusal(door.visit(resetPassword, { secret: reset, password: 'battery staple' }))).toBe('link_invalid');
+  });
+});
+
+describe('signing up with an address of someone else', () => {
+  test('gives nobody an account with a password that a stranger chose: who finishes must know it', async () => {
+    const email = fresh();
+    await door.visit(signUp, { ...application(email), password: 'chosen by a stranger' });
+    const secret = secretIn((await mailTo(email))?.text, 'finish');
+    expect(await codeOfRefusal(door.visit(finishSignUp, { secret, password }))).toBe('sign_in_failed');
+    expect(await codeOfRefusal(door.visit(signIn, { email, password: 'chosen by a stranger' }))).toBe('sign_in_failed');
+  });
+
+  test('ends with a sign-up of the owner: one link alone is good', async () => {
+    const email = fresh();
+    await door.visit(signUp, { ...application(email), password: 'chosen by a stranger' });
+    const first = secretIn((await mailTo(email))?.text, 'finish');
+    await door.visit(signUp, application(email));
+    const second = secretIn((await mailTo(email))?.text, 'finish');
+    expect(await codeOfRefusal(door.visit(finishSignUp, { secret: first, password: 'chosen by a stranger' }))).toBe('link_invalid');
+    expect((await door.visit(finishSignUp, { secret: second, password })).session).toBeTruthy();
+  });
+
+  test('a link for a new password is asked for with an address that is one', async () => {
+    expect(await codeOfRefusal(door.visit(requestPasswordReset, { email: 'no address' }))).toBe('email_invalid');
+  });
+});
+
+describe('wrong passwords', () => {
+  const wrong = async (email: string, address: string): Promise<string> =>
+    codeOfRefusal(door.visit(signIn, { email, password: 'guessed wrong' }, { address, device: '' }));
+
+  test('of a host at many accounts are refused after sixty, however often it signs in to its own', async () => {
+    const { email: own } = await newcomer();
+    const host = '198.51.100.7';
+    const codes = [];
+    for (let index = 0; index < 62; index += 1) {
+      codes.push(await wrong(`victim-${index}@shop.example`, host));
+      if (index === 30) await door.visit(signIn, { email: own, password }, { address: host, device: '' });
+    }
+    expect(codes.at(50)).toBe('sign_in_failed');
+    expect(codes.at(-1)).toBe('too_many_attempts');
+  });
+
+  test('of an account from many hosts lead to a link by mail after a hundred, which lets its owner in', async () => {
+    const { email } = await newcomer();
+    for (let index = 0; index < 100; index += 1) expect(await wrong(email, `198.51.100.${index}`)).toBe('sign_in_failed');
+    await expect(door.visit(signIn, { email, password }, { address: '203.0.113.9', device: '' })).rejects.toThrow('Ask for a link by mail');
+    await door.visit(requestPasswordReset, { email });
+    const secret = secretIn((await mailTo(email))?.text, 'reset');
+    const entered = await door.visit(resetPassword, { secret, password: 'battery staple' });
+    for (let index = 0; index < 101; index += 1) await wrong(email, `198.51.100.${index}`);
+    expect(await door.who(entered.session ?? '')).toBeDefined();
+  });
+});
+
+describe('nobody locks another out', () => {
+  const owner = { address: '203.0.113.9', device: '' };
+  const guess = (email: string, address: string): Promise<string> =>
+    codeOfRefusal(door.visit(signIn, { email, password: 'guessed wrong' }, { address, device: '' }));
+
+  test('from one host: tries that are refused there count for no account', async () => {
+    const { email } = await newcomer();
+    for (let index = 0; index < 120; index += 1) await guess(email, '198.51.100.20');
+    expect((await door.visit(signIn, { email, password }, owner)).session).toBeTruthy();
+  });
+
+  test('of the link by mail: other mails to the mailbox leave room for it', async () => {
+    const { email } = await newcomer();
+    for (let index = 0; index < 6; index += 1) await codeOfRefusal(door.visit(signUp, application(email)));
+    expect(await door.visit(requestPasswordReset, { email })).toEqual({ sent: true });
+  });
+
+  test('and guesses of an account are counted over a whole hour', async () => {
+    const { email } = await newcomer();
+    for (let index = 0; index < 60; index += 1) await guess(email, `198.51.100.${index}`);
+    bench.now += 20 * 60_000;
+    for (let index = 0; index < 40; index += 1) await guess(email, `198.51.100.${index}`);
+    await expect(door.visit(signIn, { email, password }, owner)).rejects.toThrow('Ask for a link by mail');
+    bench.now += 41 * 60_000;
+    expect((await door.visit(signIn, { email, password }, owner)).session).toBeTruthy();
+  });
+});
+
+describe('an invitation', () => {
+  const invite = async (role = 'member') => {
+    const email = fresh();
+    const invited = await bench.call(inviteMember, house.admin, { email, role });
+    return { ...invited, secret: secretIn((await mailTo(email))?.text, 'join') };
+  };
+
+  test('joins whoever signs in, whatever address it was sent to, once', async () => {
+    const { secret, address } = await invite('viewer');
+    expect(address).toBeNull();
+    expect(await door.visit(showInvitation, { secret })).toEqual({ organisation: 'Shop', role: 'viewer', inviter: house.admin.email });
+    const { email, session } = await newcomer();
+    const { person } = await door.signedIn(session);
+    expect(await door.act(acceptInvitation, person, { secret })).toMatchObject({ id: house.organisation, role: 'viewer' });
+    expect((await door.signedIn(session)).caller).toMatchObject({ organisation: { name: 'Shop' }, role: 'viewer' });
+    const { items } = await bench.call(listMembers, house.viewer);
+    expect(items.find((member) => member.email === email)?.role).toBe('viewer');
+    const another = await door.signedIn((await newcomer()).session);
+    expect(await codeOfRefusal(door.act(acceptInvitation, another.person, { secret }))).toBe('link_invalid');
+  });
+
+  test('lets somebody sign up without an organisation of their own, and join when the address is proven', async () => {
+    const { secret } = await invite();
+    const email = fresh();
+    await door.visit(signUp, { email, password, name: 'Bo', invitation_secret: secret });
+    const { session } = await door.visit(finishSignUp, { secret: secretIn((await mailTo(email))?.text, 'finish'), password });
+    expect((await door.signedIn(session)).caller).toMatchObject({ organisation: { name: 'Shop' }, role: 'member' });
+  });
+
+  test('is listed until it is followed, withdrawn, or a week old; inviting anew ends the earlier link', async () => {
+    const { id, email, secret } = await invite();
+    const again = await bench.call(inviteMember, house.owner, { email, role: 'admin' });
+    expect(await codeOfRefusal(door.visit(showInvitation, { secret }))).toBe('link_invalid');
+    const { items } = await bench.call(listInvitations, house.owner);
+    expect(items.filter((one) => one.email === email)).toMatchObject([{ id: again.id, role: 'admin', inviter: house.owner.email }]);
+    expect(await bench.refusal(withdrawInvitation, house.owner, { invitation_id: id })).toBe('invitation_not_found');
+    const foreign = await createHouse(bench.sql);
+    expect(await bench.refusal(withdrawInvitation, foreign.owner, { invitation_id: again.id })).toBe('invitation_not_found');
+    await bench.call(withdrawInvitation, house.owner, { invitation_id: again.id });
+    const late = await invite();
+    const before = bench.now;
+    bench.now = before + 8 * 86_400_000;
+    expect(await codeOfRefusal(door.visit(showInvitation, { secret: late.secret }))).toBe('link_invalid');
+    bench.now = before;
+  });
+
+  test('is made by owners and admins, as far as the plan goes, and not for a member', async () => {
+    expect(await bench.refusal(inviteMember, house.member, { email: fresh(), role: 'member' })).toBe('role_insufficient');
+    expect(await bench.refusal(inviteMember, house.owner, { email: house.viewer.email, role: 'member' })).toBe('already_member');
+    expect(await bench.refusal(inviteMember, house.owner, { email: fresh(), role: 'boss' })).toBe('role_unknown');
+    const { session } = await newcomer();
+    const { caller } = await door.signedIn(session);
+    if (!caller) throw new Error('no organisation');
+    await bench.sql`update organisations set plan = 'free' where id = ${caller.organisation.id}`;
+    expect(await bench.refusal(inviteMember, caller, { email: fresh(), role: 'member' })).toBe('plan_limit_members');
+  });
+
+  test('counts as a member of the plan while it waits, is sent to a mailbox five times at most, and thirty times for an organisation', async () => {
+    const small = await createHouse(bench.sql, { plan: 'team', name: 'https://evil.example/win' });
+    const codes = [];
+    for (let index = 0; index < 8; index += 1)
+      codes.push(await codeOfRefusal(bench.call(inviteMember, small.owner, { email: fresh(), role: 'viewer' })));
+    expect(codes.slice(-2)).toEqual(['plan_limit_members', 'plan_limit_members']);
+    await bench.sql`update organisations set plan = 'business' where id = ${small.organisation}`;
+    const email = fresh();
+    const again = [];
+    for (let index = 0; index < 6; index += 1)
+      again.push(await codeOfRefusal(bench.call(inviteMember, small.owner, { email, role: 'viewer' })));
+    expect(again).toEqual([...Array.from({ length: 5 }, () => 'taken'), 'too_many_attempts']);
+    expect((await mailTo(email))?.subject).toBe('You are invited to an organisation on Antipode');
+    const many = [];
+    for (let index = 0; index < 20; index += 1)
+      many.push(await codeOfRefusal(bench.call(inviteMember, small.owner, { email: fresh(), role: 'viewer' })));
+    expect(many.at(-1)).toBe('too_many_attempts');
+  });
+
+  test('joins nobody when the plan is full by then, also when two follow theirs at once', async () => {
+    const small = await createHouse(bench.sql, { plan: 'business', name: 'Small' });
+    const secrets: string[] = [];
+    for (let index = 0; index < 8; index += 1) {
+      const email = fresh();
+      await bench.call(inviteMember, small.owner, { email, role: 'viewer' });
+      secrets.push(secretIn((await mailTo(email))?.text, 'join'));
+    }
+    await bench.sql`update organisations set plan = 'team' where id = ${small.organisation}`;
+    const people = await Promise.all(
+      secrets.map(async (_, index) => {
+        const email = `joiner-${index}-${newId()}@shop.example`;
+        await bench.call(createUser, house.owner, { email, password, role: 'viewer' });
+        return (await door.signedIn(await door.comeIn(email))).person;
+      }),
+    );
+    const codes = await Promise.all(
+      people.map((person, index) => codeOfRefusal(door.act(acceptInvitation, person, { secret: secrets[index] }))),
+    );
+    expect(codes.toSorted()).toEqual([...['plan_limit_members', 'plan_limit_members'], ...Array.from({ length: 6 }, () => 'taken')]);
+  });
+});

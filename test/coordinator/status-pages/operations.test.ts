@@ -1,0 +1,132 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
+import { createMonitor, deleteMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
+import {
+  addStatusPageGroup,
+  addStatusPageMonitor,
+  createStatusPage,
+  getStatusPage,
+  listStatusPages,
+  removeStatusPageGroup,
+  removeStatusPageMonitor,
+} from '../../../shared/api/status-pages.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { gateBench } from '../../support/gate.ts';
+import { createHouse, type House } from '../../support/people.ts';
+
+const bench = gateBench();
+let house: House;
+let stranger: House;
+
+beforeAll(async () => {
+  house = await createHouse(bench.sql);
+  stranger = await createHouse(bench.sql);
+});
+
+const page = async (of: House = house): Promise<string> =>
+  (await bench.call(createStatusPage, of.owner, { name: 'Status', slug: newId() })).id;
+const monitor = async (name: string, group: string | null = null, of: House = house): Promise<string> =>
+  (await bench.call(createMonitor, of.owner, { type: 'heartbeat', name, group })).id;
+
+describe('a status page', () => {
+  test('is created under an address of its own, as far as the plan goes, also by many at once', async () => {
+    const small = await createHouse(bench.sql, { plan: 'team' });
+    const made = await Promise.all(
+      Array.from({ length: 9 }, (_, index) => bench.refusal(createStatusPage, small.owner, { name: 'S', slug: `small-${index}` })),
+    );
+    expect(made.filter((code) => code === 'taken')).toHaveLength(5);
+    expect(made.filter((code) => code === 'plan_limit_status_pages')).toHaveLength(4);
+    const code = (slug: string) => bench.refusal(createStatusPage, house.owner, { name: 'S', slug });
+    expect(await code('SMALL-0')).toBe('slug_taken');
+    for (const slug of ['', '-a', 'a--b', 'a/b', 'ä', 'x'.repeat(61)]) expect(await code(slug), slug).toBe('slug_invalid');
+    expect(await bench.refusal(createStatusPage, house.viewer, { name: 'S', slug: 'seen' })).toBe('role_insufficient');
+  });
+
+  test('is listed and read by everyone in its organisation, and by nobody else', async () => {
+    const id = await page();
+    expect((await bench.call(listStatusPages, house.viewer)).items.map((item) => item.id)).toContain(id);
+    expect(await bench.call(getStatusPage, house.viewer, { page_id: id })).toMatchObject({
+      ...{ id, name: 'Status', description: null, enabled: true, monitors: [], groups: [] },
+    });
+    expect((await bench.call(listStatusPages, stranger.owner)).items.map((item) => item.id)).not.toContain(id);
+    expect(await bench.refusal(getStatusPage, stranger.owner, { page_id: id })).toBe('status_page_not_found');
+    expect(await bench.refusal(getStatusPage, house.owner, { page_id: newId() })).toBe('status_page_not_found');
+  });
+
+  test('publishes a monitor under a name for its audience, once, at its place', async () => {
+    const [id, one, two] = [await page(), await monitor('db-3'), await monitor('db-4')];
+    expect(await bench.call(addStatusPageMonitor, house.member, { page_id: id, monitor: one, display_name: ' Shop ' })).toEqual({
+      ...{ monitor: one, display_name: 'Shop', group: null, position: 0 },
+    });
+    expect(await bench.call(addStatusPageMonitor, house.member, { page_id: id, monitor: two, position: 0 })).toEqual({
+      ...{ monitor: two, display_name: 'db-4', group: null, position: 0 },
+    });
+    expect(await bench.refusal(addStatusPageMonitor, house.member, { page_id: id, monitor: one })).toBe('already_published');
+    const code = (input: object, who = house.owner) => bench.refusal(addStatusPageMonitor, who, { page_id: id, monitor: two, ...input });
+    expect(await code({ display_name: ' ' })).toBe('name_invalid');
+    expect(await code({ position: -1 })).toBe('position_invalid');
+    expect(await code({ position: 1e9 })).toBe('position_invalid');
+    expect(await code({ monitor: newId() })).toBe('monitor_not_found');
+    expect(await code({ monitor: await monitor('theirs', null, stranger) })).toBe('monitor_not_found');
+    expect(await code({}, house.viewer)).toBe('role_insufficient');
+    expect(await code({}, stranger.owner)).toBe('status_page_not_found');
+    expect((await bench.call(getStatusPage, house.viewer, { page_id: id })).monitors.map(({ display_name }) => display_name)).toEqual([
+      'Shop',
+      'db-4',
+    ]);
+  });
+
+  test('takes a monitor off, and other pages keep it', async () => {
+    const [one, two, shared] = [await page(), await page(), await monitor('shared')];
+    for (const page_id of [one, two]) await bench.call(addStatusPageMonitor, house.owner, { page_id, monitor: shared });
+    await bench.call(removeStatusPageMonitor, house.member, { page_id: one, monitor_id: shared });
+    expect((await bench.call(getStatusPage, house.owner, { page_id: one })).monitors).toEqual([]);
+    expect((await bench.call(getStatusPage, house.owner, { page_id: two })).monitors).toHaveLength(1);
+    const code = (page_id: string, who = house.owner) => bench.refusal(removeStatusPageMonitor, who, { page_id, monitor_id: shared });
+    expect(await code(one)).toBe('status_page_monitor_not_found');
+    expect(await code(newId())).toBe('status_page_not_found');
+    expect(await code(two, stranger.owner)).toBe('status_page_not_found');
+    expect(await code(two, house.viewer)).toBe('role_insufficient');
+    await bench.call(deleteMonitor, house.owner, { monitor_id: shared });
+    expect((await bench.call(getStatusPage, house.owner, { page_id: two })).monitors).toEqual([]);
+  });
+
+  test('publishes a group as a heading with its monitors, keeps the names that were given, and lets the heading go alone', async () => {
+    const id = await page();
+    const group = (await bench.call(createGroup, house.owner, { name: 'Shop' })).id;
+    const [one, two] = [await monitor('one', group), await monitor('two', group)];
+    await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: two, display_name: 'Second' });
+    expect(await bench.call(addStatusPageGroup, house.member, { page_id: id, group, display_name: 'Our shop' })).toEqual({
+      ...{ group, display_name: 'Our shop', position: 1 },
+    });
+    const whole = await bench.call(getStatusPage, house.viewer, { page_id: id });
+    expect(whole.groups).toEqual([{ group, display_name: 'Our shop', position: 1 }]);
+    expect(whole.monitors).toEqual([
+      { monitor: two, display_name: 'Second', group, position: 0 },
+      { monitor: one, display_name: 'one', group, position: 2 },
+    ]);
+    const later = await monitor('three', group);
+    expect(await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: later })).toMatchObject({ group });
+    expect(await bench.refusal(addStatusPageGroup, house.owner, { page_id: id, group })).toBe('already_published');
+    expect(await bench.refusal(addStatusPageGroup, house.owner, { page_id: id, group: newId() })).toBe('group_not_found');
+    expect(await bench.refusal(addStatusPageGroup, stranger.owner, { page_id: id, group })).toBe('status_page_not_found');
+    expect(await bench.refusal(removeStatusPageGroup, house.viewer, { page_id: id, group_id: group })).toBe('role_insufficient');
+    await bench.call(removeStatusPageGroup, house.member, { page_id: id, group_id: group });
+    const left = await bench.call(getStatusPage, house.viewer, { page_id: id });
+    expect(left.groups).toEqual([]);
+    expect(left.monitors.map((row) => row.group)).toEqual([null, null, null]);
+    expect(await bench.refusal(removeStatusPageGroup, house.owner, { page_id: id, group_id: group })).toBe('status_page_group_not_found');
+  });
+
+  test('keeps its monitors when their group is deleted, and when they leave it', async () => {
+    const id = await page();
+    const group = (await bench.call(createGroup, house.owner, { name: 'Passing' })).id;
+    const one = await monitor('kept', group);
+    await bench.call(addStatusPageGroup, house.owner, { page_id: id, group });
+    await bench.call(updateMonitor, house.owner, { monitor_id: one, ungroup: true });
+    await bench.call(deleteGroup, house.owner, { group_id: group });
+    expect(await bench.call(getStatusPage, house.owner, { page_id: id })).toMatchObject({
+      ...{ groups: [], monitors: [{ monitor: one, display_name: 'kept', group: null }] },
+    });
+  });
+});

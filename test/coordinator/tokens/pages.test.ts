@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTokens, type Tokens } from '../../../coordinator/access/access-tokens.ts';
+import { createLog } from '../../../shared/base/log.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import { openTab } from '../../support/browser.ts';
+import { describeInBrowser } from '../../support/in-browser.ts';
+import { testSecretKey } from '../../support/people.ts';
+import { startWeb, type TestWeb } from '../../support/web.ts';
+
+let web: TestWeb;
+let tokens: Tokens;
+const same = { 'sec-fetch-site': 'same-origin' };
+
+beforeAll(async () => {
+  web = await startWeb();
+  tokens = createTokens({
+    ...{ sql: web.sql, secretKey: testSecretKey, clock: systemClock },
+    log: createLog({ name: 't', level: 'silent' }),
+  });
+});
+afterAll(async () => {
+  await tokens.close();
+  await web.close();
+});
+
+const works = (token: string): Promise<boolean> =>
+  tokens.authenticate(`Bearer ${token}`).then(
+    () => true,
+    () => false,
+  );
+
+const make = (form: Readonly<Record<string, string>>) => web.post('/tokens/new', form, { as: web.house.member, headers: same });
+
+test('a new token stands on the page that answers its form, with commands to try, and on no page after', async () => {
+  const { status, text, headers } = await make({ name: 'CI', scope: 'read', expires_at: '' });
+  const [token = ''] = /svc_[0-9A-Za-z]{40}/.exec(text) ?? [];
+  expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+  expect(text).toContain(`curl -H &#39;Authorization: Bearer ${token}&#39; ${web.url}/api/v1/me`);
+  expect(text).toContain(`ANTIPODE_TOKEN=${token} node antipode.mjs whoami`);
+  expect(await works(token)).toBe(true);
+  const list = await web.get('/tokens', { as: web.house.owner });
+  expect(list.text).toContain(token.slice(0, 8));
+  expect(list.text).not.toContain(token.slice(8));
+  // The log says who made it, for what; a part that cannot be guessed from says which.
+  const [trace] = await web.sql<
+    { changed: object }[]
+  >`select changed from audit_log where operation = 'createToken' order by key desc limit 1`;
+  expect(trace?.changed).toMatchObject({ after: { name: 'CI', scope: 'read', begins: token.slice(0, 8), expires_at: null } });
+  expect(JSON.stringify(trace)).not.toContain(token.slice(8));
+});
+
+test('a token ends at the beginning of the day that was chosen, by the clock of its organisation', async () => {
+  await web.sql`update organisations set time_zone = 'Europe/Berlin' where id = ${web.house.organisation}`;
+  await make({ name: 'Until summer', scope: 'read', expires_at: '2100-07-01' });
+  const [row] = await web.sql<{ expires_at: Date }[]>`select expires_at from tokens where name = 'Until summer'`;
+  expect(row?.expires_at.toISOString()).toBe('2100-06-30T22:00:00.000Z');
+  await web.sql`update organisations set time_zone = 'UTC' where id = ${web.house.organisation}`;
+});
+
+test('a form that is refused comes back with what was sent, and makes nothing', async () => {
+  const { status, text } = await make({ name: '', scope: 'read_write', expires_at: '' });
+  expect(status).toBe(400);
+  expect(text).toContain('Must not be empty');
+  expect(text).toMatch(/value="read_write" checked/);
+  expect(text).not.toMatch(/svc_[0-9A-Za-z]{40}/);
+});
+
+describeInBrowser('tokens', (browser) => {
+  for (const scripts of [true, false])
+    describe(scripts ? 'with scripts' : 'without scripts', () => {
+      test('are made, shown once, and revoked', async () => {
+        const cookie = await web.cookieOf(web.house.viewer);
+        await web.sql`delete from tokens where user_id = ${web.house.viewer.user}`;
+        const { page, close } = await openTab(browser(), web.url, { scripts, cookie });
+        await page.goto(`${web.url}/tokens`);
+        await page.getByRole('heading', { name: 'No program acts for you yet.' }).waitFor();
+        await page.getByRole('link', { name: 'Make a token' }).click();
+        await page.getByText('As a viewer you change nothing').waitFor();
+        await page.getByLabel('Name').fill('Wall screen');
+        await page.getByLabel('It ends').selectOption({ index: 2 });
+        await page.getByRole('button', { name: 'Make the token' }).click();
+        await page.getByRole('heading', { name: 'Copy the token now.' }).waitFor();
+        const token = (await page.locator('.copyable code').first().textContent()) ?? '';
+        expect(await works(token)).toBe(true);
+        expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(scripts ? 3 : 0);
+        await page.getByRole('link', { name: 'I have it' }).click();
+        await page.getByRole('link', { name: 'Revoke Wall screen' }).click();
+        await page.getByRole('button', { name: 'Revoke it' }).click();
+        await page.getByText('Wall screen is revoked').waitFor();
+        expect(await works(token)).toBe(false);
+        await close();
+      });
+    });
+});

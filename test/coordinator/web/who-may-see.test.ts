@@ -1,0 +1,302 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { pages } from '../../../coordinator/faces/web/pages/page-index.ts';
+import type { Page } from '../../../coordinator/faces/web/web-page.ts';
+import { insertMember, insertUser } from '../../../coordinator/store/store-users.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { connectAssistant } from '../../support/assistants.ts';
+import { type Demo, seedDemo } from '../../support/demo.ts';
+import { createHouse, type House, type Person } from '../../support/people.ts';
+import { startWeb, type TestWeb } from '../../support/web.ts';
+import { ofTheAccount } from './who-may-see-account.ts';
+
+/** Every page, for everybody who may come to it: who is let in, who is sent away, and who learns nothing. */
+
+const who = ['stranger', 'removed', 'elsewhere', 'viewer', 'member', 'admin', 'owner'] as const;
+type Who = (typeof who)[number];
+
+/**
+ * What each is answered, in the order of `who`. `in`: to the sign-in. `ok`: a page, or a form that was taken or came back with a remark.
+ * `elsewhere` owns another organisation; `removed` belongs to none any more.
+ */
+const members = 'in 403 ok ok ok ok ok';
+/** Of a thing of the organisation: elsewhere it does not exist. */
+const ofOurs = 'in 403 404 ok ok ok ok';
+const writersOfOurs = 'in 403 404 403 ok ok ok';
+const writers = 'in 403 ok 403 ok ok ok';
+const managersOfOurs = 'in 403 404 403 403 ok ok';
+const managers = 'in 403 ok 403 403 ok ok';
+const persons = 'in ok ok ok ok ok ok';
+const everybody = 'ok ok ok ok ok ok ok';
+/** A secret of nobody, in its address. */
+const unknown = '404 404 404 404 404 404 404';
+
+const expected: Readonly<Record<string, string>> = {
+  'GET /': 'ok 403 ok ok ok ok ok',
+  'POST /monitors/change': members,
+  'GET /search': members,
+  'GET /incidents': members,
+  'GET /incidents/:incident_id': ofOurs,
+  'POST /incidents/:incident_id/acknowledge': writersOfOurs,
+  'POST /incidents/:incident_id/notes': writersOfOurs,
+  'POST /incidents/:incident_id/share': writersOfOurs,
+  // The first who may ends the link; after that there is none.
+  'POST /incidents/:incident_id/share/withdraw': 'in 403 404 403 ok 404 404',
+  'GET /monitors/:monitor_id': ofOurs,
+  'POST /monitors/:monitor_id/address': ofOurs,
+  'POST /monitors/:monitor_id/address/rotate': writersOfOurs,
+  'GET /monitors/new': writers,
+  'POST /monitors/new': writers,
+  'GET /monitors/:monitor_id/edit': writersOfOurs,
+  'POST /monitors/:monitor_id/edit': writersOfOurs,
+  'GET /monitors/:monitor_id/pause': writersOfOurs,
+  'POST /monitors/:monitor_id/pause': writersOfOurs,
+  'GET /monitors/:monitor_id/resume': writersOfOurs,
+  'POST /monitors/:monitor_id/resume': writersOfOurs,
+  'GET /monitors/:monitor_id/delete': writersOfOurs,
+  'POST /monitors/:monitor_id/delete': writersOfOurs,
+  'GET /maintenance': members,
+  'GET /maintenance/new': writers,
+  'POST /maintenance/new': writers,
+  'GET /maintenance/:window_id': ofOurs,
+  'GET /maintenance/:window_id/edit': writersOfOurs,
+  'POST /maintenance/:window_id/edit': writersOfOurs,
+  // Who is slower than another is told that there is nothing to begin or end.
+  'POST /maintenance/:window_id/start': writersOfOurs,
+  'POST /maintenance/:window_id/end': writersOfOurs,
+  'GET /maintenance/:window_id/delete': writersOfOurs,
+  // The first who may deletes it; after that there is none.
+  'POST /maintenance/:window_id/delete': 'in 403 404 403 ok 404 404',
+  'GET /groups': members,
+  'POST /groups': writers,
+  'GET /groups/:group_id': ofOurs,
+  'GET /groups/:group_id/add': writersOfOurs,
+  'POST /groups/:group_id/add': writersOfOurs,
+  'GET /groups/:group_id/edit': writersOfOurs,
+  'POST /groups/:group_id/edit': writersOfOurs,
+  'GET /groups/:group_id/delete': writersOfOurs,
+  // The first who may deletes it; after that there is none.
+  'POST /groups/:group_id/delete': 'in 403 404 403 ok 404 404',
+  'GET /probes': members,
+  'GET /alerts': members,
+  'POST /alerts/mute': writers,
+  'POST /alerts/unmute': writers,
+  'GET /alerts/new': writers,
+  'POST /alerts/new': writers,
+  'GET /alerts/this-browser': writers,
+  'POST /alerts/this-browser': writers,
+  'POST /alerts/this-browser/test': writers,
+  'GET /alerts/:channel_id': ofOurs,
+  // It belongs to the organisation: members change their own alone.
+  'GET /alerts/:channel_id/edit': managersOfOurs,
+  'POST /alerts/:channel_id/edit': managersOfOurs,
+  'POST /alerts/:channel_id/test': managersOfOurs,
+  'POST /alerts/:channel_id/ask': managersOfOurs,
+  'GET /alerts/:channel_id/messages/:message_id': ofOurs,
+  'GET /alerts/:channel_id/delete': managersOfOurs,
+  // The first who may deletes it; after that there is none.
+  'POST /alerts/:channel_id/delete': 'in 403 404 403 403 ok 404',
+  'GET /status-pages': members,
+  'GET /status-pages/new': writers,
+  'POST /status-pages/new': writers,
+  'GET /status-pages/:page_id': ofOurs,
+  'POST /status-pages/:page_id/rows': writersOfOurs,
+  'POST /status-pages/:page_id/add': writersOfOurs,
+  'POST /status-pages/:page_id/offered': writersOfOurs,
+  'POST /status-pages/:page_id/settings': writersOfOurs,
+  'POST /status-pages/:page_id/access': writersOfOurs,
+  'POST /status-pages/:page_id/link': writersOfOurs,
+  'POST /status-pages/:page_id/domain': writersOfOurs,
+  'POST /status-pages/:page_id/logo': writersOfOurs,
+  // There is none.
+  'GET /status-pages/:page_id/logo': 'in 403 404 404 404 404 404',
+  'POST /status-pages/:page_id/logo/remove': writersOfOurs,
+  'GET /status-pages/:page_id/incidents/:incident_id': ofOurs,
+  'POST /status-pages/:page_id/incidents/:incident_id': writersOfOurs,
+  'POST /status-pages/:page_id/incidents/:incident_id/posts/:post_id/delete': 'in 403 404 403 404 404 404',
+  'GET /status-pages/:page_id/delete': writersOfOurs,
+  // Without its name typed it stays.
+  'POST /status-pages/:page_id/delete': writersOfOurs,
+  'GET /acknowledge/:secret': unknown,
+  'POST /acknowledge/:secret': unknown,
+  'GET /a/:secret': unknown,
+  'POST /a/:secret': unknown,
+  'GET /unsubscribe/:secret': unknown,
+  'POST /unsubscribe/:secret': unknown,
+  'GET /confirm-channel/:secret': unknown,
+  'POST /confirm-channel/:secret': unknown,
+  'GET /shared/incidents/:secret': unknown,
+  'GET /about': everybody,
+  'POST /preferences': everybody,
+  'GET /sign-in': everybody,
+  'POST /sign-in': everybody,
+  // Without a right password a moment ago there is no second step.
+  'GET /sign-in/second-step': 'in in in in in in in',
+  'POST /sign-in/second-step': 'in in in in in in in',
+  'POST /sign-in/passkey/options': everybody,
+  'POST /sign-in/passkey': everybody,
+  'POST /confirm/passkey/options': persons,
+  'POST /confirm/passkey': persons,
+  'GET /sign-out': persons,
+  'POST /sign-out': everybody,
+  'GET /enter/:secret': everybody,
+  'POST /enter/:secret': unknown,
+  'GET /confirm': persons,
+  'POST /confirm': persons,
+  'GET /sign-up': everybody,
+  'GET /join/:secret/sign-up': unknown,
+  'POST /sign-up': everybody,
+  'GET /finish/:secret': unknown,
+  'POST /finish/:secret': unknown,
+  'GET /forgot': everybody,
+  'POST /forgot': everybody,
+  'GET /reset/:secret': unknown,
+  'POST /reset/:secret': unknown,
+  'GET /verify/:secret': 'in 404 404 404 404 404 404',
+  'POST /verify/:secret': 'in 404 404 404 404 404 404',
+  'GET /keep/:secret': unknown,
+  'POST /keep/:secret': unknown,
+  'GET /join/:secret': unknown,
+  'POST /join/:secret': 'in 404 404 404 404 404 404',
+  'GET /profile': persons,
+  'GET /profile/name': persons,
+  'POST /profile/name': persons,
+  'GET /profile/email': persons,
+  'POST /profile/email': persons,
+  'GET /profile/password': persons,
+  'POST /profile/password': persons,
+  'GET /profile/two-step': persons,
+  'GET /profile/two-step/set-up': persons,
+  'POST /profile/two-step/set-up': persons,
+  'GET /profile/two-step/codes': persons,
+  'POST /profile/two-step/codes': persons,
+  'GET /profile/two-step/off': persons,
+  'POST /profile/two-step/off': persons,
+  'GET /profile/passkeys': persons,
+  'GET /profile/passkeys/new': persons,
+  'POST /profile/passkeys/new/options': persons,
+  'POST /profile/passkeys/new': persons,
+  'GET /profile/passkeys/:passkey_id/remove': persons,
+  // Nobody has one here.
+  'POST /profile/passkeys/:passkey_id/remove': 'in 404 404 404 404 404 404',
+  'GET /profile/sessions': persons,
+  'POST /profile/sessions': persons,
+  'POST /profile/sessions/:session_id/end': 'in 404 404 404 404 404 404',
+  'GET /members': members,
+  // Who may not invite is told who may.
+  'GET /members/invite': members,
+  'POST /members/invite': managers,
+  'POST /members/invitations/:invitation_id/withdraw': 'in 403 404 403 403 404 404',
+  ...ofTheAccount,
+  // An operator, who is none of these, has tests of their own.
+  'GET /operator': unknown,
+  'GET /operator/set-aside/:set_aside_id': unknown,
+  'POST /operator/set-aside/:set_aside_id': unknown,
+  'POST /operator/set-aside/:set_aside_id/retry': unknown,
+  'GET /favicon.svg': everybody,
+  'GET /favicon.ico': everybody,
+  'GET /robots.txt': everybody,
+  'GET /manifest.webmanifest': everybody,
+};
+
+let web: TestWeb;
+let demo: Demo;
+let elsewhere: House;
+let removed: Person;
+/** The owner's. */
+let token: string;
+let connection: string;
+/** A viewer whom nobody here is. */
+let spare: string;
+beforeAll(async () => {
+  web = await startWeb();
+  demo = await seedDemo(web.sql, web.house.organisation, Date.now());
+  elsewhere = await createHouse(web.sql, { name: 'Elsewhere' });
+  removed = (await createHouse(web.sql)).member;
+  await web.sql`delete from memberships where user_id = ${removed.user}`;
+  token = web.house.owner.caller.token?.id ?? '';
+  connection = (await connectAssistant(web.sql, web.house.owner, { baseUrl: web.url })).connection;
+  spare = newId();
+  await insertUser(web.sql, { id: spare, email: `${spare}@example.org`, password_hash: 'none' });
+  await insertMember(web.sql, web.house.organisation, spare, 'viewer');
+});
+afterAll(() => web.close());
+
+const personOf = (each: Who): Person | undefined => {
+  if (each === 'stranger') return undefined;
+  if (each === 'removed') return removed;
+  return each === 'elsewhere' ? elsewhere.owner : web.house[each];
+};
+
+const standsFor: Readonly<Record<string, () => string>> = {
+  monitor_id: () => demo.idOf('Checkout'),
+  incident_id: () => demo.incident,
+  window_id: () => demo.windows.certificates,
+  group_id: () => demo.groupOf('Stores'),
+  channel_id: () => demo.channels.pager,
+  message_id: () => demo.channels.message,
+  page_id: () => demo.page.id,
+  post_id: newId,
+  session_id: newId,
+  passkey_id: newId,
+  invitation_id: newId,
+  ...{ token_id: () => token, connection_id: () => connection },
+  member_id: () => spare,
+  ...{ probe_invitation_id: newId, probe_id: newId },
+  set_aside_id: () => '1',
+  secret: () => 'x'.repeat(43),
+};
+const addressOf = (path: string): string =>
+  // The channel that the message went to; others are free to be deleted here.
+  path.replace(':channel_id/messages', `${demo.channels.ops}/messages`).replace(/:(\w+)/g, (_, name: string) => {
+    const id = standsFor[name];
+    if (!id) throw new Error(`this test does not know what :${name} stands for: name one of the demo`);
+    return id();
+  });
+
+const ask = async ({ method, path }: Page, as: Person | undefined) => {
+  const asked = as ? { as } : {};
+  return method === 'GET'
+    ? web.get(addressOf(path), asked)
+    : web.post(addressOf(path), {}, { ...asked, headers: { 'sec-fetch-site': 'same-origin' } });
+};
+
+const wordOf = ({ status, headers }: Awaited<ReturnType<typeof ask>>): string => {
+  if (status === 303 && headers.get('location')?.startsWith('/sign-in')) return 'in';
+  return [200, 303, 400].includes(status) ? 'ok' : `${status}`;
+};
+
+const nameOf = ({ method, path }: Page): string => `${method} ${path}`;
+
+test('every page is here, and nothing that is no page', () => {
+  expect(pages.map(nameOf).toSorted()).toEqual(Object.keys(expected).toSorted());
+});
+
+describe('everybody', () => {
+  // Whoever signs out is a stranger after, and who leaves is no member any more: pages/settings.test.ts has them leave.
+  for (const page of pages.filter((each) => each.path !== '/sign-out' && nameOf(each) !== 'POST /members/leave'))
+    test(`is answered what is theirs by ${nameOf(page)}`, async () => {
+      const answers: string[] = [];
+      for (const each of who) answers.push(wordOf(await ask(page, personOf(each))));
+      expect(answers.join(' ')).toBe(expected[nameOf(page)]);
+    });
+
+  test('of another organisation reads nothing of ours on any page', async () => {
+    const ours = [web.house.name, web.house.owner.email, 'Checkout', 'Store Osaka', demo.incident];
+    for (const page of pages.filter(({ method, path }) => method === 'GET' && path !== '/sign-out')) {
+      // What they asked for stands in the address of the page, and so in the form that leads back to it.
+      const text = (await ask(page, elsewhere.owner)).text.replaceAll(addressOf(page.path), '');
+      for (const each of ours) expect([nameOf(page), each, text.includes(each)]).toEqual([nameOf(page), each, false]);
+    }
+  });
+});
+
+describe('a form', () => {
+  for (const page of pages.filter((each) => each.method === 'POST' && !('fromAnywhere' in each)))
+    test(`that another site sends to ${page.path} is refused, whoever is signed in`, async () => {
+      for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }]) {
+        const { status, text } = await web.post(addressOf(page.path), {}, { as: web.house.owner, headers });
+        expect(status).toBe(403);
+        expect(text).toContain('another site sent it');
+      }
+    });
+});

@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { composeProgram } from '../support/compose-program.ts';
+import { runProgram, type Said } from '../support/programs.ts';
+
+/** The compose files as docker compose itself reads them, and what of them can be held against our own sources. `npm run test:images` brings one up. */
+
+const folder = join(import.meta.dirname, '../../deploy/compose');
+const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
+const ours = ['coordinator/config.ts', 'probe/config.ts']
+  .map((file) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8'))
+  .join();
+
+/** What the images of others take. */
+const foreign = ['POSTGRES_USER', 'POSTGRES_DB', 'POSTGRES_PASSWORD'];
+
+test.each(['compose.yaml', 'probe.yaml'])('%s sets only what its programs read, and names every value that it asks for', (file) => {
+  const text = read(file);
+  const set = [...text.matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name = '']) => name);
+  expect(set.length).toBeGreaterThan(0);
+  expect(set.filter((name) => !foreign.includes(name) && !new RegExp(`^  ${name}:`, 'm').test(ours))).toEqual([]);
+  const head = text.slice(0, text.indexOf('\nname:'));
+  const asked = [...new Set([...text.matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name = '']) => name))];
+  expect(asked.filter((name) => !head.includes(`${name}=`))).toEqual([]);
+});
+
+test.each([
+  ['compose.yaml', 2],
+  ['probe.yaml', 1],
+] as const)('our containers of %s write nowhere but to their data, and may do nothing that a user may not', (file, count) => {
+  const services = read(file)
+    .split(/^ {2}(?=[a-z]+:$)/m)
+    .filter((text) => text.includes('image: antipode-'));
+  expect(services).toHaveLength(count);
+  for (const service of services)
+    for (const line of ['read_only: true', 'cap_drop: [ALL]', "security_opt: ['no-new-privileges:true']"]) expect(service).toContain(line);
+});
+
+test('a probe is asked for its health as its image can be asked, without a shell', () => {
+  const [, asked = ''] = /^ {6}test: \[CMD, (.*)\]$/m.exec(read('probe.yaml')) ?? [];
+  const image = readFileSync(join(import.meta.dirname, '../../deploy/image/Dockerfile'), 'utf8');
+  const [, entry = '[]'] = /^ENTRYPOINT (.*)$/m.exec(image) ?? [];
+  expect(asked.split(', ')).toEqual([...z.array(z.string()).parse(JSON.parse(entry)), 'health']);
+});
+
+test('it says what a balancer asks a coordinator: whether it can serve, never how the installation is', () => {
+  expect(read('compose.yaml')).toMatch(/balancer[^\n]* \/readyz, never \/health/);
+});
+
+test('what it says to make is where it looks for it, and no commit takes it along', () => {
+  const text = read('compose.yaml');
+  const [, made = ''] = /bus init [^\n]*--folder (\S+)/.exec(text) ?? [];
+  expect(join(import.meta.dirname, '../..', made)).toBe(join(folder, 'bus'));
+  for (const [, file] of text.matchAll(/- \.\/(\S+?):/g)) expect(file).toMatch(/^bus\//);
+  const ignored = readFileSync(join(import.meta.dirname, '../../.gitignore'), 'utf8').split('\n');
+  expect(ignored).toContain(`/${made}/`);
+});
+
+/** Where it cannot be had, that is said loudly. */
+const compose = await composeProgram();
+
+describe.skipIf(compose === undefined)('as docker compose reads them', () => {
+  const settings = {
+    POSTGRES_PASSWORD: 'a$word',
+    BUS_HOST: 'bus.example.org',
+    ANTIPODE_VERSION: '0.1.0',
+    BASE_URL: 'https://antipode.example',
+  };
+  const shape = z.object({
+    name: z.string(),
+    services: z.record(
+      z.string(),
+      z.object({
+        environment: z.record(z.string(), z.string()).default({}),
+        networks: z.object({ default: z.object({ aliases: z.array(z.string()) }).nullable() }),
+        ports: z.array(z.object({ host_ip: z.string().optional(), published: z.string(), target: z.number() })).default([]),
+      }),
+    ),
+  });
+  let copy: string;
+  beforeAll(async () => {
+    copy = await mkdtemp(join(tmpdir(), 'antipode-compose-'));
+    await mkdir(join(copy, 'bus'));
+    for (const file of ['compose.yaml', 'probe.yaml']) await copyFile(join(folder, file), join(copy, file));
+    const lines = Object.entries(settings).map(([name, value]) => `${name}='${value}'\n`);
+    await writeFile(join(copy, 'bus/coordinator.env'), lines.join(''));
+  });
+  afterAll(() => rm(copy, { recursive: true }));
+  const config = (env: NodeJS.ProcessEnv, ...args: readonly string[]): Promise<Said> =>
+    runProgram([compose ?? '', '--project-directory', copy, ...args, 'config', '--format', 'json'], { env });
+
+  test('everything on one host: what the file of settings says reaches each program, and only what must is open', async () => {
+    const said = await config({}, '--env-file', join(copy, 'bus/coordinator.env'), '-f', join(copy, 'compose.yaml'));
+    expect(said).toMatchObject({ code: 0, err: '' });
+    const { name, services } = shape.parse(JSON.parse(said.out));
+    expect(name).toBe('antipode');
+    expect(Object.keys(services).toSorted()).toEqual(['backups', 'bus', 'coordinator', 'database']);
+    const { database, bus, coordinator, backups } = services;
+    for (const one of [coordinator, backups]) {
+      expect(one?.environment).toMatchObject({ BASE_URL: settings.BASE_URL });
+      expect(one?.environment.DATABASE_URL).toBe(`postgres://antipode:${database?.environment.POSTGRES_PASSWORD}@database:5432/antipode`);
+    }
+    expect(coordinator?.environment.TRUSTED_PROXIES).toBe('uniquelocal');
+    expect(bus?.networks.default?.aliases).toEqual([settings.BUS_HOST]);
+    const open = Object.values(services).flatMap(({ ports }) =>
+      ports.map(({ host_ip, published }) => `${host_ip ?? 'everywhere'}:${published}`),
+    );
+    expect(open.toSorted()).toEqual(['127.0.0.1:8080', 'everywhere:4443']);
+  });
+
+  test('who has a proxy elsewhere says so in the file of settings', async () => {
+    const file = join(copy, 'elsewhere.env');
+    await writeFile(file, `${await readFile(join(copy, 'bus/coordinator.env'), 'utf8')}TRUSTED_PROXIES=192.0.2.7\n`);
+    const said = await config({}, '--env-file', file, '-f', join(copy, 'compose.yaml'));
+    expect(shape.parse(JSON.parse(said.out)).services.coordinator?.environment.TRUSTED_PROXIES).toBe('192.0.2.7');
+  });
+
+  test('figures, once their lines are uncommented, are there for the other containers alone', async () => {
+    const file = join(copy, 'figures.yaml');
+    await writeFile(file, read('compose.yaml').replaceAll(/^ {6}# (METRICS_)/gm, '      $1'));
+    const said = await config({}, '--env-file', join(copy, 'bus/coordinator.env'), '-f', file);
+    const { coordinator } = shape.parse(JSON.parse(said.out)).services;
+    expect(coordinator?.environment).toMatchObject({ METRICS_PORT: '9464', METRICS_HOST: '0.0.0.0' });
+    expect(coordinator?.ports.map(({ target }) => target)).toEqual([8080]);
+  });
+
+  test('one that lacks a value says where it stands', async () => {
+    await writeFile(join(copy, 'none.env'), '');
+    const said = await config({}, '--env-file', join(copy, 'none.env'), '-f', join(copy, 'compose.yaml'));
+    expect(said.code).not.toBe(0);
+    expect(said.err).toContain('stands in coordinator.env');
+  });
+
+  test('a probe alone: what it may reach comes from the shell', async () => {
+    const said = await config({ PROBE_ALLOW_CIDRS: '10.0.0.0/8' }, '-f', join(copy, 'probe.yaml'));
+    expect(said).toMatchObject({ code: 0, err: '' });
+    const { name, services } = shape.parse(JSON.parse(said.out));
+    expect([name, services.probe?.environment, services.probe?.ports]).toEqual(['antipode-probe', { PROBE_ALLOW_CIDRS: '10.0.0.0/8' }, []]);
+  });
+
+  test('a word that it does not know is refused, so a slip of the pen is found here', async () => {
+    await writeFile(join(copy, 'slip.yaml'), read('probe.yaml').replace('read_only:', 'readonly:'));
+    expect((await config({}, '-f', join(copy, 'slip.yaml'))).err).toContain('readonly is not allowed');
+  });
+});

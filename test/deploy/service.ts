@@ -1,0 +1,109 @@
+/** The whole service as `npm start` runs it, in a home of its own, for tests of the launcher. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { openCache } from '../../deploy/local/home.ts';
+import { obtainNatsServer } from '../../deploy/local/nats.ts';
+import { signal } from '../../deploy/local/processes.ts';
+import { eventually } from '../support/eventually.ts';
+
+const startFile = join(import.meta.dirname, '../../deploy/local/start.ts');
+
+/** Exactly what is promised: nothing is missing, and nothing is there that a reader would have to ask about. */
+const localShape = z.strictObject({
+  base_url: z.string(),
+  sign_in_url: z.string(),
+  api_token: z.string(),
+  email: z.string(),
+  password: z.string(),
+  database_url: z.string(),
+  nats_url: z.string(),
+  pids: z.strictObject({
+    launcher: z.number(),
+    coordinator: z.number(),
+    nats: z.number(),
+    postgres: z.number(),
+    probes: z.strictObject({ Frankfurt: z.number(), Virginia: z.number(), Singapore: z.number() }),
+  }),
+});
+
+export type Local = z.infer<typeof localShape>;
+
+export type Service = {
+  readonly home: string;
+  readonly launcher: ChildProcess;
+  /** What it has printed so far. */
+  readonly said: () => string;
+  readonly local: () => Promise<Local>;
+  /** Settles with the first local.json, or rejects with what was printed when it ended before. */
+  readonly ready: Promise<Local>;
+  readonly exited: Promise<number | null>;
+};
+
+export type Person = { readonly uid: number; readonly gid: number };
+
+/** A home that Postgres' user can pass through, with the nats-server of this machine in its cache, so that no test waits for a fetch. */
+export const createHome = async (person?: Person, below = tmpdir()): Promise<string> => {
+  const home = await mkdtemp(join(below, 'antipode-home-'));
+  const binary = await obtainNatsServer(openCache(process.env, home), process.env.PATH ?? '', () => undefined);
+  const kept = join(home, 'cache', `nats-server-${binary.version.join('.')}`);
+  await mkdir(kept, { recursive: true });
+  await cp(binary.file, join(kept, 'nats-server'));
+  await chmod(home, 0o711);
+  if (person !== undefined) for (const folder of [home, dirname(kept), kept]) await chown(folder, person.uid, person.gid);
+  return home;
+};
+
+export const startService = (home: string, person?: Person, more: Readonly<Record<string, string>> = {}): Service => {
+  const env = {
+    ...more,
+    PATH: process.env.PATH,
+    HOME: '/nonexistent',
+    ANTIPODE_HOME: home,
+    ANTIPODE_CACHE: join(home, 'cache'),
+    PORT: '0',
+  };
+  const launcher = spawn(process.execPath, [startFile], { env, cwd: '/', stdio: ['ignore', 'pipe', 'pipe'], ...person });
+  let text = '';
+  for (const stream of [launcher.stdout, launcher.stderr])
+    stream.on('data', (chunk) => {
+      text += String(chunk);
+    });
+  const exited = once(launcher, 'close').then(() => launcher.exitCode);
+  const local = async (): Promise<Local> => localShape.parse(JSON.parse(await readFile(join(home, 'local.json'), 'utf8')));
+  const ready = (async () => {
+    const first = eventually(async () => (text.includes('Ctrl-C stops it') ? await local() : undefined), 120_000);
+    const ended = exited.then((code) => {
+      throw new Error(`the launcher ended with ${code}:\n${text}`);
+    });
+    return await Promise.race([first, ended]);
+  })();
+  ready.catch(() => undefined); // A test of a refusal does not wait for it.
+  return { home, launcher, said: () => text, local, ready, exited };
+};
+
+export const stopService = async ({ launcher, exited }: Service): Promise<number | null> => {
+  if (launcher.exitCode === null) signal(launcher.pid ?? 0, 'SIGINT');
+  return await exited;
+};
+
+/** The processes that carry the home in their environment or command line: all that the service consists of. */
+export const processesOf = async (home: string): Promise<readonly number[]> => {
+  const found: number[] = [];
+  for (const entry of await readdir('/proc')) {
+    if (!/^\d+$/.test(entry) || Number(entry) === process.pid) continue;
+    const read = async (name: string): Promise<string> => await readFile(`/proc/${entry}/${name}`, 'utf8').catch(() => ''); // It ended meanwhile.
+    if ((await read('environ')).includes(home) || (await read('cmdline')).includes(home)) found.push(Number(entry));
+  }
+  return found;
+};
+
+export const removeHome = async (home: string): Promise<void> => {
+  for (const pid of await processesOf(home)) signal(pid, 'SIGKILL');
+  const place = await readFile(join(home, 'postgres.place'), 'utf8').catch(() => ''); // A start that never came so far has none.
+  if (place.startsWith('/')) await rm(place.trim(), { recursive: true, force: true });
+  await rm(home, { recursive: true, force: true });
+};

@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parseProbeCredentials, printProbeCredentials } from '../../shared/bus/identity.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  alertsOf,
+  incidentsOf,
+  incidentThat,
+  isConfirmed,
+  isResolved,
+  resultsOf,
+  type SeenIncident,
+  seenFrom,
+} from '../support/incidents.ts';
+import { createNetwork, type Network } from '../support/network.ts';
+import { broken, fine, type Target } from '../support/targets.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+
+/** Probes that cannot reach the bus go on checking; what they saw is told in order, with its original times. */
+
+let network: Network;
+let target: Target;
+let relays: { readonly Europe: TcpProxy; readonly Asia: TcpProxy };
+
+const bothRelays = (): TcpProxy[] => [relays.Europe, relays.Asia];
+const cut = () => {
+  for (const relay of bothRelays()) relay.cut();
+};
+const heal = () => {
+  for (const relay of bothRelays()) relay.heal();
+};
+
+beforeEach(async () => {
+  network = await createNetwork();
+  target = await network.startTarget();
+  const { url } = network.account;
+  relays = { Europe: await createTcpProxy(url), Asia: await createTcpProxy(url) };
+  await network.startCoordinator();
+  await addProbe('Europe');
+  await addProbe('Asia');
+});
+afterEach(async () => {
+  heal();
+  await network.close();
+  for (const relay of bothRelays()) await relay.close();
+});
+
+/** A probe whose way to the bus leads through a relay of its own. */
+const addProbe = async (continent: 'Europe' | 'Asia'): Promise<void> => {
+  const made = await network.makeProbe(continent);
+  const credentials = printProbeCredentials({ ...parseProbeCredentials(made.credentials), nats_url: relays[continent].url });
+  await network.startProbe({ ...made, credentials });
+};
+
+const hits = async (count: number): Promise<number> => {
+  const from = target.hits.length;
+  await eventually(() => target.hits.length >= from + count, 30_000);
+  return target.hits[from]?.at ?? 0;
+};
+
+/** As the first failing checks of two continents saw it, whichever of them handed over first. */
+const expectDatedByBoth = async (monitor: string, { started_at, confirmed_at, seen_continent, confirmed_continent }: SeenIncident) => {
+  expect(confirmed_continent).not.toBe(seen_continent);
+  const fails = (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1);
+  const firstOf = (continent: string | null) => Math.min(...fails.flatMap((row) => (row.continent === continent ? [Number(row.at)] : [])));
+  expect([Number(started_at), Number(confirmed_at)]).toEqual([firstOf(seen_continent), firstOf(confirmed_continent)]);
+};
+
+describe('while all probes have lost the bus', () => {
+  test('rule 6: they go on checking, and an outage that began then is dated by the first check that saw it', async () => {
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
+    await seenFrom(network.sql, monitor, 2);
+    cut();
+    await hits(3);
+    target.answer(broken);
+    await hits(6);
+    heal();
+    await expectDatedByBoth(monitor, await incidentThat(network.sql, monitor, isConfirmed, 60_000));
+  });
+
+  test('and one hands over seconds after the other, the outage is dated as if they had come together', async () => {
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
+    await seenFrom(network.sql, monitor, 2);
+    cut();
+    await hits(3);
+    target.answer(broken);
+    await hits(6);
+    relays.Europe.heal();
+    await hits(4);
+    relays.Asia.heal();
+    await expectDatedByBoth(monitor, await incidentThat(network.sql, monitor, isConfirmed, 60_000));
+  });
+
+  test('and one hands over seconds after the other, an outage that came and went is one, of both, and over', async () => {
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
+    await seenFrom(network.sql, monitor, 2);
+    cut();
+    target.answer(broken);
+    await hits(4);
+    target.answer(fine);
+    // So long that a probe alone would be lost: when all are silent it is the bus, and who comes back later has not been lost meanwhile.
+    await hits(16);
+    relays.Asia.heal();
+    await hits(4);
+    relays.Europe.heal();
+    await expectDatedByBoth(monitor, await incidentThat(network.sql, monitor, isResolved, 60_000));
+    expect(await incidentsOf(network.sql, monitor)).toHaveLength(1);
+    expect(await network.sql`select 1 from notices where kind = 'probe_lost'`).toEqual([]);
+  });
+
+  test('an outage that came and went is recorded, resolved, and alerts nobody; no check is missing and none is there twice', async () => {
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
+    await seenFrom(network.sql, monitor, 2);
+    cut();
+    target.answer(broken);
+    await hits(6);
+    target.answer(fine);
+    await hits(6);
+    const seen = target.hits.length;
+    heal();
+    await incidentThat(network.sql, monitor, isResolved, 40_000);
+    expect((await alertsOf(network.sql, monitor)).filter(({ state }) => state === 'due' || state === 'sent')).toEqual([]);
+    await eventually(async () => (await resultsOf(network.sql, monitor)).length >= seen);
+    const checks = (await resultsOf(network.sql, monitor)).map(({ continent, at }) => `${continent} ${Number(at)}`);
+    expect(new Set(checks).size).toBe(checks.length);
+  });
+});

@@ -1,0 +1,159 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createProbe, type ProbeApp } from '../../probe/app.ts';
+import { readConfig } from '../../probe/config.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import { speakAs } from '../support/bus-voice.ts';
+import { eventually } from '../support/eventually.ts';
+import { alertsOf, downIsTold, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
+import { createNetwork, type MadeProbe, type Network, testLog } from '../support/network.ts';
+import { broken, fine, type Target } from '../support/targets.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+
+/** Continents far away: 75 ms each way, cut off and healed, with clocks that are wrong, and with news from an hour ago. */
+
+let network: Network;
+let target: Target;
+let ends: (() => Promise<void>)[] = [];
+
+beforeEach(async () => {
+  network = await createNetwork();
+  target = await network.startTarget();
+  await network.startCoordinator();
+});
+afterEach(async () => {
+  for (const end of ends.toReversed()) await end();
+  ends = [];
+  await network.close();
+});
+
+const cable = async (): Promise<TcpProxy> => {
+  const proxy = await createTcpProxy(network.account.url, { delayMs: 75 });
+  ends.push(proxy.close);
+  return proxy;
+};
+
+/** A probe whose machine believes it is another time. */
+const startWrong = async (made: MadeProbe, host: { now: () => number }): Promise<ProbeApp> => {
+  const environment = {
+    PROBE_CREDENTIALS: made.credentials,
+    PROBE_DATA_DIR: made.folder,
+    PROBE_ALLOW_CIDRS: '127.0.0.0/8',
+    LOG_LEVEL: 'silent',
+  };
+  const probe = await createProbe(readConfig(environment), { log: testLog(), host });
+  await probe.onBus;
+  ends.push(probe.close);
+  return probe;
+};
+
+const hitsFrom = (continent: Continent, since: number) => target.hits.filter((hit) => hit.continent === continent && hit.at >= since);
+
+describe('a continent 75 ms away', () => {
+  test('confirms as any other; cut off it goes on checking, is counted for nothing it cannot say, and when healed nothing is missing', async () => {
+    const [near, far] = [await cable(), await cable()];
+    await network.startProbe(await network.makeProbe('Europe'), { url: near.url });
+    await network.startProbe(await network.makeProbe('Asia'), { url: far.url });
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
+    await seenFrom(network.sql, monitor, 2);
+
+    target.answer(broken);
+    const brokenAt = Date.now();
+    const incident = await incidentThat(network.sql, monitor, isConfirmed);
+    const heardAfter = Date.now() - brokenAt;
+    const first = target.hits.find(({ at }) => at >= brokenAt)?.at ?? 0;
+    const figures = {
+      'first failing check after (ms)': first - brokenAt,
+      'confirmed by a check that began so long after it (ms)': Number(incident.confirmed_at) - Number(incident.started_at),
+      'in the database so long after the target broke (ms)': heardAfter,
+    };
+    process.stderr.write(`two continents, each 75 ms from the bus each way: ${JSON.stringify(figures)}\n`);
+    await downIsTold(network.sql, monitor);
+    target.answer(fine);
+    await incidentThat(network.sql, monitor, isResolved);
+
+    const known = (await incidentsOf(network.sql, monitor)).length;
+    far.cut();
+    const cutAt = Date.now();
+    target.answer(broken, ['Europe']);
+    await eventually(() => hitsFrom('Asia', cutAt).length >= 3 && hitsFrom('Europe', cutAt).length >= 3, 40_000);
+    // Asia sees that all is well and cannot say so: one continent's word confirms nothing.
+    expect((await incidentsOf(network.sql, monitor)).slice(known).filter(({ confirmed_at }) => confirmed_at !== null)).toEqual([]);
+    target.answer(fine);
+    const cutHits = hitsFrom('Asia', cutAt).length;
+    far.heal();
+    await eventually(async () => {
+      const times = (await resultsOf(network.sql, monitor)).filter(
+        ({ continent, at }) => continent === 'Asia' && Number(at) >= cutAt - 200,
+      );
+      return times.length >= cutHits;
+    }, 30_000);
+    const all = (await resultsOf(network.sql, monitor)).map(({ continent, at }) => `${continent} ${Number(at)}`);
+    expect(new Set(all).size).toBe(all.length);
+    expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual(['down', 'up']);
+  });
+});
+
+describe('a probe whose clock is wrong by a minute', () => {
+  test('dates what it sees right all the same, a minute ahead or behind', async () => {
+    await startWrong(await network.makeProbe('Europe'), { now: () => Date.now() + 60_000 });
+    await startWrong(await network.makeProbe('Asia'), { now: () => Date.now() - 60_000 });
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
+    await seenFrom(network.sql, monitor, 2);
+    target.answer(broken);
+    const brokenAt = Date.now();
+    const { started_at, confirmed_at } = await incidentThat(network.sql, monitor, isConfirmed);
+    // By either of the clocks it would be a minute off.
+    for (const at of [started_at, confirmed_at]) expect(Math.abs(Number(at) - brokenAt)).toBeLessThan(30_000);
+  });
+
+  test('from one moment to the next opens nothing, and is right again after its next word with a coordinator', async () => {
+    let wrongBy = 0;
+    await startWrong(await network.makeProbe('Europe'), { now: () => Date.now() + wrongBy });
+    await startWrong(await network.makeProbe('Asia'), { now: () => Date.now() });
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
+    await seenFrom(network.sql, monitor, 2);
+    let [jumpedAt, wasWrong] = [0, false];
+    const jump = () => {
+      wrongBy += 60_000;
+      jumpedAt = Date.now();
+    };
+    jump();
+    const isRightAgain = async (): Promise<boolean> => {
+      const times = (await resultsOf(network.sql, monitor)).filter(({ continent }) => continent === 'Europe').map(({ at }) => Number(at));
+      wasWrong ||= times.some((at) => at > Date.now() + 20_000);
+      const isRight = times.some((at) => at >= jumpedAt && at < Date.now() + 5_000);
+      // The jump itself must have been seen before it can be over; where a word with a coordinator came before the next check, it is made again.
+      if (isRight && !wasWrong) jump();
+      return isRight && wasWrong;
+    };
+    await eventually(isRightAgain, 40_000, 100);
+    expect(await incidentsOf(network.sql, monitor)).toEqual([]);
+    expect(await alertsOf(network.sql, monitor)).toEqual([]);
+    target.answer(broken);
+    await incidentThat(network.sql, monitor, isConfirmed, 40_000);
+  });
+});
+
+describe('a thousand results that come late by an hour', () => {
+  test('are all in the charts, once; an outage among them alerts nobody and leaves nothing open', async () => {
+    await network.addProbe('Asia');
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
+    await seenFrom(network.sql, monitor, 1);
+    const hourAgo = Date.now() - 3_600_000;
+    await network.sql`update monitors set created_at = ${new Date(hourAgo - 60_000)} where id = ${monitor}`;
+    const voice = await speakAs(await network.makeProbe('Europe'));
+    const late = Array.from({ length: 1_000 }, (_, index) => ({
+      seq: index + 1,
+      at: hourAgo + index * 1_000,
+      outcome: index >= 300 && index < 400 ? ('fail' as const) : ('ok' as const),
+    }));
+    const parts = Array.from({ length: 5 }, (_, index) => late.slice(index * 200, (index + 1) * 200));
+    for (const [index, part] of [...parts.entries(), ...parts.entries()]) await voice.say(monitor, part, index === 0 ? null : index * 200);
+    const old = async () => (await resultsOf(network.sql, monitor)).filter(({ at }) => Number(at) < hourAgo + 1_000_000);
+    await eventually(async () => (await old()).length >= 1_000, 30_000);
+    expect(await old()).toHaveLength(1_000);
+    expect((await incidentsOf(network.sql, monitor)).filter((one) => one.resolved_at === null || one.confirmed_at !== null)).toEqual([]);
+    expect(await alertsOf(network.sql, monitor)).toEqual([]);
+    await voice.close();
+  });
+});

@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ProbeApp } from '../../probe/app.ts';
+import { passed } from '../support/eventually.ts';
+import { addHeartbeat, call, type Heartbeat, ping, pingsWritten, type StoredPing } from '../support/heartbeats.ts';
+import { incidentsOf, incidentThat, isConfirmed, resultsOf } from '../support/incidents.ts';
+import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+import { mayBusStandStill } from '../support/services.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+
+/** A ping receiver that is cut off from the bus, but not from the world: people reach it, and it reaches the coordinator's own address. */
+
+let network: Network;
+/** Africa's way to the bus, and everybody's way to the coordinator's address. */
+let bus: TcpProxy;
+let web: TcpProxy;
+let coordinatorUrl: string;
+let africa: ProbeApp & { readonly made: MadeProbe };
+
+beforeEach(async () => {
+  web = await createTcpProxy(() => coordinatorUrl);
+  network = await createNetwork({ baseUrl: web.through('http://coordinator') });
+  coordinatorUrl = (await network.startCoordinator()).url;
+  bus = await createTcpProxy(network.account.url);
+  africa = await network.addProbe('Africa', 'Africa', { ear: true, url: bus.url });
+  for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent, continent);
+});
+afterEach(async () => {
+  await network.close();
+  await bus.close();
+  await web.close();
+});
+
+const ear = (): string => africa.ear ?? '';
+
+/** Between which instants a ping came. */
+type Came = { readonly from: number; readonly to: number };
+
+/** The job pings only this ping receiver. */
+const pingFor = async ({ token }: Heartbeat, rounds: number): Promise<Came[]> => {
+  const times: Came[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const from = Date.now();
+    expect(await call(ear(), token, { method: 'POST', body: `round ${round}` })).toEqual({ status: 200, text: 'OK' });
+    times.push({ from, to: Date.now() });
+    await passed(1_000);
+  }
+  return times;
+};
+
+const failures = async (monitor: string): Promise<number> =>
+  (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length;
+
+/** The clock of a probe is corrected by a measured offset, which is a few milliseconds off. */
+const offBy = 250;
+
+const atTheirTimes = (pings: readonly StoredPing[], times: readonly Came[]): void => {
+  expect(pings).toHaveLength(times.length);
+  for (const [index, { from, to }] of times.entries()) {
+    expect(Number(pings[index]?.at), `beat ${index}`).toBeGreaterThan(from - offBy);
+    expect(Number(pings[index]?.at), `beat ${index}`).toBeLessThan(to + offBy);
+  }
+};
+
+describe('a heartbeat whose job pings a ping receiver that is cut off from the bus', () => {
+  test('is late for nobody while the ping receiver reaches the coordinator’s address, and each ping counts once, with its own time', async () => {
+    // It goes on for longer than a ping may be late; a bus may stand still for longer than two seconds.
+    const [grace_s, rounds] = mayBusStandStill() ? [16, 26] : [2, 14];
+    const heartbeat = await addHeartbeat(network, { grace_s }, 4);
+    await ping(ear(), heartbeat, '', { method: 'POST', body: 'before' });
+    await pingsWritten(network.sql, heartbeat.monitor, 1);
+    bus.cut();
+    const times = await pingFor(heartbeat, rounds);
+    expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
+    // They are there before the bus is back.
+    const written = await pingsWritten(network.sql, heartbeat.monitor, rounds + 1);
+    expect(written.map(({ body }) => body)).toEqual(['before', ...times.map((_, round) => `round ${round}`)]);
+    expect(await failures(heartbeat.monitor)).toBe(0);
+
+    bus.heal();
+    const after = await pingFor(heartbeat, 6);
+    const [, ...all] = await pingsWritten(network.sql, heartbeat.monitor, rounds + 7);
+    atTheirTimes(all, [...times, ...after]);
+    expect(new Set(all.map(({ ear: taker }) => taker))).toEqual(new Set(['Africa']));
+    expect(await failures(heartbeat.monitor)).toBe(0);
+    expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
+    // And silence is an outage as ever.
+    const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 40_000);
+    const last = (await pingsWritten(network.sql, heartbeat.monitor, rounds + 7)).at(-1);
+    expect(Number(down.started_at)).toBe(Number(last?.at) + 4_000 + grace_s * 1_000);
+    expect(await pingsWritten(network.sql, heartbeat.monitor, rounds + 7)).toHaveLength(rounds + 7);
+  });
+
+  test('is kept while neither the bus nor the coordinator’s address can be reached, and handed over by whichever is back', async () => {
+    const heartbeat = await addHeartbeat(network, { grace_s: 600 }, 3_600);
+    await ping(ear(), heartbeat);
+    await pingsWritten(network.sql, heartbeat.monitor, 1);
+    bus.cut();
+    web.cut();
+    const times = await pingFor(heartbeat, 4);
+    expect(await pingsWritten(network.sql, heartbeat.monitor, 1)).toHaveLength(1);
+    web.heal();
+    const [, ...kept] = await pingsWritten(network.sql, heartbeat.monitor, 5);
+    atTheirTimes(kept, times);
+
+    web.cut();
+    await pingFor(heartbeat, 2);
+    bus.heal();
+    expect((await pingsWritten(network.sql, heartbeat.monitor, 7)).map(({ body }) => body).slice(5)).toEqual(['round 0', 'round 1']);
+    expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
+  });
+
+  test('fails at once by what its job says there, and is mended there', async () => {
+    const heartbeat = await addHeartbeat(network, {}, 3_600);
+    await ping(ear(), heartbeat);
+    await pingsWritten(network.sql, heartbeat.monitor, 1);
+    bus.cut();
+    expect((await call(ear(), `${heartbeat.token}/7`, { method: 'POST', body: 'no room' })).status).toBe(200);
+    const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
+    expect((await call(ear(), heartbeat.token)).status).toBe(200);
+    const [, bad, good] = await pingsWritten(network.sql, heartbeat.monitor, 3);
+    expect(bad).toMatchObject({ exit_code: 7, body: 'no room', ear: 'Africa' });
+    const mended = await incidentThat(network.sql, heartbeat.monitor, ({ resolved_at }) => resolved_at !== null);
+    expect([down.started_at, mended.resolved_at]).toEqual([bad?.at, good?.at]);
+  });
+});

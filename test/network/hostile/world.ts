@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { answerTo, rawAnswerTo, startResolver } from '../../support/resolver.ts';
+import { startRawTarget, startTarget } from '../../support/targets.ts';
+
+/**
+ * The world that the probes look at, as a process of its own: nine compressed answers that are cut, hang or hardly compress, forty names whose DNS is
+ * malformed, twelve bodies of one byte a chunk, and twenty healthy targets beside them. Prints where it all is.
+ */
+
+export type Place = {
+  readonly is: 'well' | 'compressed' | 'malformed' | 'crumbs';
+  readonly type: 'https' | 'dns';
+  readonly target: string;
+  readonly config: Readonly<Record<string, string>>;
+};
+export type World = { readonly resolver: number; readonly places: readonly Place[] };
+
+/** Ways in which an answer cannot be read, or is none. */
+const malformations: readonly ((query: Buffer) => Buffer | readonly Buffer[])[] = [
+  // Fewer bytes than it says records.
+  (query) => rawAnswerTo(query, 3, Buffer.from('c00c0001000100', 'hex')),
+  // A name that points at itself.
+  (query) => rawAnswerTo(query, 1, Buffer.from([0xc0, query.length, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1])),
+  // An address of three bytes.
+  (query) => rawAnswerTo(query, 1, Buffer.from('c00c00010001000000' + '3c00037f0000', 'hex')),
+  // A record longer than the message.
+  (query) => rawAnswerTo(query, 1, Buffer.from('c00c000100010000003cffff7f000001', 'hex')),
+  // Labels of a kind that does not exist.
+  (query) => rawAnswerTo(query, 1, Buffer.from('80000001000100000000000400000000', 'hex')),
+  // Nothing but its id.
+  (query) => query.subarray(0, 2),
+  // Cut in its header.
+  (query) => answerTo(query).subarray(0, 9),
+  // Noise under the right id.
+  (query) => Buffer.concat([query.subarray(0, 2), randomBytes(80)]),
+  // Bytes behind its end.
+  (query) => Buffer.concat([answerTo(query), randomBytes(40)]),
+  // Two answers of which neither is whole.
+  (query) => [answerTo(query).subarray(0, 14), rawAnswerTo(query, 65_535, Buffer.alloc(0))],
+];
+
+const resolver = await startResolver(({ query, name }) => {
+  const way = /^bad-(\d+)\./.exec(name)?.[1];
+  if (way === undefined) return answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '127.0.0.1' }] });
+  return malformations[Number(way) % malformations.length]?.(query) ?? null;
+});
+
+const pageOf = (bytes: number): string => `the beginning ${randomBytes(bytes).toString('base64')} the end`;
+/** As long as the pages of shops are. */
+const ordinary = pageOf(60_000);
+const page = pageOf(400_000);
+const noise = Buffer.concat([Buffer.from('the beginning '), randomBytes(2 * 1_048_576)]);
+const packed = { gzip: gzipSync(page), deflate: deflateSync(page), br: brotliCompressSync(page), zstd: zstdCompressSync(page) };
+
+const send = (encoding: string, bytes: Buffer, hangs: boolean) => (socket: Socket) => {
+  socket.once('data', () => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: ${encoding}\r\nContent-Length: 9000000\r\n\r\n`);
+    socket.write(bytes);
+    if (!hangs) socket.end();
+  });
+};
+const half = (bytes: Buffer): Buffer => bytes.subarray(0, Math.floor(bytes.length / 2));
+const compressed = await Promise.all([
+  ...Object.entries(packed).map(([encoding, bytes]) => startRawTarget(send(encoding, half(bytes), false))),
+  ...Object.entries(packed).map(([encoding, bytes]) => startRawTarget(send(encoding, half(bytes), true))),
+  startRawTarget(send('gzip', gzipSync(noise), true)),
+]);
+const crumbs = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(1_048_576)}0\r\n\r\n`;
+const crumbling = await startRawTarget((socket) => void socket.once('data', () => socket.end(crumbs)));
+
+const fine = await startTarget();
+fine.answer({ is: 'status', status: 200, body: ordinary });
+const whole = await startTarget();
+whole.answer({
+  is: 'by',
+  answer: (_, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(ordinary)),
+});
+
+const several = (count: number, place: (nth: number) => Place): Place[] => Array.from({ length: count }, (_, nth) => place(nth));
+const asked = { body_contains: 'the end' };
+const world: World = {
+  resolver: resolver.port,
+  places: [
+    ...several(8, (nth) => ({ is: 'well', type: 'https', target: `http://well-${nth}.example:${fine.port}/`, config: asked })),
+    ...several(8, (nth) => ({ is: 'well', type: 'https', target: `http://well-too-${nth}.example:${whole.port}/`, config: asked })),
+    ...several(4, (nth) => ({ is: 'well', type: 'dns', target: `well-${nth}.example`, config: {} })),
+    ...compressed.map(({ url }, nth): Place => ({ is: 'compressed', type: 'https', target: url(), config: nth % 2 === 0 ? asked : {} })),
+    ...several(40, (nth) => ({ is: 'malformed', type: 'https', target: `http://bad-${nth}.example:${fine.port}/`, config: {} })),
+    ...several(12, () => ({ is: 'crumbs', type: 'https', target: crumbling.url(), config: asked })),
+  ],
+};
+process.stdout.write(`${JSON.stringify(world)}\n`);

@@ -1,0 +1,162 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newId } from '../../shared/base/crypto.ts';
+import { signatureOf } from '../../shared/bus/identity.ts';
+import type { PresenceMessage } from '../../shared/bus/messages.ts';
+import { presenceReply } from '../../shared/bus/messages.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import { createSealPair } from '../../shared/checks/sealed-secrets.ts';
+import { speakAs } from '../support/bus-voice.ts';
+import { eventually } from '../support/eventually.ts';
+import { createNetwork, type MadeProbe, type Network, quickResync } from '../support/network.ts';
+import { startProbeProcess } from '../support/probe-process.ts';
+import type { Target } from '../support/targets.ts';
+
+/** Two processes with one probe's credentials, and results that a probe had to drop: seen, told to the operator, and over when they are. */
+
+let network: Network;
+let target: Target;
+
+beforeAll(async () => {
+  network = await createNetwork();
+  target = await network.startTarget();
+  await network.startCoordinator({ timing: { noticeQuietMs: 4_000, digestMs: 500, ...quickResync() } });
+});
+afterAll(() => network.close());
+
+type Row = { readonly message: string; readonly is_over: boolean };
+const notices = (kind: string, subject: string) =>
+  network.sql<
+    Row[]
+  >`select message, ended_at is not null as is_over from notices where kind = ${kind} and subject = ${subject} order by id`;
+
+const elsewhere = (made: MadeProbe): MadeProbe => ({ ...made, folder: `${made.folder}-elsewhere` });
+
+/** As long as a probe says nothing, no notice about it may come or end: this one is heard. */
+const presenceOf = (probe: string, more: Partial<PresenceMessage>): PresenceMessage => ({
+  ...{
+    v: 1,
+    probe,
+    generation: newId(),
+    sent_at: Date.now(),
+    version: 'test',
+    seal_key: createSealPair().open,
+    allowed_cidrs: [],
+    ear: null,
+  },
+  spool: { waiting: 0, dropped: 0, bytes: 0 },
+  assignments: { count: 0, digest: '' },
+  load: { in_flight: 0, late_ms: 0 },
+  self_test: { ok: true, detail: '' },
+  handed_over: true,
+  ...more,
+});
+
+describe('a probe that runs twice', () => {
+  test('is told to the operator, the older process ends by itself and well, and the later one goes on', async () => {
+    const made = await network.makeProbe('Europe');
+    const older = await startProbeProcess(made);
+    await eventually(() => older.output().includes('a coordinator hears this probe'));
+    const later = await startProbeProcess(elsewhere(made));
+    expect(await older.exited).toBe(0);
+    expect(older.output()).toContain('a process that was started later speaks as this probe');
+    const [notice] = await eventually(async () => {
+      const rows = await notices('probe_twice', made.id);
+      return rows.length > 0 ? rows : undefined;
+    });
+    expect(notice?.message).toContain(made.name);
+    await eventually(async () => (await notices('probe_twice', made.id)).every(({ is_over }) => is_over), 30_000);
+    const monitor = await network.addMonitor({ target: target.url('/later'), interval_s: 1 });
+    await eventually(
+      async () => (await network.sql`select 1 from results r join monitors m on m.key = r.monitor_key where m.id = ${monitor}`).length > 0,
+      90_000,
+    );
+    expect((await notices('probe_twice', made.id)).length).toBe(1);
+    later.signal('SIGTERM');
+    expect(await later.exited).toBe(0);
+  });
+
+  test('is nobody’s notice when it was only started again', async () => {
+    const made = await network.makeProbe('Europe');
+    for (const _ of [1, 2, 3]) {
+      const probe = await network.startProbe(made);
+      await eventually(async () => (await network.sql`select 1 from probes where id = ${made.id} and seal_key is not null`).length > 0);
+      await probe.close();
+    }
+    expect(await notices('probe_twice', made.id)).toEqual([]);
+  });
+
+  test('is nobody’s notice when it was killed, started again, and a word that it had spoken before comes late', async () => {
+    const made = await network.makeProbe('Europe');
+    const voice = await speakAs(made);
+    const say = async (session: string, up_ms: number): Promise<boolean> => {
+      const body = Buffer.from(JSON.stringify(presenceOf(made.id, { session, up_ms })));
+      const headers = signatureOf(voice.key, body);
+      const answer = await voice.bus.request(subjects.presence(made.id), body, { headers, timeoutMs: 10_000 });
+      return presenceReply.parse(JSON.parse(new TextDecoder().decode(answer.data))).displaced === true;
+    };
+    const [killed, next] = [newId(), newId()];
+    expect([await say(killed, 1_000_000), await say(next, 0), await say(killed, 999_000)]).toEqual([false, false, false]);
+    expect(await notices('probe_twice', made.id)).toEqual([]);
+    // One that goes on speaking runs beside it.
+    expect(await say(killed, 1_100_000)).toBe(true);
+    await eventually(async () => (await notices('probe_twice', made.id)).length > 0);
+    await voice.close();
+  });
+
+  test('is no notice any more once it is revoked', async () => {
+    const made = await network.makeProbe('Europe');
+    const [one, two] = [await network.startProbe(made), await network.startProbe(elsewhere(made))];
+    await one.displaced;
+    await eventually(async () => (await notices('probe_twice', made.id)).some(({ is_over }) => !is_over));
+    await network.revokeProbe(made.id);
+    await eventually(async () => (await notices('probe_twice', made.id)).every(({ is_over }) => is_over));
+    await one.close();
+    await two.close();
+  });
+});
+
+describe('results that a probe had to drop', () => {
+  test('are a notice with their number, which ends when no more are dropped, and is not told anew by whom it was told', async () => {
+    const made = await network.makeProbe('Asia');
+    const voice = await speakAs(made);
+    const session = newId();
+    let up_ms = 1_000;
+    const say = async (dropped: number): Promise<void> => {
+      up_ms += 1_000;
+      const body = Buffer.from(JSON.stringify(presenceOf(made.id, { session, up_ms, spool: { waiting: 0, dropped, bytes: 0 } })));
+      const answer = await voice.bus.request(subjects.presence(made.id), body, {
+        headers: signatureOf(voice.key, body),
+        timeoutMs: 10_000,
+      });
+      presenceReply.parse(JSON.parse(new TextDecoder().decode(answer.data)));
+    };
+    await say(0);
+    expect(await notices('results_dropped', made.id)).toEqual([]);
+    await say(1_234);
+    await eventually(async () => (await notices('results_dropped', made.id)).some(({ message }) => message.includes('(1,234)')));
+    await say(2_000);
+    await eventually(async () => (await notices('results_dropped', made.id)).some(({ message }) => message.includes('(2,000)')));
+    await eventually(async () => (await notices('results_dropped', made.id))[0]?.is_over, 30_000);
+    await say(2_000);
+    const next = await network.startCoordinator({ timing: { noticeQuietMs: 4_000 } });
+    await say(2_000);
+    await next.close();
+    await say(2_001);
+    await eventually(async () => (await notices('results_dropped', made.id)).length === 2);
+    await voice.close();
+  });
+
+  test('are counted by a real probe whose disk has spoilt one', async () => {
+    const made = await network.makeProbe('Africa');
+    const first = await network.startProbe(made);
+    await first.close();
+    const spool = join(made.folder, 'spool');
+    const generation = (await readdir(spool, { withFileTypes: true })).find((entry) => entry.isDirectory())?.name ?? '';
+    await writeFile(join(spool, generation, '0000000999.jsonl'), 'this was a result once\n');
+    const again = await network.startProbe(made);
+    await eventually(async () => (await notices('results_dropped', made.id)).some(({ message }) => message.includes('(1)')));
+    await again.close();
+  });
+});

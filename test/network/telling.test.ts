@@ -1,0 +1,108 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { channelSecretsOf, createSecretsAtRest } from '../../coordinator/access/access-secrets-at-rest.ts';
+import { insertChannel } from '../../coordinator/store/store-channels.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { eventually } from '../support/eventually.ts';
+import { incidentThat, isConfirmed, isResolved, seenFrom } from '../support/incidents.ts';
+import { createNetwork, type Network } from '../support/network.ts';
+import { testSecretKey } from '../support/people.ts';
+import { broken, fine } from '../support/targets.ts';
+
+/** From a target that breaks to a message that somebody gets, real in every part: the receiver is a server of somebody's. */
+
+const places: readonly Continent[] = ['Asia', 'Europe', 'North America'];
+let network: Network;
+
+const bodyShape = z.object({
+  type: z.string(),
+  data: z.object({
+    sentence: z.string(),
+    incidents: z.array(z.object({ id: z.string(), event: z.string(), monitor: z.object({ id: z.string() }) })),
+  }),
+});
+type Got = z.infer<typeof bodyShape> & { readonly id: string; readonly at: number };
+
+const receivers: { close: () => void }[] = [];
+const startReceiver = async (): Promise<{ readonly url: string; readonly got: Got[] }> => {
+  const got: Got[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    request.on('end', () => {
+      got.push({ ...bodyShape.parse(JSON.parse(text)), id: String(request.headers['webhook-id']), at: Date.now() });
+      response.writeHead(204).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  receivers.push({ close: () => void server.close() });
+  // Listening on a port, it has an address that is no pipe.
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/alerts`, got };
+};
+
+const addChannel = async (url: string, monitors: readonly string[]): Promise<void> => {
+  const id = newId();
+  const secret = JSON.stringify({ secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}` });
+  await network.sql.begin(async (transaction) => {
+    await insertChannel(transaction, {
+      ...{ id, organisation: network.organisation, user: null, kind: 'webhook', name: 'Receiver', config: { url } },
+      secrets: await createSecretsAtRest(testSecretKey).seal(transaction, secret, channelSecretsOf(id)),
+      host: null,
+      ...{ enabled: true, covers: 'chosen', monitors, groups: [], delay_s: 0, reminder_s: null, hours: null, verified_at: new Date() },
+    });
+  });
+};
+
+beforeAll(async () => {
+  network = await createNetwork();
+  await network.startCoordinator();
+  await network.startCoordinator();
+  for (const continent of places) await network.addProbe(continent);
+});
+afterAll(async () => {
+  await network.close();
+  for (const { close } of receivers) close();
+});
+
+test('rules 28 and 32: a target that breaks is one message, right after it is confirmed, and one when it is over', async () => {
+  const [target, receiver] = [await network.startTarget(), await startReceiver()];
+  const monitor = await network.addMonitor({ target: target.url(), interval_s: 2, name: 'Checkout' });
+  await addChannel(receiver.url, [monitor]);
+  await seenFrom(network.sql, monitor, 3);
+  target.answer(broken);
+  await incidentThat(network.sql, monitor, isConfirmed);
+  const down = await eventually(async () => receiver.got[0]);
+  expect(down).toMatchObject({ type: 'incident.down', data: { sentence: expect.stringMatching(/^Checkout is down/) } });
+  target.answer(fine);
+  await incidentThat(network.sql, monitor, isResolved);
+  await eventually(async () => receiver.got.length === 2);
+  expect(receiver.got.map(({ type }) => type)).toEqual(['incident.down', 'incident.up']);
+});
+
+test('rule 32: 100 targets that break at once are a few messages, in which each is told once', async () => {
+  const [target, receiver] = [await network.startTarget(), await startReceiver()];
+  const monitors: string[] = [];
+  for (let index = 0; index < 100; index += 1)
+    monitors.push(await network.addMonitor({ target: `${target.url()}?page=${index}`, interval_s: 3, name: `Page ${index}` }));
+  await addChannel(receiver.url, monitors);
+  const last = monitors.at(-1) ?? '';
+  await seenFrom(network.sql, last, 3);
+  target.answer(broken);
+  // Another attempt is the same message. On a machine that is too busy to check, a monitor may have had an outage before, which is told as well.
+  const messages = () => [...new Map(receiver.got.map((message) => [message.id, message])).values()];
+  const downs = () =>
+    messages().flatMap(({ data }) => data.incidents.filter(({ event }) => event === 'incident.down' || event === 'incident.was_down'));
+  await eventually(async () => new Set(downs().map(({ monitor }) => monitor.id)).size === 100, 150_000);
+  const incidents = downs().map(({ id }) => id);
+  expect(incidents).toHaveLength(new Set(incidents).size);
+  // Four, and however long this machine took to find them all, no more than one for each 15 s beside them.
+  const [spread] = await network.sql<{ ms: number }[]>`
+    select extract(epoch from max(created_at) - min(created_at))::float8 * 1000 as ms from alert_steps where monitor_id = any(${monitors}::uuid[])`;
+  expect(messages().length).toBeLessThanOrEqual(4 + Math.floor((spread?.ms ?? 0) / 15_000));
+});

@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { barriers, openTab, type Tab } from '../support/browser.ts';
+import { type Demo, demoCount, seedDemo } from '../support/demo.ts';
+import { describeInBrowser } from '../support/in-browser.ts';
+import type { Person } from '../support/people.ts';
+import { createTcpProxy } from '../support/tcp-proxy.ts';
+import { startWeb, type TestWeb } from '../support/web.ts';
+
+/** What people do on the first page, in a real browser. */
+
+describeInBrowser('the dashboard', (browser) => {
+  let web: TestWeb;
+  let demo: Demo;
+  beforeAll(async () => {
+    web = await startWeb();
+    demo = await seedDemo(web.sql, web.house.organisation, Date.now());
+  });
+  afterAll(() => web.close());
+
+  const open = async (path: string, look: Parameters<typeof openTab>[2] = {}, who: Person = web.house.owner): Promise<Tab> => {
+    const tab = await openTab(browser(), web.url, { ...look, cookie: await web.cookieOf(who) });
+    await tab.page.goto(`${web.url}${path}`);
+    return tab;
+  };
+  const rows = ({ page }: Tab) => page.locator('#monitor-rows .monitor');
+
+  for (const scripts of [true, false]) {
+    const how = scripts ? 'with scripts' : 'without scripts';
+
+    test(`${how}: chips filter, the search finds, headings sort, each by an address of its own`, async () => {
+      const tab = await open('/', { scripts });
+      expect(await rows(tab).count()).toBe(demoCount);
+      await tab.page.getByRole('link', { name: 'Paused 2' }).click();
+      expect(new URL(tab.page.url()).search).toBe('?status=paused');
+      await expect.poll(() => rows(tab).count()).toBe(2);
+      await tab.page.getByRole('link', { name: `All ${demoCount}` }).click();
+      await tab.page.getByPlaceholder('Search by name, address or group').fill('store os');
+      await tab.page.keyboard.press('Enter');
+      await expect.poll(() => rows(tab).count()).toBe(3);
+      await tab.page.getByRole('link', { name: 'Uptime, 30 d' }).click();
+      expect(new URL(tab.page.url()).search).toBe('?q=store%20os&sort=downtime');
+      expect(await rows(tab).first().getByRole('rowheader').innerText()).toContain('Store Oslo');
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
+    });
+
+    test(`${how}: several are paused and resumed at once, and the page says so once`, async () => {
+      const tab = await open('/?q=vault', { scripts });
+      const act = async (change: 'Pause' | 'Resume') => {
+        await tab.page.getByRole('checkbox', { name: 'Choose Vault' }).check();
+        await tab.page.getByRole('button', { name: change }).click();
+      };
+      await act('Pause');
+      await expect.poll(() => tab.page.getByText('One monitor is paused now.').count()).toBe(1);
+      expect(await rows(tab).first().innerText()).toContain('Paused');
+      await tab.page.reload();
+      expect(await tab.page.getByText('One monitor is paused now.').count()).toBe(0);
+      await act('Resume');
+      await expect.poll(() => tab.page.getByText('One monitor is watched again.').count()).toBe(1);
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
+    });
+  }
+
+  test('shows a change as soon as it is committed, and keeps what is typed, ticked and in its place', async () => {
+    const tab = await open('/');
+    const order = () => tab.page.locator('#monitor-rows [id]').evaluateAll((all) => all.map(({ id }) => id));
+    const before = await order();
+    const field = tab.page.getByPlaceholder('Search by name, address or group');
+    await field.pressSequentially('half a wo');
+    await tab.page.getByRole('checkbox', { name: 'Choose Cart' }).check();
+    await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_probe, seen_continent, scope, layer)
+      values (gen_random_uuid(), ${web.house.organisation}, ${demo.idOf('Wishlist')}, now(), now(), 'Frankfurt', 'Europe', 'everywhere', 'tcp')`;
+    await expect.poll(() => tab.page.getByRole('heading', { level: 1 }).innerText()).toBe('Wishlist and Checkout are down.');
+    expect(await tab.page.locator(`#monitor-${demo.idOf('Wishlist')}`).innerText()).toContain('Down');
+    expect(await tab.page.title()).toBe('Down: 2 · Antipode');
+    expect(await order()).toEqual(before);
+    expect(await field.inputValue()).toBe('half a wo');
+    expect(await tab.page.getByRole('checkbox', { name: 'Choose Cart' }).isChecked()).toBe(true);
+    await web.sql`update incidents set resolved_at = now() where monitor_id = ${demo.idOf('Wishlist')}`;
+    await expect.poll(() => tab.page.getByRole('heading', { level: 1 }).innerText()).toBe('Checkout is down.');
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  test('says when it has lost the service, while its times tick on, and heals by itself or by a button', async () => {
+    const proxy = await createTcpProxy(web.url);
+    const tab = await openTab(browser(), proxy.through(web.url), { cookie: await web.cookieOf(web.house.owner), zone: 'Asia/Tokyo' });
+    const { page } = tab;
+    const bar = page.getByText(/^Connection lost at \d\d:\d\d:\d\d\. Reconnecting…$/);
+    const dimmed = () => page.evaluate("getComputedStyle(document.querySelector('main')).filter !== 'none'");
+    const soon = { timeout: 12_000, interval: 100 };
+    const ages = () => page.locator('#monitor-rows time').allInnerTexts();
+    const title = await page.goto(proxy.through(web.url)).then(() => page.title());
+    expect(await bar.isVisible()).toBe(false);
+
+    proxy.cut();
+    const [cutAt, before] = [Date.now(), await ages()];
+    await expect.poll(() => bar.isVisible(), soon).toBe(true);
+    expect(Date.now() - cutAt).toBeGreaterThanOrEqual(4_500);
+    const lost = (Date.parse(`1970-01-01T${/\d\d:\d\d:\d\d/.exec(await bar.innerText())?.[0]}Z`) % 86_400_000) - (cutAt % 86_400_000);
+    expect(Math.abs(lost)).toBeLessThan(3_000);
+    expect(await page.title()).toBe(`(offline) ${title}`);
+    expect(await dimmed()).toBe(true);
+    expect(await barriers(page)).toEqual([]);
+    expect(await ages()).not.toEqual(before);
+    await page.getByRole('button', { name: 'Retry' }).click();
+    expect(await bar.isVisible()).toBe(true);
+
+    proxy.heal();
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await expect.poll(() => bar.isVisible(), { timeout: 1_500 }).toBe(false);
+    expect(await page.title()).toBe(title);
+    expect(await dimmed()).toBe(false);
+
+    proxy.cut();
+    await expect.poll(() => bar.isVisible(), soon).toBe(true);
+    proxy.heal();
+    await expect.poll(() => bar.isVisible(), soon).toBe(false);
+    // The stream is there again, too.
+    await web.sql`update monitors set name = 'Wish list' where id = ${demo.idOf('Wishlist')}`;
+    await expect.poll(() => page.locator(`#monitor-${demo.idOf('Wishlist')}`).innerText()).toContain('Wish list');
+    await web.sql`update monitors set name = 'Wishlist' where id = ${demo.idOf('Wishlist')}`;
+    await tab.close();
+    await proxy.close();
+  }, 60_000);
+
+  test('says that it has lost the service also where nothing is closed and nothing comes, once the stream is open and before', async () => {
+    const proxy = await createTcpProxy(web.url);
+    const cookie = await web.cookieOf(web.house.owner);
+    const tabs = [
+      await openTab(browser(), proxy.through(web.url), { cookie }),
+      await openTab(browser(), proxy.through(web.url), { cookie }),
+    ];
+    const [open, opening] = tabs.map(({ page }) => page);
+    const heard = open?.waitForResponse(/\/live\?/);
+    await open?.goto(proxy.through(web.url));
+    await heard;
+    await opening?.route(/\/live\?/, async (route) => {
+      proxy.silence();
+      await route.continue();
+    });
+    await opening?.goto(proxy.through(web.url));
+    const shown = () => Promise.all(tabs.map(({ page }) => page.getByText(/^Connection lost at /).isVisible()));
+    await expect.poll(shown, { timeout: 40_000, interval: 500 }).toEqual([true, true]);
+    proxy.heal();
+    await expect.poll(shown, { timeout: 25_000, interval: 500 }).toEqual([false, false]);
+    for (const tab of tabs) await tab.close();
+    await proxy.close();
+  }, 90_000);
+
+  test('is worked by keys: search, help, next row, places', async () => {
+    const tab = await open('/');
+    const { page } = tab;
+    await page.keyboard.press('/');
+    await page.getByRole('searchbox', { name: 'Search monitors, incidents and pages' }).pressSequentially('osaka');
+    await expect.poll(() => page.locator('#palette a').allInnerTexts()).toEqual([expect.stringContaining('Store Osaka')]);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    await expect.poll(() => page.getByRole('heading', { name: 'Keys' }).isVisible()).toBe(true);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Search API');
+    await page.keyboard.press('g');
+    await page.keyboard.press('i');
+    await page.waitForURL('**/incidents');
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  test('shows a viewer nothing that they may not do', async () => {
+    const tab = await open('/', {}, web.house.viewer);
+    expect(await tab.page.getByRole('checkbox').count()).toBe(0);
+    expect(await tab.page.getByText('New monitor').count()).toBe(0);
+    await tab.close();
+  });
+
+  test('offers the reader’s own zone, and keeps it', async () => {
+    const tab = await open('/', { zone: 'Asia/Tokyo' });
+    await tab.page.getByRole('button', { name: 'Asia/Tokyo' }).click();
+    await expect.poll(() => tab.page.getByRole('button', { name: 'Asia/Tokyo' }).getAttribute('aria-pressed')).toBe('true');
+    await tab.close();
+  });
+});

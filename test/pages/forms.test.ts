@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { barriers, openTab, type Tab } from '../support/browser.ts';
+import { type Demo, seedDemo } from '../support/demo.ts';
+import { describeInBrowser } from '../support/in-browser.ts';
+import { openReceiver, type Receiver, says } from '../support/message-receiver.ts';
+import { createTcpProxy } from '../support/tcp-proxy.ts';
+import { startWeb, type TestWeb } from '../support/web.ts';
+
+/** What holds for forms of all pages, in a real browser. */
+
+describeInBrowser('forms', (browser) => {
+  let web: TestWeb;
+  let demo: Demo;
+  let receiver: Receiver;
+  beforeAll(async () => {
+    web = await startWeb({ host: 'localhost' });
+    demo = await seedDemo(web.sql, web.house.organisation, Date.now());
+    receiver = await openReceiver();
+    receiver.answer(says(200));
+  });
+  afterAll(async () => {
+    await receiver.close();
+    await web.close();
+  });
+
+  const open = async (path: string, scripts = true): Promise<Tab> => {
+    const tab = await openTab(browser(), web.url, { scripts, cookie: await web.cookieOf(web.house.owner) });
+    tab.page.setDefaultTimeout(10_000);
+    await tab.page.goto(`${web.url}${path}`);
+    return tab;
+  };
+
+  describe('what is ticked stays ticked through a test or a preview, and is what is saved', () => {
+    const tick = async ({ page }: Tab, ...names: readonly string[]): Promise<void> => {
+      for (const name of names) await page.getByRole('checkbox', { name, exact: true }).check();
+    };
+    const ticked = ({ page }: Tab) =>
+      page.locator('.chosen input:checked').evaluateAll((all) => all.map((each) => each.parentElement?.textContent).toSorted());
+    const order = ({ page }: Tab) => page.locator('.chosen label').allInnerTexts();
+
+    const sendTest = async ({ page }: Tab): Promise<void> => {
+      await page.getByRole('button', { name: 'Send a test' }).click();
+      await page.locator('#trial').waitFor();
+    };
+    const chosenBy = async (channel: string) => {
+      const rows = await web.sql<{ id: string }[]>`
+        select monitor_id as id from channel_monitors where channel_id = ${channel} union all select group_id from channel_groups where channel_id = ${channel}`;
+      return rows.map(({ id }) => id).toSorted();
+    };
+    const idsOf = (monitors: readonly string[], groups: readonly string[]) =>
+      [...monitors.map(demo.idOf), ...groups.map(demo.groupOf)].toSorted();
+
+    for (const scripts of [true, false])
+      test(`of a channel, new and changed, ${scripts ? 'with' : 'without'} scripts`, async () => {
+        const tab = await open('/alerts/new?kind=ntfy', scripts);
+        const { page } = tab;
+        await page.getByLabel('Server').fill(receiver.url);
+        await page.getByLabel('Topic').fill('ops');
+        await page.getByLabel('Name').fill(`Chosen ${scripts}`);
+        await page.getByLabel('Chosen groups and monitors').check();
+        await tick(tab, 'Wishlist', 'Webhooks', 'Stores');
+        const before = await order(tab);
+        await sendTest(tab);
+        expect(await ticked(tab)).toEqual(['Stores', 'Webhooks', 'Wishlist']);
+        expect(await order(tab)).toEqual(before);
+        await page.getByRole('button', { name: 'Save', exact: true }).click();
+        await page.waitForURL((url) => /^\/alerts\/[0-9a-f-]{36}$/.test(url.pathname));
+        const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+        expect(await chosenBy(id)).toEqual(idsOf(['Wishlist', 'Webhooks'], ['Stores']));
+
+        // What was stored comes first, and stays there when it is unticked.
+        await page.goto(`${web.url}/alerts/${id}/edit`);
+        const stored = await order(tab);
+        expect(stored.slice(0, 1)).toEqual(['Stores']);
+        await page.getByRole('checkbox', { name: 'Webhooks', exact: true }).uncheck();
+        await tick(tab, 'Vault');
+        await sendTest(tab);
+        expect(await ticked(tab)).toEqual(['Stores', 'Vault', 'Wishlist']);
+        expect(await order(tab)).toEqual(stored);
+        await page.getByRole('button', { name: 'Save', exact: true }).click();
+        await page.waitForURL((url) => /^\/alerts\/[0-9a-f-]{36}$/.test(url.pathname));
+        expect(await chosenBy(id)).toEqual(idsOf(['Wishlist', 'Vault'], ['Stores']));
+        expect(tab.complaints).toEqual([]);
+        await tab.close();
+      });
+
+    for (const scripts of [true, false])
+      test(`of maintenance, new and changed, ${scripts ? 'with' : 'without'} scripts`, async () => {
+        const tab = await open(`/maintenance/new?monitor=${demo.idOf('Vault')}`, scripts);
+        const { page } = tab;
+        const show = async (words: string) => {
+          await page.getByRole('button', { name: 'Show it' }).click();
+          await expect.poll(() => page.locator('#ahead').innerText()).toContain(words);
+        };
+        const coveredBy = async (window: string) => {
+          const rows = await web.sql<{ id: string }[]>`
+            select monitor_id as id from maintenance_monitors where window_id = ${window} union all select group_id from maintenance_groups where window_id = ${window}`;
+          return rows.map(({ id }) => id).toSorted();
+        };
+        await page.getByLabel('What it is for').fill('Kept');
+        await page.getByLabel('Begins').fill('2031-03-24T02:30');
+        await page.getByLabel('Ends').fill('2031-03-24T03:30');
+        const before = await order(tab);
+        await tick(tab, 'Wishlist', 'Stores');
+        await show('24 Mar 2031');
+        expect(await ticked(tab)).toEqual(['Stores', 'Vault', 'Wishlist']);
+        expect(await order(tab)).toEqual(before);
+        await page.getByRole('button', { name: 'Plan it' }).click();
+        await page.waitForURL(/\/maintenance\/[0-9a-f-]{36}$/);
+        const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+        expect(await coveredBy(id)).toEqual(idsOf(['Vault', 'Wishlist'], ['Stores']));
+
+        await page.goto(`${web.url}/maintenance/${id}/edit`);
+        await page.getByRole('checkbox', { name: 'Vault', exact: true }).uncheck();
+        await tick(tab, 'Webhooks');
+        await page.getByLabel('Begins').fill('2031-03-25T02:30');
+        await page.getByLabel('Ends').fill('2031-03-25T03:30');
+        await show('25 Mar 2031');
+        expect(await ticked(tab)).toEqual(['Stores', 'Webhooks', 'Wishlist']);
+        await page.getByRole('button', { name: 'Save', exact: true }).click();
+        await page.waitForURL(/\/maintenance\/[0-9a-f-]{36}$/);
+        expect(await coveredBy(id)).toEqual(idsOf(['Webhooks', 'Wishlist'], ['Stores']));
+        expect(tab.complaints).toEqual([]);
+        await tab.close();
+      });
+  });
+
+  describe('Enter in a field saves', () => {
+    /** What the page comes to, by its address. */
+    const saved = async ({ page }: Tab, path: RegExp): Promise<string> => {
+      await page.waitForURL((url) => path.test(url.pathname));
+      return new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    };
+
+    for (const scripts of [true, false]) {
+      const how = scripts ? 'with scripts' : 'without scripts';
+
+      test(`${how}: a monitor, and adds no condition`, async () => {
+        const tab = await open('/monitors/new', scripts);
+        await tab.page.getByLabel('Address', { exact: true }).fill('https://enter.shop.example/');
+        await tab.page.getByLabel('Address', { exact: true }).press('Enter');
+        const id = await saved(tab, /^\/monitors\/[0-9a-f-]{36}$/);
+        expect(await web.sql`select target, config from monitors where id = ${id}`).toEqual([
+          { target: 'https://enter.shop.example/', config: {} },
+        ]);
+        await web.sql`delete from monitors where id = ${id}`;
+        await tab.close();
+      });
+
+      test(`${how}: a channel, and sends no test`, async () => {
+        const tab = await open('/alerts/new?kind=ntfy', scripts);
+        const before = receiver.got.length;
+        await tab.page.getByLabel('Server').fill(receiver.url);
+        await tab.page.getByLabel('Topic').fill('ops');
+        await tab.page.getByLabel('Topic').press('Enter');
+        await saved(tab, /^\/alerts\/[0-9a-f-]{36}$/);
+        expect(receiver.got).toHaveLength(before);
+        await tab.close();
+      });
+
+      test(`${how}: maintenance, and shows no preview`, async () => {
+        const tab = await open('/maintenance/new', scripts);
+        await tab.page.getByRole('checkbox', { name: 'Vault', exact: true }).check();
+        await tab.page.getByLabel('What it is for').fill('Entered');
+        await tab.page.getByLabel('What it is for').press('Enter');
+        await saved(tab, /^\/maintenance\/[0-9a-f-]{36}$/);
+        expect(await tab.page.locator('h1').innerText()).toContain('Entered');
+        await tab.close();
+      });
+    }
+
+    test('of a list of monitors changes none of them', async () => {
+      const tab = await open('/?q=vault');
+      await tab.page.getByRole('checkbox', { name: 'Choose Vault' }).check();
+      await tab.page.getByRole('checkbox', { name: 'Choose Vault' }).press('Enter');
+      await tab.page.getByRole('button', { name: 'Pause' }).waitFor();
+      expect(await web.sql`select paused_at from monitors where id = ${demo.idOf('Vault')}`).toEqual([{ paused_at: null }]);
+      expect(await tab.page.getByRole('checkbox', { name: 'Choose Vault' }).isChecked()).toBe(true);
+      await tab.close();
+    });
+  });
+
+  describe('a form that is sent while the service is away', () => {
+    const bar = ({ page }: Tab) => page.getByText('Antipode did not answer. Nothing is lost.');
+    const made = async (name: string): Promise<number> => (await web.sql`select 1 from monitors where name = ${name}`).length;
+
+    test('keeps its entries, says so, and is sent once, by itself or by a press, when it is back', async () => {
+      const proxy = await createTcpProxy(web.url);
+      const tab = await openTab(browser(), proxy.through(web.url), { cookie: await web.cookieOf(web.house.owner) });
+      const { page } = tab;
+      page.setDefaultTimeout(10_000);
+      for (const [name, isPressed] of [
+        ['By itself', false],
+        ['By a press', true],
+      ] as const) {
+        await page.goto(proxy.through(`${web.url}/monitors/new`));
+        await page.getByLabel('Address', { exact: true }).fill('https://away.shop.example/');
+        await page.getByLabel(/^Name/).fill(name);
+        proxy.cut();
+        await page.getByRole('button', { name: 'Save and begin' }).click();
+        await bar(tab).waitFor();
+        expect(await barriers(page)).toEqual([]);
+        // What is shown is not out of date.
+        expect(await page.evaluate("getComputedStyle(document.querySelector('main')).filter")).toBe('none');
+        expect(await page.getByLabel(/^Name/).inputValue()).toBe(name);
+        await page.getByRole('button', { name: 'Save and begin' }).click();
+        expect(await made(name)).toBe(0);
+        proxy.heal();
+        if (isPressed) await page.getByRole('button', { name: 'Try again' }).click();
+        await page.waitForURL((url) => /^\/monitors\/[0-9a-f-]{36}$/.test(url.pathname));
+        expect(await made(name)).toBe(1);
+      }
+      await tab.close();
+      await proxy.close();
+    });
+
+    test('and whose answer was lost is done once, and answered as it was, when it is sent again', async () => {
+      const tab = await open('/monitors/new');
+      const { page } = tab;
+      const bodies: string[] = [];
+      await page.route(`${web.url}/monitors/new`, async (route) => {
+        bodies.push(route.request().postData() ?? '');
+        await route.fetch({ maxRedirects: 0 });
+        await route.abort();
+      });
+      await page.getByLabel('Address', { exact: true }).fill('https://lost.shop.example/');
+      await page.getByLabel(/^Name/).fill('Lost');
+      await page.getByRole('button', { name: 'Save and begin' }).click();
+      await expect.poll(() => made('Lost')).toBe(1);
+      const sent = new URLSearchParams(bodies[0]);
+      const again = await web.post('/monitors/new', Object.fromEntries([...sent.keys()].map((name) => [name, sent.getAll(name)])), {
+        ...{ as: web.house.owner, headers: { 'sec-fetch-site': 'same-origin' } },
+      });
+      expect(again.status).toBe(303);
+      const [row] = await web.sql<{ id: string }[]>`select id from monitors where name = 'Lost'`;
+      expect(again.headers.get('location')).toBe(`/monitors/${row?.id}`);
+      expect(await made('Lost')).toBe(1);
+      await tab.close();
+    });
+  });
+});

@@ -1,0 +1,213 @@
+/** Every page that is looked at in a browser: by the tests of all pages, and by `npm run screenshots`. Who adds a page adds its row. */
+
+import type { Tab } from '../support/browser.ts';
+import type { Demo } from '../support/demo.ts';
+import {
+  askedBy,
+  ownAssistant,
+  ownInvitation,
+  ownMember,
+  ownPasskey,
+  ownProbe,
+  ownProbeInvitation,
+  ownSetAside,
+  ownToken,
+} from '../support/things-of-people.ts';
+
+export type PageLook = {
+  /** Names the picture. */
+  readonly name: string;
+  /** Some pages are of a thing that the demo made. */
+  readonly path: string | ((demo: Demo) => string);
+  /** Who looks; nobody is signed in for `stranger`. */
+  readonly as: 'stranger' | 'owner' | 'viewer' | 'admin';
+  /** What is done there first. */
+  readonly first?: (tab: Tab) => Promise<void>;
+  /** What the browser of a stranger brings along. */
+  readonly cookie?: string;
+  /** No two visits see the same, as of a secret that is made. */
+  readonly isNewEachTime?: true;
+};
+
+const tryIt = async ({ page }: Tab): Promise<void> => {
+  await page.getByRole('button', { name: 'Test from every continent' }).click();
+  await page.locator('.trial-verdict').waitFor();
+};
+
+const openFolds = async ({ page }: Tab): Promise<void> => {
+  for (const fold of await page.locator('.fold > summary').all()) await fold.click();
+};
+
+const saveIt = async ({ page }: Tab): Promise<void> => {
+  await page.getByRole('button', { name: 'Save and begin' }).click();
+  await page.locator('main [role="alert"]').waitFor();
+};
+
+const chooseMonitors = async ({ page }: Tab): Promise<void> => {
+  await page.getByLabel('Chosen groups and monitors').check();
+};
+
+/** Browsers without a screen let nobody notify them. */
+const mayNotify = async ({ page }: Tab): Promise<void> => {
+  await page.addInitScript(`Object.defineProperty(Notification, 'permission', { get: () => 'default' })`);
+  await page.reload();
+};
+
+/** Nothing leaves: a private address is no place for alerts. */
+const sendTest = async ({ page }: Tab): Promise<void> => {
+  await page.getByLabel('Address').fill('https://10.0.0.1/hook');
+  await page.getByRole('button', { name: 'Send a test' }).click();
+  await page.locator('#trial, main [role="alert"]').waitFor();
+};
+
+const makeToken = async ({ page }: Tab): Promise<void> => {
+  await page.getByLabel('Name').fill('Deployments');
+  await page.getByRole('button', { name: 'Make the token' }).click();
+  await page.locator('.copyable').first().waitFor();
+};
+
+const inviteProbe = async ({ page }: Tab): Promise<void> => {
+  await page.getByLabel('Name').fill(`Nairobi ${Date.now() % 1_000_000}`);
+  await page.getByRole('button', { name: 'Make the line' }).click();
+  await page.locator('.copyable').first().waitFor();
+};
+
+/** A colour that nobody could read. */
+const chooseYellow = async ({ page }: Tab): Promise<void> => {
+  await page.getByLabel('Accent colour').fill('#ffcc00');
+  await page.getByRole('button', { name: 'Save how it looks' }).click();
+  await page.locator('main [role="alert"]').waitFor();
+};
+
+export const pageLooks: readonly PageLook[] = [
+  { name: 'front', path: '/', as: 'stranger' },
+  { name: 'dashboard', path: '/', as: 'owner' },
+  { name: 'dashboard-of-a-viewer', path: '/?sort=downtime&q=shop', as: 'viewer' },
+  { name: 'dashboard-without-a-find', path: '/?status=pending', as: 'owner' },
+  { name: 'sign-in', path: '/sign-in', as: 'stranger' },
+  { name: 'incidents', path: '/incidents', as: 'owner' },
+  { name: 'incident', path: ({ incident }) => `/incidents/${incident}`, as: 'owner' },
+  { name: 'incident-of-a-viewer', path: ({ incident }) => `/incidents/${incident}`, as: 'viewer' },
+  { name: 'about', path: '/about', as: 'stranger' },
+  { name: 'incident-shared', path: ({ share }) => `/shared/incidents/${share}`, as: 'stranger' },
+  { name: 'monitor', path: ({ idOf }) => `/monitors/${idOf('Checkout')}`, as: 'owner' },
+  { name: 'monitor-of-a-month', path: ({ idOf }) => `/monitors/${idOf('Search API')}?range=30d`, as: 'viewer' },
+  { name: 'monitor-of-a-job', path: ({ idOf }) => `/monitors/${idOf('Nightly backup')}`, as: 'owner' },
+  { name: 'monitor-new-to-us', path: ({ idOf }) => `/monitors/${idOf('Newcomer')}`, as: 'owner' },
+  { name: 'monitor-form', path: '/monitors/new', as: 'owner' },
+  { name: 'monitor-form-unfolded', path: '/monitors/new', as: 'owner', first: openFolds },
+  { name: 'monitor-form-tried', path: '/monitors/new?target=https://shop.example/checkout&name=Checkout', as: 'owner', first: tryIt },
+  { name: 'monitor-form-refused', path: '/monitors/new?target=ftp://shop.example', as: 'owner', first: saveIt },
+  { name: 'monitor-form-of-a-name-unfolded', path: '/monitors/new?type=dns', as: 'owner', first: openFolds },
+  { name: 'monitor-form-of-a-name', path: '/monitors/new?type=dns', as: 'owner' },
+  { name: 'monitor-form-of-a-job', path: '/monitors/new?type=heartbeat', as: 'owner' },
+  { name: 'monitor-form-of-a-viewer', path: '/monitors/new', as: 'viewer' },
+  { name: 'monitor-edit', path: ({ idOf }) => `/monitors/${idOf('Search API')}/edit`, as: 'owner' },
+  { name: 'monitor-pause', path: ({ idOf }) => `/monitors/${idOf('Checkout')}/pause`, as: 'owner' },
+  { name: 'monitor-resume', path: ({ idOf }) => `/monitors/${idOf('Staging')}/resume`, as: 'owner' },
+  { name: 'monitor-delete', path: ({ idOf }) => `/monitors/${idOf('Checkout')}/delete`, as: 'owner' },
+  { name: 'maintenance', path: '/maintenance', as: 'owner' },
+  { name: 'maintenance-over-of-a-viewer', path: '/maintenance?over=true', as: 'viewer' },
+  { name: 'maintenance-new', path: '/maintenance/new', as: 'owner' },
+  { name: 'maintenance-new-for-a-monitor', path: ({ idOf }) => `/maintenance/new?when=now&monitor=${idOf('Checkout')}`, as: 'owner' },
+  { name: 'maintenance-window', path: ({ windows }) => `/maintenance/${windows.certificates}`, as: 'owner' },
+  { name: 'maintenance-window-repeating', path: ({ windows }) => `/maintenance/${windows.monthly}`, as: 'viewer' },
+  { name: 'maintenance-edit', path: ({ windows }) => `/maintenance/${windows.monthly}/edit`, as: 'owner' },
+  { name: 'maintenance-delete', path: ({ windows }) => `/maintenance/${windows.certificates}/delete`, as: 'owner' },
+  { name: 'groups', path: '/groups', as: 'owner' },
+  { name: 'groups-of-a-viewer', path: '/groups', as: 'viewer' },
+  { name: 'group', path: ({ groupOf }) => `/groups/${groupOf('Platform')}`, as: 'owner' },
+  { name: 'group-of-a-viewer', path: ({ groupOf }) => `/groups/${groupOf('Shop')}`, as: 'viewer' },
+  { name: 'group-add', path: ({ groupOf }) => `/groups/${groupOf('Jobs')}/add`, as: 'owner' },
+  { name: 'group-edit', path: ({ groupOf }) => `/groups/${groupOf('Jobs')}/edit`, as: 'owner' },
+  { name: 'group-delete', path: ({ groupOf }) => `/groups/${groupOf('Platform')}/delete`, as: 'owner' },
+  { name: 'alerts', path: '/alerts', as: 'owner' },
+  { name: 'alerts-of-a-viewer', path: '/alerts', as: 'viewer' },
+  { name: 'alerts-kinds', path: '/alerts/new', as: 'owner' },
+  { name: 'alerts-new', path: '/alerts/new?kind=webhook', as: 'owner' },
+  { name: 'alerts-new-chosen', path: '/alerts/new?kind=telegram', as: 'owner', first: chooseMonitors },
+  { name: 'alerts-new-tried', path: '/alerts/new?kind=webhook', as: 'owner', first: sendTest, isNewEachTime: true },
+  { name: 'alerts-this-browser', path: '/alerts/this-browser', as: 'owner', first: mayNotify },
+  { name: 'alerts-channel', path: ({ channels }) => `/alerts/${channels.ops}`, as: 'owner' },
+  { name: 'alerts-channel-failing', path: ({ channels }) => `/alerts/${channels.pager}`, as: 'viewer' },
+  { name: 'alerts-edit', path: ({ channels }) => `/alerts/${channels.pager}/edit`, as: 'owner' },
+  { name: 'alerts-delete', path: ({ channels }) => `/alerts/${channels.pager}/delete`, as: 'owner' },
+  { name: 'alerts-message', path: ({ channels }) => `/alerts/${channels.ops}/messages/${channels.message}`, as: 'viewer' },
+  { name: 'alerts-acknowledge', path: ({ channels }) => `/acknowledge/${channels.links.acknowledge}`, as: 'stranger' },
+  { name: 'alerts-acknowledge-short', path: ({ channels }) => `/a/${channels.links.acknowledge_short}`, as: 'stranger' },
+  { name: 'alerts-unsubscribe', path: ({ channels }) => `/unsubscribe/${channels.links.unsubscribe}`, as: 'stranger' },
+  { name: 'alerts-confirm', path: ({ channels }) => `/confirm-channel/${channels.question}`, as: 'stranger' },
+  { name: 'alerts-confirm-too-late', path: `/confirm-channel/${'x'.repeat(43)}`, as: 'stranger' },
+  { name: 'status-pages', path: '/status-pages', as: 'owner' },
+  { name: 'status-page-new', path: '/status-pages/new', as: 'owner' },
+  { name: 'status-page', path: ({ page }) => `/status-pages/${page.id}`, as: 'owner' },
+  { name: 'status-page-of-a-viewer', path: ({ page }) => `/status-pages/${page.id}`, as: 'viewer' },
+  { name: 'status-page-refused', path: ({ page }) => `/status-pages/${page.id}`, as: 'owner', first: chooseYellow },
+  { name: 'status-page-post', path: ({ page, incident }) => `/status-pages/${page.id}/incidents/${incident}`, as: 'owner' },
+  { name: 'status-page-delete', path: ({ page }) => `/status-pages/${page.id}/delete`, as: 'owner' },
+  { name: 'probes', path: '/probes', as: 'owner' },
+  { name: 'probe-invite', path: '/probes/invite', as: 'owner' },
+  { name: 'probe-end', path: `/probes/${ownProbe}/end`, as: 'owner' },
+  { name: 'probe-awaited', path: `/probes/invitations/${ownProbeInvitation}`, as: 'owner' },
+  { name: 'probe-invited', path: '/probes/invite', as: 'owner', first: inviteProbe, isNewEachTime: true },
+  { name: 'members', path: '/members', as: 'owner' },
+  { name: 'members-of-a-viewer', path: '/members', as: 'viewer' },
+  { name: 'invite', path: '/members/invite', as: 'owner' },
+  { name: 'invitation-renew', path: `/members/invitations/${ownInvitation}/renew`, as: 'owner' },
+  { name: 'member-role', path: `/members/${ownMember}/role`, as: 'owner' },
+  { name: 'member-remove', path: `/members/${ownMember}/remove`, as: 'owner' },
+  { name: 'member-leave', path: '/members/leave', as: 'viewer' },
+  { name: 'organisation', path: '/organisation', as: 'owner' },
+  { name: 'organisation-of-a-viewer', path: '/organisation', as: 'viewer' },
+  { name: 'organisation-edit', path: '/organisation/edit', as: 'owner' },
+  { name: 'organisation-delete', path: '/organisation/delete', as: 'owner' },
+  { name: 'organisation-export', path: '/organisation/export', as: 'owner' },
+  { name: 'audit', path: '/audit', as: 'owner' },
+  { name: 'audit-of-nobody', path: '/audit?who=nobody@shop.example&from=2026-11-01', as: 'owner' },
+  { name: 'audit-of-a-viewer', path: '/audit', as: 'viewer' },
+  { name: 'tokens', path: '/tokens', as: 'owner' },
+  { name: 'tokens-of-a-viewer', path: '/tokens', as: 'viewer' },
+  { name: 'token-new', path: '/tokens/new', as: 'viewer' },
+  { name: 'token-made', path: '/tokens/new', as: 'owner', first: makeToken, isNewEachTime: true },
+  { name: 'token-revoke', path: `/tokens/${ownToken}/revoke`, as: 'owner' },
+  { name: 'assistant-disconnect', path: `/tokens/assistants/${ownAssistant}/disconnect`, as: 'owner' },
+  { name: 'connect', path: askedBy('site'), as: 'owner' },
+  { name: 'connect-a-program', path: askedBy('machine'), as: 'viewer' },
+  { name: 'connect-failed', path: '/connect/failed?why=invalid_client', as: 'stranger' },
+  { name: 'profile', path: '/profile', as: 'owner' },
+  { name: 'profile-name', path: '/profile/name', as: 'owner' },
+  { name: 'profile-email', path: '/profile/email', as: 'owner' },
+  { name: 'profile-password', path: '/profile/password', as: 'owner' },
+  { name: 'second-step-set-up', path: '/profile/two-step/set-up', as: 'owner', isNewEachTime: true },
+  { name: 'second-step', path: '/profile/two-step', as: 'viewer' },
+  { name: 'second-step-codes', path: '/profile/two-step/codes', as: 'viewer' },
+  { name: 'second-step-off', path: '/profile/two-step/off', as: 'viewer' },
+  { name: 'second-step-asked', path: '/sign-in/second-step', as: 'stranger', cookie: 'second_step=x' },
+  { name: 'passkeys', path: '/profile/passkeys', as: 'viewer' },
+  { name: 'passkeys-none', path: '/profile/passkeys', as: 'owner' },
+  { name: 'passkey-new', path: '/profile/passkeys/new', as: 'viewer' },
+  { name: 'passkey-remove', path: `/profile/passkeys/${ownPasskey}/remove`, as: 'viewer' },
+  { name: 'confirm-by-passkey', path: '/confirm', as: 'viewer' },
+  { name: 'profile-of-a-viewer', path: '/profile', as: 'viewer' },
+  { name: 'sessions', path: '/profile/sessions', as: 'owner' },
+  { name: 'organisations', path: '/organisations', as: 'owner' },
+  { name: 'organisation-new', path: '/organisations/new', as: 'owner' },
+  { name: 'confirm', path: '/confirm', as: 'owner' },
+  { name: 'sign-out', path: '/sign-out', as: 'owner' },
+  { name: 'sign-up', path: '/sign-up', as: 'stranger' },
+  { name: 'forgot', path: '/forgot', as: 'stranger' },
+  { name: 'enter', path: `/enter/${'x'.repeat(43)}`, as: 'stranger' },
+  { name: 'link-of-nobody', path: `/join/${'x'.repeat(43)}`, as: 'stranger' },
+  { name: 'public-in-german', path: ({ page }) => `/status/${page.slug}?lang=de`, as: 'stranger' },
+  { name: 'public-service', path: ({ page, idOf }) => `/status/${page.slug}/services/${idOf('Checkout')}`, as: 'stranger' },
+  { name: 'public-embed', path: ({ page }) => `/embed/${page.slug}`, as: 'stranger' },
+  { name: 'public-locked', path: '/status/inner', as: 'stranger' },
+  { name: 'search', path: '/search?q=shop', as: 'owner' },
+  // Of these the admin is the one who runs the installation.
+  { name: 'operator', path: '/operator', as: 'admin' },
+  { name: 'operator-set-aside', path: `/operator/set-aside/${ownSetAside}`, as: 'admin' },
+  { name: 'not-found', path: '/nothing', as: 'owner' },
+];
+
+/** Where it is, once the demo is there. */
+export const addressOf = ({ path }: PageLook, demo: Demo): string => (typeof path === 'string' ? path : path(demo));

@@ -1,0 +1,50 @@
+/**
+ * `npm run screenshots [-- FOLDER [NAME]]`: a picture of every page of pages/looks.ts, or of those whose names begin so, in light and dark, for desk
+ * and phone, from the real pages over an organisation as one would meet it. For looking at, one by one.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { connect } from '../../coordinator/store/store-database.ts';
+import { migrate } from '../../coordinator/store/store-migrate.ts';
+import { desk, launchBrowser, openTab, phone } from '../support/browser.ts';
+import { seedDemo } from '../support/demo.ts';
+import { startServices } from '../support/services-run.ts';
+import { seedOwnThings } from '../support/things-of-people.ts';
+import { trialsOfDemo } from '../support/trials.ts';
+import { startWeb } from '../support/web.ts';
+import { addressOf, pageLooks } from './looks.ts';
+
+const folder = resolve(process.argv[2] ?? '.antipode/screenshots');
+await mkdir(folder, { recursive: true });
+
+const { services, stop } = await startServices(async (url) => {
+  const sql = connect(url);
+  await migrate(sql);
+  await sql.end();
+});
+const now = Date.now();
+const web = await startWeb({ trials: trialsOfDemo, host: 'localhost', services, clock: { now: () => now } });
+const browser = await launchBrowser();
+try {
+  const demo = await seedDemo(web.sql, web.house.organisation, now);
+  await seedOwnThings(web, now);
+  for (const look of pageLooks.filter(({ name }) => name.startsWith(process.argv[3] ?? '')))
+    for (const scheme of ['light', 'dark'] as const)
+      for (const [device, width] of [
+        ['desk', desk],
+        ['phone', phone],
+      ] as const) {
+        const cookie = look.as === 'stranger' ? look.cookie : await web.cookieOf(web.house[look.as]);
+        const tab = await openTab(browser, web.url, { scheme, width, cookie });
+        await tab.page.goto(`${web.url}${addressOf(look, demo)}`);
+        await look.first?.(tab);
+        const file = join(folder, `${look.name}-${device}-${scheme}.png`);
+        await tab.page.screenshot({ path: file, fullPage: true });
+        process.stdout.write(`${file}\n`);
+        await tab.close();
+      }
+} finally {
+  await browser.close();
+  await web.close();
+  await stop();
+}

@@ -1,0 +1,247 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import dnsPacket from 'dns-packet';
+import { describe, expect, test } from 'vitest';
+import { exchange } from '../../../../probe/checks/dns/exchange.ts';
+import { write } from '../../../../probe/checks/dns/message.ts';
+import type { Asker, UdpSockets } from '../../../../probe/checks/dns/sockets.ts';
+import { type Asked, answerTo, type Resolver } from '../../../support/resolver.ts';
+import { deadlineIn } from '../../support/deadline-in.ts';
+import { dnsChecker } from '../../support/dns-checker.ts';
+import { address, dnsBench, word } from '../../support/dns-setup.ts';
+
+const { sockets, resolver, ask } = dnsBench();
+
+const question = { name: 'example.test', type: 'A' } as const;
+const asking = { question, written: write(question), transport: 'udp' } as const;
+const never = () => deadlineIn(Number.POSITIVE_INFINITY);
+
+const closedPort = async (): Promise<number> => {
+  const socket = createSocket('udp4').bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  socket.close();
+  return port;
+};
+
+describe('a resolver', () => {
+  test('that is silent is told from one that refuses and from a name that does not exist', async () => {
+    const silent = await resolver(() => null);
+    const refusing = await resolver(({ query }) => answerTo(query, { rcode: 5 }));
+    const ignorant = await resolver(({ query }) => answerTo(query, { rcode: 3 }));
+    const failing = await resolver(({ query }) => answerTo(query, { rcode: 2 }));
+    const words = await Promise.all([ask(silent, {}, 400), ask(refusing), ask(ignorant), ask(failing)]);
+    expect(words.map(word)).toEqual(['dns_silent', 'dns_refused', 'dns_name_missing', 'dns_server_failed']);
+  });
+
+  test('that knows the name as an alias of one that does not exist is told from one that does not know it', async () => {
+    const cname = { type: 'CNAME', name: 'Example.test', ttl: 60, data: 'gone.test' } as const;
+    const by = await resolver(({ query }) => answerTo(query, { rcode: 3, answers: [cname] }));
+    expect(word(await ask(by))).toBe('dns_alias_dangling');
+    expect(word(await ask(by, { expected_rcode: 'NXDOMAIN' }))).toBe('ok');
+  });
+
+  test('is told with the address of ours that it saw, where anything is told', async () => {
+    const refusing = await resolver(({ query }) => answerTo(query, { rcode: 5 }));
+    expect((await ask(refusing)).evidence).toMatchObject({ outgoing_address: '127.0.0.1', resolver: { address: '127.0.0.1' } });
+  });
+
+  test('that loses datagrams is asked again within the deadline, from other ports and under other ids', async () => {
+    const by = await resolver(({ query, count }) => (count < 3 ? null : address(query)));
+    expect(await ask(by)).toMatchObject({ outcome: 'ok', evidence: { attempts: 3 } });
+    expect(new Set(by.ids).size).toBe(3);
+  });
+
+  test('that answers the first datagram after the second was sent is heard', async () => {
+    let first: Buffer | undefined;
+    const by: Resolver = await resolver(({ query, count }) => {
+      if (count === 1) first = query;
+      if (count === 2 && first) by.send(address(first), by.sources[0] ?? 0);
+      return null;
+    });
+    expect(await ask(by)).toMatchObject({ outcome: 'ok' });
+  });
+
+  test('that truncates is asked by TCP', async () => {
+    const by = await resolver(({ query, over }) =>
+      over === 'udp' ? answerTo(query, { flags: dnsPacket.TRUNCATED_RESPONSE }) : address(query),
+    );
+    expect(await ask(by)).toMatchObject({ outcome: 'ok', evidence: { transport: 'tcp' } });
+  });
+
+  test('that truncates and does not listen by TCP has cut its answer off', async () => {
+    const by = await resolver(({ query }) => answerTo(query, { flags: dnsPacket.TRUNCATED_RESPONSE }), { tcp: false });
+    expect(word(await ask(by))).toBe('dns_truncated');
+  });
+
+  test('that refuses the TCP connection is named', async () => {
+    const by = await resolver(() => null, { tcp: false });
+    expect(word(await ask(by, { transport: 'tcp' }))).toBe('dns_tcp_refused');
+  });
+
+  test('that nobody runs any more is known by its closed port, without waiting for the deadline', async () => {
+    const nobody = { address: '127.0.0.1', port: await closedPort(), family: 4 } as const;
+    const seen = await exchange(sockets, { ...asking, resolvers: [nobody], patience_ms: 50 }, never());
+    expect(seen).toMatchObject({ outcome: { is: 'closed' }, attempts: 3 });
+    const verdict = await dnsChecker(sockets)({
+      target: 'example.test',
+      config: { resolver: `127.0.0.1:${nobody.port}` },
+      timeout_ms: 400,
+    });
+    expect(word(verdict)).toBe('dns_port_closed');
+  });
+
+  test('whose port is closed does not speak for the other one, which may only be slow', async () => {
+    const gone = { address: '127.0.0.1', port: await closedPort(), family: 4 } as const;
+    const slow = await resolver(({ query, count }) => (count < 3 ? null : address(query)));
+    const own = [gone, { ...gone, port: slow.port }] as const;
+    const seen = await exchange(sockets, { ...asking, resolvers: own, patience_ms: 20 }, never());
+    expect(seen).toMatchObject({ outcome: { is: 'answer' }, attempts: 6 });
+  });
+
+  test('that is being started anew is waited for', async () => {
+    const port = await closedPort();
+    const again = createSocket('udp4').on('message', (query, from) => again.send(address(query), from.port, from.address));
+    const watching: UdpSockets = {
+      ...sockets,
+      ask: (by, question, asker, watched) => {
+        const fail: Asker['fail'] = (error, ticket) => {
+          asker.fail(error, ticket);
+          again.bind(port, '127.0.0.1');
+        };
+        return sockets.ask(by, question, { hear: (answer, ticket) => asker.hear(answer, ticket), fail }, watched);
+      },
+    };
+    const verdict = await dnsChecker(watching)({ target: 'example.test', config: { resolver: `127.0.0.1:${port}` } });
+    expect(verdict).toMatchObject({ outcome: 'ok', evidence: { attempts: 3 } });
+    again.close();
+  });
+
+  test('that does not know EDNS is asked without it', async () => {
+    const by = await resolver(({ query }) => (query.readUInt16BE(10) > 0 ? answerTo(query, { rcode: 1 }) : address(query)));
+    expect(await ask(by)).toMatchObject({ outcome: 'ok', evidence: { edns: false } });
+  });
+
+  test('that does not know EDNS is asked without it by TCP too, also for the whole of what it cut off', async () => {
+    const by = await resolver(({ query, over }) => {
+      if (query.readUInt16BE(10) > 0) return answerTo(query, { rcode: 1 });
+      return over === 'udp' ? answerTo(query, { flags: dnsPacket.TRUNCATED_RESPONSE }) : address(query);
+    });
+    expect(await ask(by)).toMatchObject({ outcome: 'ok', evidence: { transport: 'tcp', edns: false } });
+    expect(await ask(by, { transport: 'tcp' })).toMatchObject({ outcome: 'ok', evidence: { transport: 'tcp', edns: false } });
+  });
+
+  test('that knows another version of EDNS is asked without it', async () => {
+    const by = await resolver(({ query }) => {
+      if (query.readUInt16BE(10) === 0) return address(query);
+      const refused = answerTo(query);
+      refused.writeUInt16BE(1, 10);
+      // BADVERS is 16, whose upper bits stand in the OPT.
+      return Buffer.concat([refused, Buffer.from([0, 0, 41, 4, 208, 1, 1, 0, 0, 0, 0])]);
+    });
+    expect(await ask(by)).toMatchObject({ outcome: 'ok', evidence: { edns: false } });
+    expect(await ask(by, { transport: 'tcp' })).toMatchObject({ outcome: 'ok', evidence: { edns: false } });
+  });
+
+  test('that answers with a bare header is still understood', async () => {
+    const by = await resolver(({ query }) => {
+      const bare = Buffer.alloc(12);
+      bare.writeUInt16BE(query.readUInt16BE(0), 0);
+      bare.writeUInt16BE(0x8005, 2);
+      return bare;
+    });
+    expect(word(await ask(by))).toBe('dns_refused');
+  });
+
+  test('that authenticated the answer shows it, and says why it failed', async () => {
+    const by = await resolver(({ query }) => address(query, { flags: dnsPacket.AUTHENTIC_DATA }));
+    expect(await ask(by, { require_authenticated_data: true })).toMatchObject({ outcome: 'ok', evidence: { flags: ['rd', 'ra', 'ad'] } });
+    const bogus = await resolver(({ query }) => {
+      const failed = answerTo(query, { rcode: 2 });
+      failed.writeUInt16BE(1, 10);
+      const text = Buffer.from('signature expired');
+      const option = Buffer.alloc(6);
+      option.writeUInt16BE(15, 0);
+      option.writeUInt16BE(text.length + 2, 2);
+      option.writeUInt16BE(7, 4);
+      const opt = Buffer.from([0, 0, 41, 4, 208, 0, 0, 0, 0, 0, option.length + text.length]);
+      return Buffer.concat([failed, opt, option, text]);
+    });
+    expect(await ask(bogus)).toMatchObject({
+      cause: { class: 'dns_server_failed' },
+      evidence: { extended_error: { code: 7, text: 'signature expired' } },
+    });
+  });
+
+  test('that is not public is never asked', async () => {
+    const by = await resolver(({ query }) => address(query));
+    const verdict = await dnsChecker(sockets)({ target: 'example.test', config: { resolver: by.address }, public_only: true });
+    expect(word(verdict)).toBe('address_not_public');
+    const limited = await dnsChecker(sockets)({ target: 'example.test', config: { resolver: by.address }, others_may: true });
+    expect(limited).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_may_not_reach' } });
+    expect(by.asked()).toBe(0);
+  });
+});
+
+describe("the probe's own resolver", () => {
+  const checker = (by: readonly Resolver[]) =>
+    dnsChecker(sockets, { resolvers: () => by.map(({ port }) => ({ address: '127.0.0.1', port, family: 4 as const })) });
+
+  test('that answers nothing at all is the fault of the probe', async () => {
+    for (const say of [
+      () => null,
+      ({ query }: Asked) => answerTo(query, { rcode: 2 }),
+      ({ query }: Asked) => answerTo(query, { rcode: 5 }),
+    ]) {
+      const by = await resolver(say);
+      expect(await checker([by])({ target: 'example.test', timeout_ms: 600 })).toMatchObject({
+        outcome: 'unknown',
+        cause: { class: 'probe_resolver' },
+      });
+    }
+    expect(await checker([])({ target: 'example.test' })).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_resolver' } });
+  });
+
+  test('that answers for the root and not for the name makes it the fault of the name', async () => {
+    const lame = await resolver(({ query, name }) => (name === '.' ? answerTo(query) : answerTo(query, { rcode: 2 })));
+    expect(await checker([lame])({ target: 'example.test' })).toMatchObject({ outcome: 'fail', cause: { class: 'dns_server_failed' } });
+    const mute = await resolver(({ query, name }) => (name === '.' ? answerTo(query) : null));
+    expect(await checker([mute])({ target: 'example.test', timeout_ms: 600 })).toMatchObject({
+      outcome: 'fail',
+      cause: { class: 'dns_silent' },
+    });
+  });
+
+  test('that says that the name does not exist is believed', async () => {
+    const by = await resolver(({ query }) => answerTo(query, { rcode: 3 }));
+    expect(await checker([by])({ target: 'example.test' })).toMatchObject({ outcome: 'fail', cause: { class: 'dns_name_missing' } });
+  });
+
+  test('that takes no TCP connection says nothing of a name that needs one, whatever it answers by UDP', async () => {
+    const cut = ({ query, name }: Asked) => (name === '.' ? answerTo(query) : answerTo(query, { flags: dnsPacket.TRUNCATED_RESPONSE }));
+    const deaf = await resolver(cut, { tcp: false });
+    for (const config of [{}, { transport: 'tcp' }])
+      expect(await checker([deaf])({ target: 'example.test', config })).toMatchObject({
+        outcome: 'unknown',
+        cause: { class: 'probe_resolver' },
+      });
+    const good = await resolver(({ query }) => address(query));
+    expect(await checker([deaf, good])({ target: 'example.test', config: { transport: 'tcp' } })).toMatchObject({ outcome: 'ok' });
+    const mute = await resolver(({ query, over }) => (over === 'tcp' ? null : answerTo(query)));
+    expect(await checker([mute])({ target: 'example.test', config: { transport: 'tcp' }, timeout_ms: 600 })).toMatchObject({
+      outcome: 'fail',
+      cause: { class: 'dns_silent' },
+    });
+  });
+
+  test('has a second one asked when the first is silent or evades', async () => {
+    const silent = await resolver(() => null);
+    const evading = await resolver(({ query }) => answerTo(query, { rcode: 5 }));
+    const good = await resolver(({ query }) => address(query));
+    expect(await checker([silent, good])({ target: 'example.test' })).toMatchObject({ outcome: 'ok' });
+    expect(await checker([evading, good])({ target: 'example.test' })).toMatchObject({
+      outcome: 'ok',
+      evidence: { resolver: { own: true } },
+    });
+  });
+});

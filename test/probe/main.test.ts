@@ -1,0 +1,149 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { printProbeCredentials } from '../../shared/bus/identity.ts';
+import { assignmentOf } from './support/assignment.ts';
+import { type BusOfProbe, createBusOfProbe } from './support/bus-of-probe.ts';
+import { misdated } from './support/misdated-visits.ts';
+import { rosterProbe, type SmallCoordinator, startSmallCoordinator } from './support/small-coordinator.ts';
+
+/** The probe as the process that an operator runs. */
+
+const main = join(import.meta.dirname, '../../probe/main.ts');
+const waitFor = { timeout: 40_000, interval: 50 };
+let folder: string;
+let wire: BusOfProbe;
+let coordinator: SmallCoordinator;
+let server: Server;
+let visits: number[];
+let target: string;
+let child: ChildProcess | undefined;
+
+const start = async (): Promise<ChildProcess> => {
+  const word = printProbeCredentials({
+    probe: wire.probe.id,
+    name: wire.probe.name,
+    continent: wire.probe.continent,
+    organisation: null,
+    nats_url: 'nats://127.0.0.1:1',
+    nats_credentials: wire.credentials,
+  });
+  const file = join(folder, 'credentials');
+  await writeFile(file, `${word}\n`);
+  const env = {
+    PROBE_CREDENTIALS_FILE: file,
+    PROBE_DATA_DIR: join(folder, 'data'),
+    PROBE_NATS_URL: wire.proxy.url,
+    PROBE_ALLOW_CIDRS: '127.0.0.1',
+    LOG_LEVEL: 'warn',
+  };
+  child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  return child;
+};
+
+const ended = async (of: ChildProcess): Promise<void> => {
+  if (of.exitCode === null && of.signalCode === null) await once(of, 'exit');
+};
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'antipode-main-'));
+  wire = await createBusOfProbe();
+  coordinator = startSmallCoordinator(wire);
+  visits = [];
+  server = createServer((_, response) => {
+    visits.push(Date.now());
+    response.end('hello');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  target = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`;
+});
+afterEach(async () => {
+  if (child) {
+    child.kill('SIGKILL');
+    await ended(child);
+  }
+  child = undefined;
+  await coordinator.stop();
+  await wire.close();
+  server.closeAllConnections();
+  server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('the probe process', () => {
+  test('killed with -9 while the bus is away, hands over everything that it saw before', async () => {
+    await coordinator.publishRoster(rosterProbe(wire));
+    await coordinator.assign(assignmentOf(target));
+    const first = await start();
+    await expect.poll(() => coordinator.taker.accepted.length, waitFor).toBeGreaterThan(0);
+    wire.proxy.cut();
+    const cut = visits.length;
+    await expect.poll(() => visits.length, waitFor).toBeGreaterThanOrEqual(cut + 4);
+    first.kill('SIGKILL');
+    await ended(first);
+    // The very last may have been on its way; the others were on disk before the next began.
+    const seen = visits.slice(0, -1);
+    wire.proxy.heal();
+    await start();
+    const times = () => coordinator.taker.accepted.map(({ at }) => at);
+    await expect.poll(() => times().length, waitFor).toBeGreaterThanOrEqual(seen.length);
+    expect(misdated(seen, times())).toEqual([]);
+    expect(new Set(times()).size).toBe(times().length);
+  });
+
+  test('asked to stop, reports what it saw and ends with 0', async () => {
+    await coordinator.publishRoster(rosterProbe(wire));
+    await coordinator.assign(assignmentOf(target));
+    const running = await start();
+    await expect.poll(() => visits.length, waitFor).toBeGreaterThan(1);
+    running.kill('SIGTERM');
+    await ended(running);
+    expect(running.exitCode).toBe(0);
+    await expect.poll(() => coordinator.taker.accepted.length, waitFor).toBe(visits.length);
+  });
+
+  test('refuses a folder that another process is using, or that is another probe’s, or that cannot be, in words', async () => {
+    await start();
+    await expect.poll(() => coordinator.presences.length, waitFor).toBeGreaterThan(0);
+    const refusal = async (probe: string, data = join(folder, 'data')): Promise<string> => {
+      const credentials = { probe, name: 'eu-1', continent: 'Europe', organisation: null, nats_url: 'nats://127.0.0.1:1' } as const;
+      const env = {
+        PROBE_CREDENTIALS: printProbeCredentials({ ...credentials, nats_credentials: wire.credentials }),
+        PROBE_DATA_DIR: data,
+      };
+      const second = spawn(process.execPath, [main], { env, stdio: ['ignore', 'ignore', 'pipe'], timeout: 30_000, killSignal: 'SIGKILL' });
+      let said = '';
+      second.stderr.on('data', (data: Buffer) => {
+        said += data.toString();
+      });
+      await once(second, 'close');
+      expect(second.exitCode).toBe(1);
+      expect(said).not.toMatch(/^ +at /m);
+      return said;
+    };
+    expect(await refusal(wire.probe.id)).toContain('another process of this probe uses');
+    expect(await refusal('0198c0de-0000-7000-8000-000000000001')).toContain('holds the data of another probe');
+    expect(await refusal(wire.probe.id, '/dev/null/data')).toContain('PROBE_DATA_DIR: /dev/null/data cannot be written to (ENOTDIR');
+    if (existsSync('/proc/self'))
+      expect(await refusal(wire.probe.id, '/proc/none/data')).toContain('/proc/none/data cannot be written to (ENOENT');
+  });
+
+  test('without its credentials says what is missing and ends with 1', async () => {
+    const alone = spawn(process.execPath, [main], { env: { PROBE_ALLOW_CIDRS: 'here' }, stdio: ['ignore', 'ignore', 'pipe'] });
+    let said = '';
+    alone.stderr.on('data', (data: Buffer) => {
+      said += data.toString();
+    });
+    await once(alone, 'close');
+    expect(alone.exitCode).toBe(1);
+    for (const name of ['PROBE_CREDENTIALS: is not set', 'PROBE_DATA_DIR: is not set', 'PROBE_ALLOW_CIDRS: must be addresses']) {
+      expect(said).toContain(name);
+    }
+  });
+});

@@ -1,0 +1,74 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { post } from '../../../probe/presence/post.ts';
+import { mint, mintAuthority } from '../../support/certificates.ts';
+
+const root = mintAuthority('Test Root');
+const ends: (() => Promise<unknown>)[] = [];
+const before = getCACertificates('default');
+beforeAll(() => setDefaultCACertificates([...before, root.certificate]));
+afterAll(async () => {
+  setDefaultCACertificates(before);
+  for (const end of ends) await end();
+});
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+const echo: Answer = async (request, response) => void response.writeHead(201).end(Buffer.concat(await request.toArray()));
+
+/** A server that shows this certificate. */
+const serve = async (
+  { certificate: cert, key }: { readonly certificate: string; readonly key: string },
+  answer: Answer = echo,
+): Promise<URL> => {
+  const server = createServer({ cert, key }, answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  ends.push(() => new Promise((resolve) => server.close(resolve)));
+  const address = server.address();
+  return new URL(`https://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}/x`);
+};
+
+const known = mint({ names: ['127.0.0.1'], issuer: root });
+const options = {
+  headers: { 'x-of-ours': 'yes' },
+  body: Buffer.from('ünïcode'),
+  signal: AbortSignal.timeout(30_000),
+  authorities: undefined,
+};
+
+describe('a call with a body', () => {
+  test('goes to a server whose certificate is good, and gives what that says', async () => {
+    expect(await post(await serve(known), options)).toEqual({ status: 201, text: 'ünïcode' });
+  });
+
+  test.each([
+    ['is of an unknown authority', mint({ names: ['127.0.0.1'], issuer: mintAuthority('Unknown Root') })],
+    ['signed itself', mint({ names: ['127.0.0.1'] })],
+    ['is for another name', mint({ names: ['antipode.example'], issuer: root })],
+    ['has expired', mint({ names: ['127.0.0.1'], issuer: root, to: new Date(Date.now() - 1_000) })],
+  ])('says nothing to a server whose certificate %s', async (_, certificate) => {
+    let heard = 0;
+    const address = await serve(certificate, (request, response) => {
+      heard += 1;
+      echo(request, response);
+    });
+    await expect(post(address, options)).rejects.toThrow();
+    expect(heard).toBe(0);
+  });
+
+  test('fails when the answer ends in the midst of it, or is too long', async () => {
+    const cut = await serve(known, (_, response) => {
+      response.writeHead(200, { 'content-length': 10 }).write('half', () => response.destroy());
+    });
+    await expect(post(cut, options)).rejects.toThrow();
+    const endless = await serve(known, (_, response) => void response.end('x'.repeat(300_000)));
+    await expect(post(endless, options)).rejects.toThrow('larger');
+  });
+
+  test('is left when its time is over', async () => {
+    const silent = await serve(known, () => undefined);
+    await expect(post(silent, { ...options, signal: AbortSignal.timeout(300) })).rejects.toThrow();
+  });
+});

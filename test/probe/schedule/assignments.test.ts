@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createAnnouncementReader } from '../../../probe/presence/announcements.ts';
+import { type Assignments, openAssignments } from '../../../probe/schedule/assignments.ts';
+import type { Continent } from '../../../shared/base/continents.ts';
+import { type AnnouncementTrust, announcementKeys, createAnnounce } from '../../../shared/bus/announcement.ts';
+import { probeConsumers, streams, subjects } from '../../../shared/bus/subjects.ts';
+import type { Assignment, Roster } from '../../../shared/checks/assignment.ts';
+import { assignedElement, assignedIn, assignmentsDigest } from '../../../shared/checks/assignment.ts';
+import { digestOf } from '../../support/digests.ts';
+import { assignmentOf } from '../support/assignment.ts';
+import { type BusOfProbe, createBusOfProbe, silentLog } from '../support/bus-of-probe.ts';
+import { rosterProbe } from '../support/small-coordinator.ts';
+
+let folder: string;
+let wire: BusOfProbe;
+let assignments: Assignments;
+let held: Map<string, Assignment>;
+let rosters: Roster[];
+let trust: AnnouncementTrust = { keys: [], required: false };
+const now = Date.now();
+
+const waitFor = { timeout: 40_000, interval: 20 };
+
+const open = async (): Promise<void> => {
+  held = new Map();
+  rosters = [];
+  assignments = await openAssignments({
+    folder,
+    probe: wire.probe,
+    onPut: (assignment) => held.set(assignment.monitor, assignment),
+    onGone: (monitor) => held.delete(monitor),
+    onRoster: (roster) => rosters.push(roster),
+    announcements: createAnnouncementReader({ trust: () => trust, now: () => now, log: silentLog }),
+    clock: { now: () => now, isMeasured: () => true },
+    log: silentLog,
+  });
+};
+
+const publish = async (assignment: Assignment, continent: Continent = 'Europe'): Promise<void> => {
+  await wire.coordinator.store(subjects.assignment(continent, assignment.monitor), JSON.stringify({ v: 1, ...assignment }));
+};
+const tombstone = async (monitor: string): Promise<void> => {
+  await wire.coordinator.store(subjects.assignment('Europe', monitor), '');
+};
+const digest = (all: readonly Assignment[]): string => assignmentsDigest(digestOf(all.map((one) => assignedElement(assignedIn(one)))));
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'antipode-assignments-'));
+  trust = { keys: [], required: false };
+  wire = await createBusOfProbe();
+  await open();
+});
+afterEach(async () => {
+  await assignments.close();
+  await wire.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('assignments', () => {
+  test('of the probe’s continent come, change and go, and the digest says which they are', async () => {
+    const [first, second, foreign] = [1, 2, 3].map((ordinal) => assignmentOf('https://a.example/', { ordinal }));
+    if (!first || !second || !foreign) throw new Error('three were made');
+    await publish(first);
+    await publish(foreign, 'Asia');
+    assignments.attach(await wire.connect());
+    await publish(second);
+    await expect.poll(() => held.size, waitFor).toBe(2);
+    expect(assignments.state()).toEqual({ count: 2, digest: digest([first, second]) });
+    const edited = { ...first, config_version: 2, target: 'https://b.example/' };
+    await publish(edited);
+    await expect.poll(() => assignments.find(first.monitor)?.target, waitFor).toBe('https://b.example/');
+    await tombstone(second.monitor);
+    await expect.poll(() => assignments.state().digest, waitFor).toBe(digest([edited]));
+    expect(held.has(second.monitor)).toBe(false);
+  });
+
+  test('hold once what they have in common', async () => {
+    const organisation = randomUUID();
+    const config = { headers: { Accept: 'text/html' }, expected_status: ['2xx'] };
+    const [first, second, other] = [config, structuredClone(config), {}].map((each, ordinal) =>
+      assignmentOf('https://a.example/', { ordinal, organisation, config: each }),
+    );
+    if (!first || !second || !other) throw new Error('three were made');
+    for (const one of [first, second, other]) await publish(one);
+    assignments.attach(await wire.connect());
+    await expect.poll(() => held.size, waitFor).toBe(3);
+    expect(assignments.find(second.monitor)).toEqual(second);
+    expect(assignments.find(second.monitor)?.config).toBe(assignments.find(first.monitor)?.config);
+    expect(assignments.find(other.monitor)?.config).toEqual({});
+  });
+
+  test('and the roster are there again after a restart without any bus', async () => {
+    const all = Array.from({ length: 300 }, (_, ordinal) => assignmentOf('https://a.example/', { ordinal }));
+    for (const one of all) await publish(one);
+    await wire.coordinator.store(subjects.roster, JSON.stringify({ v: 1, epoch: 7, probes: [rosterProbe(wire)] }));
+    assignments.attach(await wire.connect());
+    await expect.poll(() => held.size, waitFor).toBe(300);
+    await expect.poll(() => rosters.length, waitFor).toBe(1);
+    // Acknowledged means on disk.
+    const { name } = probeConsumers.assignments(wire.probe.id, '');
+    const left = () => wire.coordinator.consumerState(streams.assignments.name, name);
+    await expect.poll(async () => (await left())?.unacknowledged, waitFor).toBe(0);
+    await assignments.close();
+    await open();
+    expect(held.size).toBe(300);
+    expect(rosters.at(-1)).toMatchObject({ epoch: 7 });
+    expect(assignments.roster()?.probes[0]?.id).toBe(wire.probe.id);
+    expect(assignments.state().digest).toBe(digest(all));
+  });
+
+  test('that are gone without a tombstone are dropped when the coordinator has everything sent once more', async () => {
+    const [kept, lost] = [1, 2].map((ordinal) => assignmentOf('https://a.example/', { ordinal }));
+    if (!kept || !lost) throw new Error('two were made');
+    await publish(kept);
+    await publish(lost);
+    assignments.attach(await wire.connect());
+    await expect.poll(() => held.size, waitFor).toBe(2);
+    await wire.coordinator.purge(streams.assignments.name, subjects.assignment('Europe', lost.monitor));
+    const consumer = probeConsumers.assignments(wire.probe.id, subjects.assignmentsOf('Europe'));
+    await wire.coordinator.renewConsumer(streams.assignments.name, consumer);
+    await expect.poll(() => [...held.keys()], waitFor).toEqual([kept.monitor]);
+    expect(assignments.state()).toEqual({ count: 1, digest: digest([kept]) });
+  });
+
+  test('count only as a coordinator signed them: not forged, moved, or said again when something newer is held, also after a restart', async () => {
+    const [secret] = ['s'.repeat(32)];
+    const keys = announcementKeys([secret]);
+    trust = { keys: keys.map(({ id }) => id), required: true };
+    const say = async (subject: string, data: string, at: number) => {
+      const [headers = {}] = createAnnounce(keys, () => at)([{ subject, data }]);
+      await wire.coordinator.store(subject, data, { headers });
+      return headers;
+    };
+    const [first, gone, forged] = [1, 2, 3].map((ordinal) => assignmentOf('https://a.example/', { ordinal }));
+    if (!first || !gone || !forged) throw new Error('three were made');
+    const at = (monitor: string) => subjects.assignment('Europe', monitor);
+    const text = (assignment: Assignment) => JSON.stringify({ v: 1, ...assignment });
+    const older = await say(at(first.monitor), text(first), now - 60_000);
+    const ofGone = await say(at(gone.monitor), text(gone), now - 60_000);
+    assignments.attach(await wire.connect());
+    await expect.poll(() => held.size, waitFor).toBe(2);
+    const edited = { ...first, config_version: 2, target: 'https://b.example/' };
+    await say(at(first.monitor), text(edited), now);
+    await say(at(gone.monitor), '', now);
+    await expect.poll(() => [held.size, held.get(first.monitor)?.target], waitFor).toEqual([1, 'https://b.example/']);
+    const attempts = async () => {
+      await wire.coordinator.store(at(first.monitor), text(first), { headers: older });
+      await wire.coordinator.store(at(gone.monitor), text(gone), { headers: ofGone });
+      await publish(forged);
+      await tombstone(first.monitor);
+      await wire.coordinator.store(subjects.roster, JSON.stringify({ v: 1, epoch: 9e15, probes: [] }));
+      await say(subjects.roster, JSON.stringify({ v: 1, epoch: now + 3_600_000, probes: [] }), now);
+      await say(subjects.roster, JSON.stringify({ v: 1, epoch: now, probes: [] }), now);
+    };
+    await attempts();
+    await expect.poll(() => rosters.length, waitFor).toBe(1);
+    const left = async (name: string) => (await wire.coordinator.consumerState(streams.assignments.name, name))?.unacknowledged;
+    await expect.poll(() => left(probeConsumers.assignments(wire.probe.id, '').name), waitFor).toBe(0);
+    expect([...held.values()].map(({ target }) => target)).toEqual(['https://b.example/']);
+    await assignments.close();
+    await open();
+    assignments.attach(await wire.connect());
+    await attempts();
+    await expect.poll(() => rosters.length, waitFor).toBe(2);
+    await expect.poll(() => left(probeConsumers.assignments(wire.probe.id, '').name), waitFor).toBe(0);
+    expect([...held.values()].map(({ target }) => target)).toEqual(['https://b.example/']);
+  });
+
+  test('that cannot be read are passed over, and the next ones come', async () => {
+    assignments.attach(await wire.connect());
+    await wire.coordinator.store(subjects.assignment('Europe', randomUUID()), '{"v":2}');
+    await wire.coordinator.store(subjects.assignment('Europe', randomUUID()), 'not JSON');
+    await publish(assignmentOf('https://a.example/'));
+    await expect.poll(() => held.size, waitFor).toBe(1);
+  });
+
+  test('of an organisation’s monitors come to its private probe alone', async () => {
+    await assignments.close();
+    await wire.close();
+    wire = await createBusOfProbe({ organisation: randomUUID() });
+    await open();
+    const mine = assignmentOf('https://inside.example/', { probe: wire.probe.id });
+    await wire.coordinator.store(subjects.privateAssignment(wire.probe.id, mine.monitor), JSON.stringify({ v: 1, ...mine }));
+    await wire.coordinator.store(subjects.privateAssignment(randomUUID(), randomUUID()), JSON.stringify({ v: 1, ...mine }));
+    await publish(assignmentOf('https://public.example/'));
+    assignments.attach(await wire.connect());
+    await expect.poll(() => [...held.keys()], waitFor).toEqual([mine.monitor]);
+  });
+
+  test('go on coming after the connection broke', async () => {
+    assignments.attach(await wire.connect());
+    await publish(assignmentOf('https://a.example/'));
+    await expect.poll(() => held.size, waitFor).toBe(1);
+    wire.proxy.cut();
+    await publish(assignmentOf('https://b.example/'));
+    wire.proxy.heal();
+    await expect.poll(() => held.size, waitFor).toBe(2);
+  });
+});

@@ -1,0 +1,247 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createReporter, type Reporter } from '../../../probe/spool/reporter.ts';
+import { openSpool, type Spool } from '../../../probe/spool/store.ts';
+import { receiptMessage } from '../../../shared/bus/messages.ts';
+import type { Bus } from '../../../shared/bus/nats.ts';
+import { partitionConsumer, streams, subjects } from '../../../shared/bus/subjects.ts';
+import { type BusOfProbe, createBusOfProbe, silentLog } from '../support/bus-of-probe.ts';
+import { startTaker, type Taker } from '../support/result-taker.ts';
+import { monitorIn, resultOf } from '../support/results.ts';
+
+let folder: string;
+let wire: BusOfProbe;
+let spool: Spool;
+let reporter: Reporter;
+let taker: Taker | undefined;
+
+const openReporter = async (patienceMs = 60_000): Promise<void> => {
+  spool = await openSpool({ folder, mostBytes: 16 * 1024 * 1024, log: silentLog });
+  reporter = createReporter({ probe: wire.probe.id, continent: wire.probe.continent, key: wire.key, spool, patienceMs, log: silentLog });
+};
+
+const attach = async (): Promise<Bus> => {
+  const bus = await wire.connect();
+  bus.subscribe(subjects.receipt(wire.probe.id), (message) =>
+    reporter.receive(receiptMessage.parse(JSON.parse(Buffer.from(message.data).toString()))),
+  );
+  reporter.attach(bus);
+  return bus;
+};
+
+const take = (): Taker => {
+  taker = startTaker(wire.coordinator, wire.probe.id, wire.key.id);
+  return taker;
+};
+
+const fill = (from: number, to: number, urgent = false): void => {
+  for (let at = from; at < to; at += 1) reporter.report(resultOf(monitorIn(at % 32), at), urgent);
+};
+
+const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, number) => from + number);
+const times = (of: Taker): number[] => of.accepted.map(({ at }) => at).toSorted((a, b) => a - b);
+const waitFor = { timeout: 40_000, interval: 20 };
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'antipode-reporter-'));
+  wire = await createBusOfProbe();
+  await openReporter();
+});
+afterEach(async () => {
+  await taker?.stop();
+  taker = undefined;
+  await reporter.close();
+  await wire.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('the reporter', () => {
+  test('has what it was given on disk at once, not only when it sends it: a probe may be killed in between', async () => {
+    fill(0, 40);
+    // As soon as what it had to do in this turn is done, and long before anything would be sent.
+    await expect.poll(() => spool.status().bytes, { timeout: 30_000, interval: 5 }).toBeGreaterThan(0);
+    const again = await openSpool({ folder, mostBytes: 16 * 1024 * 1024, log: silentLog });
+    expect(again.status().waiting).toBe(40);
+    await again.close();
+  });
+
+  test('hands every result over once, signed, and the spool is empty when they are committed', async () => {
+    const taken = take();
+    await attach();
+    fill(0, 2_000);
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(2_000);
+    expect(times(taken)).toEqual(range(0, 2_000));
+    expect(taken.refusals).toEqual([]);
+    await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
+    expect(reporter.handedOver()).toBe(true);
+    expect(taken.batches.every(({ seqs }) => seqs.length <= 500)).toBe(true);
+  });
+
+  test('sends a failure at once, together with what waits of its partition, and leaves the other partitions waiting', async () => {
+    const taken = take();
+    await attach();
+    reporter.report(resultOf(monitorIn(3), 1), false);
+    reporter.report(resultOf(monitorIn(4), 2), false);
+    reporter.report(resultOf(monitorIn(3), 3, { outcome: 'fail' }), true);
+    await expect.poll(() => taken.accepted.length, waitFor).toBeGreaterThan(0);
+    expect(taken.accepted.map(({ at }) => at)).toEqual([1, 3]);
+    expect(taken.batches).toHaveLength(1);
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(3);
+  });
+
+  test('keeps results while there is no bus, and hands them over in order with their original times', async () => {
+    fill(0, 5_000);
+    expect(spool.status().waiting).toBe(5_000);
+    const taken = take();
+    await attach();
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(5_000);
+    for (let partition = 0; partition < 32; partition += 1) {
+      const mine = taken.accepted.filter(({ monitor }) => monitor === monitorIn(partition)).map(({ at }) => at);
+      expect(mine).toEqual(mine.toSorted((a, b) => a - b));
+    }
+    await expect.poll(() => reporter.handedOver(), waitFor).toBe(true);
+  });
+
+  test('loses nothing when the connection breaks again and again', async () => {
+    const taken = take();
+    await attach();
+    for (let round = 0; round < 4; round += 1) {
+      fill(round * 1_000, round * 1_000 + 500, true);
+      await expect.poll(() => taken.accepted.length, waitFor).toBeGreaterThan(round * 1_000);
+      wire.proxy.cut();
+      fill(round * 1_000 + 500, (round + 1) * 1_000, true);
+      wire.proxy.heal();
+    }
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(4_000);
+    expect(times(taken)).toEqual(range(0, 4_000));
+    await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
+  });
+
+  test('sends again from what is committed when the coordinator finds a gap', async () => {
+    const taken = take();
+    await attach();
+    taken.isDeaf = true;
+    fill(0, 64, true);
+    await expect.poll(taken.lost, waitFor).toBe(32);
+    taken.isDeaf = false;
+    fill(64, 96, true);
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(96);
+    expect(times(taken)).toEqual(range(0, 96));
+    expect(taken.batches.some(({ after }) => after !== null)).toBe(true);
+    await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
+  });
+
+  test('sends again what a bus that was wiped has lost, although nothing new follows it', async () => {
+    await reporter.close();
+    await openReporter(400);
+    await attach();
+    fill(0, 64, true);
+    const inStream = async () => (await wire.coordinator.streamState(streams.results.name))?.messages;
+    await expect.poll(inStream, waitFor).toBeGreaterThanOrEqual(32);
+    await wire.coordinator.deleteStream(streams.results.name);
+    await wire.coordinator.ensureStream(streams.results);
+    for (let partition = 0; partition < 32; partition += 1) {
+      await wire.coordinator.ensureConsumer(streams.results.name, partitionConsumer(partition));
+    }
+    const taken = take();
+    // As presence does: a coordinator is there, and knows of nothing.
+    reporter.hear({ committed: {} });
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(64);
+    expect(times(taken)).toEqual(range(0, 64));
+  });
+
+  test('waits while the stream does not take results, and goes on when it does', async () => {
+    await wire.coordinator.deleteStream(streams.results.name);
+    await attach();
+    fill(0, 100, true);
+    await expect.poll(() => reporter.handedOver(), { timeout: 40_000, interval: 50 }).toBe(false);
+    await wire.coordinator.ensureStream(streams.results);
+    for (let partition = 0; partition < 32; partition += 1) {
+      await wire.coordinator.ensureConsumer(streams.results.name, partitionConsumer(partition));
+    }
+    const taken = take();
+    await expect.poll(() => taken.accepted.length, { timeout: 40_000, interval: 50 }).toBe(100);
+  });
+
+  test('hands over what an earlier run left on disk', async () => {
+    fill(0, 300);
+    await reporter.close();
+    await openReporter();
+    const taken = take();
+    await attach();
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(300);
+    expect(times(taken)).toEqual(range(0, 300));
+  });
+
+  test('is not handed over while results older than three seconds have not landed', async () => {
+    fill(0, 10);
+    await expect.poll(() => reporter.handedOver(), waitFor).toBe(false);
+    take();
+    await attach();
+    await expect.poll(() => reporter.handedOver(), waitFor).toBe(true);
+  });
+
+  test('writes passes short as soon as the owner of their partition says that it reads them so, and whole until then', async () => {
+    const taken = take();
+    await attach();
+    const phases = { dns: 1, tcp: null, tls: 2, first_byte: 3, total: 4 };
+    for (const [nth, at] of [1, 2, 3].entries()) {
+      reporter.report(resultOf(monitorIn(3), at, { phases }), true);
+      await expect.poll(() => taken.accepted.length, waitFor).toBe(nth + 1);
+      await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
+    }
+    reporter.report(resultOf(monitorIn(4), 4, { phases }), true);
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(4);
+    expect(taken.batches.map(({ v, partition }) => [v, partition])).toEqual([
+      [1, 3],
+      [2, 3],
+      [2, 3],
+      [1, 4],
+    ]);
+    expect(taken.accepted).toMatchObject([1, 2, 3, 4].map((at) => ({ at, phases })));
+  });
+
+  test('loses nothing to an older coordinator that takes over and cannot read what it is sent, nor waits for its patience to end', async () => {
+    const taken = take();
+    await attach();
+    fill(0, 64, true);
+    await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
+    taken.isOld = true;
+    fill(64, 96, true);
+    await expect.poll(() => taken.refusals.length, waitFor).toBeGreaterThanOrEqual(32);
+    // What comes next is read, because a coordinator said by its silence what it knows; and it shows that something before it is missing.
+    reporter.hear({ committed: {} });
+    fill(96, 128, true);
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(128);
+    expect(times(taken)).toEqual(range(0, 128));
+    await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
+    taken.isOld = false;
+    for (const from of [128, 160]) {
+      fill(from, from + 32, true);
+      await expect.poll(() => taken.accepted.length, waitFor).toBe(from + 32);
+      await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
+    }
+    expect(taken.batches.at(-1)?.v).toBe(2);
+  });
+
+  test('goes back to what everybody reads when what it sent is never committed, although nobody told it of an older coordinator', async () => {
+    await reporter.close();
+    await openReporter(400);
+    const taken = take();
+    await attach();
+    fill(0, 32, true);
+    await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
+    taken.isOld = true;
+    fill(32, 64, true);
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(64);
+    expect(taken.refusals.length).toBeGreaterThan(0);
+  });
+
+  test('pays no heed to receipts of another generation', async () => {
+    fill(0, 10);
+    reporter.receive({ generation: wire.probe.id, committed: { 0: 1_000 }, again: [] });
+    expect(spool.status().waiting).toBe(10);
+  });
+});

@@ -1,0 +1,143 @@
+import { execFileSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createServer as createTcp, type Server, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import dnsPacket from 'dns-packet';
+import { createDnsCheck } from '../../../probe/checks/dns/perform.ts';
+import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
+import { createGuard } from '../../../probe/checks/guard.ts';
+import { createLookup } from '../../../probe/checks/https/lookup.ts';
+import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
+import { createTrust } from '../../../probe/checks/https/trust.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import { assignmentOf } from './assignment.ts';
+import { deadlineIn } from './deadline-in.ts';
+import { type Case, cases, nameServer, ports, publicServer, publicServer6, zone } from './laboratory-cases.ts';
+import { promised } from './promised-check.ts';
+
+/**
+ * The guard's laboratory, run inside a network namespace of its own in which every address there is belongs to this machine: whatever a check
+ * connects to, a trap answers and tells. Prints one line of JSON for each case.
+ */
+
+const ip = (...words: readonly string[]): void => {
+  execFileSync('ip', words);
+};
+ip('link', 'set', 'lo', 'up');
+ip('route', 'add', 'local', '0.0.0.0/0', 'dev', 'lo');
+ip('-6', 'route', 'add', 'local', '::/0', 'dev', 'lo');
+
+const own = new Set<string>([publicServer, publicServer6, nameServer]);
+/** Addresses that were connected or written to and are none of the public servers. */
+let trapped: string[] = [];
+
+const listen = (server: Server, port: number): Promise<void> =>
+  new Promise((resolve) => server.listen({ port, host: '::' }, () => resolve()));
+const addressOf = (socket: Socket): string => (socket.localAddress ?? '?').replace(/^::ffff:(?=\d+\.)/, '');
+
+const bomb = gzipSync(Buffer.alloc(200 * 1_048_576, 0x61));
+const web = createServer((request, response) => {
+  const [path = '', query = ''] = (request.url ?? '').split('?');
+  if (path === '/to') response.writeHead(302, { location: Buffer.from(decodeURIComponent(query)).toString('latin1') }).end();
+  else if (path === '/circle') response.writeHead(302, { location: '/circle' }).end();
+  else if (path === '/longer') response.writeHead(302, { location: `/longer?${Number(query) + 1}` }).end();
+  else if (path === '/bomb') response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
+  else if (path === '/flood') request.socket.write(`HTTP/1.1 200 OK\r\n${'X-Flood: 1234567890\r\n'.repeat(10_000)}\r\n`);
+  else if (path === '/drip') {
+    response.writeHead(200);
+    const timer = setInterval(() => response.write('.'), 20);
+    request.socket.once('close', () => clearInterval(timer));
+  } else response.end('public');
+});
+const noting = (socket: Socket): void => {
+  socket.on('error', () => socket.destroy());
+  if (!own.has(addressOf(socket))) trapped.push(`tcp ${addressOf(socket)}`);
+};
+web.on('connection', noting);
+await listen(web, ports.http);
+for (const port of [ports.https, ports.other, ports.bus, ports.dns]) {
+  await listen(
+    createTcp((socket) => {
+      noting(socket);
+      socket.destroy();
+    }),
+    port,
+  );
+}
+
+const asked = new Map<string, number>();
+const records = (name: string, type: string): string[] => {
+  const steps = zone[name] ?? [];
+  const count = type === 'A' ? (asked.get(name) ?? 0) : Math.max(0, (asked.get(name) ?? 1) - 1);
+  if (type === 'A') asked.set(name, count + 1);
+  const now = steps[Math.min(count, steps.length - 1)];
+  return [...((type === 'A' ? now?.A : type === 'AAAA' ? now?.AAAA : undefined) ?? [])];
+};
+const resolver = createSocket('udp4');
+resolver.on('message', (message, from) => {
+  const query = dnsPacket.decode(message);
+  const question = query.questions?.[0];
+  if (!question) return;
+  const type = question.type === 'AAAA' ? 'AAAA' : 'A';
+  const answers = records(question.name.toLowerCase(), question.type).map((data) => ({ type, name: question.name, ttl: 0, data }) as const);
+  const flags = dnsPacket.RECURSION_DESIRED | dnsPacket.RECURSION_AVAILABLE | (zone[question.name.toLowerCase()] ? 0 : 3);
+  resolver.send(dnsPacket.encode({ type: 'response', id: query.id ?? 0, flags, questions: [question], answers }), from.port, from.address);
+});
+await new Promise<void>((resolve) => resolver.bind(ports.dns, nameServer, () => resolve()));
+/** Connections that this namespace ever began, by the kernel's own count: a trap could miss one, this cannot. */
+const began = (): number => {
+  const [names = '', values = ''] = readFileSync('/proc/net/snmp', 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('Tcp:'));
+  return Number(values.split(' ')[names.split(' ').indexOf('ActiveOpens')]);
+};
+
+/** Datagrams that it ever sent, by the same count. */
+const sent = (): number => {
+  const [names = '', values = ''] = readFileSync('/proc/net/snmp', 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('Udp:'));
+  const by6 = /^Udp6OutDatagrams\s+(\d+)$/m.exec(readFileSync('/proc/net/snmp6', 'utf8'))?.[1];
+  return Number(values.split(' ')[names.split(' ').indexOf('OutDatagrams')]) + Number(by6);
+};
+
+const sockets = createUdpSockets();
+const families = () => ({ 4: true, 6: true }) as const;
+const https = createHttpsCheck({
+  resolver: { works: async () => true },
+  lookup: createLookup({ families, sockets, resolvers: () => [{ address: nameServer, port: ports.dns, family: 4 }] }),
+  families,
+  trust: createTrust(),
+});
+const dns = promised(createDnsCheck({ sockets }));
+
+const run = async (one: Case): Promise<void> => {
+  trapped = [];
+  asked.clear();
+  const before = began();
+  const sentBefore = sent();
+  const timeout_ms = one.timeout_ms ?? 5_000;
+  const guard = createGuard({
+    allow: one.allow ?? [],
+    bus: () => [{ address: '10.20.0.5', port: ports.bus }],
+    own: () => ['127.0.0.1', '::1'],
+  });
+  const check = one.kind === 'https' ? https : dns;
+  const verdict = await check({
+    assignment: assignmentOf(one.target, { kind: one.kind, timeout_ms, config: one.config ?? {} }),
+    started_at: systemClock.now(),
+    deadline: deadlineIn(timeout_ms),
+    evidence_wanted: true,
+    guard,
+    probe: { name: 'lab', continent: 'Europe', base_url: 'https://antipode.example', version: '0' },
+    clock: systemClock,
+  });
+  process.stdout.write(
+    `${JSON.stringify({ name: one.name, opened: began() - before, sent: one.kind === 'dns' ? sent() - sentBefore : 0, trapped, cause: verdict.cause?.class ?? null })}\n`,
+  );
+};
+
+for (const one of cases) await run(one);
+process.exit(0);

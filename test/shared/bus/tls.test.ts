@@ -1,0 +1,210 @@
+import { afterEach, describe, expect, inject, test } from 'vitest';
+import { createLog, type Log } from '../../../shared/base/log.ts';
+import { type Bus, type BusOptions, connectBus } from '../../../shared/bus/nats.ts';
+import { mint, mintAuthority } from '../../support/certificates.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type OwnBus, type OwnBusOptions, startOwnBus } from '../../support/own-bus.ts';
+import { hasBinaries } from '../../support/services.ts';
+import { createTcpProxy } from '../../support/tcp-proxy.ts';
+
+/** `tls://` is TLS or nothing: whoever stands between a probe and its bus could feed it what to check. */
+
+const authority = mintAuthority('an authority of our own');
+const server = mint({ names: ['127.0.0.1', 'localhost'], issuer: authority });
+const ca = authority.certificate;
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+const bus = async (options: OwnBusOptions = {}): Promise<OwnBus> => {
+  const started = await startOwnBus(options);
+  ends.push(started.stop);
+  return started;
+};
+
+/** What was logged, as text. */
+const listen = (): { readonly log: Log; readonly lines: () => string } => {
+  let lines = '';
+  const log = createLog(
+    { name: 'test', level: 'info' },
+    {
+      write: (line) => {
+        lines += line;
+      },
+    },
+  );
+  return { log, lines: () => lines };
+};
+
+/** Dials until told to stop; whether it ever came in, and what was logged meanwhile. */
+const dial = (of: OwnBus, more: Partial<BusOptions>) => {
+  const { log, lines } = listen();
+  const stopping = new AbortController();
+  const credentials = of.nats.identity.coordinatorCredentials;
+  let came: Bus | undefined;
+  const dialling = connectBus({ url: of.nats.url, credentials, name: 'test', log, signal: stopping.signal, ...more }).then(
+    (made) => {
+      came = made;
+    },
+    () => undefined,
+  );
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await dialling;
+    await came?.close();
+  };
+  ends.push(stop);
+  return { came: () => came, lines, dialling, stop };
+};
+
+const reach = async (of: OwnBus, more: Partial<BusOptions>): Promise<Bus> => {
+  const { came, dialling } = dial(of, more);
+  await dialling;
+  const made = came();
+  if (made === undefined) throw new Error('it was not let in');
+  return made;
+};
+
+/** A relay that changes the greeting; what the client said through it is kept. */
+const tamper = async (of: OwnBus, change: (info: Record<string, unknown>) => Record<string, unknown>) => {
+  let isStripping = true;
+  let said = '';
+  const relay = await createTcpProxy(of.nats.url, {
+    overhear: (data) => {
+      said += data.toString('latin1');
+    },
+    rewrite: (data) => {
+      const text = data.toString('latin1');
+      const end = text.indexOf('\r\n');
+      if (!isStripping || !text.startsWith('INFO ') || end < 0) return data;
+      const info = { ...JSON.parse(text.slice(5, end)), ...change(JSON.parse(text.slice(5, end))) };
+      return Buffer.concat([Buffer.from(`INFO ${JSON.stringify(info)}`), data.subarray(end)]);
+    },
+  });
+  ends.push(relay.close);
+  const strip = (now: boolean): void => {
+    isStripping = now;
+  };
+  return { relay, said: () => said, strip };
+};
+
+/** Since 2.12 a server says again within TLS who else there is, so that what was forged before is forgotten. */
+const greetsAgain = (): boolean => {
+  const [major = 0, minor = 0] = inject('services').nats.version;
+  return major > 2 || minor >= 12;
+};
+
+describe.runIf(hasBinaries())('a bus at tls://', () => {
+  test('is entered with the authority that the operator named, and works', async () => {
+    const of = await bus({ tls: { shows: server } });
+    const entered = await reach(of, { ca });
+    const listening = entered.subscribe('question', (message) => void message.respond('yes'));
+    expect((await entered.request('question', '')).data.toString()).toBe('yes');
+    listening.stop();
+  });
+
+  test('is entered with an authority besides those that this machine trusts', async () => {
+    const of = await bus({ tls: { shows: server } });
+    const entered = await reach(of, { url: of.nats.url.replace('nats:', 'tls:'), authorities: ca });
+    expect(entered.isConnected()).toBe(true);
+  });
+
+  test('is not entered where the server has no TLS, which is said with its reason', async () => {
+    const of = await bus();
+    const { came, lines } = dial(of, { url: of.nats.url.replace('nats:', 'tls:') });
+    await eventually(async () => lines().includes('offers no TLS'));
+    expect(came()).toBeUndefined();
+  });
+
+  test('is not entered where its certificate is signed by nobody we trust, or is another’s', async () => {
+    const of = await bus({ tls: { shows: server } });
+    const stranger = dial(of, { ca: mintAuthority('somebody else').certificate });
+    await eventually(async () => /certificate|signature|issuer/.test(stranger.lines()));
+    const other = await bus({ tls: { shows: mint({ names: ['other.example'], issuer: authority }) } });
+    const mistaken = dial(other, { ca });
+    await eventually(async () => mistaken.lines().includes('other.example'));
+    expect([stranger.came(), mistaken.came()]).toEqual([undefined, undefined]);
+  });
+
+  const lies: readonly (readonly [string, Record<string, unknown>])[] = [
+    ['there is none', { tls_required: false, tls_available: false }],
+    ['nothing of it', { tls_required: undefined, tls_available: undefined }],
+    ['it in another form', { tls_required: false, tls_available: 1 }],
+  ];
+  for (const [what, lie] of lies)
+    test(`hears nothing of us through a relay that takes TLS out of the greeting and says ${what}`, async () => {
+      const of = await bus({ tls: { shows: server, way: 'optional' } });
+      const { relay, said } = await tamper(of, () => lie);
+      const { came, lines } = dial(of, { url: relay.through('tls://bus'), ca });
+      await eventually(async () => relay.calls() > 2 && lines().includes('offers no TLS'));
+      expect(came()).toBeUndefined();
+      expect(said()).toBe('');
+    });
+
+  test('hears nothing in the clear from a connection that was there before such a relay, either', async () => {
+    const of = await bus({ tls: { shows: server, way: 'optional' } });
+    const { relay, said, strip } = await tamper(of, () => ({ tls_required: false, tls_available: 1 }));
+    strip(false);
+    const entered = await reach(of, { url: relay.through('tls://bus'), ca });
+    strip(true);
+    relay.reset();
+    await eventually(async () => !entered.isConnected());
+    const before = said();
+    const tried = relay.calls();
+    await eventually(async () => relay.calls() > tried + 1);
+    expect(said()).toBe(before);
+    strip(false);
+    await eventually(async () => entered.isConnected());
+  });
+
+  test('is not left for a stranger whom a forged greeting names, whatever certificate he has', async () => {
+    const of = await bus({ tls: { shows: server } });
+    const strangers = mintAuthority('a public authority');
+    const shows = mint({ names: ['localhost'], issuer: strangers });
+    const stranger = await bus({ tls: { shows }, identity: of.nats.identity });
+    const [{ port = 0 } = {}] = stranger.nodes;
+    const { relay } = await tamper(of, () => ({ connect_urls: [`localhost:${port}`] }));
+    // Both authorities are trusted here, as all public ones are on a usual machine.
+    const { log, lines } = listen();
+    const entered = await reach(of, { url: relay.through('tls://bus'), ca: `${ca}${strangers.certificate}`, log });
+    relay.cut();
+    const [before, named] = [relay.calls(), `localhost:${port}`];
+    await eventually(async () => (greetsAgain() ? relay.calls() > before + 3 : lines().includes(named)));
+    if (greetsAgain()) expect(lines()).not.toContain(named);
+    expect(entered.isConnected()).toBe(false);
+    relay.heal();
+    await eventually(async () => entered.isConnected());
+  });
+});
+
+const hasFirst = (): boolean => {
+  const [major = 0, minor = 0] = inject('services').nats.version;
+  return hasBinaries() && (major > 2 || minor >= 10);
+};
+
+describe.runIf(hasFirst())('a bus that takes TLS first', () => {
+  test('is entered with that setting, and without it is said to be silent', async () => {
+    const of = await bus({ tls: { shows: server, way: 'first' } });
+    const entered = await reach(of, { ca, tlsFirst: true });
+    expect(entered.isConnected()).toBe(true);
+    const { came, lines } = dial(of, { ca });
+    await eventually(async () => lines().includes('TLS first'));
+    expect(came()).toBeUndefined();
+  });
+
+  test('says not a word in the clear, so that nobody can change it', async () => {
+    const of = await bus({ tls: { shows: server, way: 'first' } });
+    let greeting = '';
+    const relay = await createTcpProxy(of.nats.url, {
+      rewrite: (data) => {
+        greeting += data.toString('latin1');
+        return data;
+      },
+    });
+    ends.push(relay.close);
+    await reach(of, { url: relay.through('tls://bus'), ca, tlsFirst: true });
+    expect(greeting).not.toContain('INFO');
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import { configKeys, kinds } from '../../../shared/api/config-keys.ts';
+import { UsageFault } from '../../../shared/base/env.ts';
+import { callOf, findCommand, readLine } from '../../../shared/client/arguments.ts';
+import { commands } from '../../../shared/client/commands.ts';
+import { commandHelp, completion, configHelp, configWarnings, shells } from '../../../shared/client/help.ts';
+import { painter } from '../../../shared/client/terminal.ts';
+import { runProgram } from '../../support/programs.ts';
+
+const paint = painter(false);
+const rows = kinds.flatMap((kind) => Object.entries(configKeys[kind]).map(([key, row]) => [kind, key, row] as const));
+
+/** A text in one line, whatever width it was broken to. */
+const flowing = (text: string): string => text.replaceAll(/\s+/g, ' ').replaceAll('`', '');
+
+describe('the help for config keys', () => {
+  test.each(rows)('of %s tells what %s means and allows', (kind, key, { meaning, allowed }) => {
+    const help = flowing(configHelp(kind, paint));
+    for (const words of [` ${key} `, meaning, allowed]) expect(help).toContain(flowing(words));
+  });
+
+  test.each(rows)('of %s gives an example of %s that can be typed as it stands', (kind, key, { example }) => {
+    const [, value = ''] = new RegExp(`^ +--config\\.${key} (.+)$`, 'm').exec(configHelp(kind, paint)) ?? [];
+    const line = readLine(['monitors', 'create', '--type', kind, `--config.${key}`, value.replaceAll(/^'|'$/g, '')], new Set());
+    const { command, rest } = findCommand(commands, line.words);
+    const { body } = callOf(command, rest, line, () => '');
+    // "6" is read as the number, which means the same there.
+    expect(JSON.stringify(body)).toBe(JSON.stringify({ type: kind, config: { [key]: key === 'ip_family' ? 6 : example } }));
+  });
+
+  test('tells which types there are, and what was probably meant', () => {
+    for (const kind of kinds) expect(configHelp(undefined, paint)).toContain(`antipode help config ${kind}`);
+    expect(() => configHelp('http', paint)).toThrow(UsageFault);
+    expect(() => configHelp('http', paint)).toThrow('Did you mean https?');
+    expect(() => configHelp('xyzzy', paint)).toThrow('There are: https, dns, heartbeat');
+  });
+
+  test('is no business of channels, whose example is one of theirs', () => {
+    const channel = commands.find(({ words }) => words.join(' ') === 'channels create');
+    expect(channel && commandHelp(channel, paint)).toContain(
+      `antipode channels create --kind webhook --name 'Shop' --config '{"url": "https://hooks.example.org/antipode"}'`,
+    );
+  });
+
+  test('is named where a config is given', () => {
+    const told = commands.filter((command) => commandHelp(command, paint).includes('antipode help config TYPE'));
+    expect(told.map(({ operation }) => operation.id)).toEqual(['createMonitor', 'updateMonitor']);
+  });
+});
+
+describe('completion of config keys', () => {
+  test.each(shells)('for %s knows every key and its few values', (shell) => {
+    const script = completion(shell, commands);
+    for (const [, key, { choices }] of rows) {
+      expect(script).toContain(`config.${key}`);
+      if (shell === 'bash' && choices) expect(script).toContain(choices.join(' '));
+    }
+  });
+
+  test('for bash completes keys, their values and the types that help knows', async () => {
+    const script = completion('bash', commands);
+    const complete = async (...words: string[]) => {
+      const line = `${script}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _antipode; printf '%s\\n' "\${COMPREPLY[@]}"`;
+      return (await runProgram(['bash', '-c', line])).out.trim().split('\n');
+    };
+    expect(await complete('antipode', 'monitors', 'create', '--config.expected_s')).toEqual(['--config.expected_status']);
+    expect(await complete('antipode', 'monitors', 'create', '--config.transport', 't')).toEqual(['tcp']);
+    expect(await complete('antipode', 'help', 'conf')).toEqual(['config']);
+    expect(await complete('antipode', 'help', 'config', 'h')).toEqual(['https', 'heartbeat']);
+  });
+});
+
+test('a warning is given for what was sent, and only where the answer is a monitor', () => {
+  const answer = { type: 'https', config: { old_key: 1, expectd_status: [200] } };
+  expect(configWarnings({ config: { expectd_status: [200], method: 'GET' } }, answer)).toEqual([
+    '`expectd_status` is not used by https checks; did you mean `expected_status`?',
+  ]);
+  for (const [sent, got] of [
+    [{ name: 'x' }, answer],
+    [undefined, answer],
+    [{ config: { odd: 1 } }, null],
+    [{ config: { odd: 1 } }, { type: 'of tomorrow' }],
+  ])
+    expect(configWarnings(sent, got)).toEqual([]);
+});

@@ -1,0 +1,291 @@
+import type { MonitorState } from '../../coordinator/domain/decision-types.ts';
+import { mayTell } from '../../coordinator/domain/incident-alerts.ts';
+import { toldIn } from '../../coordinator/domain/incident-sightings.ts';
+import { checkpointOf, nextTick, restore } from '../../coordinator/domain/state-restore.ts';
+import { probeOf } from '../../shared/checks/placement.ts';
+import { createAlerter } from './alerter.ts';
+import type { Waiting } from './bus.ts';
+import { noise } from './chance.ts';
+import type { Coordinator, CoordinatorParts } from './coordinator-parts.ts';
+import type { Database } from './database.ts';
+import { createHolding } from './held-results.ts';
+import { createRound, type Round } from './round.ts';
+import { createProbeTrust } from './trust.ts';
+import { placedOf } from './watched-monitors.ts';
+
+const [mostInRound, mostHeld, ackWait] = [20, 200, 5_000];
+const tickStep = 100;
+const checkpointEvery = 60_000;
+const startsAnewAfter = 1_000;
+/** A partition whose message takes longer is given up. */
+const standsAtMost = 30_000;
+
+/**
+ * A simulated coordinator: one partition, the real core, one round at a time in four steps (taken, decided, committed, told), between
+ * any two of which it can die or hang. Modes: holding (what was kept arrives; rule 4) → working; hanging; dead.
+ */
+export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
+  const { story, agenda, bus, database, network, probes, record, rules, owner, clock } = parts;
+  const epoch = database.takeOver();
+  let life: 'well' | 'hanging' | 'dead' = 'well';
+  let deathStep: number | null = null;
+  let neverAnswered = false;
+  let busy = false;
+  let delayed: (() => void)[] = [];
+  let states: MonitorState[] = database.watched.map((watched, monitor) => {
+    const { checkpoint, since } = database.checkpoint(monitor);
+    const pause = database.ledger(monitor, 'paused').at(-1);
+    const paused_at = pause?.ended_at === null ? pause.began_at : null;
+    const restored = { ...watched, paused_at };
+    const incident = database.openIncident(monitor);
+    const within = incident && toldIn(incident, restored, network.roster());
+    return restore({
+      watched: restored,
+      checkpoint,
+      results: since,
+      resumed_at: pause?.ended_at ?? null,
+      told: within ? database.told(monitor, within) : [],
+      incident,
+      last_down: database.lastDown(monitor),
+      gaps: database.gaps(monitor),
+    });
+  });
+  const holding = createHolding({ story, agenda, database, network, rules });
+  let tickAt = Number.POSITIVE_INFINITY;
+  let checkpointAt = agenda.now() + noise(story.seed, owner, 1, 12) * checkpointEvery;
+  let rounds = 0;
+  let caughtUp = false;
+  /** Whether the database has taken something of ours since we last hung. */
+  let isProved = true;
+  const trust = createProbeTrust({ story, agenda, database, network });
+  bus.giveBack(null);
+
+  const later = (wait: number, act: () => void) => {
+    agenda.at(agenda.now() + wait, () => {
+      if (life === 'hanging') delayed.push(act);
+      else if (life === 'well') act();
+    });
+  };
+
+  const die = () => {
+    if (life === 'dead') return;
+    life = 'dead';
+    agenda.at(agenda.now() + ackWait, () => bus.giveBack(owner));
+    alerter.stop();
+    parts.onDeath();
+  };
+  const diesAt = (step: number): boolean => {
+    if (deathStep !== step) return false;
+    die();
+    return true;
+  };
+
+  const alerter = createAlerter({
+    agenda,
+    database,
+    record,
+    rules,
+    seed: story.seed + owner,
+    later,
+    mayRelease: (monitor) =>
+      (isProved || !rules.past_is_not_alerted) &&
+      mayTell({ isPastDecided: caughtUp || holding.isAhead(monitor), isToldByTarget: false }, rules),
+  });
+
+  const tell = (round: Round) => {
+    for (const { probe, generation, committed, again } of round.receipts) {
+      const to = probes[probe];
+      if (to) bus.say(probe, () => to.receive({ generation, committed, again }));
+    }
+    for (const { monitor, look, continents } of round.looks) {
+      const watched = states[monitor]?.watched;
+      if (!watched) continue;
+      for (const continent of continents) {
+        const chosen = probeOf(placedOf(monitor, watched), continent, network.roster());
+        const to = probes.find(({ spec }) => spec.id === chosen?.id);
+        if (to) bus.say(to.spec.index, () => to.look(monitor, watched.config_version, look));
+      }
+    }
+    for (const monitor of round.reassigned) parts.assigned(monitor);
+  };
+
+  const scheduleTick = () => {
+    const due = states.reduce(
+      (least, state) => Math.min(least, nextTick(state, network.roster()) ?? Number.POSITIVE_INFINITY),
+      Number.POSITIVE_INFINITY,
+    );
+    const time = agenda.now() + Math.max(due - clock(), tickStep);
+    if (!Number.isFinite(time) || time >= tickAt) return;
+    tickAt = time;
+    agenda.at(
+      time,
+      () => {
+        if (tickAt !== time) return;
+        tickAt = Number.POSITIVE_INFINITY;
+        if (life === 'well') wake();
+      },
+      true,
+    );
+  };
+
+  const giveUp = (after: number) => {
+    life = 'dead';
+    alerter.stop();
+    agenda.at(agenda.now() + after, () => {
+      bus.giveBack(owner);
+      parts.onDeath();
+      parts.onGivenUp();
+    });
+  };
+
+  /** It was made, and nobody was told so. */
+  const writeUnheard = (round: Round, checkpoints: Parameters<Database['commit']>[0]['checkpoints']) => {
+    if (database.commit({ ...round.unit(epoch), checkpoints })) parts.onCommit(round);
+  };
+
+  const commit = (round: Round, taken: readonly Waiting[]) => {
+    if (diesAt(1)) return;
+    // What is checked changed: the views of before must not come back with an older checkpoint.
+    const withCheckpoint = agenda.now() >= checkpointAt || round.changesMonitors();
+    if (withCheckpoint) checkpointAt = agenda.now() + checkpointEvery;
+    const checkpoints = withCheckpoint ? new Map(round.states.map((state, monitor) => [monitor, checkpointOf(state)])) : null;
+    if (parts.isRefused()) {
+      // Whoever could not write begins anew from what is written.
+      giveUp(startsAnewAfter);
+      return;
+    }
+    if (neverAnswered) {
+      if (noise(story.seed, owner, rounds, 14) < 0.5) writeUnheard(round, checkpoints);
+      giveUp(standsAtMost);
+      return;
+    }
+    if (!database.commit({ ...round.unit(epoch), checkpoints })) {
+      record.fenced += 1;
+      die();
+      return;
+    }
+    isProved = true;
+    states = [...round.states];
+    parts.onCommit(round);
+    if (diesAt(2)) return;
+    trust.judge(round, states);
+    later(1, () => {
+      bus.ack(taken);
+      if (diesAt(3)) return;
+      tell(round);
+      alerter.wake();
+      busy = false;
+      wake();
+    });
+  };
+
+  const work = (fill: (round: Round) => void, taken: readonly Waiting[]) => {
+    busy = true;
+    rounds += 1;
+    if (diesAt(0)) return;
+    const round = createRound({
+      story,
+      database,
+      states,
+      now: clock(),
+      network: network.roster(),
+      rules,
+      name: `${owner}.${rounds}`,
+    });
+    fill(round);
+    later(3 + noise(story.seed, owner, rounds, 13) * 25, () => commit(round, taken));
+  };
+
+  /** Nothing open, and no stretch without a result, noticed or not. */
+  const isAtEase = ({ watched, incident, gaps, covered_until }: MonitorState): boolean =>
+    incident === null && gaps.at(-1)?.to !== null && (watched.paused_at !== null || covered_until > clock());
+
+  const isDue = (state: MonitorState): boolean => (nextTick(state, network.roster()) ?? Number.POSITIVE_INFINITY) <= clock();
+
+  const isDueAhead = (state: MonitorState): boolean => holding.isAhead(states.indexOf(state)) && isDue(state);
+
+  /** Whatever there is to do, one round at a time. */
+  const wake = () => {
+    if (life !== 'well' || busy) return;
+    if (database.outboxDone < database.outbox.length) {
+      work((round) => round.drain(), []);
+      return;
+    }
+    if (parts.isBusAway()) return;
+    if (!holding.isHolding()) {
+      const taken = bus.take(owner, caughtUp ? mostInRound : mostHeld);
+      if (holding.waitsForOthers(taken)) {
+        caughtUp = false;
+        later(500, wake);
+        bus.giveBack(owner);
+        return;
+      }
+      if (taken.length > 0) {
+        work((round) => round.receive(taken.map(({ batch }) => batch)), taken);
+        return;
+      }
+      if (!caughtUp) {
+        caughtUp = true;
+        alerter.wake();
+      }
+      if (states.some(isDue)) {
+        work((round) => round.tick(isDue), []);
+        return;
+      }
+    } else {
+      const ahead = holding.ahead(bus.waiting(mostHeld), states);
+      if (ahead) {
+        work((round) => round.goAhead(ahead), []);
+        return;
+      }
+      if (states.some(isDueAhead)) {
+        work((round) => round.tick(isDueAhead), []);
+        return;
+      }
+      later(500, wake);
+    }
+    scheduleTick();
+  };
+
+  later(1, wake);
+  alerter.wake();
+  network.beginListening();
+  return {
+    wake,
+    alerter,
+    isWell: () => life === 'well',
+    dieAt: (step) => {
+      deathStep = step;
+    },
+    hangNextCall: () => {
+      neverAnswered = true;
+    },
+    die,
+    hang: () => {
+      if (life === 'well') life = 'hanging';
+    },
+    goOn: () => {
+      if (life !== 'hanging') return;
+      life = 'well';
+      // It may be another's work by now: nothing is told before the database has taken something of ours.
+      isProved = false;
+      const acts = delayed;
+      delayed = [];
+      for (const act of acts) later(0, act);
+      later(1, wake);
+    },
+    holdAgain: () => {
+      caughtUp = false;
+      holding.begin(agenda.now());
+    },
+    present: holding.present,
+    isQuiet: () => life === 'well' && !busy && !holding.isHolding() && database.unsettled.size === 0 && states.every(isAtEase),
+    states: () => states,
+    setStates: (next) => {
+      states = [...next];
+      tickAt = Number.POSITIVE_INFINITY;
+      checkpointAt = Math.max(checkpointAt, agenda.now());
+      scheduleTick();
+    },
+  };
+};

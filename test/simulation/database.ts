@@ -1,0 +1,155 @@
+import { allRules, type Rules } from '../../coordinator/domain/decision-rules.ts';
+import type {
+  Checkpoint,
+  Effect,
+  Gap,
+  Incident,
+  LedgerRow,
+  MonitorEvent,
+  Outage,
+  SeenResult,
+  Watched,
+} from '../../coordinator/domain/decision-types.ts';
+import { type Alert, downs, settle } from '../../coordinator/domain/incident-alerts.ts';
+import { type CoveringWindow, coverOf, type Membership } from '../../coordinator/domain/maintenance-cover.ts';
+import type { Interval } from '../../shared/base/time.ts';
+import type { Made } from './result-record.ts';
+
+/** The simulated Postgres: rows, transactions that are whole or nothing, and a lease whose epoch fences off a stale owner. */
+
+export type Stored = { readonly seen: SeenResult; readonly made: Made };
+export type OutboxLine = { readonly monitor: number; readonly event: MonitorEvent };
+
+/** What one round wants committed. */
+export type Unit = {
+  readonly epoch: number;
+  readonly watermarks: ReadonlyMap<string, number>;
+  /** Results beyond the watermark that went ahead. */
+  readonly ahead: ReadonlyMap<string, readonly number[]>;
+  readonly results: readonly Stored[];
+  readonly effects: readonly { readonly monitor: number; readonly effect: Effect }[];
+  readonly outboxDone: number;
+  readonly checkpoints: ReadonlyMap<number, Checkpoint> | null;
+};
+
+export type IncidentRow = { readonly monitor: number; readonly incident: Incident };
+export type Window = CoveringWindow & { readonly monitor: number | null };
+
+export type Database = {
+  readonly watched: Watched[];
+  readonly watermarks: Map<string, number>;
+  readonly ahead: Map<string, Set<number>>;
+  readonly incidents: Map<string, IncidentRow>;
+  readonly alerts: Map<string, { readonly monitor: number; rows: readonly Alert[] }>;
+  /** Incidents with alerts that are held or due. */
+  readonly unsettled: Set<string>;
+  readonly outbox: OutboxLine[];
+  readonly windows: Window[];
+  readonly memberships: { monitor: number; group: string; from: number; to: number | null }[];
+  readonly quarantined: Map<number, number>;
+  outboxDone: number;
+  epoch: number;
+  readonly takeOver: () => number;
+  /** False when the epoch is another's by now: then nothing was written. */
+  readonly commit: (unit: Unit) => boolean;
+  readonly cover: (monitor: number) => Interval[];
+  readonly ledger: (monitor: number, kind: 'paused' | 'unknown') => LedgerRow[];
+  readonly gaps: (monitor: number) => Gap[];
+  readonly openIncident: (monitor: number) => Incident | null;
+  /** The confirmed outage that ended last. */
+  readonly lastDown: (monitor: number) => Outage | null;
+  /** Stored results that started in this time, of any order. */
+  readonly told: (monitor: number, within: { readonly from: number; readonly to: number }) => readonly SeenResult[];
+  readonly checkpoint: (monitor: number) => { readonly checkpoint: Checkpoint | null; readonly since: readonly SeenResult[] };
+  /** After a jump through a calm time: the checkpoint as passes alone would have left it. */
+  readonly keep: (monitor: number, checkpoint: Checkpoint) => void;
+};
+
+type Since = { checkpoint: Checkpoint | null; since: SeenResult[] };
+
+export const createDatabase = (
+  watched: readonly Watched[],
+  channels: readonly (readonly string[])[],
+  rules: Rules = allRules,
+): Database => {
+  const ledgers = watched.map(() => ({ paused: new Map<number, LedgerRow>(), unknown: new Map<number, LedgerRow>() }));
+  const checkpoints = watched.map((): Since => ({ checkpoint: null, since: [] }));
+  const open = new Map<number, Incident>();
+  const ended = new Map<number, Outage>();
+  const stored = watched.map((): SeenResult[] => []);
+
+  const applyAlert = (monitor: number, effect: Extract<Effect, { is: 'alert' }>) => {
+    const before = database.alerts.get(effect.incident);
+    const rows = before?.rows ?? [];
+    const changed =
+      effect.event === 'down' ? downs(rows, channels[monitor] ?? [], effect.due_at) : settle(rows, effect.event, effect.at, rules);
+    const kept = rows.filter((row) => !changed.some((other) => other.event === row.event && other.channel === row.channel));
+    if (before) before.rows = [...kept, ...changed];
+    else database.alerts.set(effect.incident, { monitor, rows: changed });
+    database.unsettled.add(effect.incident);
+  };
+
+  const apply = (monitor: number, effect: Effect) => {
+    if (effect.is === 'incident') {
+      database.incidents.set(effect.incident.id, { monitor, incident: effect.incident });
+      const { started_at, confirmed_at, resolved_at } = effect.incident;
+      if (confirmed_at !== null && resolved_at !== null && resolved_at >= (ended.get(monitor)?.to ?? 0))
+        ended.set(monitor, { from: started_at, to: resolved_at });
+      if (resolved_at === null) open.set(monitor, effect.incident);
+      else if (open.get(monitor)?.id === effect.incident.id) open.delete(monitor);
+    } else if (effect.is === 'ledger') {
+      const rows = ledgers[monitor]?.[effect.kind];
+      for (const began of effect.drop) rows?.delete(began);
+      for (const row of effect.put) rows?.set(row.began_at, row);
+    } else if (effect.is === 'alert') applyAlert(monitor, effect);
+  };
+
+  const database: Database = {
+    watched: [...watched],
+    watermarks: new Map(),
+    ahead: new Map(),
+    incidents: new Map(),
+    alerts: new Map(),
+    unsettled: new Set(),
+    outbox: [],
+    windows: [],
+    memberships: [],
+    quarantined: new Map(),
+    outboxDone: 0,
+    epoch: 0,
+    takeOver: () => {
+      database.epoch += 1;
+      return database.epoch;
+    },
+    commit: (unit) => {
+      if (unit.epoch !== database.epoch) return false;
+      for (const [name, seq] of unit.watermarks) database.watermarks.set(name, seq);
+      for (const [name, seqs] of unit.ahead) database.ahead.set(name, new Set([...(database.ahead.get(name) ?? []), ...seqs]));
+      for (const { seen, made } of unit.results) {
+        made.counted += 1;
+        checkpoints[made.monitor]?.since.push(seen);
+        stored[made.monitor]?.push(seen);
+      }
+      for (const { monitor, effect } of unit.effects) apply(monitor, effect);
+      database.outboxDone = Math.max(database.outboxDone, unit.outboxDone);
+      for (const [monitor, checkpoint] of unit.checkpoints ?? []) database.keep(monitor, checkpoint);
+      return true;
+    },
+    cover: (monitor) => {
+      const memberships: Membership[] = database.memberships.filter((each) => each.monitor === monitor);
+      const windows = database.windows.map((window) => ({ ...window, direct: window.monitor === monitor }));
+      return coverOf(windows, memberships);
+    },
+    ledger: (monitor, kind) => [...(ledgers[monitor]?.[kind].values() ?? [])].toSorted((a, b) => a.began_at - b.began_at),
+    gaps: (monitor) =>
+      database.ledger(monitor, 'unknown').map(({ began_at, ended_at, interval_ms }) => ({ from: began_at, to: ended_at, interval_ms })),
+    openIncident: (monitor) => open.get(monitor) ?? null,
+    lastDown: (monitor) => ended.get(monitor) ?? null,
+    told: (monitor, { from, to }) => (stored[monitor] ?? []).slice(-2_000).filter(({ at }) => at >= from && at <= to),
+    checkpoint: (monitor) => checkpoints[monitor] ?? { checkpoint: null, since: [] },
+    keep: (monitor, checkpoint) => {
+      checkpoints[monitor] = { checkpoint, since: [] };
+    },
+  };
+  return database;
+};

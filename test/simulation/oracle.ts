@@ -1,0 +1,245 @@
+import type { Incident } from '../../coordinator/domain/decision-types.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import type { Agenda } from './agenda.ts';
+import type { Database } from './database.ts';
+import type { Network } from './network.ts';
+import { faultsOfAlerts, faultsOfPast } from './oracle-alerts.ts';
+import { faultsOfDates } from './oracle-beginnings.ts';
+import { faultsOfDecision } from './oracle-decisions.ts';
+import { faultsOf } from './oracle-incidents.ts';
+import { faultsOfOutages } from './oracle-outages.ts';
+import { createQuarantineOracle, faultsOfBelief } from './oracle-quarantine.ts';
+import { createQuestionsOracle, type Verifying } from './oracle-questions.ts';
+import { faultsOfUptime } from './oracle-uptime.ts';
+import { forgetAhead, type Known, newest, newestByContinent, saysSomething } from './oracle-views.ts';
+import type { Record } from './result-record.ts';
+import type { Round } from './round.ts';
+import type { Story } from './story.ts';
+import type { Truth } from './truth.ts';
+
+/** The oracle: knows what really was, and by the rules alone what must come of it. It watches every commit, looks around now and then, and sums up at the end. */
+export type Oracle = {
+  /** A coordinator begins. */
+  readonly onStart: () => void;
+  readonly onCommit: (round: Round) => void;
+  readonly audit: (coordinatorIsWell: boolean) => void;
+  readonly atTheEnd: (end: number) => void;
+};
+
+type Parts = {
+  readonly story: Story;
+  readonly truth: Truth;
+  readonly record: Record;
+  readonly database: Database;
+  readonly network: Network;
+  readonly agenda: Agenda;
+};
+
+/** What an ordinary decision may take. */
+const soon = 10_000;
+const settled = 60_000;
+
+export const createOracle = ({ story, truth, record, database, network, agenda }: Parts): Oracle => {
+  const known: Known[] = story.monitors.map(() => ({ version: 1, decided: [], since: story.start, isPaused: false }));
+  const askedAt = story.monitors.map(() => Number.NEGATIVE_INFINITY);
+  const quarantine = createQuarantineOracle(database);
+  const questions = createQuestionsOracle();
+  const incidents = new Map<string, Incident>();
+  const open = story.monitors.map(() => new Set<string>());
+  const never = { at: Number.NEGATIVE_INFINITY, decided_at: Number.NEGATIVE_INFINITY };
+  const over = story.monitors.map(() => never);
+  const confirmed = new Map<string, number>();
+  const all = [...new Set(story.probes.map(({ continent }) => continent))];
+  const places = story.monitors.map(({ continents }) => all.filter((place) => continents === null || continents.includes(place)));
+  let drained = 0;
+  let wellSince = Number.POSITIVE_INFINITY;
+  let startedAt = story.start;
+  let clock = story.start;
+
+  const ableOf = (monitor: number, roster: Roster) =>
+    (places[monitor] ?? []).filter((place) =>
+      roster.probes.some(({ continent, healthy, quarantined }) => continent === place && healthy && !quarantined),
+    );
+
+  const learn = (round: Round): Map<number, (typeof record.made)[number]> => {
+    const fresh = new Map<number, (typeof record.made)[number]>();
+    for (const { made } of round.results) {
+      made.decided_at = round.decidedAt;
+      const about = known[made.monitor];
+      if (!about || !saysSomething(made) || made.version !== about.version || made.at < about.since) continue;
+      made.stale = newest(about.decided, ({ probe, at }) => probe === made.probe && at >= made.at) !== undefined;
+      about.decided.push(made);
+      const list = fresh.get(made.monitor) ?? [];
+      list.push(made);
+      fresh.set(made.monitor, list);
+    }
+    return fresh;
+  };
+
+  const followOperations = () => {
+    for (const { monitor, event } of database.outbox.slice(drained, database.outboxDone)) {
+      const about = known[monitor];
+      if (!about) continue;
+      if (event.is === 'quarantined') {
+        // What it saw counts for nothing any more.
+        const sick = story.probes.findIndex(({ id }) => id === event.probe);
+        about.decided = about.decided.filter(({ probe }) => probe !== sick);
+      }
+      if (event.is === 'paused' || event.is === 'resumed') about.isPaused = event.is === 'paused';
+      if (event.is === 'edited') about.version = event.watched.config_version;
+      if (event.is !== 'edited' && event.is !== 'resumed') continue;
+      about.decided = [];
+      about.since = event.at;
+    }
+    drained = database.outboxDone;
+  };
+
+  const openOf = (monitor: number): Incident | undefined => [...(open[monitor] ?? [])].map((id) => incidents.get(id)).at(0);
+
+  const verifying = (): Verifying[] =>
+    story.monitors.flatMap(({ interval_ms }, monitor) => {
+      const [incident, about] = [openOf(monitor), known[monitor]];
+      if (!incident || incident.confirmed_at !== null || incident.seen === null || !about) return [];
+      const able = ableOf(monitor, network.roster());
+      const areOthers = able.some((place) => place !== incident.seen?.continent);
+      return [{ incident, monitor, known: about, askedAt: askedAt[monitor] ?? 0, turn_ms: able.length * interval_ms, areOthers }];
+    });
+
+  /** Rule 1: what was known from beyond the present time of a clock that was set back is forgotten. */
+  const followClock = ({ decidedAt }: Round) => {
+    if (decidedAt < clock) {
+      for (const about of known) about.decided = forgetAhead(about.decided, decidedAt);
+      for (const [monitor, at] of askedAt.entries()) askedAt[monitor] = Math.min(at, decidedAt);
+    }
+    clock = decidedAt;
+  };
+
+  const onCommit = (round: Round) => {
+    followClock(round);
+    const fresh = learn(round);
+    record.violations.push(...quarantine.onCommit(round));
+    const openBefore = story.monitors.map((_, monitor) => openOf(monitor));
+    for (const { monitor, effect } of round.effects)
+      if (effect.is === 'look' && effect.why !== 'sample') askedAt[monitor] = round.decidedAt;
+    for (const { monitor, effect } of round.effects) {
+      if (effect.is !== 'incident') continue;
+      const { incident } = effect;
+      const about = known[monitor];
+      const spec = story.monitors[monitor];
+      if (!about || !spec) continue;
+      const scene = {
+        monitor,
+        known: about,
+        places: places[monitor] ?? [],
+        able: ableOf(monitor, network.roster()),
+        interval_ms: spec.interval_ms,
+        fresh: fresh.get(monitor) ?? [],
+        truth,
+      };
+      const before = incidents.get(incident.id);
+      record.violations.push(...faultsOf(incident, before, scene));
+      if (incident.confirmed_at !== null && (before?.confirmed_at ?? null) === null) confirmed.set(incident.id, round.decidedAt);
+      incidents.set(incident.id, incident);
+      if (incident.resolved_at === null) open[monitor]?.add(incident.id);
+      else {
+        open[monitor]?.delete(incident.id);
+        over[monitor] = { at: Math.max(over[monitor]?.at ?? 0, incident.resolved_at), decided_at: round.decidedAt };
+      }
+      if ((open[monitor]?.size ?? 0) > 1) record.violations.push(`monitor ${monitor} has two open incidents at ${round.decidedAt}`);
+    }
+    for (const monitor of fresh.keys()) {
+      const turn_ms = Math.max(1, ableOf(monitor, round.network).length) * (story.monitors[monitor]?.interval_ms ?? 0);
+      for (const id of open[monitor] ?? []) {
+        const incident = incidents.get(id);
+        const decided = known[monitor]?.decided ?? [];
+        if (incident) record.violations.push(...faultsOfDates({ incident, decided, turn_ms, over: over[monitor] ?? never }));
+      }
+    }
+    for (const [monitor, spec] of story.monitors.entries()) {
+      const about = known[monitor];
+      const [before, after] = [openBefore[monitor], openOf(monitor)];
+      if (!about || (!before && !after)) continue;
+      const [here, able] = [places[monitor] ?? [], ableOf(monitor, round.network)];
+      const decided = { monitor, known: about, places: here, able, interval_ms: spec.interval_ms, fresh: fresh.get(monitor) ?? [] };
+      record.violations.push(...faultsOfDecision({ ...decided, before, after, askedAt: askedAt[monitor] ?? 0 }, round));
+    }
+    followOperations();
+  };
+
+  /** What must not stay as it is while everything works. */
+  const faultsOfStanding = (monitor: number, incident: Incident): string[] => {
+    const now = agenda.now();
+    const about = known[monitor];
+    const spec = story.monitors[monitor];
+    if (!about || !spec) return [];
+    const row = database.watched[monitor];
+    if (row?.paused_at != null && now - row.paused_at > soon) return ['it is open although the monitor is paused'];
+    const longAgo = about.decided.filter(({ decided_at }) => decided_at !== null && decided_at < now - soon);
+    const here = places[monitor] ?? [];
+    if (incident.confirmed_at === null) {
+      const last = newest(about.decided, ({ continent }) => continent === incident.seen?.continent);
+      const early = newest(longAgo, ({ continent }) => continent === incident.seen?.continent);
+      if (early && early === last && early.outcome === 'ok') return ['it is unconfirmed and open although its continent passes'];
+      const turn = here.length * spec.interval_ms;
+      const lapsed = Math.max(last?.at ?? 0, incident.started_at) + 2 * turn;
+      if (now > Math.max(lapsed, last?.decided_at ?? 0) + settled)
+        return ['it is unconfirmed and open although nobody observes it any more'];
+      return [];
+    }
+    const views = newestByContinent(about.decided, here);
+    const allPass =
+      views.length === here.length &&
+      views.every(
+        ({ outcome, at, decided_at }) => outcome === 'ok' && at > incident.started_at && decided_at !== null && decided_at < now - soon,
+      );
+    if (here.length > 1 && allPass) return ['it is open although every continent passes'];
+    return [];
+  };
+
+  return {
+    onStart: () => {
+      startedAt = agenda.now();
+      questions.onStart(startedAt, verifying());
+    },
+    onCommit,
+    audit: (coordinatorIsWell) => {
+      const now = agenda.now();
+      const rough = truth.isBusAway(now) || truth.roughness(now) !== undefined;
+      if (!coordinatorIsWell || rough || !network.isWhole()) record.unwell.push(now);
+      if (!coordinatorIsWell || rough) wellSince = Number.POSITIVE_INFINITY;
+      else wellSince = Math.min(wellSince, now);
+      if (now - wellSince < settled) return;
+      record.violations.push(
+        ...(now - startedAt < settled ? [] : questions.settled(verifying())),
+        ...faultsOfBelief({
+          ...{ story, database, known, since: startedAt, now },
+          ableOf: (monitor) => ableOf(monitor, network.roster()),
+        }),
+      );
+      for (const [monitor, ids] of open.entries()) {
+        for (const id of ids) {
+          const incident = incidents.get(id);
+          if (incident)
+            record.violations.push(
+              ...faultsOfStanding(monitor, incident).map((fault) => `monitor ${monitor}, incident ${id}, at ${now}: ${fault}`),
+            );
+        }
+      }
+    },
+    atTheEnd: (end) => {
+      for (const list of record.made) {
+        for (const { monitor, probe, order, started, counted, lost } of list) {
+          if (counted > 1) record.violations.push(`check ${order} of probe ${probe} on monitor ${monitor} was counted ${counted} times`);
+          if (counted === 0 && !lost && started < end - settled)
+            record.violations.push(`check ${order} of probe ${probe} on monitor ${monitor} was lost`);
+        }
+      }
+      record.violations.push(
+        ...faultsOfUptime(story, truth, record, database, end),
+        ...faultsOfAlerts(story, truth, record, database),
+        ...faultsOfPast(story, truth, record, database),
+      );
+      record.violations.push(...faultsOfOutages({ story, truth, record, database, confirmed }));
+    },
+  };
+};

@@ -1,0 +1,91 @@
+import { allRules, type RuleName, ruleNames, without } from '../../coordinator/domain/decision-rules.ts';
+import { endWithUsage, numberOf, readCommandLine } from '../support/command-line.ts';
+import { campaign, type Sum } from './campaign.ts';
+import { shrinkHeartbeat, tellHeartbeat } from './heartbeat-shrink.ts';
+import { makeHeartbeatStory } from './heartbeat-story.ts';
+import { makeStory } from './make-story.ts';
+import { searchMutations } from './mutations/report.ts';
+import { shrink } from './shrink.ts';
+import { tellStory } from './story.ts';
+
+/**
+ * Lives so many monitor-years (default 10) of stories, or so many stories, from this seed on (default: the time), and says what came of it. A story that ends
+ * badly is told by its seed, shrunk to its shortest, and ends the run with 1.
+ */
+const usage = `npm run simulate -- [--years N] [--seed S] [--stories N] [--without RULE | --mutations]
+Lives so many monitor-years (default 10) of stories from this seed on (default: the time), or so many stories; of both, what is reached
+first. --without turns a rule off, to see that it is missed; there are: ${ruleNames.join(', ')}.
+--mutations makes mistakes in the core instead, one at a time, and searches so many stories (default 400, from seed 1) for each.`;
+const say = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+
+const { values } = await readCommandLine(
+  {
+    years: { type: 'string' },
+    seed: { type: 'string' },
+    stories: { type: 'string' },
+    without: { type: 'string' },
+    mutations: { type: 'boolean' },
+  },
+  () => usage,
+);
+
+const isRule = (text: string): text is RuleName => ruleNames.some((name) => name === text);
+/** Each story takes the next seed, and all of them 32 bits. */
+const mostSeed = 2 ** 32 - 1;
+const isWhole = (least: number, most: number) => (value: number) => Number.isInteger(value) && value >= least && value <= most;
+
+const years = numberOf('years', values.years, usage, (value) => Number.isFinite(value) && value > 0, 'a number above 0');
+const numberOfSeed = numberOf('seed', values.seed, usage, isWhole(0, mostSeed), `a whole number from 0 to ${mostSeed}`);
+const stories = numberOf('stories', values.stories, usage, isWhole(1, mostSeed), 'a whole number, 1 or more') ?? Number.POSITIVE_INFINITY;
+const days = (years ?? (stories === Number.POSITIVE_INFINITY ? 10 : Number.POSITIVE_INFINITY)) * 365;
+const missing = values.without;
+if (missing !== undefined && !isRule(missing)) endWithUsage(usage, `--without must be one of the rules, not "${missing}"`);
+const rules = missing === undefined ? allRules : without(missing);
+
+if (values.mutations === true) {
+  const from = { seed: numberOfSeed ?? 1, stories: Number.isFinite(stories) ? stories : 400 };
+  process.exit((await searchMutations(from, say)) === 0 ? 0 : 1);
+}
+
+const seed = numberOfSeed ?? Date.now() % 1_000_000_000;
+const began = performance.now();
+let saidAt = began;
+const line = ({ monitorDays, stories: count, happenings }: Sum): string => {
+  const seconds = (performance.now() - began) / 1000;
+  return `${(monitorDays / 365).toFixed(1)} monitor-years in ${count} stories, ${happenings} happenings, ${Math.round(monitorDays / seconds)} monitor-days a second`;
+};
+
+say(`from seed ${seed}`);
+const sum = campaign({
+  seed,
+  rules,
+  tells: 'both',
+  isEnough: (soFar) => soFar.stories >= stories || soFar.monitorDays >= days,
+  onStory: (soFar) => {
+    if (performance.now() - saidAt < 2_000) return;
+    saidAt = performance.now();
+    say(line(soFar));
+  },
+});
+
+say(line(sum));
+say(
+  `${sum.checks} checks, ${sum.messages} messages, ${sum.restarts} coordinators killed or replaced, ${sum.fenced} stale writes fenced off`,
+);
+say(`${sum.incidents} incidents, ${sum.confirmed} of them confirmed, ${sum.alerts} alerts delivered`);
+say(`${sum.pings} pings of jobs`);
+if (sum.failed === null) say('every rule held');
+else {
+  say(`\nseed ${sum.failed.seed} ended badly: ${sum.failed.violation}`);
+  say(`replay: npm run simulate -- --seed ${sum.failed.seed} --stories 1${missing === undefined ? '' : ` --without ${missing}`}`);
+  if (sum.failed.of === 'job') {
+    const { story, fault } = shrinkHeartbeat(makeHeartbeatStory(sum.failed.seed));
+    say(`\nthe shortest story that ends so:\n${tellHeartbeat(story)}\n${fault}`);
+  } else {
+    const { story, fault } = shrink(makeStory(sum.failed.seed), rules);
+    say(`\nthe shortest story that ends so:\n${tellStory(story)}\n${fault}`);
+  }
+  process.exitCode = 1;
+}

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { decide } from '../../coordinator/domain/decide.ts';
+import { allRules, without } from '../../coordinator/domain/decision-rules.ts';
+import type { MonitorState } from '../../coordinator/domain/decision-types.ts';
+import { createState } from '../../coordinator/domain/state-restore.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import { continentsOf, nextTurn, probeOf, turns } from '../../shared/checks/placement.ts';
+import { afterCalm } from './calm-time.ts';
+import { campaign } from './campaign.ts';
+import { makeStory } from './make-story.ts';
+import { shrink, violationOf } from './shrink.ts';
+import { tellStory } from './story.ts';
+import { placedOf, watchedOf } from './watched-monitors.ts';
+import { live } from './world.ts';
+
+describe('the simulation', () => {
+  test('every rule holds over some twenty monitor-years of trouble', { timeout: 120_000 }, () => {
+    const sum = campaign({ seed: 1, isEnough: ({ monitorDays }) => monitorDays > 20 * 365 });
+    expect(sum.failed).toBeNull();
+    expect(sum.confirmed).toBeGreaterThan(100);
+    expect(sum.alerts).toBeGreaterThan(100);
+    expect(sum.fenced).toBeGreaterThan(5);
+  });
+
+  test('the same seed gives the same life, to the last check', () => {
+    const told = (seed: number) => {
+      const { record, database } = live(makeStory(seed));
+      return JSON.stringify([record, [...database.incidents.values()], [...database.alerts]]);
+    };
+    expect(told(9)).toBe(told(9));
+    expect(told(9)).not.toBe(told(10));
+  });
+
+  test('some stories take their turns from the real wheel', { timeout: 60_000 }, () => {
+    const stories = Array.from({ length: 200 }, (_, index) => makeStory(index));
+    const story = stories.find(({ wheel, monitors }) => wheel && monitors.some(({ interval_ms }) => interval_ms <= 30_000)) ?? makeStory(0);
+    expect(story.wheel).toBe(true);
+    const { record } = live(story);
+    expect(record.violations).toEqual([]);
+    expect(record.checks).toBeGreaterThan(20);
+  });
+
+  test('a story that ends badly is shrunk to a short one that ends the same way', { timeout: 120_000 }, () => {
+    const rules = without('another_continent_confirms');
+    const failed = campaign({ seed: 1, rules, isEnough: ({ stories }) => stories > 50 }).failed;
+    const story = makeStory(failed?.seed ?? 0);
+    const shortest = shrink(story, rules);
+    expect(shortest.story.happenings.length).toBeLessThanOrEqual(2);
+    expect(tellStory(shortest.story).length).toBeLessThan(tellStory(story).length);
+    expect(violationOf(shortest.story, rules)).toBe(shortest.fault);
+    expect(violationOf(shortest.story, allRules)).toBeUndefined();
+  });
+});
+
+test('a calm time that is jumped over leaves the state that deciding every pass leaves', () => {
+  const story = makeStory(4);
+  const network: Roster = {
+    epoch: 1,
+    probes: story.probes.map(({ id, index, continent }) => ({
+      id,
+      name: `probe-${index}`,
+      continent,
+      organisation: null,
+      healthy: true,
+      quarantined: false,
+    })),
+  };
+  for (const [monitor, spec] of story.monitors.entries()) {
+    const watched = watchedOf(story, spec);
+    const placed = placedOf(monitor, watched);
+    const until = story.start + 20 * spec.interval_ms;
+    const shares = continentsOf(placed, network).flatMap((continent) => {
+      const probe = probeOf(placed, continent, network);
+      const mine = turns(placed, continent, network);
+      return probe && mine ? [{ probe, continent, mine }] : [];
+    });
+    const all = shares
+      .flatMap(({ probe, continent, mine }) => {
+        const times: number[] = [];
+        for (let at = nextTurn(mine, story.start); at <= until; at = nextTurn(mine, at + 1)) times.push(at);
+        return times.map((at) => ({ at, from: { probe: probe.id, name: probe.name, continent } }));
+      })
+      .toSorted((a, b) => a.at - b.at);
+    const pass = (state: MonitorState, { at, from }: (typeof all)[number], seq: number): MonitorState => {
+      const result = {
+        seq,
+        monitor: spec.id,
+        config_version: 1,
+        at,
+        took_ms: 20,
+        outcome: 'ok',
+        cause: null,
+        phases: null,
+        evidence: null,
+        look: null,
+      } as const;
+      const event = { is: 'result', result: { ...result, from, quarantined: false, handed_over: false } } as const;
+      return decide(state, event, { now: at + 50, network, newId: () => 'none' }).state;
+    };
+    const start = createState({ ...watched, created_at: story.start });
+    const first = all.slice(0, shares.length).reduce((state, each, index) => pass(state, each, index + 1), start);
+    const lived = all.slice(shares.length).reduce((state, each, index) => pass(state, each, index + 100), first);
+    const jumped = afterCalm(monitor, first, network, (id) => {
+      const mine = shares.find(({ probe }) => probe.id === id)?.mine;
+      return mine && nextTurn(mine, until - mine.period_ms + 1);
+    });
+    const sorted = (state: MonitorState) => ({ ...state, views: state.views.toSorted((a, b) => (a.from.probe < b.from.probe ? -1 : 1)) });
+    expect(sorted(jumped)).toEqual(sorted(lived));
+  }
+});

@@ -1,0 +1,99 @@
+import type { Continent } from '../../shared/base/continents.ts';
+
+/** A story: a small world and what befalls it, made from a seed (simulation/make-story.ts), told to the simulator, and cut shorter when it ends badly. */
+
+export type ProbeSpec = { readonly index: number; readonly id: string; readonly continent: Continent };
+
+export type MonitorSpec = {
+  readonly index: number;
+  readonly id: string;
+  readonly interval_ms: number;
+  readonly timeout_ms: number;
+  readonly continents: readonly Continent[] | null;
+  readonly alert_after_ms: number;
+  readonly sampled: boolean;
+  readonly channels: readonly string[];
+};
+
+type Span = { readonly at: number; readonly until: number };
+
+export type Happening = Span &
+  (
+    | {
+        readonly is: 'outage';
+        readonly monitor: number;
+        readonly where: readonly Continent[];
+        readonly slow: readonly Continent[];
+        readonly every: number | null;
+      }
+    | { readonly is: 'probe cut off'; readonly probe: number }
+    | { readonly is: 'probe dead'; readonly probe: number; readonly keepsSpool: boolean }
+    | { readonly is: 'probe sick'; readonly probe: number; readonly lies: boolean }
+    | { readonly is: 'probe skewed'; readonly probe: number; readonly by: number }
+    /** All of them, and each is back in a moment of its own, the first so long before the last. */
+    | { readonly is: 'probes cut off'; readonly apart_ms: number }
+    | { readonly is: 'continent cut off'; readonly continent: Continent }
+    | { readonly is: 'coordinator killed'; readonly step: number }
+    | { readonly is: 'coordinator frozen' }
+    /** The coordinator's clock, by which all probes go, is so far ahead, and is set back at the end. */
+    | { readonly is: 'clock ahead'; readonly by: number }
+    /** Nothing can be written for so long. */
+    | { readonly is: 'database refuses' }
+    /** The next commit is never answered; whether it was made, nobody is told. */
+    | { readonly is: 'call hangs' }
+    | { readonly is: 'bus away' }
+    | { readonly is: 'bus wiped' }
+    | { readonly is: 'rough bus'; readonly drops: number; readonly repeats: number; readonly delays: number; readonly delay_ms: number }
+    | { readonly is: 'edited'; readonly monitor: number }
+    | { readonly is: 'paused'; readonly monitor: number }
+    | {
+        readonly is: 'window';
+        readonly monitor: number | null;
+        readonly group: string | null;
+        readonly made: number;
+        readonly deleted: number | null;
+      }
+    | { readonly is: 'moved'; readonly monitor: number; readonly group: string | null }
+  );
+
+export type Story = {
+  readonly seed: number;
+  readonly start: number;
+  readonly end: number;
+  readonly probes: readonly ProbeSpec[];
+  readonly monitors: readonly MonitorSpec[];
+  readonly happenings: readonly Happening[];
+  /** Whether probes take their turns from the real wheel, slot by slot, instead of computing the next one. */
+  readonly wheel: boolean;
+};
+
+const day = 86_400_000;
+
+export const monitorDays = ({ start, end, monitors }: Story): number => ((end - start) / day) * monitors.length;
+
+const timeOf = (story: Story, time: number): string => {
+  const seconds = (time - story.start) / 1000;
+  const days = Math.floor(seconds / 86_400);
+  const clock = new Date((seconds - days * 86_400) * 1000).toISOString().slice(11, 23);
+  return days > 0 ? `${days}d ${clock}` : clock;
+};
+
+const wordsOf = (value: unknown): string => (Array.isArray(value) ? value.join('+') : String(value));
+
+/** The story as people read it. */
+export const tellStory = (story: Story): string => {
+  const lines = [`seed ${story.seed}, from ${story.start}`];
+  for (const { index, continent } of story.probes) lines.push(`probe ${index} in ${continent}`);
+  for (const { index, interval_ms, timeout_ms, continents: allowed, alert_after_ms, sampled } of story.monitors) {
+    const extra = `${allowed ? `, from ${allowed.join('+')}` : ''}${alert_after_ms > 0 ? `, alert after ${alert_after_ms / 1000} s` : ''}${sampled ? '' : ', not sampled'}`;
+    lines.push(`monitor ${index} every ${interval_ms / 1000} s, time limit ${timeout_ms / 1000} s${extra}`);
+  }
+  for (const { is, at, until, ...rest } of story.happenings) {
+    const details = Object.entries(rest).map(([name, value]) => `${name} ${wordsOf(value)}`);
+    lines.push(
+      `${timeOf(story, at)} ${until > at ? `to ${timeOf(story, until)} ` : ''}${is}${details.length > 0 ? `: ${details.join(', ')}` : ''}`,
+    );
+  }
+  lines.push(`${timeOf(story, story.end)} the end`);
+  return lines.join('\n');
+};

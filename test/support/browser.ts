@@ -1,0 +1,167 @@
+/** A real browser, and what it makes of our pages. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Browser, type BrowserContext, type BrowserContextOptions, type CDPSession, chromium, type Page } from 'playwright-core';
+import { z } from 'zod';
+import { projectFolder } from '../../deploy/node/places.mjs';
+import { findBrowser } from './browser-binary.ts';
+
+export const binary = await findBrowser(process.env);
+
+export const launchBrowser = async (): Promise<Browser> => {
+  if (!binary) throw new Error('there is no browser on this machine');
+  const { file, environment } = binary;
+  // Nothing but what containers need: whatever else is usual for such browsers switches off what is to be tested.
+  return chromium.launch({ executablePath: file, args: ['--no-sandbox'], env: { ...process.env, ...environment } });
+};
+
+/** What a visit asks for. */
+export type Look = {
+  readonly scheme?: 'light' | 'dark';
+  readonly width?: number;
+  readonly height?: number;
+  readonly scripts?: boolean;
+  /** `name=value`. */
+  readonly cookie?: string | undefined;
+  readonly zone?: string;
+};
+
+/** A tab, and what was to be heard in it. */
+export type Tab = {
+  readonly page: Page;
+  /** What a browser complains of: faults of scripts, breaches of the policy, what did not load. */
+  readonly complaints: readonly string[];
+  /** What was fetched, as it came over the wire. */
+  readonly fetched: readonly { readonly url: string; readonly bytes: number; readonly type: string }[];
+  /** As if somebody else had just opened it: nothing heard, nothing kept. A new tab would be the same, and slower. */
+  readonly startAnew: (cookie: string | undefined) => Promise<void>;
+  /** As one turns a phone into a desk, or back. */
+  readonly resize: (width: number) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+export const desk = 1280;
+export const phone = 390;
+
+const contextOptions = ({
+  scheme = 'light',
+  width = desk,
+  height = 900,
+  scripts = true,
+  zone = 'Europe/Berlin',
+}: Look): BrowserContextOptions => ({
+  colorScheme: scheme,
+  viewport: { width, height },
+  javaScriptEnabled: scripts,
+  timezoneId: zone,
+  locale: 'en-GB',
+  reducedMotion: 'reduce',
+  deviceScaleFactor: 1,
+  ...(width < 500 ? { hasTouch: true, isMobile: true } : {}),
+});
+
+const setCookie = async (context: BrowserContext, url: string, cookie: string): Promise<void> => {
+  const [name = '', value = ''] = cookie.split('=');
+  await context.addCookies([{ name, value, url }]);
+};
+
+export const openTab = async (browser: Browser, url: string, look: Look = {}): Promise<Tab> => {
+  const options = contextOptions(look);
+  const context = await browser.newContext(options);
+  if (look.cookie !== undefined) await setCookie(context, url, look.cookie);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const fetched: { url: string; bytes: number; type: string }[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(`${message.type()}: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => complaints.push(`fault: ${error.message}`));
+  const session = await context.newCDPSession(page);
+  await session.send('Network.enable');
+  const urls = new Map<string, { url: string; type: string }>();
+  session.on('Network.responseReceived', ({ requestId, response, type }) => urls.set(requestId, { url: response.url, type }));
+  session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    const of = urls.get(requestId);
+    if (of && !of.url.startsWith('data:')) fetched.push({ ...of, bytes: encodedDataLength });
+  });
+  const startAnew = async (cookie: string | undefined): Promise<void> => {
+    await page.goto('about:blank');
+    await page.emulateMedia({ colorScheme: options.colorScheme ?? null });
+    await context.clearCookies();
+    await session.send('Network.clearBrowserCache');
+    if (cookie !== undefined) await setCookie(context, url, cookie);
+    complaints.length = 0;
+    fetched.length = 0;
+  };
+  const resize = async (width: number): Promise<void> => {
+    const { isMobile = false, hasTouch = false, viewport } = contextOptions({ ...look, width });
+    const size = { width, height: viewport?.height ?? 0, deviceScaleFactor: 1 };
+    await session.send('Emulation.setDeviceMetricsOverride', { ...size, mobile: isMobile });
+    await session.send('Emulation.setTouchEmulationEnabled', { enabled: hasTouch });
+  };
+  return { page, complaints, fetched, startAnew, resize, close: () => context.close() };
+};
+
+const axeSource = readFileSync(join(projectFolder, 'node_modules/axe-core/axe.min.js'), 'utf8');
+
+const found = z.array(z.object({ id: z.string(), help: z.string(), nodes: z.array(z.string()) }));
+
+const runAxe = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+  violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((node) => node.html.slice(0, 160) + ' ' + node.any.map(({ message }) => message).join('; ')) })))`;
+
+type World = { readonly session: CDPSession; readonly document: string; readonly contextId: number };
+const worlds = new WeakMap<Page, World>();
+
+/** Beside the page, whose own policy would let nothing in. To read axe takes longer than to run it: each document reads it once. */
+const worldOf = async (page: Page): Promise<World> => {
+  const known = worlds.get(page);
+  const session = known?.session ?? (await page.context().newCDPSession(page));
+  const { frame } = (await session.send('Page.getFrameTree')).frameTree;
+  if (known?.document === frame.loaderId) return known;
+  const made = await session.send('Page.createIsolatedWorld', { frameId: frame.id, worldName: 'axe' });
+  const world = { session, document: frame.loaderId, contextId: made.executionContextId };
+  worlds.set(page, world);
+  await session.send('Runtime.evaluate', { expression: axeSource, contextId: world.contextId });
+  return world;
+};
+
+/** What keeps people from using this page, as axe finds it. */
+export const barriers = async (page: Page): Promise<z.infer<typeof found>> => {
+  const { session, contextId } = await worldOf(page);
+  const { result } = await session.send('Runtime.evaluate', {
+    ...{ expression: runAxe, contextId },
+    ...{ awaitPromise: true, returnByValue: true },
+  });
+  return found.parse(result.value);
+};
+
+/** How far the page reaches beyond the window to the side, in pixels. Not innerWidth: a phone zooms out until all is in it. */
+export const overflow = async (page: Page): Promise<number> =>
+  page.evaluate('Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)').then(Number);
+
+/** In a page of nobody: both pictures are drawn, and their pixels counted that differ by more than what nobody sees. */
+const countDiffering = `async ([a, b]) => {
+  const pixels = async (source) => {
+    const picture = await createImageBitmap(await (await fetch('data:image/png;base64,' + source)).blob());
+    const context = new OffscreenCanvas(picture.width, picture.height).getContext('2d');
+    context.drawImage(picture, 0, 0);
+    return { size: picture.width + 'x' + picture.height, data: context.getImageData(0, 0, picture.width, picture.height).data };
+  };
+  const [before, after] = [await pixels(a), await pixels(b)];
+  if (before.size !== after.size) return 1;
+  let differing = 0;
+  for (let at = 0; at < before.data.length; at += 4)
+    if ([0, 1, 2].some((channel) => Math.abs(before.data[at + channel] - after.data[at + channel]) > 24)) differing += 1;
+  return differing / (before.data.length / 4);
+}`;
+
+/** Which share of their pixels differs; 1 where they are not of one size. */
+export const differingShare = async (browser: Browser, before: Buffer, after: Buffer): Promise<number> => {
+  const page = await browser.newPage();
+  try {
+    const pictures = JSON.stringify([before.toString('base64'), after.toString('base64')]);
+    return z.number().parse(await page.evaluate(`(${countDiffering})(${pictures})`));
+  } finally {
+    await page.close();
+  }
+};

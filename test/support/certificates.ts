@@ -1,0 +1,77 @@
+import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { isIPv4, isIPv6 } from 'node:net';
+import ip from 'ipaddr.js';
+import { bits, integer, octets, oid, sequence, set, tagged, text, time, yes } from './der-encoding.ts';
+
+/** A certificate with its key, made for a test; `chain` is what a server shows, the leaf first. */
+export type Minted = {
+  readonly certificate: string;
+  readonly key: string;
+  readonly chain: string;
+  readonly name: string;
+  readonly root: boolean;
+};
+
+export type Wanted = {
+  /** DNS names and addresses; none makes a certificate without alternative names. */
+  readonly names?: readonly string[];
+  readonly commonName?: string;
+  readonly from?: Date;
+  readonly to?: Date;
+  /** Who signs; left out, the certificate signs itself. */
+  readonly issuer?: Minted;
+  readonly authority?: boolean;
+  readonly key?: 'ec' | 'rsa';
+};
+
+const day = 86_400_000;
+const algorithms = { ec: '1.2.840.10045.4.3.2', rsa: '1.2.840.113549.1.1.11' } as const;
+
+const nameOf = (commonName: string): Buffer => sequence(set(sequence(oid('2.5.4.3'), text(commonName))));
+const pem = (label: string, der: Uint8Array): string =>
+  `-----BEGIN ${label}-----\n${Buffer.from(der).toString('base64').replaceAll(/.{64}/g, '$&\n').trimEnd()}\n-----END ${label}-----\n`;
+
+const alternative = (name: string): Buffer =>
+  isIPv4(name) || isIPv6(name) ? tagged(0x87, Buffer.from(ip.parse(name).toByteArray())) : tagged(0x82, Buffer.from(name, 'ascii'));
+
+const extension = (id: string, critical: boolean, content: Uint8Array): Buffer =>
+  sequence(oid(id), ...(critical ? [yes()] : []), octets(content));
+
+const keyPair = (kind: 'ec' | 'rsa'): { publicKey: KeyObject; privateKey: KeyObject } =>
+  kind === 'ec' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('rsa', { modulusLength: 2048 });
+
+const kindOf = (key: KeyObject | string): 'ec' | 'rsa' => (createPublicKey(key).asymmetricKeyType === 'rsa' ? 'rsa' : 'ec');
+
+/** Makes an X.509 certificate without any tool, so that tests run on a machine that has none. */
+export const mint = (wanted: Wanted = {}): Minted => {
+  const { names = [], commonName = names[0] ?? 'test', issuer, authority = false } = wanted;
+  const from = wanted.from ?? new Date(Date.now() - day);
+  const to = wanted.to ?? new Date(Date.now() + 365 * day);
+  const { publicKey, privateKey } = keyPair(wanted.key ?? 'ec');
+  const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const signer = issuer?.key ?? key;
+  const algorithm = sequence(oid(algorithms[kindOf(signer)]), ...(kindOf(signer) === 'rsa' ? [Buffer.from([5, 0])] : []));
+  const extensions = [
+    extension('2.5.29.19', true, authority ? sequence(yes()) : sequence()),
+    extension('2.5.29.15', true, bits(Buffer.from([authority ? 0x06 : 0x80]), authority ? 1 : 7)),
+    ...(names.length > 0 ? [extension('2.5.29.17', false, sequence(...names.map(alternative)))] : []),
+  ];
+  const body = sequence(
+    tagged(0xa0, integer(Buffer.from([2]))),
+    integer(randomBytes(12)),
+    algorithm,
+    nameOf(issuer?.name ?? commonName),
+    sequence(time(from), time(to)),
+    nameOf(commonName),
+    publicKey.export({ type: 'spki', format: 'der' }),
+    tagged(0xa3, sequence(...extensions)),
+  );
+  const certificate = pem('CERTIFICATE', sequence(body, algorithm, bits(sign('sha256', body, signer))));
+  // A root is known to whoever trusts it, so servers show all but the root.
+  const above = issuer && !issuer.root ? issuer.chain : '';
+  return { certificate, key, chain: `${certificate}${above}`, name: commonName, root: authority && !issuer };
+};
+
+/** An authority below another: its chain is itself and those between it and the root. */
+export const mintAuthority = (commonName: string, issuer?: Minted): Minted =>
+  mint({ commonName, authority: true, ...(issuer ? { issuer } : {}) });

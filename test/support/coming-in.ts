@@ -1,0 +1,71 @@
+/** For test files: people who come in, by the gate and the sessions behind it. */
+import { createAccountSecrets } from '../../coordinator/access/access-account-secrets.ts';
+import type { Person, Visitor } from '../../coordinator/access/access-caller.ts';
+import { createSessions, type Sessions, type SignedIn } from '../../coordinator/access/access-sessions.ts';
+import { installationOperations, visitorOperations } from '../../shared/api/inner/inner-index.ts';
+import { InvalidInput, type Operation, type OutputOf, rawInput } from '../../shared/api/operation.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { createLog } from '../../shared/base/log.ts';
+import type { GateBench } from './gate.ts';
+import { testSecretKey } from './people.ts';
+
+export const intake: Visitor = { address: '192.0.2.1', device: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
+
+/** The code of the refusal, `faults` for an input that is not of the form, `taken` when it succeeded. */
+export const codeOfRefusal = async (work: Promise<unknown>): Promise<string> => {
+  try {
+    await work;
+    return 'taken';
+  } catch (error) {
+    if (error instanceof Refusal) return error.code;
+    if (error instanceof InvalidInput) return 'faults';
+    throw error;
+  }
+};
+
+export type Door = {
+  readonly sessions: Sessions;
+  readonly visit: <Op extends Operation>(operation: Op, input: object, from?: Visitor) => Promise<OutputOf<Op>>;
+  readonly act: <Op extends Operation>(operation: Op, person: Person, input?: object) => Promise<OutputOf<Op>>;
+  /** The session's text of somebody who came by a link. */
+  readonly comeIn: (email: string, from?: Visitor) => Promise<string>;
+  readonly who: (cookie: string, from?: Visitor) => Promise<SignedIn | undefined>;
+  /** The same, of somebody who must be there. */
+  readonly signedIn: (cookie: string) => Promise<SignedIn>;
+};
+
+export const doorOf = (bench: GateBench): Door => {
+  const clock = { now: () => bench.now };
+  let made: Sessions | undefined;
+  const sessions = (): Sessions => {
+    made ??= createSessions({
+      ...{ sql: bench.sql, clock, log: createLog({ name: 't', level: 'silent' }) },
+      accountSecrets: createAccountSecrets(bench.sql, { secretKey: testSecretKey }),
+    });
+    return made;
+  };
+  // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
+  const visit: Door['visit'] = async <Op extends Operation>(operation: Op, input: object, from = intake) =>
+    (await bench.gate.executeForVisitor(operation, from, rawInput(operation, input))).body as OutputOf<Op>;
+  const who: Door['who'] = (cookie, from = intake) => sessions().authenticate({ ...from, cookie });
+  return {
+    get sessions() {
+      return sessions();
+    },
+    visit,
+    act: async <Op extends Operation>(operation: Op, person: Person, input: object = {}) =>
+      (await bench.gate.executeForPerson(operation, person, rawInput(operation, input))).body as OutputOf<Op>,
+    comeIn: async (email, from = intake) => {
+      const link = installationOperations.createSignInLink;
+      const { body } = await bench.gate.executeForInstallation(link, rawInput(link, { email }));
+      const { address } = body as OutputOf<typeof link>;
+      return (await visit(visitorOperations.enter, { secret: address.split('/').at(-1) }, from)).session;
+    },
+    who,
+    signedIn: async (cookie) => {
+      const found = await who(cookie);
+      if (!found) throw new Error('nobody is signed in by this cookie');
+      return found;
+    },
+  };
+};

@@ -1,0 +1,254 @@
+/** An organisation as one would meet it: a shop with forty-eight monitors, a day of results, and some trouble. For pictures and for tests of pages. */
+
+import { newShareText, shareFingerprint } from '../../coordinator/access/access-share-links.ts';
+import type { Sql } from '../../coordinator/store/store-database.ts';
+import { writeShare } from '../../coordinator/store/store-incident-shares.ts';
+import { makeResultDays } from '../../coordinator/store/store-results.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { partitionOf } from '../../shared/bus/subjects.ts';
+import { type DemoChannels, seedDemoChannels } from './demo-channels.ts';
+import { type DemoPage, seedDemoPage } from './demo-page.ts';
+import { type DemoWindows, seedDemoWindows } from './demo-windows.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+type Kind = 'https' | 'dns' | 'heartbeat';
+
+type Made = {
+  readonly name: string;
+  readonly type: Kind;
+  readonly target: string;
+  readonly group: string | null;
+  /** Its usual response time. */
+  readonly ms: number;
+  readonly paused?: number;
+  readonly age?: number;
+};
+
+const site = (name: string, path: string, group: string | null, ms: number, more: Partial<Made> = {}): Made => ({
+  ...{ name, type: 'https', target: `https://${path}`, group, ms },
+  ...more,
+});
+
+const regions = ['Berlin', 'Paris', 'Madrid', 'Oslo', 'Tokyo', 'Osaka', 'Seoul', 'Denver', 'Austin', 'Boston'];
+
+const monitors: readonly Made[] = [
+  site('Checkout', 'shop.example/checkout', 'Shop', 143),
+  site('Search API', 'api.shop.example/search', 'Shop', 88),
+  { name: 'Nightly backup', type: 'heartbeat', target: '', group: 'Jobs', ms: 0 },
+  { name: 'Invoices', type: 'heartbeat', target: '', group: 'Jobs', ms: 0 },
+  site('Shop & co', 'shop.example/', 'Shop', 61),
+  site('Login', 'login.shop.example/', 'Platform', 97),
+  { name: 'MX shop.example', type: 'dns', target: 'shop.example', group: 'Platform', ms: 14 },
+  site('CDN', 'cdn.shop.example/health', 'Platform', 22),
+  site('Staging', 'staging.shop.example/', null, 310, { paused: 2 * day }),
+  site('Old shop', 'old.shop.example/', null, 500, { paused: 90 * day, age: 400 * day }),
+  site('Webhooks', 'hooks.shop.example/', 'Platform', 120),
+  site('Newcomer', 'new.shop.example/', null, 70, { age: 20 * minute }),
+  ...['Cart', 'Payments', 'Catalogue', 'Images', 'Reviews', 'Wishlist', 'Stock', 'Prices', 'Newsletter', 'Returns'].map((name, index) =>
+    site(name, `${name.toLowerCase()}.shop.example/health`, 'Shop', 40 + index * 23),
+  ),
+  ...[
+    'Auth',
+    'Sessions',
+    'Metrics',
+    'Logs',
+    'Queue',
+    'Registry',
+    'Docs',
+    'Status',
+    'Mail',
+    'Files',
+    'Builds',
+    'Tracing',
+    'Flags',
+    'Vault',
+  ].map((name, index) => site(name, `${name.toLowerCase()}.platform.example/`, 'Platform', 30 + index * 17)),
+  ...regions.map((city, index) => site(`Store ${city}`, `${city.toLowerCase()}.stores.example/`, 'Stores', 90 + index * 31)),
+];
+
+export const demoCount = monitors.length;
+
+/** Not by chance: the same every time. */
+const wave = (seed: number, at: number): number => Math.sin(seed * 12.9898 + at * 0.7) * 0.12 + Math.sin(seed * 3.1 + at * 0.19) * 0.1;
+
+export type Demo = {
+  readonly idOf: (name: string) => string;
+  readonly groupOf: (name: string) => string;
+  readonly incident: string;
+  /** The secret of the link that shows it to everybody. */
+  readonly share: string;
+  readonly channels: DemoChannels;
+  /** What the world sees. */
+  readonly page: DemoPage;
+  readonly windows: DemoWindows;
+};
+
+/** Into an organisation that has nothing yet. `now`: what the pages take for now. */
+export const seedDemo = async (sql: Sql, organisation: string, now: number): Promise<Demo> => {
+  const at = (ago: number): string => new Date(now - ago).toISOString();
+  await makeResultDays(sql, now - 2 * day, now + day);
+
+  const probes = [
+    ['Frankfurt', 'Europe'],
+    ['Virginia', 'North America'],
+    ['Singapore', 'Asia'],
+  ].map(([name, continent]) => ({
+    id: newId(),
+    name,
+    continent,
+    last_seen_at: at(2 * second),
+    created_at: at(70 * day),
+    version: '0.1.0',
+    clock_offset_ms: 7,
+  }));
+  await sql`insert into probes ${sql(probes)}`;
+  const keys = await sql<{ key: number; continent: string }[]>`select key, continent from probes order by key`;
+
+  const groups = [...new Set(monitors.flatMap(({ group }) => (group === null ? [] : [group])))].map((name) => ({
+    ...{ id: newId(), organisation_id: organisation, name, name_folded: name.toLowerCase(), created_at: at(60 * day) },
+  }));
+  await sql`insert into groups ${sql(groups)}`;
+  const groupOf = (name: string): string => groups.find((each) => each.name === name)?.id ?? '';
+
+  const rows = monitors.map(({ name, type, target, group, paused, age = 64 * day }) => {
+    const id = newId();
+    return {
+      ...{ id, organisation_id: organisation, partition: partitionOf(id), name, type, target },
+      interval_s: type === 'heartbeat' ? 86_400 : 60,
+      enabled: paused === undefined,
+      group_id: groups.find((each) => each.name === group)?.id ?? null,
+      created_at: at(age),
+      paused_at: paused === undefined ? null : at(paused),
+    };
+  });
+  await sql`insert into monitors ${sql(rows)}`;
+  const ids = new Map(rows.map(({ name, id }) => [name, id]));
+  const idOf = (name: string): string => {
+    const id = ids.get(name);
+    if (id === undefined) throw new Error(`the demo has no monitor ${name}`);
+    return id;
+  };
+  const members = rows.flatMap(({ id, group_id, created_at }) =>
+    group_id === null ? [] : [{ organisation_id: organisation, monitor_id: id, group_id, began_at: created_at }],
+  );
+  await sql`insert into group_memberships ${sql(members)}`;
+
+  // Nobody had looked at the first moment of each.
+  const firsts = rows.map(({ id, created_at }) => ({
+    ...{ monitor_id: id, kind: 'unknown', began_at: created_at, interval_s: 60 },
+    ended_at: new Date(Date.parse(created_at) + 3 * second).toISOString(),
+  }));
+  const gaps = [
+    { monitor_id: idOf('CDN'), kind: 'unknown', began_at: at(9 * hour), ended_at: at(8 * hour), interval_s: 60 },
+    { monitor_id: idOf('Store Tokyo'), kind: 'paused', began_at: at(14 * hour), ended_at: at(11 * hour), interval_s: 60 },
+  ];
+  await sql`insert into ledger ${sql([...firsts, ...gaps])}`;
+
+  const keyOf = new Map((await sql<{ id: string; key: number }[]>`select id, key from monitors`).map(({ id, key }) => [id, key]));
+  const rollups: object[] = [];
+  const results: object[] = [];
+  for (const [index, { name, type, ms, paused, age = 64 * day }] of monitors.entries()) {
+    if (type === 'heartbeat') continue;
+    const monitor_key = keyOf.get(idOf(name)) ?? 0;
+    for (const [place, { key, continent }] of keys.entries()) {
+      const far = ms * (1 + place * 0.9);
+      for (let back = 24; back >= 1; back -= 1) {
+        const start = Math.floor(now / hour) * hour - back * hour;
+        const mean = far * (1 + wave(index + place * 7, 24 - back));
+        if (now - start < age)
+          rollups.push({
+            monitor_key,
+            continent,
+            hour: new Date(start).toISOString(),
+            ok: 20,
+            failed: 0,
+            unknown: 0,
+            took_sum: mean * 20,
+            took_min: mean * 0.8,
+            took_max: mean * 1.3,
+          });
+      }
+      if (paused === undefined)
+        for (let back = 0; back < 12; back += 1) {
+          const ago = (back * keys.length + place) * minute + (index % 50) * second;
+          if (ago < age)
+            results.push({
+              monitor_key,
+              at: at(ago),
+              probe_key: key,
+              took_ms: far * (1 + wave(index, back)),
+              outcome: 0,
+              cause_class: null,
+              phases: [3, 11, 24, 40, far],
+            });
+        }
+    }
+  }
+  for (let from = 0; from < rollups.length; from += 2_000) await sql`insert into rollups ${sql(rollups.slice(from, from + 2_000))}`;
+  for (let from = 0; from < results.length; from += 2_000) await sql`insert into results ${sql(results.slice(from, from + 2_000))}`;
+
+  const pings = ['Nightly backup', 'Invoices'].map((name, index) => ({
+    ...{ id: newId(), monitor_id: idOf(name), kind: 'success', exit_code: 0, at: at((5 + index) * hour), run_ms: 412_000 },
+    ...{ method: 'POST', body: 'done', ear: 'Frankfurt' },
+  }));
+  await sql`insert into beats ${sql(pings)}`;
+
+  const cause = JSON.stringify({ class: 'unexpected_status', params: { status: 503, expected: '2xx' } });
+  const incident = newId();
+  const outage = (name: string, from: number, to: number | null, id = newId()) => ({
+    ...{ id, organisation_id: organisation, monitor_id: idOf(name), started_at: at(from) },
+    ...{ confirmed_at: at(from - 263), resolved_at: to === null ? null : at(to) },
+    ...{
+      seen_probe: 'Frankfurt',
+      seen_continent: 'Europe',
+      confirmed_probe: 'Virginia',
+      confirmed_continent: 'North America',
+      scope: 'everywhere',
+      layer: 'assertion',
+    },
+  });
+  const past = [
+    outage('Checkout', 19 * day, 19 * day - 75 * minute),
+    outage('Search API', 22.5 * hour, 22.4 * hour),
+    outage('MX shop.example', 9.5 * hour, 9.4 * hour),
+    outage('Payments', 4 * hour, 3.2 * hour),
+    outage('Store Oslo', 12 * day, 11.8 * day),
+    // Asia passes.
+    { ...outage('Checkout', 6 * minute + 12 * second, null, incident), scope: 'some_continents' },
+  ];
+  await sql`insert into incidents ${sql(past)}`;
+  await sql`insert into incidents (id, organisation_id, monitor_id, started_at, seen_probe, seen_continent, scope, layer)
+    values (${newId()}, ${organisation}, ${idOf('Search API')}, ${at(4 * second)}, 'Singapore', 'Asia', 'one_continent', 'assertion')`;
+  await sql`update incidents set cause = ${cause}::text::jsonb`;
+
+  const [fails, passes] = [1, 0];
+  const saw = (part: string, continent: string, probe: string, outcome: number, took_ms: number, evidence: object) => ({
+    ...{ incident_id: incident, part, continent, probe, at: at(6 * minute + 11 * second), outcome, took_ms },
+    ...{ cause: outcome === fails ? sql.json({ class: 'unexpected_status', params: { status: 503, expected: '2xx' } }) : null },
+    ...{ phases: sql.json({ dns: 3, tcp: 11, tls: 24, first_byte: 12, total: took_ms }), evidence: sql.json({ ...evidence }) },
+  });
+  const evidence = [
+    saw('seen', 'Europe', 'Frankfurt', fails, 52, { status: 503, address: '203.0.113.10', body: '<h1>upstream connect error</h1>' }),
+    saw('confirmed', 'North America', 'Virginia', fails, 143, { status: 503, address: '203.0.113.10' }),
+    saw('matrix', 'Asia', 'Singapore', passes, 231, { status: 200, address: '203.0.113.77' }),
+  ];
+  await sql`insert into incident_evidence ${sql(evidence)}`;
+  const share = newShareText();
+  await writeShare(sql, { ...{ incident, organisation, user: null, at: new Date(now) }, fingerprint: shareFingerprint(share) });
+
+  const windows = await seedDemoWindows(sql, organisation, now, {
+    monitor: idOf,
+    group: groupOf,
+  });
+  const channels = await seedDemoChannels(sql, organisation, now, {
+    ...{ incident, monitor: idOf('Checkout'), name: 'Checkout' },
+    confirmed_ago: 6 * minute + 12 * second - 263,
+  });
+  const page = await seedDemoPage(sql, organisation, now, { idOf, groupOf, incident });
+  await sql`analyze`;
+  return { idOf, groupOf, incident, share, channels, page, windows };
+};

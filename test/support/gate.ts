@@ -1,0 +1,143 @@
+/** For test files: the gate with everything behind it, on a database of its own, with a clock that is moved by hand. */
+import { afterAll, beforeAll } from 'vitest';
+import type { Caller } from '../../coordinator/access/access-caller.ts';
+import { createSecretsAtRest, type SecretsAtRest } from '../../coordinator/access/access-secrets-at-rest.ts';
+import { createTokens } from '../../coordinator/access/access-tokens.ts';
+import type { Door } from '../../coordinator/operations/operation-context.ts';
+import { createOperations, type Gate } from '../../coordinator/operations/operations.ts';
+import { noTrials } from '../../coordinator/operations/trials/operation-trial-needs.ts';
+import { noTextRecords, type TextRecords } from '../../coordinator/outgoing/outgoing-dns-text-records.ts';
+import { createProbeIdentities } from '../../coordinator/probes/probes-identities.ts';
+import { connect, type Sql } from '../../coordinator/store/store-database.ts';
+import { InvalidInput, type Operation, type OutputOf, rawInput } from '../../shared/api/operation.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { createLog } from '../../shared/base/log.ts';
+import { createKey } from '../../shared/bus/nkeys.ts';
+import { partitionOf } from '../../shared/bus/subjects.ts';
+import { testChannels } from './channels.ts';
+import { type House, type Person, testSecretKey } from './people.ts';
+import { createDatabase, type TestDatabase } from './services.ts';
+
+export type GateBench = {
+  readonly sql: Sql;
+  readonly gate: Gate;
+  readonly secrets: SecretsAtRest;
+  readonly database: TestDatabase;
+  /** The clock of the gate; it stands still unless it is moved. */
+  now: number;
+  /** Calls an operation with flat arguments. */
+  readonly call: <Op extends Operation>(operation: Op, who: Person | Caller, input?: object) => Promise<OutputOf<Op>>;
+  /** As call(), with the status of an answer that has one of its own. */
+  readonly answer: (operation: Operation, who: Person | Caller, input?: object) => Promise<{ status?: number; body?: unknown }>;
+  /** The code of the refusal, `faults` for an input that is not of the form, `taken` when it succeeded. */
+  readonly refusal: (operation: Operation, who: Person | Caller, input?: object) => Promise<string>;
+  /** A public probe, or a private one of a house; `allow`: what its host lets it reach. */
+  readonly addProbe: (continent: Continent, of?: { readonly house?: House; readonly allow?: readonly string[] }) => Promise<string>;
+};
+
+const callerOf = (who: Person | Caller): Caller => ('caller' in who ? who.caller : who);
+
+const createGateBench = async (
+  door?: Door,
+  textRecords: TextRecords = noTextRecords,
+): Promise<GateBench & { readonly close: () => Promise<void> }> => {
+  const database = await createDatabase();
+  const sql = connect(database.url, { name: 'gate bench', connections: 12 });
+  const log = createLog({ name: 'gate bench', level: 'silent' });
+  const secrets = createSecretsAtRest(testSecretKey);
+  const state = { now: Date.now() };
+  const clock = { now: () => state.now };
+  const tokens = createTokens({ sql, secretKey: testSecretKey, clock, log });
+  const probes = createProbeIdentities({
+    account: createKey('account'),
+    clock,
+    natsUrl: 'nats://127.0.0.1:4222',
+    secretKeys: [testSecretKey],
+    requireSigned: 'auto',
+  });
+  const gate = createOperations({
+    ...{ sql, clock, secrets, probes, partitionOf, secretKey: testSecretKey, trials: noTrials },
+    channels: testChannels(sql, testSecretKey, clock),
+    mintToken: tokens.mint,
+    ...(door === undefined ? {} : { door }),
+    textRecords,
+    baseUrl: () => 'https://antipode.test',
+  });
+  const answer: GateBench['answer'] = (operation, who, input = {}) => gate.execute(operation, callerOf(who), rawInput(operation, input));
+  const number = { next: 0 };
+  return {
+    ...{ sql, gate, secrets, database },
+    get now() {
+      return state.now;
+    },
+    set now(value) {
+      state.now = value;
+    },
+    answer,
+    call: async <Op extends Operation>(operation: Op, who: Person | Caller, input?: object) =>
+      // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
+      (await answer(operation, who, input)).body as OutputOf<Op>,
+    refusal: async (operation, who, input) => {
+      try {
+        await answer(operation, who, input);
+        return 'taken';
+      } catch (error) {
+        if (error instanceof Refusal) return error.code;
+        if (error instanceof InvalidInput) return 'faults';
+        throw error;
+      }
+    },
+    addProbe: async (continent, { house, allow = [] } = {}) => {
+      number.next += 1;
+      const organisation = house?.organisation ?? null;
+      const { id } = await sql.begin((transaction) =>
+        probes.createProbe(transaction, { name: `probe ${number.next}`, continent, organisation }),
+      );
+      await sql`update probes set allowed_cidrs = ${[...allow]} where id = ${id}`;
+      return id;
+    },
+    close: async () => {
+      await tokens.close();
+      await sql.end();
+      await database.drop();
+    },
+  };
+};
+
+/** A bench for all tests of a file, made before them and taken down after them. */
+export const gateBench = (door?: Door, textRecords?: TextRecords): GateBench => {
+  let made: Awaited<ReturnType<typeof createGateBench>> | undefined;
+  beforeAll(async () => {
+    made = await createGateBench(door, textRecords);
+  });
+  afterAll(() => made?.close());
+  const bench = (): GateBench => {
+    if (!made) throw new Error('the bench is there in tests and beforeAll only');
+    return made;
+  };
+  return {
+    get sql() {
+      return bench().sql;
+    },
+    get gate() {
+      return bench().gate;
+    },
+    get secrets() {
+      return bench().secrets;
+    },
+    get database() {
+      return bench().database;
+    },
+    get now() {
+      return bench().now;
+    },
+    set now(value) {
+      bench().now = value;
+    },
+    call: (operation, who, input) => bench().call(operation, who, input),
+    answer: (operation, who, input) => bench().answer(operation, who, input),
+    refusal: (operation, who, input) => bench().refusal(operation, who, input),
+    addProbe: (continent, of) => bench().addProbe(continent, of),
+  };
+};

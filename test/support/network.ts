@@ -1,0 +1,310 @@
+/** For test files: a whole network, real in every part. Coordinators and probes run inside the test's process, on a database and a bus account of their own. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type App, createApp, type Overrides } from '../../coordinator/app.ts';
+import { readConfig } from '../../coordinator/config.ts';
+import type { Timing } from '../../coordinator/house/house-waiting-times.ts';
+import { createProbeIdentities } from '../../coordinator/probes/probes-identities.ts';
+import { connect, type Sql, type Transaction } from '../../coordinator/store/store-database.ts';
+import { insertMonitor } from '../../coordinator/store/store-monitors.ts';
+import { enqueue } from '../../coordinator/store/store-outbox.ts';
+import { createProbe, type ProbeApp } from '../../probe/app.ts';
+import { readConfig as readProbeConfig } from '../../probe/config.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { createLog, type Log } from '../../shared/base/log.ts';
+import { systemClock } from '../../shared/base/time.ts';
+import { announcementKeys, createAnnounce } from '../../shared/bus/announcement.ts';
+import { parseProbeCredentials, printProbeCredentials } from '../../shared/bus/identity.ts';
+import { keyFromSeed } from '../../shared/bus/nkeys.ts';
+import { partitionOf } from '../../shared/bus/subjects.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import { type CoordinatorProcess, startCoordinatorProcess } from './coordinator-process.ts';
+import { eventually } from './eventually.ts';
+import { deleteStreams } from './kept-streams.ts';
+import { createHouse, type House, testSecretKey } from './people.ts';
+import {
+  createAccount,
+  createDatabase,
+  environmentOf,
+  forgetAccount,
+  servicesHere,
+  type TestAccount,
+  type TestDatabase,
+} from './services.ts';
+import type { Services } from './services-run.ts';
+import { startTarget, type Target, type TargetOptions } from './targets.ts';
+
+export type MadeProbe = {
+  readonly id: string;
+  readonly name: string;
+  readonly continent: Continent;
+  readonly credentials: string;
+  readonly folder: string;
+};
+
+export type Wanted = {
+  readonly target: string;
+  readonly type?: Kind;
+  readonly interval_s?: number;
+  readonly config?: Config;
+  readonly name?: string;
+};
+
+export type MonitorChanges = { readonly target?: string; readonly interval_s?: number; readonly config?: Config };
+
+/**
+ * `url`: where the bus is for this probe, if not where everybody has it. `allow`: what its host allows, if not loopback. `environment`: what
+ * it has besides. `isAlone`: it is not waited for until it has reached the bus. `handsOver`: it waits at its end until others take its turns, as in
+ * production.
+ */
+export type ProbeMore = {
+  readonly ear?: boolean;
+  readonly url?: string;
+  readonly allow?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly isAlone?: boolean;
+  readonly handsOver?: boolean;
+};
+
+export type Network = {
+  readonly sql: Sql;
+  readonly database: TestDatabase;
+  readonly account: TestAccount;
+  /** The organisation that monitors belong to, with its people and their tokens. */
+  readonly house: House;
+  readonly organisation: string;
+  readonly log: Log;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly startCoordinator: (overrides?: Overrides) => Promise<App & { readonly url: string }>;
+  /** One that can be killed and frozen. `more`: what its environment has besides. */
+  readonly startCoordinatorProcess: (more?: Readonly<Record<string, string>>) => Promise<CoordinatorProcess>;
+  readonly startTarget: (options?: TargetOptions) => Promise<Target>;
+  /** Registered, but not running yet. */
+  readonly makeProbe: (continent: Continent, name?: string, organisation?: string | null) => Promise<MadeProbe>;
+  readonly revokeProbe: (id: string) => Promise<void>;
+  /** The same probe with new credentials. */
+  readonly rotateProbe: (made: MadeProbe) => Promise<MadeProbe>;
+  readonly startProbe: (made: MadeProbe, more?: ProbeMore) => Promise<ProbeApp>;
+  /** Both; settles when every coordinator that runs counts on it, so that what is made next is for it, too. */
+  readonly addProbe: (continent: Continent, name?: string, more?: ProbeMore) => Promise<ProbeApp & { readonly made: MadeProbe }>;
+  readonly addMonitor: (wanted: Wanted) => Promise<string>;
+  readonly editMonitor: (id: string, changes: MonitorChanges) => Promise<void>;
+  readonly pauseMonitor: (id: string, paused: boolean) => Promise<void>;
+  readonly deleteMonitor: (id: string) => Promise<void>;
+  /** All that was started here ends: those who check first, then what they check. */
+  readonly close: () => Promise<void>;
+};
+
+/** What everyone in the networks of tests verifies announcements with. */
+export const announcementTrustOfTests = { keys: announcementKeys([testSecretKey]).map(({ id }) => id), required: true };
+
+/** Signs as the coordinators of tests do: for what a test says in their name. */
+export const announceAsCoordinator = createAnnounce(announcementKeys([testSecretKey]), systemClock.now);
+
+/** Short patience, so that tests do not wait for what takes its time in production. */
+const quick: Partial<Timing> = { networkTickMs: 100, lookAgainMs: 1_000, alertTickMs: 100 };
+
+/** Where the targets of tests are. */
+const loopback = ['127.0.0.0/8', '::1/128'];
+
+/** With a server of 2.9 a probe needs its time to notice that everything comes anew. */
+export const quickResync = (): Partial<Timing> => {
+  const [major = 0, minor = 0] = servicesHere().nats.version;
+  return major > 2 || minor >= 10 ? { resyncMs: 1_000 } : {};
+};
+
+const healthShape = z.object({ parts: z.object({ probes: z.array(z.object({ name: z.string(), present: z.boolean() })) }) });
+
+/** Whether the coordinator at this address has the probe in its roster, and well. */
+const countsOn = async (url: string, name: string): Promise<boolean> => {
+  const { parts } = healthShape.parse(await (await fetch(`${url}/health`)).json());
+  return parts.probes.some((probe) => probe.name === name && probe.present);
+};
+
+export const testLog = (): Log => createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
+
+type NetworkOptions = {
+  /** Gives another address for the bus, such as a relay that can be cut; everybody but the tests themselves uses it. */
+  readonly busVia?: (url: string) => Promise<string>;
+  /** Servers other than those of the run. */
+  readonly services?: Services;
+  /** How probes reach the coordinators by HTTP, if not where those listen. */
+  readonly baseUrl?: string;
+};
+
+export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl }: NetworkOptions = {}): Promise<Network> => {
+  const database = await createDatabase(services);
+  const own = await createAccount(services);
+  const account = busVia ? { ...own, url: await busVia(own.url) } : own;
+  const sql = connect(database.url, { name: 'test', connections: 4 });
+  const log = testLog();
+  const folder = await mkdtemp(join(tmpdir(), 'antipode-network-'));
+  const house = await createHouse(sql);
+  const { organisation } = house;
+  const identities = createProbeIdentities({
+    ...{ account: keyFromSeed(account.accountSeed), clock: systemClock, natsUrl: account.url },
+    ...{ secretKeys: [testSecretKey], requireSigned: 'auto' },
+  });
+  const environment = {
+    ...environmentOf(database, account),
+    ...services.nats.settings,
+    SECRET_KEY: testSecretKey,
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    ALERT_ALLOW_CIDRS: '127.0.0.0/8,::1',
+    DATA_DIR: join(folder, 'coordinator'),
+    ...(baseUrl === undefined ? {} : { BASE_URL: baseUrl }),
+  };
+  const near = (continent: Continent, credentials: string): string => {
+    const nats_url = busVia ? undefined : services.nats.near?.[continent];
+    return nats_url === undefined ? credentials : printProbeCredentials({ ...parseProbeCredentials(credentials), nats_url });
+  };
+  const targets: Target[] = [];
+  const running = new Set<{ readonly close: () => Promise<void> }>();
+  const coordinators = new Set<string>();
+  const keep = <Part extends { readonly close: () => Promise<void> }>(part: Part): Part => {
+    const close = async () => {
+      if (running.delete(kept)) await part.close();
+    };
+    const kept = { ...part, close };
+    running.add(kept);
+    return kept;
+  };
+
+  const makeProbe: Network['makeProbe'] = async (continent, name = `${continent} ${newId().slice(-4)}`, of = null) => {
+    const made = await sql.begin(async (transaction) => {
+      const probe = await identities.createProbe(transaction, { name, continent, organisation: of });
+      // What its host allows is known from its first presence on, which some of these never send.
+      await transaction`update probes set allowed_cidrs = ${loopback} where id = ${probe.id}`;
+      return probe;
+    });
+    return { ...made, credentials: near(continent, made.credentials), name, continent, folder: join(folder, made.id) };
+  };
+  const startProbe: Network['startProbe'] = async (made, more = {}) => {
+    const { ear = false, url, allow = loopback.join() } = more;
+    const config = readProbeConfig({
+      PROBE_CREDENTIALS: made.credentials,
+      PROBE_DATA_DIR: made.folder,
+      PROBE_ALLOW_CIDRS: allow,
+      ...(ear ? { PROBE_EAR_PORT: '0' } : {}),
+      ...(url === undefined ? {} : { PROBE_NATS_URL: url }),
+      LOG_LEVEL: 'silent',
+      ALERT_ALLOW_CIDRS: '127.0.0.0/8,::1',
+      ...more.environment,
+    });
+    const probe = await createProbe(config, { log, pingSettlingMs: 3_000, ...(more.handsOver ? {} : { handOverMs: 0 }) });
+    if (!more.isAlone) await probe.onBus;
+    return keep(probe);
+  };
+
+  const change = async (
+    id: string,
+    changed: 'edited' | 'paused' | 'resumed' | 'deleted',
+    what_is_checked_changed: boolean,
+    write: (tx: Transaction) => Promise<unknown>,
+  ) =>
+    sql.begin(async (transaction) => {
+      const [row] = await transaction<{ partition: number }[]>`select partition from monitors where id = ${id}`;
+      await write(transaction);
+      await enqueue(transaction, {
+        topic: 'monitor',
+        payload: { monitor: id, change: changed, what_is_checked_changed },
+        partition: row?.partition ?? 0,
+        organisation,
+      });
+    });
+
+  return {
+    ...{ sql, database, account, house, organisation, log, environment, makeProbe, startProbe },
+    startCoordinator: async (overrides = {}) => {
+      const app = createApp(readConfig(environment), { log, ...overrides, timing: { ...quick, ...overrides.timing } });
+      const { url } = await app.start();
+      coordinators.add(url);
+      const close = async () => {
+        coordinators.delete(url);
+        await app.close();
+      };
+      return { ...keep({ ...app, close }), url };
+    },
+    startCoordinatorProcess: async (more = {}) => {
+      const started = await startCoordinatorProcess({ ...environment, ...more });
+      coordinators.add(started.url);
+      void started.exited.then(() => coordinators.delete(started.url));
+      return keep(started);
+    },
+    startTarget: async (options) => {
+      const target = await startTarget(options);
+      targets.push(target);
+      return target;
+    },
+    revokeProbe: (id) => sql.begin((transaction) => identities.revokeProbe(transaction, id)),
+    rotateProbe: async (made) => {
+      const { credentials } = await sql.begin((transaction) => identities.rotateProbe(transaction, made.id));
+      return { ...made, credentials: near(made.continent, credentials) };
+    },
+    addProbe: async (continent, name, more = {}) => {
+      const made = await makeProbe(continent, name);
+      const probe = await startProbe(made, more);
+      await eventually(async () => (await Promise.all([...coordinators].map((url) => countsOn(url, made.name)))).every(Boolean));
+      return { ...probe, made };
+    },
+    addMonitor: async ({ target, type = 'https', interval_s = 10, config = {}, name = 'a monitor' }) => {
+      const id = newId();
+      const monitor = {
+        ...{ organisation, name, target, interval_s, config, kind: type },
+        enabled: true,
+        secrets: {},
+        group: null,
+        affects_group_status: true,
+        config_version: 1,
+      };
+      await sql.begin(async (transaction) => {
+        await insertMonitor(transaction, id, partitionOf(id), monitor, null, { external_id: null, tags: [] });
+        const payload = { monitor: id, change: 'created', what_is_checked_changed: true } as const;
+        await enqueue(transaction, { topic: 'monitor', payload, partition: partitionOf(id), organisation });
+      });
+      return id;
+    },
+    editMonitor: async (id, { target, interval_s, config }) => {
+      await change(
+        id,
+        'edited',
+        true,
+        (transaction) => transaction`update monitors set config_version = config_version + 1
+        ${target === undefined ? transaction`` : transaction`, target = ${target}`}
+        ${interval_s === undefined ? transaction`` : transaction`, interval_s = ${interval_s}`}
+        ${config === undefined ? transaction`` : transaction`, config = ${JSON.stringify(config)}::text::jsonb`}
+        where id = ${id}`,
+      );
+    },
+    pauseMonitor: async (id, paused) => {
+      await change(
+        id,
+        paused ? 'paused' : 'resumed',
+        false,
+        (transaction) => transaction`
+        update monitors set enabled = ${!paused}, paused_at = ${paused ? transaction`now()` : null} where id = ${id}`,
+      );
+    },
+    deleteMonitor: async (id) => {
+      await change(id, 'deleted', false, async (transaction) => {
+        await transaction`insert into forgotten_monitors (monitor_key, monitor_id) select key, id from monitors where id = ${id}`;
+        await transaction`delete from monitors where id = ${id}`;
+      });
+    },
+    close: async () => {
+      for (const part of [...running].toReversed()) await part.close();
+      for (const target of targets) await target.close();
+      // Without a limit it waits for ever where a server was killed while a connection was being made.
+      await sql.end({ timeout: 5 });
+      await database.drop();
+      if (services.nats.settings) await deleteStreams(own);
+      forgetAccount(own);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+};

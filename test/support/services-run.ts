@@ -1,0 +1,170 @@
+/**
+ * One Postgres and one nats-server for a run of tests (or a bench): the same binaries, prepared by the same code, as `npm start` uses,
+ * with durability turned off; where no binary can be had but a Docker engine answers, both from containers. They die with the process that
+ * started them, also when it is killed.
+ */
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort, openCache } from '../../deploy/local/home.ts';
+import { greetsOn, obtainNatsServer, prepareNats } from '../../deploy/local/nats.ts';
+import { endLeftPostgres, findPostgresPackage, isPostgresReady, preparePostgres } from '../../deploy/local/postgres.ts';
+import { awaitReady, type Child, type Command, findProcess, startChild } from '../../deploy/local/processes.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import { type BusIdentity, createBusIdentity } from '../../shared/bus/identity.ts';
+import { needsEngine, type Way, wayToServices } from './choice-of-services.ts';
+
+/** What a test file needs to know; plain data, so that it crosses into vitest's workers. */
+export type Services = {
+  /** Tests of the binaries themselves have nothing to test where there are none. */
+  readonly from: Way;
+  readonly postgres: { readonly url: string; readonly template: string };
+  readonly nats: {
+    readonly url: string;
+    readonly version: readonly [number, number, number];
+    readonly identity: BusIdentity;
+    /** What coordinators are to be set to besides, where it is a bus of several servers. */
+    readonly settings?: Readonly<Record<string, string>>;
+    /** Where probes of a continent dial it, if not where everybody does. */
+    readonly near?: Readonly<Partial<Record<Continent, string>>>;
+  };
+};
+
+const prefix = 'antipode-test-';
+
+/** Ends and removes what runs left behind that were killed where no kernel could tie their children to them. */
+const clearLeftovers = async (): Promise<void> => {
+  for (const entry of await readdir(tmpdir())) {
+    const [, owner] = /^antipode-test-(\d+)-/.exec(entry) ?? [];
+    if (owner === undefined || (await findProcess(Number(owner))) !== undefined) continue;
+    const folder = join(tmpdir(), entry);
+    await endLeftPostgres(join(folder, 'postgres'));
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined); // Another user's is not ours to remove.
+  }
+};
+
+/** A port is free until somebody takes it: a server that could not bind is tried once more on another. */
+const startWithPort = async (prepare: (port: number) => Promise<{ command: Command; isReady: (child: Child) => Promise<boolean> }>) => {
+  for (let tries = 1; ; tries++) {
+    const port = await freePort();
+    const { command, isReady } = await prepare(port);
+    const child = await startChild(command);
+    try {
+      await awaitReady(child, command.log, () => isReady(child));
+      return { child, port };
+    } catch (error) {
+      await child.stop(1_000);
+      if (tries === 3) throw error;
+    }
+  }
+};
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const faultOf = async (look: () => unknown): Promise<readonly string[]> => {
+  try {
+    await look();
+    return [];
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
+};
+
+const chooseWay = async (cache: string): Promise<Way> => {
+  const wanted = process.env.TEST_SERVICES || undefined;
+  const looks = [findPostgresPackage, () => obtainNatsServer(cache, process.env.PATH ?? '', say)];
+  const binaryFaults = wanted === 'containers' ? [] : (await Promise.all(looks.map(faultOf))).flat();
+  const engineFault = needsEngine({ wanted, binaryFaults }) ? await (await import('./services-containers.ts')).engineFault() : undefined;
+  return wayToServices({ wanted, binaryFaults, engineFault });
+};
+
+const password = 'test';
+const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
+
+export type RunningServices = { readonly services: Services; readonly stop: () => Promise<void> };
+
+const describeServices = (from: Way, url: string, nats: Services['nats']): Services => ({
+  from,
+  postgres: { url, template: new URL(url).pathname.slice(1) },
+  nats,
+});
+
+const startInContainers = async (migrate: (url: string) => Promise<void>): Promise<RunningServices> => {
+  const { startContainers } = await import('./services-containers.ts');
+  const identity = createBusIdentity(Date.now());
+  const { postgresUrl, nats, stop } = await startContainers(identity, password, settings);
+  try {
+    await migrate(postgresUrl);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { services: describeServices('containers', postgresUrl, { ...nats, identity }), stop };
+};
+
+const startFromBinaries = async (folder: string, cache: string, migrate: (url: string) => Promise<void>): Promise<RunningServices> => {
+  const children: Child[] = [];
+  const folders = [folder];
+  const killAll = (): void => {
+    for (const child of children) if (child.isRunning()) process.kill(-child.pid, 'SIGKILL');
+  };
+  process.once('exit', killAll);
+  const stop = async (): Promise<void> => {
+    await Promise.all(children.map((child) => child.stop(2_000)));
+    process.off('exit', killAll);
+    for (const used of folders) await rm(used, { recursive: true, force: true });
+  };
+  const startPostgres = async (): Promise<string> => {
+    const log = join(folder, 'postgres.log');
+    let url = '';
+    const { child } = await startWithPort(async (port) => {
+      const prepared = await preparePostgres({ home: folder, cache, port, password, log, settings, say });
+      url = prepared.url;
+      if (!folders.includes(prepared.folder)) folders.push(prepared.folder);
+      return { command: prepared.command, isReady: (started) => isPostgresReady(prepared.folder, started.pid) };
+    });
+    children.push(child);
+    return url;
+  };
+  const identity = createBusIdentity(Date.now());
+  const startNats = async (): Promise<Services['nats']> => {
+    const binary = await obtainNatsServer(cache, process.env.PATH ?? '', say);
+    const log = join(folder, 'nats.log');
+    const { child, port } = await startWithPort(async (at) => ({
+      command: await prepareNats({ binary, folder: join(folder, 'nats'), identity, port: at, log }),
+      isReady: () => greetsOn(at),
+    }));
+    children.push(child);
+    return { url: `nats://127.0.0.1:${port}`, version: binary.version, identity };
+  };
+  try {
+    const pending = [startPostgres(), startNats()] as const;
+    await Promise.allSettled(pending); // Both are settled before either's failure is told, or the other would be left running.
+    const [url, nats] = await Promise.all(pending);
+    await migrate(url);
+    return { services: describeServices('binaries', url, nats), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+};
+
+/** @param migrate brings the template database, whose address it gets, up to date. */
+export const startServices = async (migrate: (url: string) => Promise<void>): Promise<RunningServices> => {
+  await clearLeftovers();
+  const folder = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
+  const removeFolder = () => rm(folder, { recursive: true, force: true });
+  try {
+    // Postgres runs as nobody where the tests run as root, and must be able to pass through.
+    await chmod(folder, 0o711);
+    const cache = openCache(process.env, folder);
+    if ((await chooseWay(cache)) === 'binaries') return await startFromBinaries(folder, cache, migrate);
+    say('Postgres and nats-server come from containers; their images are fetched once');
+    const running = await startInContainers(migrate);
+    await removeFolder();
+    return running;
+  } catch (error) {
+    await removeFolder();
+    throw error;
+  }
+};

@@ -1,0 +1,23 @@
+/** vitest's global setup: starts the services once for the run and hands their addresses to every test file. */
+import type { TestProject } from 'vitest/node';
+import { connect } from '../../coordinator/store/store-database.ts';
+import { migrate } from '../../coordinator/store/store-migrate.ts';
+import { type Services, startServices } from './services-run.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    services: Services;
+  }
+}
+
+/** Brings the template database up to date, by the code that a coordinator uses. */
+const migrateTemplate = async (url: string): Promise<void> => {
+  const sql = connect(url, { name: 'test-template', connections: 1 });
+  await migrate(sql).finally(() => sql.end());
+};
+
+export default async (project: TestProject): Promise<() => Promise<void>> => {
+  const { services, stop } = await startServices(migrateTemplate);
+  project.provide('services', services);
+  return stop;
+};

@@ -1,0 +1,123 @@
+/** For test files: the parts that tell people, on a database of their own, with a clock that is moved by hand and a receiver that answers as it is told. */
+
+import { kindOf } from '../../coordinator/alerts/alert-channel-kinds.ts';
+import { createComposer } from '../../coordinator/alerts/alert-composer.ts';
+import { createCourier } from '../../coordinator/alerts/alert-courier.ts';
+import { createPlanner } from '../../coordinator/alerts/alert-planner.ts';
+import { createRescue } from '../../coordinator/alerts/alert-rescue.ts';
+import type { Answer, Outgoing } from '../../coordinator/alerts/kinds/channel-kind.ts';
+import type { Sql } from '../../coordinator/store/store-database.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { eventually } from './eventually.ts';
+import { testLog } from './network.ts';
+
+export const answered = (status: number): Answer => ({ is: 'answer', status, headers: {}, body: '' });
+
+type ChannelChanges = {
+  readonly user_id?: string;
+  readonly covers?: 'all' | 'chosen';
+  readonly delay_s?: number;
+  readonly reminder_s?: number;
+  readonly enabled?: boolean;
+  readonly hours?: unknown;
+  readonly kind?: string;
+};
+
+export type Heard = {
+  readonly key: string;
+  readonly url: string;
+  readonly event: string;
+  readonly sentence: string;
+  readonly names: readonly string[];
+};
+
+export const tellingBench = async (sql: Sql) => {
+  const state = { now: Date.UTC(2026, 10, 23, 12) };
+  const clock = { now: () => state.now };
+  const log = testLog();
+  const organisation = newId();
+  await sql`insert into organisations (id, name, plan, time_zone) values (${organisation}, ${`house ${organisation}`}, 'team', 'UTC')`;
+  const sent: Outgoing[] = [];
+  const answers: { of: (outgoing: Outgoing) => Answer | Promise<Answer> } = { of: () => answered(204) };
+  const coordinator = (place = newId()) => {
+    const courier = createCourier({
+      place,
+      ...{ sql, clock, log, kindOf },
+      send: async (outgoing) => {
+        sent.push(outgoing);
+        return answers.of(outgoing);
+      },
+      openSecrets: async () => ({ key: 'R'.repeat(32), secret: `whsec_${Buffer.alloc(32).toString('base64')}` }),
+      linksOf: async ({ id }) => ({
+        incident: '',
+        acknowledge: null,
+        acknowledge_short: null,
+        why: `why/${id}`,
+        channel: '',
+        unsubscribe: null,
+      }),
+    });
+    const planner = createPlanner({ sql, clock, log });
+    const composer = createComposer({ sql, clock, isByThread: (kind) => kindOf(kind)?.resolves === true });
+    return { courier, planner, composer, rescue: createRescue({ sql, clock, log, hasMail: true }) };
+  };
+  const here = coordinator();
+  const settled = () =>
+    eventually(async () => (await sql`select 1 from messages where claimed_until is not null and state = 'waiting'`).length === 0);
+  return {
+    ...{ sql, organisation, sent, answers, coordinator },
+    get now() {
+      return state.now;
+    },
+    set now(value: number) {
+      state.now = value;
+    },
+    channel: async (name: string, changes: ChannelChanges = {}): Promise<string> => {
+      const id = newId();
+      const { user_id = null, covers = 'all', delay_s = 0, reminder_s = null, enabled = true, hours = null, kind = 'webhook' } = changes;
+      await sql`insert into channels (id, organisation_id, user_id, kind, name, config, secrets, covers, delay_s, reminder_s, enabled, hours, verified_at)
+        values (${id}, ${organisation}, ${user_id}, ${kind}, ${name}, ${JSON.stringify({ url: `https://${name}.test/` })}::text::jsonb,
+          ${Buffer.alloc(1)}, ${covers}, ${delay_s}, ${reminder_s}, ${enabled}, ${hours === null ? null : JSON.stringify(hours)}::text::jsonb, now())`;
+      return id;
+    },
+    monitor: async (name: string, group: string | null = null): Promise<string> => {
+      const id = newId();
+      await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, group_id)
+        values (${id}, ${organisation}, 3, ${name}, 'https', 'https://shop.example', 60, ${group})`;
+      return id;
+    },
+    /** The monitor goes down now, and its "down" is due. */
+    down: async (monitor: string): Promise<string> => {
+      const id = newId();
+      const at = new Date(state.now);
+      await sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_continent, seen_probe, cause)
+        values (${id}, ${organisation}, ${monitor}, ${at}, ${at}, 'Europe', 'Frankfurt', '{"class": "heartbeat_late", "params": {}}')`;
+      await sql`insert into alerts (organisation_id, monitor_id, incident_id, event, state, due_at)
+        values (${organisation}, ${monitor}, ${id}, 'down', 'due', ${at})`;
+      return id;
+    },
+    up: async (incident: string): Promise<void> => {
+      const at = new Date(state.now);
+      await sql`update incidents set resolved_at = ${at} where id = ${incident}`;
+      await sql`insert into alerts (organisation_id, monitor_id, incident_id, event, state, due_at)
+        select organisation_id, monitor_id, id, 'up', 'due', ${at} from incidents where id = ${incident}`;
+    },
+    /** All that is due now is told, and answered. */
+    tell: async (by = here): Promise<void> => {
+      while (await by.planner.plan());
+      while (await by.composer.compose());
+      await by.courier.hurry();
+      await settled();
+    },
+    rescue: () => here.rescue.tick(),
+    settled,
+    /** What receivers were sent, by their address. */
+    heard: (name: string): Heard[] =>
+      sent.flatMap((outgoing) => {
+        if (outgoing.by !== 'https' || outgoing.url !== `https://${name}.test/`) return [];
+        const { type, data } = JSON.parse(outgoing.body);
+        const names = data.incidents.map(({ monitor }: { monitor: { name: string } }) => monitor.name);
+        return [{ key: outgoing.headers['webhook-id'] ?? '', url: outgoing.url, event: type, sentence: data.sentence, names }];
+      }),
+  };
+};

@@ -1,0 +1,185 @@
+/** For test files and pictures: what people of a house have set up for themselves. */
+import { createAssistantKey, recordFingerprint } from '../../coordinator/access/access-assistant-connections.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { testSecretKey } from './people.ts';
+import type { TestWeb } from './web.ts';
+
+/** One of the viewer's passkeys. */
+export const ownPasskey = '01900000-0000-7000-8000-000000000001';
+
+/** One of the owner's tokens. */
+export const ownToken = '01900000-0000-7000-8000-000000000002';
+
+/** One of the owner's assistants. */
+export const ownAssistant = '01900000-0000-7000-8000-000000000005';
+
+/** A viewer, and somebody who was asked in. */
+export const ownMember = '01900000-0000-7000-8000-000000000003';
+export const ownInvitation = '01900000-0000-7000-8000-000000000004';
+
+/** A probe of their own that was asked in, and has not come. */
+export const ownProbeInvitation = '01900000-0000-7000-8000-000000000006';
+
+/** A probe of their own. */
+export const ownProbe = '01900000-0000-7000-8000-000000000008';
+
+/** A message that could not be worked on. */
+export const ownSetAside = 7;
+
+/** What the operator's page tells: the admin is the operator here. */
+const seedHouse = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
+  const at = (ago: number): Date => new Date(now - ago);
+  await sql`update users set is_operator = true where id = ${house.admin.user}`;
+  await sql`insert into notices (kind, subject, message, began_at, ended_at) values
+    ('probe_lost', 'a', 'Osaka 1 was not heard for 5 minutes.', ${at(900_000)}, null),
+    ('clock_differs', 'b', 'The clock of a coordinator is 3 s ahead of the database.', ${at(90_000_000)}, ${at(86_000_000)})`;
+  await sql`insert into refused (day, probe, reason, count, last_at)
+    values ((${at(0)}::timestamptz at time zone 'UTC')::date, 'unknown', 'not_signed', 12, ${at(60_000)})`;
+  await sql`insert into set_aside (id, subject, reason, data, at) overriding system value
+    values (${ownSetAside}, 'results.a.12', 'RangeError: Invalid time value', ${Buffer.from('{"v":1,"results":[{"at":"never"}]}')}, ${at(7_200_000)})`;
+};
+
+/** People come and go, and what they did stands in the log. */
+const seedPeople = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
+  const { organisation, owner } = house;
+  const at = (ago: number): Date => new Date(now - ago);
+  await sql`insert into users (id, email, name, password_hash) values (${ownMember}, 'dana@shop.example', 'Dana Wolf', 'none')`;
+  await sql`insert into memberships (organisation_id, user_id, role) values (${organisation}, ${ownMember}, 'viewer')`;
+  await sql`insert into invitations (id, organisation_id, email, role, invited_by, created_at, expires_at)
+    values (${ownInvitation}, ${organisation}, 'eli@shop.example', 'member', ${owner.user}, ${at(86_400_000)}, ${at(-6 * 86_400_000)})`;
+  const did = (operation: string, changed: object, ago: number, who = owner.email) => ({
+    ...{
+      at: at(ago),
+      organisation_id: organisation,
+      who,
+      through: 'page',
+      operation,
+      changed: sql.json({ ...changed }),
+      address: '192.0.2.1',
+    },
+  });
+  await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
+    values (${ownProbeInvitation}, ${organisation}, 'Warehouse', 'Europe', ${Buffer.from('warehouse')}, 'svcj_w9Xk', ${at(60_000)}, ${at(-3_540_000)})`;
+  await sql`insert into probes (id, organisation_id, name, continent) values (${ownProbe}, ${organisation}, 'Shop floor', 'Europe')`;
+  const log = [
+    did(
+      'createMonitor',
+      { about: {}, sent: { type: 'https', target: 'https://shop.example/checkout', name: 'Checkout', interval_s: 60 } },
+      9_000_000,
+    ),
+    did('inviteMember', { about: {}, after: { email: 'eli@shop.example', role: 'member' } }, 4_000_000, 'ben@shop.example'),
+    did('setMemberRole', { about: {}, before: { role: 'member' }, after: { role: 'viewer' } }, 3_000_000),
+    did(
+      'updateMonitor',
+      {
+        about: {},
+        before: { interval_s: 60, config: { expected_status: [200] } },
+        after: { interval_s: 30, config: { expected_status: ['2xx'] } },
+      },
+      60_000,
+    ),
+  ];
+  await sql`insert into audit_log ${sql(log)}`;
+  await sql`insert into audit_log (at, organisation_id, who, through, token_name, operation, changed)
+    values (${at(120_000)}, ${organisation}, ${house.member.email}, 'api', 'Terraform', 'deleteGroup', '{"about": {}, "before": {"name": "Old shop"}}')`;
+};
+
+/** Programs of three members; none of the viewer's. */
+const seedTokens = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
+  const at = (ago: number): Date => new Date(now - ago);
+  await sql`update users set name = 'Ben Ortiz' where id = ${house.admin.user}`;
+  await sql`update users set name = 'Chiara Rossi' where id = ${house.member.user}`;
+  await sql`delete from tokens where organisation_id = ${house.organisation}`;
+  const tokens = [
+    { id: newId(), user: house.member, name: 'Grafana', scope: 'read', shown: 'svc_Qp81', made: 210, ends: -40, used: 4 * 60_000 },
+    {
+      id: newId(),
+      user: house.admin,
+      name: 'Terraform',
+      scope: 'read_write',
+      shown: 'svc_0aLm',
+      made: 100,
+      ends: 10,
+      used: 11 * 86_400_000,
+    },
+    { id: ownToken, user: house.owner, name: 'Deployments', scope: 'read_write', shown: 'svc_k3Fa', made: 30, ends: null, used: 180_000 },
+    { id: newId(), user: house.owner, name: 'Laptop', scope: 'read', shown: 'svc_Zr5T', made: 1, ends: null, used: null },
+  ];
+  for (const { user, made, ends, used, ...token } of tokens)
+    await sql`insert into tokens ${sql({
+      ...token,
+      ...{ organisation_id: house.organisation, user_id: user.user, fingerprint: Buffer.from(token.id), created_at: at(made * 86_400_000) },
+      ...{ expires_at: ends === null ? null : at(ends * 86_400_000), last_used_at: used === null ? null : at(used) },
+    })}`;
+};
+
+/** Clients that registered, and where they return to. */
+const clients = {
+  site: { client_name: 'Claude', redirect_uri: 'https://claude.ai/api/mcp/auth_callback' },
+  machine: { client_name: 'Visual Studio Code', redirect_uri: 'http://127.0.0.1:33418/' },
+} as const;
+
+/** Where one of them sends its person. */
+export const askedBy = (client: keyof typeof clients): string =>
+  `/oauth/auth?${new URLSearchParams({
+    ...{ client_id: `demo-${client}`, redirect_uri: clients[client].redirect_uri, response_type: 'code', scope: 'read write' },
+    ...{ code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' },
+  })}`;
+
+const seedClients = async ({ sql }: Pick<TestWeb, 'sql'>, now: number): Promise<void> => {
+  const key = await createAssistantKey(sql, { secretKey: testSecretKey })();
+  for (const [name, { client_name, redirect_uri }] of Object.entries(clients)) {
+    const client_id = `demo-${name}`;
+    const payload = JSON.stringify({ client_id, client_name, redirect_uris: [redirect_uri] });
+    await sql`insert into oauth_records (model, fingerprint, payload, created_at)
+      values ('Client', ${recordFingerprint(key, 'Client', client_id)}, ${payload}::text::jsonb, ${new Date(now)})`;
+  }
+};
+
+/** Assistants of three members. */
+const seedAssistants = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
+  const at = (ago: number): Date => new Date(now - ago);
+  const day = 86_400_000;
+  const assistants = [
+    { id: newId(), user: house.viewer, client_name: 'ChatGPT', redirect_host: 'chatgpt.com', scope: 'read', made: 60, used: 2 * day },
+    {
+      id: ownAssistant,
+      user: house.owner,
+      client_name: 'Claude',
+      redirect_host: 'claude.ai',
+      scope: 'read_write',
+      made: 12,
+      used: 240_000,
+    },
+    {
+      id: newId(),
+      user: house.admin,
+      client_name: 'Visual Studio Code',
+      redirect_host: '127.0.0.1',
+      scope: 'read_write',
+      made: 2,
+      used: null,
+    },
+  ];
+  for (const { user, made, used, ...row } of assistants)
+    await sql`insert into connections ${sql({
+      ...{ ...row, organisation_id: house.organisation, user_id: user.user, client_id: row.id },
+      ...{ created_at: at(made * day), last_used_at: used === null ? null : at(used) },
+    })}`;
+};
+
+/** Tokens; and the viewer signs in with a second step, of whose recovery codes three are left, and has two passkeys. */
+export const seedOwnThings = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
+  await seedPeople({ sql, house }, now);
+  await seedTokens({ sql, house }, now);
+  await seedAssistants({ sql, house }, now);
+  await seedClients({ sql }, now);
+  await seedHouse({ sql, house }, now);
+  const { user } = house.viewer;
+  await sql`insert into second_factors (user_id, secret, created_at, last_step) values (${user}, ${Buffer.alloc(60)}, ${new Date(now - 20 * 86_400_000)}, 0)`;
+  await sql`insert into recovery_codes (user_id, fingerprint) select ${user}, decode(h, 'hex') from unnest(array['00', '01', '02']) h`;
+  const [added, used] = [new Date(now - 12 * 86_400_000), new Date(now - 3 * 3_600_000)];
+  await sql`insert into passkeys (id, user_id, credential_id, public_key, counter, transports, name, is_synced, created_at, last_used_at) values
+    (${ownPasskey}, ${user}, 'a', '', 0, '{}', 'Safari on iPhone', true, ${added}, ${used}),
+    (${newId()}, ${user}, 'b', '', 0, '{}', 'The stick in the safe', false, ${used}, null)`;
+};
