@@ -7,47 +7,41 @@ import { ConfigurationFault } from '../shared/base/env.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { listenObstacle, version } from '../shared/base/process.ts';
 import type { Clock } from '../shared/base/time.ts';
-import { inForce, markOf } from './access/access-master-keys.ts';
-import { createRateLimiter } from './access/access-rate-limit.ts';
-import { secretsOf } from './access/access-secrets-at-rest.ts';
-import { createShares } from './access/access-share-links.ts';
+import { downloadRoutes } from './api/downloads.ts';
+import { refuseOutside, restRoutes, restServerOptions, sayBeside } from './api/routes.ts';
+import { createForwarded, soundUrl } from './api/server.ts';
+import { assistantRoutes } from './assistants/mcp-routes.ts';
+import { oauthRoutes } from './assistants/oauth-routes.ts';
+import { createAssistants } from './assistants/setup.ts';
 import { anchorsOf, type Config, connectionsBeside } from './config.ts';
-import { createAssistants } from './coordinator-assistants.ts';
-import { createFiguresFace } from './coordinator-figures.ts';
-import { createEntrance } from './coordinator-gate.ts';
-import { versions } from './coordinator-versions.ts';
-import { zoneDataAt } from './domain/zone-data.ts';
+import { answersSoon, connect, longWork, sessionNameOf, timeOf } from './database/connect.ts';
+import { migrate, missingMigrations } from './database/migrate.ts';
+import { createPatience, type Patiently, refuseTransactionPooling, unavailable, untilThere } from './database/startup.ts';
+import { type Timing, usualTiming } from './engine/timing.ts';
 import { type Engine, startEngine } from './engine.ts';
-import { assistantRoutes } from './faces/assistant/assistant-routes.ts';
-import { downloadRoutes } from './faces/downloads/download-routes.ts';
-import { enrolmentRoute } from './faces/enrolment/enrolment-route.ts';
-import { createForwarded } from './faces/face-forwarded.ts';
-import { type Health, healthRoutes } from './faces/face-health.ts';
-import { oauthRoutes } from './faces/oauth/oauth-routes.ts';
-import { forwardedPingsRoute } from './faces/pings/ping-face-forwarded.ts';
-import { pingRoutes } from './faces/pings/ping-face-routes.ts';
-import { refuseOutside } from './faces/rest/rest-outside-routes.ts';
-import { restRoutes, restServerOptions, sayBeside } from './faces/rest/rest-routes.ts';
-import { soundUrl } from './faces/rest/rest-urls.ts';
-import { onOwnDomain, statusRoutes } from './faces/status/status-face-routes.ts';
-import { type Web, webRoutes } from './faces/web/web-routes.ts';
-import { createChanges } from './house/house-changes-heard.ts';
-import { createDatabaseClock } from './house/house-database-clock.ts';
-import { ownPlace } from './house/house-own-place.ts';
-import { createPatientTicker } from './house/house-patient-ticker.ts';
-import { type Timing, usualTiming } from './house/house-waiting-times.ts';
-import { startMail } from './mail/mail-start.ts';
-import type { Gate } from './operations/operations.ts';
-import { createTextRecords } from './outgoing/outgoing-dns-text-records.ts';
-import { createRenewal } from './probes/probes-identities.ts';
-import { createPublishing, startTellingSubscribers } from './publishing/publishing.ts';
-import { createOwnRecord } from './publishing/publishing-own-record.ts';
-import { answersSoon, connect, longWork, timeOf } from './store/store-database.ts';
-import { untilThere } from './store/store-database-awaited.ts';
-import { createPatience, type Patiently, unavailable } from './store/store-database-patience.ts';
-import { refuseTransactionPooling } from './store/store-database-pooler.ts';
-import { sessionNameOf } from './store/store-database-session-names.ts';
-import { migrate, missingMigrations } from './store/store-migrate.ts';
+import { createRateLimiter } from './gate/rate-limit.ts';
+import type { Gate } from './gate/setup.ts';
+import { type Health, healthRoutes, versions } from './health/endpoint.ts';
+import { createFiguresFace } from './health/metrics-endpoint.ts';
+import { createOwnRecord } from './health/service-record.ts';
+import { createDatabaseClock } from './health/watches.ts';
+import { ownPlace } from './heartbeats/place.ts';
+import { forwardedPingsRoute, pingRoutes } from './heartbeats/routes.ts';
+import { createPatientTicker } from './housekeeping/ticker.ts';
+import { createShares } from './incidents/shared-link.ts';
+import { startMail } from './mail/delivery.ts';
+import { zoneDataAt } from './maintenance/recurrence.ts';
+import { createTextRecords } from './outbound/documents.ts';
+import { pages as allPages } from './pages.ts';
+import { enrolmentRoute } from './probes/enrolment-route.ts';
+import { createRenewal } from './probes/identities.ts';
+import { secretsOf } from './secrets/at-rest.ts';
+import { inForce, markOf } from './secrets/keys.ts';
+import { createEntrance } from './setup.ts';
+import { createPublishing, startTellingSubscribers } from './status-pages/public/publishing.ts';
+import { onOwnDomain, statusRoutes } from './status-pages/public/routes.ts';
+import { createChanges } from './web/live.ts';
+import { type Web, webRoutes } from './web/routes.ts';
 
 /**
  * Builds the whole coordinator from its configuration, and takes it down in the reverse order.
@@ -196,7 +190,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     });
     const consents = oauthRoutes(web, { ...assistants, log, baseUrl: () => baseUrl });
     enrolmentRoute(web, { execute: patiently(gate.executeForVisitor), log });
-    pages = webRoutes(web, {
+    pages = webRoutes(web, allPages, {
       ...{ clock, log, changes, authenticate: patiently(sessions.authenticate) },
       gate: {
         execute: patiently(gate.execute),

@@ -4,8 +4,8 @@ import { readEnvironment } from '../shared/base/env.ts';
 import { anchorOf, parseCidr, postgresAddress, unmapped } from '../shared/base/network.ts';
 import { busFields } from '../shared/bus/setup.ts';
 import { parseResolver } from '../shared/checks/dns/config.ts';
-import { recordReaders } from './domain/own-record.ts';
-import { planNames } from './domain/plan-limits.ts';
+import { recordReaders } from './health/service-record.ts';
+import { planNames } from './organisations/plans.ts';
 
 /** Those beside the pool: one hears of changes, two watch whether the database is there, three are in a hurry, one does housework. */
 export const connectionsBeside = 7;

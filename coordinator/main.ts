@@ -52,7 +52,7 @@ const serve = async (): Promise<void> => {
 
 /** `node coordinator/main.ts operator …` runs one of the operator's commands. */
 const operator = async (argv: readonly string[]): Promise<void> => {
-  const { operate } = await loadLightly(() => import('./coordinator-operate.ts'));
+  const { operate } = await loadLightly(() => import('./operator/operate.ts'));
   mayGrow();
   const { stdout, stderr } = process;
   // Whoever reads the beginning alone (`| head`) has what they wanted; what was done is done.
@@ -68,7 +68,7 @@ const usage =
 
 /** The versions that fit together, a line each. */
 const told = async (): Promise<string> => {
-  const { versions } = await import('./coordinator-versions.ts');
+  const { versions } = await import('./health/endpoint.ts');
   return Object.entries(versions())
     .map(([what, version]) => `${what.padEnd(12)} ${version}\n`)
     .join('');

@@ -1,89 +1,95 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-/** The walls of the house, held by reading every import of every file, types included. */
+/** Who may import whom, by room and by role, held by reading every import of every file. */
 
 const root = resolve(import.meta.dirname, '..');
 const ours = ['shared', 'coordinator', 'probe', 'deploy', 'test'];
 
-/** What every room of a side with long-lived state may import. */
-const coordinatorGround = ['coordinator/store', 'coordinator/domain', 'shared/actor', 'shared/bus', 'shared/checks', 'shared/base'];
-const faceGround = ['coordinator/operations', 'coordinator/access', 'shared/api', 'shared/base'];
-const probeGround = ['shared/actor', 'shared/bus', 'shared/checks', 'shared/base'];
-
-/** Who may import whom, besides itself. The longest room that a file lies in counts. */
-const walls: Readonly<Record<string, readonly string[]>> = {
+/** Rooms of the two sides and what is shared: who may import whom, besides itself. The longest room that a file lies in counts. */
+const rooms: Readonly<Record<string, readonly string[]>> = {
   'shared/base': [],
   'shared/checks': ['shared/base'],
   'shared/actor': ['shared/base'],
   'shared/bus': ['shared/base', 'shared/checks'],
   'shared/api': ['shared/base', 'shared/checks'],
-  // What both forms of assistants share: which operations are tools, and how answers are told.
   'shared/assistants': ['shared/api', 'shared/base'],
   'shared/client': ['shared/api', 'shared/assistants', 'shared/base'],
-  'coordinator/domain': ['shared/base', 'shared/checks'],
-  'coordinator/store': ['coordinator/domain', 'shared/base', 'shared/checks'],
-  'coordinator/access': ['coordinator/store', 'coordinator/domain', 'shared/base'],
-  'coordinator/outgoing': ['shared/base'], // The one way to hosts of others.
-  'coordinator/operations': [
-    ...['coordinator/access', 'coordinator/outgoing', 'coordinator/store', 'coordinator/domain'],
-    ...['shared/api', 'shared/checks', 'shared/base'],
-  ],
-  'coordinator/house': [...coordinatorGround],
-  // Writes the mails of accounts, and sends whatever else goes out by mail.
-  'coordinator/mail': ['coordinator/access', 'coordinator/store', 'coordinator/domain', 'shared/actor', 'shared/base'],
-  'coordinator/alerts': [...coordinatorGround, 'coordinator/house', 'coordinator/mail', 'coordinator/outgoing'],
-  'coordinator/alerts/kinds': ['coordinator/alerts/alert-told.ts', 'shared/base'],
-  'coordinator/probes': [...coordinatorGround, 'coordinator/house'],
-  'coordinator/metrics': [...coordinatorGround, 'coordinator/house', 'coordinator/probes'],
-  'coordinator/partition': [...coordinatorGround, 'coordinator/house', 'coordinator/probes', 'coordinator/alerts'],
-  'coordinator/pings': [...coordinatorGround, 'coordinator/house', 'coordinator/probes', 'coordinator/partition'],
-  // What the world reads, from memory.
-  'coordinator/publishing': [
-    'coordinator/access',
-    'coordinator/outgoing',
-    'coordinator/store',
-    'coordinator/domain',
-    'shared/actor',
-    'shared/base',
-  ],
-  'coordinator/faces': [...faceGround, 'coordinator/publishing/publishing-own-record.ts'],
-  // Its page shows each operation as a command as well, and the numbers of each plan; its document what each kind of channel takes.
-  'coordinator/faces/rest': [
-    ...['coordinator/domain/plan-limits.ts', 'coordinator/alerts/alert-channel-kinds.ts', 'coordinator/alerts/kinds/channel-kind.ts'],
-    ...['shared/client/commands.ts', 'shared/client/help.ts', ...faceGround],
-  ],
-  // Strangers see nothing of the account's pages: no operation, no session; only how HTML is made, and what reads a cookie and an origin.
-  'coordinator/faces/status': [
-    ...['coordinator/faces/web/web-html.ts', 'coordinator/faces/web/web-cookies.ts', 'coordinator/faces/web/web-same-origin.ts'],
-    ...['coordinator/publishing', 'coordinator/domain/public-page.ts', 'coordinator/domain/status-page.ts', 'shared/base'],
-  ],
-  // Assistants get from REST only how a body is bounded and how a failure is answered, and from signing in what a challenge says.
-  'coordinator/faces/assistant': [
-    ...['coordinator/faces/rest/rest-body.ts', 'coordinator/faces/rest/rest-errors.ts', 'coordinator/faces/rest/rest-server-options.ts'],
-    ...['coordinator/faces/oauth/oauth-resource.ts', 'shared/assistants', ...faceGround],
-  ],
-  'coordinator/backups': ['coordinator/store', 'shared/base'],
-  // A bus is made before there is a house.
-  'coordinator/operator': ['coordinator/operations', 'coordinator/access', 'shared/bus/setup.ts', 'shared/api', 'shared/base'],
   'probe/checks': ['shared/checks', 'shared/base'],
-  'probe/disk': [...probeGround],
-  'probe/presence': [...probeGround, 'probe/disk'],
-  'probe/spool': [...probeGround, 'probe/disk', 'probe/presence'],
-  'probe/schedule': [...probeGround, 'probe/checks', 'probe/disk', 'probe/presence'],
-  'probe/joining': [...probeGround, 'probe/disk', 'probe/checks', 'probe/presence'],
-  'probe/pings': [...probeGround, 'probe/disk', 'probe/presence'],
+  'probe/disk': ['shared/bus', 'shared/base'],
+  'probe/presence': ['probe/checks', 'probe/disk', 'shared/bus', 'shared/checks', 'shared/base'],
+  'probe/spool': ['probe/disk', 'probe/presence', 'shared/actor', 'shared/bus', 'shared/checks', 'shared/base'],
+  'probe/schedule': ['probe/checks', 'probe/disk', 'probe/presence', 'shared/bus', 'shared/checks', 'shared/base'],
+  'probe/joining': ['probe/checks', 'probe/disk', 'probe/presence', 'shared/bus', 'shared/checks', 'shared/base'],
+  'probe/pings': ['probe/disk', 'probe/presence', 'shared/bus', 'shared/checks', 'shared/base'],
+  coordinator: ['shared'],
 };
 
-/** What stands directly in a side's folder builds that whole side, and nobody imports it. */
-const sides: Readonly<Record<string, readonly string[]>> = {
-  coordinator: ['coordinator', 'shared'],
-  probe: ['probe', 'shared'],
+/**
+ * Rooms of the coordinator that no subject owns, and what of the coordinator they may import, besides themselves. Types may be named anywhere: a kit is
+ * handed what it works on. The few values named by file are the debts that remain.
+ */
+const kits: Readonly<Record<string, readonly string[]>> = {
+  'coordinator/core': [],
+  'coordinator/database': [],
+  'coordinator/secrets': ['coordinator/database'],
+  'coordinator/outbound': [],
+  'coordinator/gate': [
+    'coordinator/database',
+    'coordinator/outbound',
+    'coordinator/secrets',
+    'coordinator/monitors/memory.ts',
+    'coordinator/operator/queries.ts',
+    'coordinator/organisations/model.ts',
+    'coordinator/organisations/queries.ts',
+    'coordinator/people/queries.ts',
+    'coordinator/people/secrets.ts',
+    'coordinator/people/sessions.ts',
+  ],
+  'coordinator/web': [
+    'coordinator/gate',
+    'coordinator/monitors/contract.ts',
+    'coordinator/notifications/contract.ts',
+    'coordinator/organisations/contract.ts',
+    'coordinator/people/sessions.ts',
+  ],
+  'coordinator/api': [
+    'coordinator/gate',
+    'coordinator/health/installation.ts',
+    'coordinator/notifications/channels.ts',
+    'coordinator/operator/contract.ts',
+    'coordinator/organisations/plans.ts',
+  ],
+  'coordinator/engine': [
+    'coordinator/core',
+    'coordinator/database',
+    'coordinator/gate/cursors.ts',
+    'coordinator/health',
+    'coordinator/incidents/writes.ts',
+    'coordinator/notifications/release.ts',
+    'coordinator/probes',
+  ],
 };
 
 /** Pure rooms: no clock, no chance, no input or output, no waiting. */
-const pureRooms = ['shared/checks', 'coordinator/domain', 'coordinator/alerts/kinds'];
+const pureRooms = ['shared/checks', 'coordinator/core', 'coordinator/notifications/kinds'];
+
+/** Models of subjects that are pure as well. */
+const pureFiles = new Set([
+  'coordinator/groups/model.ts',
+  'coordinator/maintenance/recurrence.ts',
+  'coordinator/maintenance/window.ts',
+  'coordinator/maintenance/words.ts',
+  'coordinator/monitors/model.ts',
+  'coordinator/monitors/status.ts',
+  'coordinator/notifications/policy.ts',
+  'coordinator/notifications/story.ts',
+  'coordinator/organisations/model.ts',
+  'coordinator/organisations/plans.ts',
+  'coordinator/status-pages/model.ts',
+  'coordinator/status-pages/public/snapshot.ts',
+]);
 
 /** Files over 600 lines, each with the reason why it is one subject all the same. */
 const longFiles: Readonly<Record<string, string>> = {};
@@ -105,30 +111,56 @@ const importsOf = (file: string): string[] =>
     relative(root, resolve(root, dirname(file), path ?? '')),
   );
 
-const roomOf = (file: string): string | undefined =>
-  Object.keys(walls)
-    .filter((room) => file.startsWith(`${room}/`))
-    .toSorted((a, b) => b.length - a.length)[0];
+/** What a file imports besides types. */
+const valuesOf = (file: string): string[] =>
+  [...(source.get(file) ?? '').matchAll(/(?:^(?:import|export)\s+(?!type\b)[^;']*?from\s+|import\s*\(\s*|^import\s+)'(\.[^']+)'/gm)].map(
+    ([, path]) => relative(root, resolve(root, dirname(file), path ?? '')),
+  );
 
 /** A file without its comments. */
 const code = (file: string): string => (source.get(file) ?? '').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
 
 const isInside = (file: string, room: string): boolean => file === room || file.startsWith(`${room}/`);
 
-describe('the house', () => {
-  test('has the rooms that the walls name, and no room without walls', () => {
-    const strangers = files.filter(
-      (file) => !roomOf(file) && !isInside(file, 'deploy') && !isInside(file, 'test') && !/^(coordinator|probe)\/[a-z-]+\.ts$/.test(file),
-    );
-    expect(strangers).toEqual([]);
-  });
+const longest = (file: string, among: Readonly<Record<string, unknown>>): string | undefined =>
+  Object.keys(among)
+    .filter((room) => file.startsWith(`${room}/`))
+    .toSorted((a, b) => b.length - a.length)[0];
 
-  test('imports only through the doors that architecture.md draws', () => {
+const registries = ['coordinator/operations.ts', 'coordinator/pages.ts', 'coordinator/contracts.ts'];
+const operationFiles = new Set(importsOf('coordinator/operations.ts').filter((file) => /^coordinator\/[^/]+\//.test(file)));
+
+type Floor = 'model' | 'contract' | 'queries' | 'operations' | 'pages' | 'chapter';
+
+/** The role of a file of a subject, by its name: what it may import follows from it. */
+const floorOf = (file: string): Floor | undefined => {
+  if (!/^coordinator\/[^/]+\//.test(file) || longest(file, kits) !== undefined) return undefined;
+  if (/\/pages\//.test(file) || /(^|-)pages?\.ts$/.test(basename(file))) return 'pages';
+  if (/(^|-)queries\.ts$|^writes\.ts$/.test(basename(file))) return 'queries';
+  if (basename(file) === 'contract.ts') return 'contract';
+  if (operationFiles.has(file) && isHandlers(file)) return 'operations';
+  return pureFiles.has(file) || pureRooms.some((room) => isInside(file, room)) ? 'model' : 'chapter';
+};
+
+/** `gate` is imported by the registry too, and does nothing itself. */
+const isHandlers = (file: string): boolean => !isInside(file, 'coordinator/gate') && basename(file) !== 'contract.ts';
+
+const breachesOf = (judge: (file: string, target: string) => boolean, importsHere = importsOf): string[] =>
+  files
+    .filter((file) => isInside(file, 'coordinator'))
+    .flatMap((file) =>
+      importsHere(file)
+        .filter((target) => source.has(target) && judge(file, target))
+        .map((target) => `${file} imports ${target}`),
+    );
+
+describe('the house', () => {
+  test('imports only through the doors between rooms', () => {
     const breaches: string[] = [];
     for (const file of files) {
       if (isInside(file, 'deploy') || isInside(file, 'test')) continue;
-      const room = roomOf(file);
-      const allowed = room ? [room, ...(walls[room] ?? [])] : (sides[file.split('/')[0] ?? ''] ?? []);
+      const room = longest(file, rooms);
+      const allowed = room ? [room, ...(rooms[room] ?? [])] : [file.split('/')[0] ?? '', 'shared'];
       for (const target of importsOf(file)) {
         // The one thing at the top that code reads is the manifest, for its version.
         const isManifest = file === 'shared/base/process.ts' && target === 'package.json';
@@ -136,6 +168,45 @@ describe('the house', () => {
       }
     }
     expect(breaches).toEqual([]);
+  });
+
+  test('gives kits what they work on: they know no subject but by a type, or by a debt that is named here', () => {
+    const used = new Set<string>();
+    const breaches = breachesOf((file, target) => {
+      const kit = longest(file, kits);
+      if (kit === undefined || isInside(target, kit) || !isInside(target, 'coordinator')) return false;
+      const door = kits[kit]?.find((each) => isInside(target, each));
+      if (door !== undefined) used.add(`${kit} ${door}`);
+      return door === undefined;
+    }, valuesOf);
+    expect(breaches).toEqual([]);
+    const doors = Object.entries(kits).flatMap(([kit, list]) => list.map((door) => `${kit} ${door}`));
+    expect(doors.filter((door) => !used.has(door))).toEqual([]);
+  });
+
+  test('keeps floors: models know models, queries no operations, operations none of another subject, pages no queries', () => {
+    const subjectOf = (file: string): string => file.split('/').slice(0, 2).join('/');
+    const breaches = breachesOf((file, target) => {
+      const [from, to] = [floorOf(file), floorOf(target)];
+      if (from === undefined) return false;
+      if (from === 'model' && !isInside(file, 'coordinator/notifications/kinds'))
+        return to !== 'model' && !isInside(target, 'coordinator/core') && !isInside(target, 'shared');
+      if (from === 'contract') return to === 'queries' || to === 'operations' || to === 'pages';
+      if (from === 'queries') return to === 'operations' || to === 'pages' || to === 'contract' || isInside(target, 'coordinator/web');
+      if (from === 'pages') return to === 'queries' || to === 'operations' || isInside(target, 'coordinator/database');
+      if (from === 'operations')
+        return to === 'pages' || isInside(target, 'coordinator/web') || (to === 'operations' && subjectOf(file) !== subjectOf(target));
+      return to === 'operations' || to === 'pages';
+    });
+    expect(breaches).toEqual([]);
+  });
+
+  test('keeps registries at the top, where nobody but what builds a side imports operations and pages', () => {
+    const importers = breachesOf((file, target) => {
+      const isTop = /^coordinator\/[a-z-]+\.ts$/.test(file);
+      return !isTop && registries.slice(0, 2).includes(target);
+    });
+    expect(importers).toEqual([]);
   });
 
   test('keeps the core out of the oracles that judge it: types alone, and the sum that they hold their own against', () => {
@@ -148,7 +219,7 @@ describe('the house', () => {
     for (const file of reached) for (const target of importsCode(file)) if (isInside(target, 'test')) reached.add(target);
     const foreign = [...reached].flatMap((file) => importsCode(file).filter((target) => !isInside(target, 'test')));
     expect(oracles.length).toBeGreaterThan(5);
-    expect(foreign).toEqual(['coordinator/domain/uptime.ts']);
+    expect(foreign).toEqual(['coordinator/core/uptime.ts']);
   });
 
   test('lets nobody but main and the starters import an app or a main', () => {
@@ -159,20 +230,6 @@ describe('the house', () => {
           .filter((target) => /^(coordinator|probe)\/(app|main)\.ts$/.test(target) && !/^(coordinator|probe)\/[a-z-]+\.ts$/.test(file))
           .map((target) => `${file} imports ${target}`),
       );
-    expect(breaches).toEqual([]);
-  });
-
-  test('keeps one operation from importing another', () => {
-    const handlers = new Set(
-      ['operation-handlers.ts', 'operation-handlers-of-the-operator.ts']
-        .flatMap((table) => importsOf(`coordinator/operations/${table}`))
-        .filter((file) => /^coordinator\/operations\/[^/]+\//.test(file)),
-    );
-    const breaches = [...handlers].flatMap((file) =>
-      importsOf(file)
-        .filter((target) => handlers.has(target) && target !== file)
-        .map((target) => `${file} imports ${target}`),
-    );
     expect(breaches).toEqual([]);
   });
 
@@ -210,7 +267,9 @@ describe('the house', () => {
   test('keeps clock, chance, input, output and waiting out of the pure rooms', () => {
     const impure =
       /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\bsetTimeout\(|\bawait\b|\bPromise\b|\bprocess\.env\b|'node:(fs|net|http|https|tls|dns|child_process)/;
-    const breaches = files.filter((file) => pureRooms.some((room) => isInside(file, room))).filter((file) => impure.test(code(file)));
+    const pure = files.filter((file) => pureFiles.has(file) || pureRooms.some((room) => isInside(file, room)));
+    expect([...pureFiles].filter((file) => !pure.includes(file))).toEqual([]);
+    const breaches = pure.filter((file) => impure.test(code(file)));
     expect(breaches).toEqual([]);
   });
 
@@ -223,13 +282,24 @@ describe('the house', () => {
     const calls =
       /\bfetch\(|\b(?:http|https|net|tls)\.(?:request|get|connect|createConnection)\(|'undici'|getBuiltinModule\('node:(?:https|net|tls)'\)|\btellHeartbeat\(/;
     const callers = files.filter((file) => isInside(file, 'coordinator') && !file.includes('/assets/') && calls.test(code(file)));
-    const names = callers.map((file) => file.split('/').at(-1));
-    // `backup-heartbeat.ts`: the operator's own heartbeat, told by a command of the operator's.
-    expect(names).toEqual(['alert-sender.ts', 'backup-heartbeat.ts', 'outgoing-client-documents.ts', 'outgoing-connection.ts']);
+    // `backups/nightly.ts`: the operator's own heartbeat, pinged by a command of the operator's.
+    expect(callers).toEqual([
+      'coordinator/backups/nightly.ts',
+      'coordinator/notifications/transport.ts',
+      'coordinator/outbound/connection.ts',
+      'coordinator/outbound/documents.ts',
+    ]);
   });
 
   test('has no attic', () => {
     expect(files.filter((file) => /(^|\/)(utils?|helpers?|lib|common|misc)(\/|\.ts$)/.test(file))).toEqual([]);
+  });
+
+  test('names files in kebab-case, and never by the word of their folder', () => {
+    expect(files.filter((file) => !/^[a-z0-9/.-]+$/.test(file))).toEqual([]);
+    const singular = (word: string): string => word.replace(/ies$/, 'y').replace(/s$/, '');
+    const repeats = files.filter((file) => basename(file).startsWith(singular(basename(dirname(file)))));
+    expect(repeats).toEqual([]);
   });
 
   test('hides no doubt about a type', () => {

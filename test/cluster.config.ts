@@ -26,7 +26,7 @@ const onForm = (name: BusForm) => ({
   test: {
     name,
     include: ['test/network/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...left(name).map((file) => `test/network/network-${file}.test.ts`)],
+    exclude: [...configDefaults.exclude, ...left(name).map((file) => `test/network/${file}.test.ts`)],
     setupFiles: ['test/support/bus-forms-setup.ts'],
     provide: { busForm: name },
   },

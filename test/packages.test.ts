@@ -21,10 +21,10 @@ const packagesOf = (file: string): string[] =>
   ].map(([, name]) => name ?? '');
 
 /** Packages that style sheets take files from. */
-const packagesOfStyles = readdirSync(join(root, 'coordinator/faces/web/assets'), { recursive: true, encoding: 'utf8' })
+const packagesOfStyles = readdirSync(join(root, 'coordinator/web/assets'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.css'))
   .flatMap((file) => [
-    ...readFileSync(join(root, 'coordinator/faces/web/assets', file), 'utf8').matchAll(/url\(['"]((?:@[a-z-]+\/)?[a-z][a-z0-9.-]*)\//g),
+    ...readFileSync(join(root, 'coordinator/web/assets', file), 'utf8').matchAll(/url\(['"]((?:@[a-z-]+\/)?[a-z][a-z0-9.-]*)\//g),
   ])
   .map(([, name]) => name ?? '');
 

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { connect, type Sql } from '../coordinator/store/store-database.ts';
+import { connect, type Sql } from '../coordinator/database/connect.ts';
 import { launchBrowser, openTab } from './support/browser.ts';
 import { eventually } from './support/eventually.ts';
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-/** The rules are written down once, in coordinator/domain/RULES.md: nothing may speak of one that is not there, and none may be there unproved. */
+/** The rules are written down once, in coordinator/core/RULES.md: nothing may speak of one that is not there, and none may be there unproved. */
 
 const root = resolve(import.meta.dirname, '..');
 
@@ -11,7 +11,7 @@ const filesBelow = (folder: string): string[] =>
     .filter((entry) => entry.isFile() && /\.(ts|sql|md)$/.test(entry.name) && !entry.parentPath.includes('node_modules'))
     .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
 
-const page = readFileSync(join(root, 'coordinator/domain/RULES.md'), 'utf8');
+const page = readFileSync(join(root, 'coordinator/core/RULES.md'), 'utf8');
 const written = [...page.matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number));
 
 /** "rule 4", "rules 4 and 25", "rules 1, 3, 8, 10 to 14 and 16"; also when the line ends in between. */
@@ -30,7 +30,7 @@ const numbersIn = (list: string): number[] => {
 };
 
 const citedIn = (file: string): number[] => {
-  if (file === 'coordinator/domain/RULES.md') return [];
+  if (file === 'coordinator/core/RULES.md') return [];
   const text = readFileSync(join(root, file), 'utf8').replaceAll(/\n\s*(?:\*|\/\/|--)\s/g, '\n');
   return [...text.matchAll(citation)].flatMap(([, list]) => numbersIn(list ?? ''));
 };

@@ -4,10 +4,10 @@
  */
 import { join, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import { bundleDownload, downloadNames } from '../../coordinator/faces/downloads/download-bundle.ts';
-import { styleText } from '../../coordinator/faces/status/status-face-style-file.ts';
-import { builtFiles, drawingNames, fileBytes } from '../../coordinator/faces/web/web-asset-files.ts';
-import { migrationNames, migrationText } from '../../coordinator/store/store-migration-files.ts';
+import { bundleDownload, downloadNames } from '../../coordinator/api/bundles.ts';
+import { migrationNames, migrationText } from '../../coordinator/database/migration-files.ts';
+import { styleText } from '../../coordinator/status-pages/public/style.ts';
+import { builtFiles, drawingNames, fileBytes } from '../../coordinator/web/asset-files.ts';
 import { version } from '../../shared/base/process.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -23,20 +23,20 @@ const inPlaces = async (): Promise<ReadonlyMap<string, string>> => {
   for (const name of downloadNames) downloads[name] = await bundleDownload(name);
   return new Map([
     [
-      'coordinator/store/store-migration-files.ts',
+      'coordinator/database/migration-files.ts',
       `const files = ${JSON.stringify(migrations)};
        export const migrationNames = () => Object.keys(files).toSorted();
        export const migrationText = (name) => files[name];`,
     ],
-    ['coordinator/faces/status/status-face-style-file.ts', `export const styleText = () => ${JSON.stringify(styleText())};`],
+    ['coordinator/status-pages/public/style.ts', `export const styleText = () => ${JSON.stringify(styleText())};`],
     [
-      'coordinator/faces/web/web-asset-files.ts',
+      'coordinator/web/asset-files.ts',
       `const files = ${JSON.stringify(files)}, built = ${JSON.stringify(built)};
        export const fileBytes = (file) => Buffer.from(files[file], 'base64');
        export const builtFiles = async () => built.map(([name, bytes]) => [name, Buffer.from(bytes, 'base64')]);`,
     ],
     [
-      'coordinator/faces/downloads/download-bundle.ts',
+      'coordinator/api/bundles.ts',
       `const texts = ${JSON.stringify(downloads)};
        export const downloadNames = ${JSON.stringify(downloadNames)};
        export const bundleDownload = async (name) => texts[name];`,

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bundleDownload, downloadNames } from '../../coordinator/faces/downloads/download-bundle.ts';
+import { bundleDownload, downloadNames } from '../../coordinator/api/bundles.ts';
 import { bundleCoordinator } from './coordinator.ts';
 
 /** Sums as `sha256sum -c` reads them. */

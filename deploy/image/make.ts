@@ -7,7 +7,7 @@ import { chmod, chown, copyFile, cp, mkdir, mkdtemp, realpath, rm, stat, writeFi
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { bundleDownload } from '../../coordinator/faces/downloads/download-bundle.ts';
+import { bundleDownload } from '../../coordinator/api/bundles.ts';
 import { version } from '../../shared/base/process.ts';
 import { bundleCoordinator } from '../bundle/coordinator.ts';
 import { type ImageParts, obtainArm64 } from './arm64.ts';

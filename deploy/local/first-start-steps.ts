@@ -1,14 +1,14 @@
 /** Makes what a network begins with, through the gate: each step once, and told as soon as it is done. */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { operatorIn } from '../../coordinator/access/access-caller.ts';
 import { readConfig } from '../../coordinator/config.ts';
-import { createEntrance } from '../../coordinator/coordinator-gate.ts';
-import { connect } from '../../coordinator/store/store-database.ts';
-import { entryFault } from '../../coordinator/store/store-database-entry.ts';
-import { migrate } from '../../coordinator/store/store-migrate.ts';
-import { organisationById } from '../../coordinator/store/store-organisations.ts';
-import { innerOperations, installationOperations } from '../../shared/api/inner/inner-index.ts';
+import { innerOperations, installationOperations } from '../../coordinator/contracts.ts';
+import { connect } from '../../coordinator/database/connect.ts';
+import { migrate } from '../../coordinator/database/migrate.ts';
+import { entryFault } from '../../coordinator/database/startup.ts';
+import { operatorIn } from '../../coordinator/gate/caller.ts';
+import { organisationById } from '../../coordinator/organisations/queries.ts';
+import { createEntrance } from '../../coordinator/setup.ts';
 import { type Operation, rawInput } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { createLog } from '../../shared/base/log.ts';

@@ -199,7 +199,7 @@ export const greetsOn = async (port: number): Promise<boolean> => {
 
 const faultsOfDatabase = async (url: string): Promise<readonly string[]> => {
   const [{ connect }, { whyNoEntry }] = await loadLightly(() =>
-    Promise.all([import('../../coordinator/store/store-database.ts'), import('../../coordinator/store/store-database-entry.ts')]),
+    Promise.all([import('../../coordinator/database/connect.ts'), import('../../coordinator/database/startup.ts')]),
   );
   const sql = connect(url, { name: 'antipode start', connections: 1 });
   try {

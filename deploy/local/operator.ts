@@ -1,7 +1,7 @@
 /** `npm run operator -- …`: the coordinator's operator commands, in the environment of the service that `npm start` runs, or of DATABASE_URL. */
 import { spawn } from 'node:child_process';
 import { z } from 'zod';
-import { isAlone, understand } from '../../coordinator/operator/operator-understand.ts';
+import { isAlone, understand } from '../../coordinator/operator/command-line.ts';
 import { coordinatorMain, environmentFile, lockHome, openHome, projectFolder, readJson } from './home.ts';
 
 const surroundings = (): Record<string, string | undefined> => {

@@ -190,7 +190,7 @@ export const answeredSubjects = ({ probe, continent, organisation }: ProbeUser):
 
 /**
  * What a probe may do on the bus: say its own results, presence and pings, pull its own assignments, and hear its own rechecks, receipts and
- * inbox. One of an organisation publishes what the server would answer to its relay (probes-relay.ts), which looks where the answer goes.
+ * inbox. One of an organisation publishes what the server would answer to its relay (probes/relay.ts), which looks where the answer goes.
  * `isDirect`: as one of the version before did, which knows no relay.
  */
 export const probePermissions = (user: ProbeUser, isDirect = user.organisation === null): Permissions => ({

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { connect, type Sql } from '../../coordinator/store/store-database.ts';
-import { migrate } from '../../coordinator/store/store-migrate.ts';
+import { connect, type Sql } from '../../coordinator/database/connect.ts';
+import { migrate } from '../../coordinator/database/migrate.ts';
 import { eventually } from '../support/eventually.ts';
 import { createHouse, testSecretKey } from '../support/people.ts';
 import { createDatabase } from '../support/services.ts';
@@ -141,7 +141,7 @@ export const api: Bench = {
     });
     const database = await createDatabase(services);
     const sql = connect(database.url, { name: 'bench-seed', connections: 2 });
-    const server = start(cores.subject, [process.execPath, new URL('api/bench-api-server.ts', import.meta.url).pathname], {
+    const server = start(cores.subject, [process.execPath, new URL('api/server.ts', import.meta.url).pathname], {
       env: { ...process.env, DATABASE_URL: database.url, SECRET_KEY: testSecretKey },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -71,7 +71,7 @@ const dnsperf = async (program: Program, folder: string, port: number): Promise<
 
 /** One of the programs in `dns/`, in a process of its own on the core of the subject. */
 const contestant = async (program: string, ends: (() => Promise<unknown>)[]): Promise<(order: object) => Promise<Checked>> => {
-  const child = start(cores.subject, [process.execPath, join(import.meta.dirname, `dns/bench-dns-${program}.ts`)], {
+  const child = start(cores.subject, [process.execPath, join(import.meta.dirname, `dns/${program}.ts`)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   ends.push(() => stop(child));

@@ -82,7 +82,7 @@ export const https: Bench = {
 
       // As `npm start` runs them: with their modules compiled once and kept, which saves each process the compiler's memory.
       process.env.NODE_COMPILE_CACHE = join(folder, 'compiled');
-      for (const main of ['../../probe/main.ts', 'https/bench-https-check-alone.ts']) {
+      for (const main of ['../../probe/main.ts', 'https/check-alone.ts']) {
         // The probe ends at once, because nothing says whose it is; the bare check because nobody orders any.
         const first = start(cores.load, [process.execPath, join(import.meta.dirname, main), authority], { stdio: 'ignore' });
         await once(first, 'exit');
@@ -92,17 +92,13 @@ export const https: Bench = {
       const taskset = find('taskset');
       if (taskset) execFileSync(taskset, ['-pc', String(cores.load), String(process.pid)]);
 
-      const target = start(cores.load, [process.execPath, join(import.meta.dirname, 'https/bench-https-target.ts'), folder], {
+      const target = start(cores.load, [process.execPath, join(import.meta.dirname, 'https/target.ts'), folder], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       ends.push(() => stop(target));
-      const bare = start(
-        cores.subject,
-        [process.execPath, '--expose-gc', join(import.meta.dirname, 'https/bench-https-check-alone.ts'), authority],
-        {
-          stdio: ['pipe', 'pipe', 'inherit'],
-        },
-      );
+      const bare = start(cores.subject, [process.execPath, '--expose-gc', join(import.meta.dirname, 'https/check-alone.ts'), authority], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
       ends.push(() => stop(bare));
       if (!target.stdout || !bare.stdout || !bare.stdin) throw new Error('a part of the bench did not start');
       const [line] = await once(createInterface({ input: target.stdout }), 'line');

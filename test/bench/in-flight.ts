@@ -54,7 +54,7 @@ export const inFlight: Bench = {
       await writeFile(authority, root.certificate);
       const target = start(
         cores.load,
-        [process.execPath, join(import.meta.dirname, 'in-flight/bench-in-flight-slow-target.ts'), folder, String(answersAfterMs)],
+        [process.execPath, join(import.meta.dirname, 'in-flight/slow-target.ts'), folder, String(answersAfterMs)],
         { stdio: ['ignore', 'pipe', 'inherit'] },
       );
       ends.push(() => stop(target));
@@ -64,7 +64,7 @@ export const inFlight: Bench = {
       const bare = await nothing();
       const naked = start(
         cores.subject,
-        [process.execPath, join(import.meta.dirname, 'in-flight/bench-in-flight-plain-node.ts'), authority, String(port), String(wanted)],
+        [process.execPath, join(import.meta.dirname, 'in-flight/plain-node.ts'), authority, String(port), String(wanted)],
         { stdio: ['ignore', 'pipe', 'inherit'] },
       );
       ends.push(() => stop(naked));

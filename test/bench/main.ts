@@ -8,7 +8,7 @@ import type { Bench, Figure } from './figure.ts';
  * `npm run bench [-- NAME …] [--json] [--seconds N]`: every figure is a ratio against a limit or a peer measured in the same run. A bench is a file of
  * this folder that exports one. A goal that is missed, or a bench that fails, is exit code 1. `--seconds` shortens (or lengthens) the windows of those that watch for a while.
  */
-const notBenches = new Set(['bench.ts', 'bench-figure.ts', 'bench-processes.ts']);
+const notBenches = new Set(['main.ts', 'figure.ts', 'processes.ts']);
 
 const isBench = (value: unknown): value is Bench =>
   typeof value === 'object' && value !== null && 'run' in value && 'about' in value && 'name' in value;

@@ -1,6 +1,6 @@
-import { connect, type Sql } from '../../coordinator/store/store-database.ts';
-import { migrate } from '../../coordinator/store/store-migrate.ts';
-import { makeResultDays } from '../../coordinator/store/store-results.ts';
+import { connect, type Sql } from '../../coordinator/database/connect.ts';
+import { migrate } from '../../coordinator/database/migrate.ts';
+import { makeResultDays } from '../../coordinator/engine/result-queries.ts';
 import { addressOf, pageLooks } from '../pages/looks.ts';
 import { binary, launchBrowser, openTab } from '../support/browser.ts';
 import { seedDemo } from '../support/demo.ts';

@@ -29,13 +29,7 @@ const measure = async (perSecond: number, windowMs: number, say: (progress: stri
   const pace = perSecond / continents.length;
   const naked = start(
     cores.subject,
-    [
-      process.execPath,
-      join(import.meta.dirname, 'path/bench-path-plain-node.ts'),
-      `${rig.folder}/ca.pem`,
-      String(rig.ports.https),
-      String(pace),
-    ],
+    [process.execPath, join(import.meta.dirname, 'path/plain-node.ts'), `${rig.folder}/ca.pem`, String(rig.ports.https), String(pace)],
     { stdio: ['ignore', 'ignore', 'inherit'] },
   );
   try {

@@ -26,7 +26,7 @@ const leastPerCore = 4_000;
 type Running = { readonly address: string; readonly cpu: () => Promise<number>; readonly close: () => Promise<void> };
 
 const startProcess = async (order: unknown): Promise<Running> => {
-  const child = start(cores.subject, [process.execPath, join(import.meta.dirname, 'pings/bench-pings-receiver.ts')], {
+  const child = start(cores.subject, [process.execPath, join(import.meta.dirname, 'pings/receiver.ts')], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   if (!child.stdin || !child.stdout) throw new Error('the ear did not start');

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { connect, type Sql } from '../../coordinator/store/store-database.ts';
-import { migrate } from '../../coordinator/store/store-migrate.ts';
+import { connect, type Sql } from '../../coordinator/database/connect.ts';
+import { migrate } from '../../coordinator/database/migrate.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from '../support/eventually.ts';
 import { createNetwork } from '../support/network.ts';

@@ -30,7 +30,7 @@ export const wheel: Bench = {
         const child = start(
           cores.subject,
           [
-            ...[process.execPath, '--expose-gc', join(import.meta.dirname, 'wheel/bench-wheel-scheduler.ts')],
+            ...[process.execPath, '--expose-gc', join(import.meta.dirname, 'wheel/scheduler.ts')],
             ...['--way', way, '--monitors', String(monitors), '--ms', String(windowMs)],
           ],
           {

@@ -7,7 +7,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { apiDocument } from '../../coordinator/faces/rest/rest-openapi.ts';
+import { apiDocument } from '../../coordinator/api/openapi.ts';
 
 const run = promisify(execFile);
 const cli = new URL('node_modules/openapi-typescript/bin/cli.js', import.meta.url).pathname;

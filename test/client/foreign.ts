@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { apiDocument } from '../../coordinator/faces/rest/rest-openapi.ts';
+import { apiDocument } from '../../coordinator/api/openapi.ts';
 import { type Api, openApi } from '../support/api.ts';
 import { createHouse, type House } from '../support/people.ts';
 import { runProgram } from '../support/programs.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import { operate } from '../../coordinator/coordinator-operate.ts';
+import { operate } from '../../coordinator/operator/operate.ts';
 import { openCache } from '../../deploy/local/home.ts';
 import { obtainNatsServer } from '../../deploy/local/nats.ts';
 import { connectBus } from '../../shared/bus/nats.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { enqueue } from '../../coordinator/store/store-outbox.ts';
+import { enqueue } from '../../coordinator/database/outbox.ts';
 import { createProbe } from '../../probe/app.ts';
 import { readConfig } from '../../probe/config.ts';
 import { readIfThere } from '../../probe/disk/files.ts';

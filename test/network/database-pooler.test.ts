@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../coordinator/app.ts';
 import { readConfig } from '../../coordinator/config.ts';
-import { connect } from '../../coordinator/store/store-database.ts';
-import { refuseTransactionPooling } from '../../coordinator/store/store-database-pooler.ts';
+import { connect } from '../../coordinator/database/connect.ts';
+import { refuseTransactionPooling } from '../../coordinator/database/startup.ts';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { isWell } from '../support/coordinator-process.ts';
 import { eventually, passed } from '../support/eventually.ts';

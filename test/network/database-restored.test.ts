@@ -3,8 +3,8 @@ import { chmod, chown, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { operate } from '../../coordinator/coordinator-operate.ts';
-import { connect } from '../../coordinator/store/store-database.ts';
+import { connect } from '../../coordinator/database/connect.ts';
+import { operate } from '../../coordinator/operator/operate.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import { alertsOf, incidentThat, isConfirmed, isResolved, seenFrom } from '../support/incidents.ts';
 import { type MortalServices, startMortalServices } from '../support/mortal-services.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { App } from '../../coordinator/app.ts';
-import { createDirectory } from '../../coordinator/probes/probes-directory.ts';
-import { installationOperations } from '../../shared/api/inner/inner-index.ts';
+import { installationOperations } from '../../coordinator/contracts.ts';
+import { createDirectory } from '../../coordinator/probes/directory.ts';
 import { rawInput } from '../../shared/api/operation.ts';
 import { eventually } from '../support/eventually.ts';
 import { incidentsOf, incidentThat, isConfirmed, resultsOf, seenFrom } from '../support/incidents.ts';

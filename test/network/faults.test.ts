@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { App } from '../../coordinator/app.ts';
-import { retrySetAside } from '../../coordinator/store/store-set-aside.ts';
+import { retrySetAside } from '../../coordinator/engine/queries.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { speakAs } from '../support/bus-voice.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { enqueue } from '../../coordinator/store/store-outbox.ts';
+import { enqueue } from '../../coordinator/database/outbox.ts';
 import { eventually } from '../support/eventually.ts';
 import { seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { incidentEvidence } from '../../coordinator/store/store-incidents-read.ts';
-import { enqueue } from '../../coordinator/store/store-outbox.ts';
-import { retirePingTokens } from '../../coordinator/store/store-ping-tokens.ts';
+import { enqueue } from '../../coordinator/database/outbox.ts';
+import { incidentEvidence } from '../../coordinator/incidents/queries.ts';
+import { retirePingTokens } from '../../coordinator/monitors/queries.ts';
 import type { ProbeApp } from '../../probe/app.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import type { PingMessage, pingKinds } from '../../shared/bus/messages.ts';

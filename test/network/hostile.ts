@@ -1,6 +1,6 @@
 /** `npm run hostile -- --seconds 600`: targets that try to end probes or to spoil others' checks, beside healthy ones. */
-import { connect } from '../../coordinator/store/store-database.ts';
-import { migrate } from '../../coordinator/store/store-migrate.ts';
+import { connect } from '../../coordinator/database/connect.ts';
+import { migrate } from '../../coordinator/database/migrate.ts';
 import { numberOf, readCommandLine } from '../support/command-line.ts';
 import { startServices } from '../support/services-run.ts';
 import { type HostileReport, isUnharmed, runHostile } from './hostile/run.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { bundleDownload } from '../../coordinator/faces/downloads/download-bundle.ts';
+import { bundleDownload } from '../../coordinator/api/bundles.ts';
 import { coordinatorAt, enrol, identityIn, keyOf, openIdentity, parseIdentity } from '../../probe/joining/join.ts';
 import { mint, mintAuthority } from '../support/certificates.ts';
 import { type ChildProgram, startChildProgram } from '../support/child-program.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { retrySetAside, setAside } from '../../coordinator/store/store-set-aside.ts';
+import { retrySetAside, setAside } from '../../coordinator/engine/queries.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import type { PingMessage } from '../../shared/bus/messages.ts';
 import { partitionOf, subjects } from '../../shared/bus/subjects.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { endPingTokens } from '../../coordinator/store/store-ping-tokens.ts';
+import { endPingTokens } from '../../coordinator/monitors/queries.ts';
 import type { ProbeApp } from '../../probe/app.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { presenceMessage } from '../../shared/bus/messages.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { pages } from '../../coordinator/faces/web/pages/page-index.ts';
+import { pages } from '../../coordinator/pages.ts';
 import { barriers, desk, openTab, overflow, phone, type Tab } from '../support/browser.ts';
 import { type Demo, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';

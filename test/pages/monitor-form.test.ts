@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http2';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { App } from '../../coordinator/app.ts';
-import { installationOperations } from '../../shared/api/inner/inner-index.ts';
+import { installationOperations } from '../../coordinator/contracts.ts';
 import { type OutputOf, rawInput } from '../../shared/api/operation.ts';
 import { openTab, type Tab } from '../support/browser.ts';
 import { describeInBrowser } from '../support/in-browser.ts';

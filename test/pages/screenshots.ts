@@ -4,8 +4,8 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { connect } from '../../coordinator/store/store-database.ts';
-import { migrate } from '../../coordinator/store/store-migrate.ts';
+import { connect } from '../../coordinator/database/connect.ts';
+import { migrate } from '../../coordinator/database/migrate.ts';
 import { desk, launchBrowser, openTab, phone } from '../support/browser.ts';
 import { seedDemo } from '../support/demo.ts';
 import { startServices } from '../support/services-run.ts';

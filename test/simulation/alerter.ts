@@ -1,5 +1,5 @@
-import type { Rules } from '../../coordinator/domain/decision-rules.ts';
-import { type Alert, release } from '../../coordinator/domain/incident-alerts.ts';
+import { type Alert, release } from '../../coordinator/core/incident.ts';
+import type { Rules } from '../../coordinator/core/types.ts';
 import type { Agenda } from './agenda.ts';
 import { noise } from './chance.ts';
 import type { Database } from './database.ts';

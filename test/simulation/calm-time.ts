@@ -1,5 +1,5 @@
-import type { MonitorState, ProbeView } from '../../coordinator/domain/decision-types.ts';
-import { allowedSilence } from '../../coordinator/domain/ledger.ts';
+import { allowedSilence } from '../../coordinator/core/ledger.ts';
+import type { MonitorState, ProbeView } from '../../coordinator/core/types.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
 import type { Probe } from './probe.ts';

@@ -1,4 +1,4 @@
-import { allRules, type Rules } from '../../coordinator/domain/decision-rules.ts';
+import { allRules, type Rules } from '../../coordinator/core/types.ts';
 import { heartbeatFault } from './heartbeat-shrink.ts';
 import { jobDays, makeHeartbeatStory } from './heartbeat-story.ts';
 import { makeStory } from './make-story.ts';

@@ -1,5 +1,4 @@
-import type { Rules } from '../../coordinator/domain/decision-rules.ts';
-import type { MonitorState } from '../../coordinator/domain/decision-types.ts';
+import type { MonitorState, Rules } from '../../coordinator/core/types.ts';
 import type { Agenda } from './agenda.ts';
 import type { Alerter } from './alerter.ts';
 import type { Bus } from './bus.ts';

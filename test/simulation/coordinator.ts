@@ -1,7 +1,7 @@
-import type { MonitorState } from '../../coordinator/domain/decision-types.ts';
-import { mayTell } from '../../coordinator/domain/incident-alerts.ts';
-import { toldIn } from '../../coordinator/domain/incident-sightings.ts';
-import { checkpointOf, nextTick, restore } from '../../coordinator/domain/state-restore.ts';
+import { mayTell } from '../../coordinator/core/incident.ts';
+import { checkpointOf, nextTick, restore } from '../../coordinator/core/lifecycle.ts';
+import { toldIn } from '../../coordinator/core/observations.ts';
+import type { MonitorState } from '../../coordinator/core/types.ts';
 import { probeOf } from '../../shared/checks/placement.ts';
 import { createAlerter } from './alerter.ts';
 import type { Waiting } from './bus.ts';

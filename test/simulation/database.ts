@@ -1,4 +1,4 @@
-import { allRules, type Rules } from '../../coordinator/domain/decision-rules.ts';
+import { type Alert, downs, settle } from '../../coordinator/core/incident.ts';
 import type {
   Checkpoint,
   Effect,
@@ -9,9 +9,9 @@ import type {
   Outage,
   SeenResult,
   Watched,
-} from '../../coordinator/domain/decision-types.ts';
-import { type Alert, downs, settle } from '../../coordinator/domain/incident-alerts.ts';
-import { type CoveringWindow, coverOf, type Membership } from '../../coordinator/domain/maintenance-cover.ts';
+} from '../../coordinator/core/types.ts';
+import { allRules, type Rules } from '../../coordinator/core/types.ts';
+import { type CoveringWindow, coverOf, type Membership } from '../../coordinator/maintenance/window.ts';
 import type { Interval } from '../../shared/base/time.ts';
 import type { Made } from './result-record.ts';
 

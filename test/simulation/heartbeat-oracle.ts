@@ -1,4 +1,4 @@
-import type { Incident } from '../../coordinator/domain/decision-types.ts';
+import type { Incident } from '../../coordinator/core/types.ts';
 import type { HeartbeatStory, Ping } from './heartbeat-story.ts';
 
 /** What rules 19 and 20 say of a job's life, from its pings alone, and what is wrong with what was made of it. */

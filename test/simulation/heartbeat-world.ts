@@ -1,8 +1,8 @@
-import { decide } from '../../coordinator/domain/decide.ts';
-import type { Effect, Incident, MonitorEvent, SeenResult } from '../../coordinator/domain/decision-types.ts';
-import { checkpointOf, createState, nextTick, restore } from '../../coordinator/domain/state-restore.ts';
-import { isLate, isMadeUpFor, seenOf } from '../../coordinator/pings/pings-to-tell.ts';
-import type { PingRow } from '../../coordinator/store/store-pings.ts';
+import { decide } from '../../coordinator/core/decide.ts';
+import { checkpointOf, createState, nextTick, restore } from '../../coordinator/core/lifecycle.ts';
+import type { Effect, Incident, MonitorEvent, SeenResult } from '../../coordinator/core/types.ts';
+import type { PingRow } from '../../coordinator/heartbeats/queries.ts';
+import { isLate, isMadeUpFor, seenOf } from '../../coordinator/heartbeats/relay.ts';
 import { settlingAfter } from '../../probe/schedule/heartbeats.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';

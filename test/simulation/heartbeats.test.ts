@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type * as Core from '../../coordinator/domain/heartbeat-incident.ts';
+import type * as Core from '../../coordinator/core/heartbeat.ts';
 import type * as View from '../../probe/schedule/heartbeats.ts';
 import type * as Deadline from '../../shared/checks/heartbeat/state.ts';
 import type * as State from '../../shared/checks/heartbeat/state.ts';
@@ -7,7 +7,7 @@ import { expectedOutages, faultsOfHeartbeat } from './heartbeat-oracle.ts';
 import { makeHeartbeatStory } from './heartbeat-story.ts';
 import { liveHeartbeat } from './heartbeat-world.ts';
 
-const core = '../../coordinator/domain/heartbeat-incident.ts';
+const core = '../../coordinator/core/heartbeat.ts';
 const view = '../../probe/schedule/heartbeats.ts';
 const deadline = '../../shared/checks/heartbeat/state.ts';
 const state = '../../shared/checks/heartbeat/state.ts';

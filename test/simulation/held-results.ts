@@ -1,7 +1,15 @@
-import { goesAhead, isAwaited } from '../../coordinator/domain/ahead-of-handover.ts';
-import type { Rules } from '../../coordinator/domain/decision-rules.ts';
-import type { MonitorState } from '../../coordinator/domain/decision-types.ts';
-import { type Awaited, awaitedBy, beginHandover, goOn, keptAfter, mustWait, type Word } from '../../coordinator/domain/handover.ts';
+import {
+  type Awaited,
+  awaitedBy,
+  beginHandover,
+  goesAhead,
+  goOn,
+  isAwaited,
+  keptAfter,
+  mustWait,
+  type Word,
+} from '../../coordinator/core/backlog.ts';
+import type { MonitorState, Rules } from '../../coordinator/core/types.ts';
 import type { Agenda } from './agenda.ts';
 import type { Batch, Entry, Waiting } from './bus.ts';
 import type { Database } from './database.ts';

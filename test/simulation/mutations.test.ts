@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ruleNames, without } from '../../coordinator/domain/decision-rules.ts';
+import { ruleNames, without } from '../../coordinator/core/types.ts';
 import { campaign } from './campaign.ts';
 import { mutations } from './mutations/list.ts';
 import { mutatedSource } from './mutations/mutant.ts';
@@ -17,7 +17,7 @@ describe('a core without one of its rules is found out', () => {
 /** Mistakes that the simulator was not told of. `npm run simulate -- --mutations` searches for all of them. */
 describe('mutations of the core', () => {
   test('each is found by the seed that is written down for it, with which the core itself does well', { timeout: 300_000 }, () => {
-    const program = join(import.meta.dirname, 'mutations', 'mutation-known.ts');
+    const program = join(import.meta.dirname, 'mutations', 'known.ts');
     const { status, stdout, stderr } = spawnSync(process.execPath, [program], { encoding: 'utf8' });
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
   });

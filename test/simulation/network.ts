@@ -1,5 +1,5 @@
-import { endsSilenceOfAll } from '../../coordinator/domain/handover.ts';
-import { judgeSilence } from '../../coordinator/domain/silence-of-probes.ts';
+import { endsSilenceOfAll } from '../../coordinator/core/backlog.ts';
+import { judgeSilence } from '../../coordinator/probes/roster.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Agenda } from './agenda.ts';
 import type { Bus } from './bus.ts';

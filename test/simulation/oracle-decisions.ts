@@ -1,4 +1,4 @@
-import type { Incident } from '../../coordinator/domain/decision-types.ts';
+import type { Incident } from '../../coordinator/core/types.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { type Known, newest, newestByContinent } from './oracle-views.ts';
 import type { Made } from './result-record.ts';

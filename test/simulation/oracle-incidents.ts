@@ -1,4 +1,4 @@
-import type { Incident } from '../../coordinator/domain/decision-types.ts';
+import type { Incident } from '../../coordinator/core/types.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { lonelyBefore } from './oracle-beginnings.ts';
 import { type Known, newest, newestByContinent, recent } from './oracle-views.ts';

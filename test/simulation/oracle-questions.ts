@@ -1,4 +1,4 @@
-import type { Incident } from '../../coordinator/domain/decision-types.ts';
+import type { Incident } from '../../coordinator/core/types.ts';
 import { type Known, newest } from './oracle-views.ts';
 
 /** Rule 9: a question that a restart cut off is asked again by whoever goes on. */

@@ -1,4 +1,4 @@
-import { uptime, windowOf } from '../../coordinator/domain/uptime.ts';
+import { uptime, windowOf } from '../../coordinator/core/uptime.ts';
 import type { Database } from './database.ts';
 import { saysSomething } from './oracle-views.ts';
 import type { Record } from './result-record.ts';

@@ -1,4 +1,4 @@
-import type { Incident } from '../../coordinator/domain/decision-types.ts';
+import type { Incident } from '../../coordinator/core/types.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Agenda } from './agenda.ts';
 import type { Database } from './database.ts';

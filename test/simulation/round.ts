@@ -1,8 +1,7 @@
-import { countsAs } from '../../coordinator/domain/continent-views.ts';
-import { decide } from '../../coordinator/domain/decide.ts';
-import type { Rules } from '../../coordinator/domain/decision-rules.ts';
-import type { Effect, MonitorEvent, MonitorState } from '../../coordinator/domain/decision-types.ts';
-import { byStart } from '../../coordinator/domain/handover.ts';
+import { byStart } from '../../coordinator/core/backlog.ts';
+import { decide } from '../../coordinator/core/decide.ts';
+import type { Effect, MonitorEvent, MonitorState, Rules } from '../../coordinator/core/types.ts';
+import { countsAs } from '../../coordinator/core/views.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Batch, Entry } from './bus.ts';

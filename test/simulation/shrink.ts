@@ -1,4 +1,4 @@
-import type { Rules } from '../../coordinator/domain/decision-rules.ts';
+import type { Rules } from '../../coordinator/core/types.ts';
 import { smallestThatFails } from './smallest-case.ts';
 import type { Happening, Story } from './story.ts';
 import { live } from './world.ts';

@@ -1,4 +1,4 @@
-import { allRules, type RuleName, ruleNames, without } from '../../coordinator/domain/decision-rules.ts';
+import { allRules, type RuleName, ruleNames, without } from '../../coordinator/core/types.ts';
 import { endWithUsage, numberOf, readCommandLine } from '../support/command-line.ts';
 import { campaign, type Sum } from './campaign.ts';
 import { shrinkHeartbeat, tellHeartbeat } from './heartbeat-shrink.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { decide } from '../../coordinator/domain/decide.ts';
-import { allRules, without } from '../../coordinator/domain/decision-rules.ts';
-import type { MonitorState } from '../../coordinator/domain/decision-types.ts';
-import { createState } from '../../coordinator/domain/state-restore.ts';
+import { decide } from '../../coordinator/core/decide.ts';
+import { createState } from '../../coordinator/core/lifecycle.ts';
+import type { MonitorState } from '../../coordinator/core/types.ts';
+import { allRules, without } from '../../coordinator/core/types.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { continentsOf, nextTurn, probeOf, turns } from '../../shared/checks/placement.ts';
 import { afterCalm } from './calm-time.ts';

@@ -1,10 +1,17 @@
 /** The pure rules of telling in a small world: one channel, some monitors that go down and up, and a receiver that is away at times. */
 
-import { fullBucket, gather } from '../../coordinator/domain/telling/telling-bucket.ts';
-import { isCovered, isLastResort, tryAgain } from '../../coordinator/domain/telling/telling-channel.ts';
-import { flappingOf } from '../../coordinator/domain/telling/telling-flapping.ts';
-import type { TellingRules } from '../../coordinator/domain/telling/telling-rules.ts';
-import { dispose, reminderAfter, type StepEvent } from '../../coordinator/domain/telling/telling-step.ts';
+import type { TellingRules } from '../../coordinator/notifications/policy.ts';
+import {
+  dispose,
+  flappingOf,
+  fullBucket,
+  gather,
+  isCovered,
+  isLastResort,
+  reminderAfter,
+  type StepEvent,
+  tryAgain,
+} from '../../coordinator/notifications/policy.ts';
 
 export type Span = { readonly from: number; readonly to: number };
 export type Outage = {

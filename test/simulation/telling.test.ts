@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { allTellingRules, tellingRuleNames, withoutTelling } from '../../coordinator/domain/telling/telling-rules.ts';
+import { allTellingRules, tellingRuleNames, withoutTelling } from '../../coordinator/notifications/policy.ts';
 import { faultsOfTelling } from './telling-oracle.ts';
 import { type Outage, type Span, type Story, tell } from './telling-world.ts';
 

@@ -1,7 +1,6 @@
-import { isOnlyOne, reachOf } from '../../coordinator/domain/continent-reach.ts';
-import type { MonitorState } from '../../coordinator/domain/decision-types.ts';
-import { observe, type Trust, trusting } from '../../coordinator/domain/quarantine.ts';
-import { shownBy } from '../../coordinator/domain/refutation.ts';
+import { observe, shownBy, type Trust, trusting } from '../../coordinator/core/quarantine.ts';
+import type { MonitorState } from '../../coordinator/core/types.ts';
+import { isOnlyOne, reachOf } from '../../coordinator/core/views.ts';
 import type { Agenda } from './agenda.ts';
 import type { Database } from './database.ts';
 import type { Network } from './network.ts';

@@ -1,4 +1,4 @@
-import type { Watched } from '../../coordinator/domain/decision-types.ts';
+import type { Watched } from '../../coordinator/core/types.ts';
 import type { Placed } from '../../shared/checks/placement.ts';
 import type { MonitorSpec, Story } from './story.ts';
 

@@ -1,6 +1,6 @@
-import { allRules, type Rules } from '../../coordinator/domain/decision-rules.ts';
-import { allowedSilence } from '../../coordinator/domain/ledger.ts';
-import { checkpointOf } from '../../coordinator/domain/state-restore.ts';
+import { allowedSilence } from '../../coordinator/core/ledger.ts';
+import { checkpointOf } from '../../coordinator/core/lifecycle.ts';
+import { allRules, type Rules } from '../../coordinator/core/types.ts';
 import { createAgenda } from './agenda.ts';
 import { createBus } from './bus.ts';
 import { afterCalm, leadIn, probeById } from './calm-time.ts';

@@ -1,14 +1,15 @@
 /** For test files: the real API (gate, access, store, REST face) on a database of its own, without the engine behind it. */
 import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify';
-import { createRateLimiter } from '../../coordinator/access/access-rate-limit.ts';
-import { createSecretsAtRest } from '../../coordinator/access/access-secrets-at-rest.ts';
-import { createTokens } from '../../coordinator/access/access-tokens.ts';
-import { restRoutes, restServerOptions } from '../../coordinator/faces/rest/rest-routes.ts';
-import { createOperations } from '../../coordinator/operations/operations.ts';
-import type { ProbesPart } from '../../coordinator/operations/probes/operation-probe-needs.ts';
-import { noTrials } from '../../coordinator/operations/trials/operation-trial-needs.ts';
-import { connect, type Sql } from '../../coordinator/store/store-database.ts';
-import { revokeProbe } from '../../coordinator/store/store-probes.ts';
+import { restRoutes, restServerOptions } from '../../coordinator/api/routes.ts';
+import { connect, type Sql } from '../../coordinator/database/connect.ts';
+import type { ProbesPart } from '../../coordinator/gate/context.ts';
+import { noTrials } from '../../coordinator/gate/context.ts';
+import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
+import { createOperations } from '../../coordinator/gate/setup.ts';
+import { handlers } from '../../coordinator/operations.ts';
+import { revokeProbe } from '../../coordinator/probes/queries.ts';
+import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
+import { createTokens } from '../../coordinator/tokens/authenticate.ts';
 import { continents } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { createLog } from '../../shared/base/log.ts';
@@ -53,6 +54,7 @@ export const openApi = async (url: string, { perMinute = 1_000_000 } = {}): Prom
   const tokens = createTokens({ sql, secretKey, clock, log });
   const limiter = createRateLimiter({ sql, clock, log, perMinute });
   const gate = createOperations({
+    handlers,
     ...{
       sql,
       clock,

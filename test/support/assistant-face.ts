@@ -2,11 +2,11 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import Fastify from 'fastify';
 import { afterAll, beforeAll } from 'vitest';
-import { createConnections } from '../../coordinator/access/access-assistant-connections.ts';
-import { createRateLimiter } from '../../coordinator/access/access-rate-limit.ts';
-import type { Scope } from '../../coordinator/domain/organisation.ts';
-import { type AssistantParts, assistantRoutes } from '../../coordinator/faces/assistant/assistant-routes.ts';
-import { restServerOptions } from '../../coordinator/faces/rest/rest-routes.ts';
+import { restServerOptions } from '../../coordinator/api/routes.ts';
+import { createConnections } from '../../coordinator/assistants/connections.ts';
+import { type AssistantParts, assistantRoutes } from '../../coordinator/assistants/mcp-routes.ts';
+import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
+import type { Scope } from '../../coordinator/organisations/model.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { connectAssistant } from './assistants.ts';
 import type { GateBench } from './gate.ts';

@@ -1,9 +1,9 @@
 /** For test files: an assistant that is connected already, without the signing-in that leads to it. */
 import { randomBytes } from 'node:crypto';
-import { createAssistantKey, recordFingerprint, resourceOf } from '../../coordinator/access/access-assistant-connections.ts';
-import type { Scope } from '../../coordinator/domain/organisation.ts';
-import { insertConnection } from '../../coordinator/store/store-assistant-connections.ts';
-import type { Sql } from '../../coordinator/store/store-database.ts';
+import { createAssistantKey, recordFingerprint, resourceOf } from '../../coordinator/assistants/connections.ts';
+import { insertConnection } from '../../coordinator/assistants/queries.ts';
+import type { Sql } from '../../coordinator/database/connect.ts';
+import type { Scope } from '../../coordinator/organisations/model.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { type Person, testSecretKey } from './people.ts';
 

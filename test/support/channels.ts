@@ -1,9 +1,9 @@
 /** For test files: the kinds of channels and their sender, as the server has them; they reach this machine. */
 
-import { createSecretsAtRest } from '../../coordinator/access/access-secrets-at-rest.ts';
-import { createTelling } from '../../coordinator/coordinator-telling.ts';
-import type { ChannelsPart } from '../../coordinator/operations/channels/operation-channel-needs.ts';
-import type { Sql } from '../../coordinator/store/store-database.ts';
+import type { Sql } from '../../coordinator/database/connect.ts';
+import type { ChannelsPart } from '../../coordinator/gate/context.ts';
+import { createTelling } from '../../coordinator/notifications/setup.ts';
+import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { type Clock, systemClock } from '../../shared/base/time.ts';
 

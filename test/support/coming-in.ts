@@ -1,8 +1,9 @@
 /** For test files: people who come in, by the gate and the sessions behind it. */
-import { createAccountSecrets } from '../../coordinator/access/access-account-secrets.ts';
-import type { Person, Visitor } from '../../coordinator/access/access-caller.ts';
-import { createSessions, type Sessions, type SignedIn } from '../../coordinator/access/access-sessions.ts';
-import { installationOperations, visitorOperations } from '../../shared/api/inner/inner-index.ts';
+
+import { installationOperations, visitorOperations } from '../../coordinator/contracts.ts';
+import type { Person, Visitor } from '../../coordinator/gate/caller.ts';
+import { createAccountSecrets } from '../../coordinator/people/secrets.ts';
+import { createSessions, type Sessions, type SignedIn } from '../../coordinator/people/sessions.ts';
 import { InvalidInput, type Operation, type OutputOf, rawInput } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { createLog } from '../../shared/base/log.ts';

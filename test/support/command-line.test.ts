@@ -9,11 +9,14 @@ const run = (program: string, ...given: string[]): Promise<{ code: number; out: 
     );
   });
 
-const programs = ['bench/bench.ts', 'simulation/simulation-simulate.ts', 'network/network-torment.ts'] as const;
+const programs = [
+  ['bench/main.ts', 'bench'],
+  ['simulation/simulate.ts', 'simulate'],
+  ['network/torment.ts', 'torment'],
+] as const;
 
-test.each(programs)('%s says what it takes when it is asked, and when a flag or a number is none', async (program) => {
-  const name = /(\w+)\.ts$/.exec(program)?.[1];
-  const number = program === 'simulation/simulation-simulate.ts' ? '--years' : '--seconds';
+test.each(programs)('%s says what it takes when it is asked, and when a flag or a number is none', async (program, name) => {
+  const number = program === 'simulation/simulate.ts' ? '--years' : '--seconds';
   const [asked, ...wrong] = await Promise.all([['--help'], ['--nonsense'], [`${number}=often`]].map((given) => run(program, ...given)));
   expect(asked).toMatchObject({ code: 0, err: '', out: expect.stringContaining(`npm run ${name} -- [`) });
   for (const said of wrong) {
@@ -23,11 +26,11 @@ test.each(programs)('%s says what it takes when it is asked, and when a flag or 
 });
 
 test('a bench or a rule that there is not is told which there are', async () => {
-  expect(await run('bench/bench.ts', 'nothing')).toMatchObject({
+  expect(await run('bench/main.ts', 'nothing')).toMatchObject({
     code: 2,
     err: expect.stringMatching(/There is no bench nothing[\s\S]*\n {2}api /),
   });
-  expect(await run('simulation/simulation-simulate.ts', '--without', 'nothing')).toMatchObject({
+  expect(await run('simulation/simulate.ts', '--without', 'nothing')).toMatchObject({
     code: 2,
     err: expect.stringContaining('--without must be'),
   });
@@ -41,14 +44,14 @@ test('a simulation of nothing, or from a seed after which none comes, is refused
     ['--seed', '1.5'],
     ['--seed', '99999999999999999999'],
   ];
-  for (const said of await Promise.all(wrong.map((given) => run('simulation/simulation-simulate.ts', ...given)))) {
+  for (const said of await Promise.all(wrong.map((given) => run('simulation/simulate.ts', ...given)))) {
     expect(said).toMatchObject({ code: 2, out: '', err: expect.stringContaining('must be') });
   }
 });
 
 test('a simulation ends with what is reached first, years or stories', async () => {
-  const few = run('simulation/simulation-simulate.ts', '--seed', '3', '--years', '1000', '--stories', '1');
-  const short = run('simulation/simulation-simulate.ts', '--seed', '3', '--years', '0.0001', '--stories', '1000');
+  const few = run('simulation/simulate.ts', '--seed', '3', '--years', '1000', '--stories', '1');
+  const short = run('simulation/simulate.ts', '--seed', '3', '--years', '0.0001', '--stories', '1000');
   for (const said of [await few, await short]) {
     expect(said).toMatchObject({ code: 0, err: '', out: expect.stringContaining(' in 1 stories') });
   }
@@ -56,13 +59,13 @@ test('a simulation ends with what is reached first, years or stories', async () 
 
 test('a simulation that ends badly prints its seed, replays exactly from it, and tells the shortest story that ends so', async () => {
   const without = ['--without', 'another_continent_confirms'];
-  const found = await run('simulation/simulation-simulate.ts', '--seed', '1', '--stories', '60', ...without);
+  const found = await run('simulation/simulate.ts', '--seed', '1', '--stories', '60', ...without);
   expect(found).toMatchObject({ code: 1, err: '' });
   const [, seed = '', violation = ''] = /^seed (\d+) ended badly: (.+)$/m.exec(found.out) ?? [];
   expect(found.out).toContain(`replay: npm run simulate -- --seed ${seed} --stories 1 ${without.join(' ')}\n`);
   const [, shortest = ''] = found.out.split('the shortest story that ends so:\n');
   expect(shortest).toContain('confirmed from the continent that saw it');
-  const replayed = await run('simulation/simulation-simulate.ts', '--seed', seed, '--stories', '1', ...without);
+  const replayed = await run('simulation/simulate.ts', '--seed', seed, '--stories', '1', ...without);
   expect(replayed.code).toBe(1);
   expect(replayed.out).toContain(`seed ${seed} ended badly: ${violation}\n`);
   expect(replayed.out).toContain(shortest);

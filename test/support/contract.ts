@@ -1,7 +1,7 @@
 /** Holds answers to the API document: status, media type, headers, body, and the codes that it promises. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { apiDocument, type OperationEntry, type Response, responseIn } from '../../coordinator/faces/rest/rest-openapi.ts';
+import { apiDocument, type OperationEntry, type Response, responseIn } from '../../coordinator/api/openapi.ts';
 import { restOperations } from '../../shared/api/index.ts';
 import { isRecord } from '../../shared/base/json.ts';
 

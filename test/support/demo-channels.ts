@@ -1,8 +1,9 @@
 /** For test files and pictures: who is told in the demo, and what they were told. */
-import { createAccountSecrets } from '../../coordinator/access/access-account-secrets.ts';
-import { createAlertLinks } from '../../coordinator/access/access-alert-links.ts';
-import { linkChannel, wantVerification } from '../../coordinator/store/store-channels.ts';
-import type { Sql } from '../../coordinator/store/store-database.ts';
+
+import type { Sql } from '../../coordinator/database/connect.ts';
+import { createAlertLinks } from '../../coordinator/notifications/links.ts';
+import { linkChannel, wantVerification } from '../../coordinator/notifications/queries.ts';
+import { createAccountSecrets } from '../../coordinator/people/secrets.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { testSecretKey } from './people.ts';
 

@@ -1,6 +1,7 @@
 /** The status pages of the shop: one for the world, and one that asks for a password. */
-import { hashPassword } from '../../coordinator/access/access-passwords.ts';
-import type { Sql } from '../../coordinator/store/store-database.ts';
+
+import type { Sql } from '../../coordinator/database/connect.ts';
+import { hashPassword } from '../../coordinator/people/secrets.ts';
 import { newId } from '../../shared/base/crypto.ts';
 
 export type DemoPage = { readonly id: string; readonly slug: string };

@@ -1,9 +1,9 @@
 /** Maintenance of the demo: one that runs, some that come, one that is over. */
 
-import { draftWindow } from '../../coordinator/domain/maintenance.ts';
-import type { Moment } from '../../coordinator/domain/zone-clock.ts';
-import type { Sql } from '../../coordinator/store/store-database.ts';
-import { insertWindow } from '../../coordinator/store/store-maintenance.ts';
+import type { Sql } from '../../coordinator/database/connect.ts';
+import { insertWindow } from '../../coordinator/maintenance/queries.ts';
+import type { Moment } from '../../coordinator/maintenance/recurrence.ts';
+import { draftWindow } from '../../coordinator/maintenance/window.ts';
 import { newId } from '../../shared/base/crypto.ts';
 
 const minute = 60_000;

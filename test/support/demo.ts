@@ -1,9 +1,9 @@
 /** An organisation as one would meet it: a shop with forty-eight monitors, a day of results, and some trouble. For pictures and for tests of pages. */
 
-import { newShareText, shareFingerprint } from '../../coordinator/access/access-share-links.ts';
-import type { Sql } from '../../coordinator/store/store-database.ts';
-import { writeShare } from '../../coordinator/store/store-incident-shares.ts';
-import { makeResultDays } from '../../coordinator/store/store-results.ts';
+import type { Sql } from '../../coordinator/database/connect.ts';
+import { makeResultDays } from '../../coordinator/engine/result-queries.ts';
+import { writeShare } from '../../coordinator/incidents/queries.ts';
+import { newShareText, shareFingerprint } from '../../coordinator/incidents/shared-link.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { type DemoChannels, seedDemoChannels } from './demo-channels.ts';

@@ -1,14 +1,15 @@
 /** For test files: the gate with everything behind it, on a database of its own, with a clock that is moved by hand. */
 import { afterAll, beforeAll } from 'vitest';
-import type { Caller } from '../../coordinator/access/access-caller.ts';
-import { createSecretsAtRest, type SecretsAtRest } from '../../coordinator/access/access-secrets-at-rest.ts';
-import { createTokens } from '../../coordinator/access/access-tokens.ts';
-import type { Door } from '../../coordinator/operations/operation-context.ts';
-import { createOperations, type Gate } from '../../coordinator/operations/operations.ts';
-import { noTrials } from '../../coordinator/operations/trials/operation-trial-needs.ts';
-import { noTextRecords, type TextRecords } from '../../coordinator/outgoing/outgoing-dns-text-records.ts';
-import { createProbeIdentities } from '../../coordinator/probes/probes-identities.ts';
-import { connect, type Sql } from '../../coordinator/store/store-database.ts';
+import { connect, type Sql } from '../../coordinator/database/connect.ts';
+import type { Caller } from '../../coordinator/gate/caller.ts';
+import type { Door } from '../../coordinator/gate/context.ts';
+import { noTrials } from '../../coordinator/gate/context.ts';
+import { createOperations, type Gate } from '../../coordinator/gate/setup.ts';
+import { handlers } from '../../coordinator/operations.ts';
+import { noTextRecords, type TextRecords } from '../../coordinator/outbound/documents.ts';
+import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
+import { createSecretsAtRest, type SecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
+import { createTokens } from '../../coordinator/tokens/authenticate.ts';
 import { InvalidInput, type Operation, type OutputOf, rawInput } from '../../shared/api/operation.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -57,6 +58,7 @@ const createGateBench = async (
     requireSigned: 'auto',
   });
   const gate = createOperations({
+    handlers,
     ...{ sql, clock, secrets, probes, partitionOf, secretKey: testSecretKey, trials: noTrials },
     channels: testChannels(sql, testSecretKey, clock),
     mintToken: tokens.mint,

@@ -1,7 +1,7 @@
 /** For test files: heartbeat monitors with their addresses, and calls of them. */
 
-import type { Sql } from '../../coordinator/store/store-database.ts';
-import { insertPingToken } from '../../coordinator/store/store-ping-tokens.ts';
+import type { Sql } from '../../coordinator/database/connect.ts';
+import { insertPingToken } from '../../coordinator/monitors/queries.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { eventually, passed } from './eventually.ts';

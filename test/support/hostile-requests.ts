@@ -1,6 +1,6 @@
 /** Requests that nobody should send, made from the API document: each field is left out, plausible, or anything at all. */
 import fc from 'fast-check';
-import { apiDocument, type OperationEntry } from '../../coordinator/faces/rest/rest-openapi.ts';
+import { apiDocument, type OperationEntry } from '../../coordinator/api/openapi.ts';
 import { isRecord } from '../../shared/base/json.ts';
 
 export type HostileRequest = {

@@ -1,5 +1,5 @@
 /** For test files: what the database holds of a monitor's incidents, alerts and results, as tests ask for it. */
-import type { Sql } from '../../coordinator/store/store-database.ts';
+import type { Sql } from '../../coordinator/database/connect.ts';
 import { eventually } from './eventually.ts';
 
 export type SeenIncident = {

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { Outgoing, OutgoingRequest } from '../../coordinator/alerts/kinds/channel-kind.ts';
+import type { Outgoing, OutgoingRequest } from '../../coordinator/notifications/kinds/types.ts';
 
 export type Got = {
   readonly method: string;

@@ -2,8 +2,8 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect } from '../../coordinator/store/store-database.ts';
-import { migrate } from '../../coordinator/store/store-migrate.ts';
+import { connect } from '../../coordinator/database/connect.ts';
+import { migrate } from '../../coordinator/database/migrate.ts';
 import { freePort, openCache } from '../../deploy/local/home.ts';
 import { greetsOn, obtainNatsServer, prepareNats } from '../../deploy/local/nats.ts';
 import { isPostgresReady, preparePostgres } from '../../deploy/local/postgres.ts';

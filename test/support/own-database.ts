@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { connect, type Sql } from '../../coordinator/store/store-database.ts';
+import { connect, type Sql } from '../../coordinator/database/connect.ts';
 import { createDatabase, type TestDatabase } from './services.ts';
 
 /** For a test file, at its top: a database of its own until its last test is done, and connections to it. */

@@ -1,5 +1,5 @@
 /** For test files: a month of the house's own record, made up. */
-import { dayOf, type OwnDay, sumOf } from '../../coordinator/domain/own-record.ts';
+import { dayOf, type OwnDay, sumOf } from '../../coordinator/health/service-record.ts';
 
 const first = Date.UTC(2026, 9, 24);
 

@@ -1,13 +1,13 @@
 /** For test files: the people who stand in every test of access. */
 import { randomBytes } from 'node:crypto';
-import type { Caller } from '../../coordinator/access/access-caller.ts';
-import { createTokens } from '../../coordinator/access/access-tokens.ts';
-import type { Role, Scope } from '../../coordinator/domain/organisation.ts';
-import type { PlanName } from '../../coordinator/domain/plan-limits.ts';
-import type { Sql } from '../../coordinator/store/store-database.ts';
-import { insertOrganisation } from '../../coordinator/store/store-organisations.ts';
-import { insertToken } from '../../coordinator/store/store-tokens.ts';
-import { insertMember, insertUser } from '../../coordinator/store/store-users.ts';
+import type { Sql } from '../../coordinator/database/connect.ts';
+import type { Caller } from '../../coordinator/gate/caller.ts';
+import type { Role, Scope } from '../../coordinator/organisations/model.ts';
+import type { PlanName } from '../../coordinator/organisations/plans.ts';
+import { insertOrganisation } from '../../coordinator/organisations/queries.ts';
+import { insertMember, insertUser } from '../../coordinator/people/queries.ts';
+import { createTokens } from '../../coordinator/tokens/authenticate.ts';
+import { insertToken } from '../../coordinator/tokens/queries.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { systemClock } from '../../shared/base/time.ts';

@@ -3,7 +3,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { bundleDownload, type DownloadName, downloadNames } from '../../coordinator/faces/downloads/download-bundle.ts';
+import { bundleDownload, type DownloadName, downloadNames } from '../../coordinator/api/bundles.ts';
 
 export type Said = { readonly code: number | null; readonly out: string; readonly err: string };
 

@@ -1,6 +1,7 @@
 /** For test files: a public page as a value. */
-import type { PublicDay, PublicIncident, PublicMonitor, PublicPage } from '../../coordinator/domain/public-page.ts';
-import { type Seen, type View, viewOf } from '../../coordinator/faces/status/status-face-view.ts';
+
+import { type Seen, type View, viewOf } from '../../coordinator/status-pages/public/render.ts';
+import type { PublicDay, PublicIncident, PublicMonitor, PublicPage } from '../../coordinator/status-pages/public/snapshot.ts';
 import { newId } from '../../shared/base/crypto.ts';
 
 export const pageNow = Date.parse('2026-11-22T13:08:00Z');

@@ -1,4 +1,4 @@
-import type { Sql } from '../../coordinator/store/store-database.ts';
+import type { Sql } from '../../coordinator/database/connect.ts';
 
 const ofTheEngine = ['results', 'watermarks', 'incidents', 'incident_evidence', 'ledger', 'checkpoints', 'beats', 'beat_states'] as const;
 

@@ -1,7 +1,7 @@
 /** vitest's global setup: starts the services once for the run and hands their addresses to every test file. */
 import type { TestProject } from 'vitest/node';
-import { connect } from '../../coordinator/store/store-database.ts';
-import { migrate } from '../../coordinator/store/store-migrate.ts';
+import { connect } from '../../coordinator/database/connect.ts';
+import { migrate } from '../../coordinator/database/migrate.ts';
 import { type Services, startServices } from './services-run.ts';
 
 declare module 'vitest' {

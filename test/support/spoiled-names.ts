@@ -1,6 +1,6 @@
 /** For tests of pages: everything that somebody else wrote is HTML, far too long, from right to left, or nothing but signs. */
 
-import type { Sql } from '../../coordinator/store/store-database.ts';
+import type { Sql } from '../../coordinator/database/connect.ts';
 import type { House } from './people.ts';
 
 const markup = `"><img src=x onerror="window.harm=1"><script data-harm>window.harm=1</script>'`;

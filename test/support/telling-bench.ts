@@ -1,12 +1,12 @@
 /** For test files: the parts that tell people, on a database of their own, with a clock that is moved by hand and a receiver that answers as it is told. */
 
-import { kindOf } from '../../coordinator/alerts/alert-channel-kinds.ts';
-import { createComposer } from '../../coordinator/alerts/alert-composer.ts';
-import { createCourier } from '../../coordinator/alerts/alert-courier.ts';
-import { createPlanner } from '../../coordinator/alerts/alert-planner.ts';
-import { createRescue } from '../../coordinator/alerts/alert-rescue.ts';
-import type { Answer, Outgoing } from '../../coordinator/alerts/kinds/channel-kind.ts';
-import type { Sql } from '../../coordinator/store/store-database.ts';
+import type { Sql } from '../../coordinator/database/connect.ts';
+import { kindOf } from '../../coordinator/notifications/channels.ts';
+import { createComposer } from '../../coordinator/notifications/compose.ts';
+import { createCourier } from '../../coordinator/notifications/deliver.ts';
+import type { Answer, Outgoing } from '../../coordinator/notifications/kinds/types.ts';
+import { createRescue } from '../../coordinator/notifications/last-resort.ts';
+import { createPlanner } from '../../coordinator/notifications/plan.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from './eventually.ts';
 import { testLog } from './network.ts';

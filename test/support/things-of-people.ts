@@ -1,5 +1,5 @@
 /** For test files and pictures: what people of a house have set up for themselves. */
-import { createAssistantKey, recordFingerprint } from '../../coordinator/access/access-assistant-connections.ts';
+import { createAssistantKey, recordFingerprint } from '../../coordinator/assistants/connections.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { testSecretKey } from './people.ts';
 import type { TestWeb } from './web.ts';

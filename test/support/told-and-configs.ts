@@ -1,6 +1,6 @@
 /** For tests of channels: what is told, plain and hostile, and a config for each kind. */
 import fc from 'fast-check';
-import { type Told, type ToldEvent, type ToldMonitor, toldEvents } from '../../coordinator/alerts/alert-told.ts';
+import { type Told, type ToldEvent, type ToldMonitor, toldEvents } from '../../coordinator/notifications/message.ts';
 
 export const at = Date.UTC(2026, 10, 22, 18, 5, 4);
 

@@ -1,7 +1,7 @@
 /** For test files: trials whose answers come when the test says so, beside a network where they come from probes. */
 
-import type { AskedProbe, TrialAnswer, WantedTrial } from '../../coordinator/domain/trial-of-config.ts';
-import type { TrialsPart } from '../../coordinator/operations/trials/operation-trial-needs.ts';
+import type { TrialsPart } from '../../coordinator/gate/context.ts';
+import type { AskedProbe, TrialAnswer, WantedTrial } from '../../coordinator/monitors/test-run.ts';
 import { newId } from '../../shared/base/crypto.ts';
 
 type Open = { readonly wanted: WantedTrial; readonly answers: TrialAnswer[]; over: boolean };

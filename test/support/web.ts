@@ -3,31 +3,30 @@
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import Fastify from 'fastify';
-import { type AccountSecrets, createAccountSecrets } from '../../coordinator/access/access-account-secrets.ts';
-import { type Connections, createConnections } from '../../coordinator/access/access-assistant-connections.ts';
-import { createRateLimiter } from '../../coordinator/access/access-rate-limit.ts';
-import { createSecretsAtRest } from '../../coordinator/access/access-secrets-at-rest.ts';
-import { sessionCookie } from '../../coordinator/access/access-session-cookie.ts';
-import { createSessions } from '../../coordinator/access/access-sessions.ts';
-import { createShares } from '../../coordinator/access/access-share-links.ts';
-import { createTokens } from '../../coordinator/access/access-tokens.ts';
-import { createAssistants } from '../../coordinator/coordinator-assistants.ts';
-import { assistantRoutes } from '../../coordinator/faces/assistant/assistant-routes.ts';
-import { type OauthParts, oauthRoutes } from '../../coordinator/faces/oauth/oauth-routes.ts';
-import { refuseOutside } from '../../coordinator/faces/rest/rest-outside-routes.ts';
-import { restServerOptions, sayBeside } from '../../coordinator/faces/rest/rest-routes.ts';
-import { soundUrl } from '../../coordinator/faces/rest/rest-urls.ts';
-import { onOwnDomain, statusRoutes } from '../../coordinator/faces/status/status-face-routes.ts';
-import { type WebParts, webRoutes } from '../../coordinator/faces/web/web-routes.ts';
-import { createChanges } from '../../coordinator/house/house-changes-heard.ts';
-import type { Door } from '../../coordinator/operations/operation-context.ts';
-import { createOperations, type Gate } from '../../coordinator/operations/operations.ts';
-import { noTrials, type TrialsPart } from '../../coordinator/operations/trials/operation-trial-needs.ts';
-import { createProbeIdentities } from '../../coordinator/probes/probes-identities.ts';
-import { createPublishing } from '../../coordinator/publishing/publishing.ts';
-import { connect, type Sql } from '../../coordinator/store/store-database.ts';
-import { createPatience } from '../../coordinator/store/store-database-patience.ts';
-import { insertSession } from '../../coordinator/store/store-sessions.ts';
+import { refuseOutside, restServerOptions, sayBeside } from '../../coordinator/api/routes.ts';
+import { soundUrl } from '../../coordinator/api/server.ts';
+import { type Connections, createConnections } from '../../coordinator/assistants/connections.ts';
+import { assistantRoutes } from '../../coordinator/assistants/mcp-routes.ts';
+import { type OauthParts, oauthRoutes } from '../../coordinator/assistants/oauth-routes.ts';
+import { createAssistants } from '../../coordinator/assistants/setup.ts';
+import { connect, type Sql } from '../../coordinator/database/connect.ts';
+import { createPatience } from '../../coordinator/database/startup.ts';
+import type { Door } from '../../coordinator/gate/context.ts';
+import { noTrials, type TrialsPart } from '../../coordinator/gate/context.ts';
+import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
+import { createOperations, type Gate } from '../../coordinator/gate/setup.ts';
+import { createShares } from '../../coordinator/incidents/shared-link.ts';
+import { handlers } from '../../coordinator/operations.ts';
+import { pages as allPages } from '../../coordinator/pages.ts';
+import { type AccountSecrets, createAccountSecrets } from '../../coordinator/people/secrets.ts';
+import { createSessions, insertSession, sessionCookie } from '../../coordinator/people/sessions.ts';
+import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
+import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
+import { createPublishing } from '../../coordinator/status-pages/public/publishing.ts';
+import { onOwnDomain, statusRoutes } from '../../coordinator/status-pages/public/routes.ts';
+import { createTokens } from '../../coordinator/tokens/authenticate.ts';
+import { createChanges } from '../../coordinator/web/live.ts';
+import { type WebParts, webRoutes } from '../../coordinator/web/routes.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { systemClock } from '../../shared/base/time.ts';
@@ -120,6 +119,7 @@ export const startWeb = async ({
   const tokens = createTokens({ sql, secretKey, clock, log });
   const changes = createChanges({ sql, clock, log });
   const gate = createOperations({
+    handlers,
     ...{ sql, clock, secretKey, partitionOf, mintToken: tokens.mint, trials, channels: testChannels(sql, secretKey) },
     probes: createProbeIdentities({
       account: createKey('account'),
@@ -159,7 +159,7 @@ export const startWeb = async ({
   const limiter = createRateLimiter({ sql, clock, log, perMinute: 120 });
   assistantRoutes(app, { limiter, log, clock, baseUrl, execute: gate.execute, callerOf: connections.callerOf });
   const consents = oauthRoutes(app, { ...assistants, log, baseUrl });
-  const pages = webRoutes(app, {
+  const pages = webRoutes(app, allPages, {
     ...{ clock, log, gate, changes, authenticate: sessions.authenticate },
     instruments: { baseUrl, readShare: createShares(sql).read, consents, ownRecord },
     ...overrides,

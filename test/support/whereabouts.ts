@@ -1,7 +1,7 @@
-import type { Directory } from '../../coordinator/probes/probes-directory.ts';
-import { createWhereabouts, type Whereabouts } from '../../coordinator/probes/probes-whereabouts.ts';
-import type { Sql } from '../../coordinator/store/store-database.ts';
-import type { ProbeRow } from '../../coordinator/store/store-probes.ts';
+import type { Sql } from '../../coordinator/database/connect.ts';
+import type { Directory } from '../../coordinator/probes/directory.ts';
+import { createWhereabouts, type Whereabouts } from '../../coordinator/probes/location.ts';
+import type { ProbeRow } from '../../coordinator/probes/queries.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { type TrialAnswerMessage, trialMessage } from '../../shared/bus/messages.ts';
 import { noPhases, type Result } from '../../shared/checks/result.ts';

@@ -1,5 +1,5 @@
-import { connect } from '../../../coordinator/store/store-database.ts';
-import { migrate } from '../../../coordinator/store/store-migrate.ts';
+import { connect } from '../../../coordinator/database/connect.ts';
+import { migrate } from '../../../coordinator/database/migrate.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { openReceiver, says } from '../../support/message-receiver.ts';
 import { createNetwork, type Network } from '../../support/network.ts';

@@ -1,13 +1,14 @@
 /** The API as the coordinator serves it, in a process of its own that a bench can pin; says its address on standard output. */
 import { fastify } from 'fastify';
-import { createRateLimiter } from '../../../coordinator/access/access-rate-limit.ts';
-import { createSecretsAtRest } from '../../../coordinator/access/access-secrets-at-rest.ts';
-import { createTokens } from '../../../coordinator/access/access-tokens.ts';
-import { restRoutes, restServerOptions } from '../../../coordinator/faces/rest/rest-routes.ts';
-import { createOperations } from '../../../coordinator/operations/operations.ts';
-import type { ProbesPart } from '../../../coordinator/operations/probes/operation-probe-needs.ts';
-import { noTrials } from '../../../coordinator/operations/trials/operation-trial-needs.ts';
-import { connect } from '../../../coordinator/store/store-database.ts';
+import { restRoutes, restServerOptions } from '../../../coordinator/api/routes.ts';
+import { connect } from '../../../coordinator/database/connect.ts';
+import type { ProbesPart } from '../../../coordinator/gate/context.ts';
+import { noTrials } from '../../../coordinator/gate/context.ts';
+import { createRateLimiter } from '../../../coordinator/gate/rate-limit.ts';
+import { createOperations } from '../../../coordinator/gate/setup.ts';
+import { handlers } from '../../../coordinator/operations.ts';
+import { createSecretsAtRest } from '../../../coordinator/secrets/at-rest.ts';
+import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { systemClock as clock } from '../../../shared/base/time.ts';
 import { partitionOf } from '../../../shared/bus/subjects.ts';
@@ -28,6 +29,7 @@ const sql = connect(DATABASE_URL, { name: 'bench', connections: 20 });
 const log = createLog({ name: 'bench', level: 'warn' });
 const tokens = createTokens({ sql, secretKey, clock, log });
 const gate = createOperations({
+  handlers,
   ...{
     sql,
     clock,

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
-import { connect } from '../../../coordinator/store/store-database.ts';
-import { migrate } from '../../../coordinator/store/store-migrate.ts';
+import { connect } from '../../../coordinator/database/connect.ts';
+import { migrate } from '../../../coordinator/database/migrate.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { presenceMessage } from '../../../shared/bus/messages.ts';
 import { connectBus } from '../../../shared/bus/nats.ts';
@@ -98,7 +98,7 @@ export const startRig = async (
     await writeFile(join(folder, 'leaf.pem'), leaf.chain);
     await writeFile(join(folder, 'leaf.key'), leaf.key);
     await writeFile(join(folder, 'ca.pem'), root.certificate);
-    const target = start(cores.load, [process.execPath, join(import.meta.dirname, 'bench-scale-target.ts'), folder], {
+    const target = start(cores.load, [process.execPath, join(import.meta.dirname, 'target.ts'), folder], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     ends.push(() => stop(target));

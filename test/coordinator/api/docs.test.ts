@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { planNames, plans } from '../../../coordinator/domain/plan-limits.ts';
-import { docsPage, docsSecurityPolicy } from '../../../coordinator/faces/rest/rest-docs.ts';
-import { apiDocument } from '../../../coordinator/faces/rest/rest-openapi.ts';
+import { docsPage, docsSecurityPolicy } from '../../../coordinator/api/docs.ts';
+import { apiDocument } from '../../../coordinator/api/openapi.ts';
+import { planNames, plans } from '../../../coordinator/organisations/plans.ts';
 import { configKeys, kinds } from '../../../shared/api/config-keys.ts';
 import { restOperations } from '../../../shared/api/index.ts';
 

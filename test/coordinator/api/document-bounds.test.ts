@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { channelKinds } from '../../../coordinator/alerts/alert-channel-kinds.ts';
-import { apiDocument } from '../../../coordinator/faces/rest/rest-openapi.ts';
+import { apiDocument } from '../../../coordinator/api/openapi.ts';
+import { channelKinds } from '../../../coordinator/notifications/channels.ts';
 import { configKeys, kinds } from '../../../shared/api/config-keys.ts';
 import { moment } from '../../../shared/api/fields.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { apiDocument } from '../../../coordinator/faces/rest/rest-openapi.ts';
+import { apiDocument } from '../../../coordinator/api/openapi.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 
 const document = apiDocument('https://antipode.example.org');

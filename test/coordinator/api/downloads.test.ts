@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { bundleDownload, bundling, downloadNames, downloadRooms } from '../../../coordinator/faces/downloads/download-bundle.ts';
-import { downloadRoutes } from '../../../coordinator/faces/downloads/download-routes.ts';
-import { restServerOptions } from '../../../coordinator/faces/rest/rest-routes.ts';
+import { bundleDownload, bundling, downloadNames, downloadRooms } from '../../../coordinator/api/bundles.ts';
+import { downloadRoutes } from '../../../coordinator/api/downloads.ts';
+import { restServerOptions } from '../../../coordinator/api/routes.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 let cacheFolder: string;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { forgetEvents } from '../../../coordinator/store/store-events.ts';
+import { forgetEvents } from '../../../coordinator/api/events.ts';
 import { listEvents } from '../../../shared/api/events.ts';
 import { createGroup, deleteGroup, updateGroup } from '../../../shared/api/groups.ts';
 import { acknowledgeIncident } from '../../../shared/api/incidents.ts';

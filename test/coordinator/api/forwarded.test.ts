@@ -1,6 +1,6 @@
 import { type FastifyInstance, fastify } from 'fastify';
 import { afterEach, expect, test } from 'vitest';
-import { createForwarded } from '../../../coordinator/faces/face-forwarded.ts';
+import { createForwarded } from '../../../coordinator/api/server.ts';
 
 const ends: FastifyInstance[] = [];
 afterEach(() => Promise.all(ends.splice(0).map((app) => app.close())));

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { keyFault } from '../../../coordinator/faces/rest/rest-idempotency-key.ts';
-import { apiDocument, responseIn } from '../../../coordinator/faces/rest/rest-openapi.ts';
-import type { Named, Outcome } from '../../../coordinator/operations/operations.ts';
+import { keyFault } from '../../../coordinator/api/idempotency-key.ts';
+import { apiDocument, responseIn } from '../../../coordinator/api/openapi.ts';
+import type { Named, Outcome } from '../../../coordinator/gate/setup.ts';
 import { restOperations } from '../../../shared/api/index.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { restServer, token } from './server.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { apiDocument, responseIn } from '../../../coordinator/faces/rest/rest-openapi.ts';
+import { apiDocument, responseIn } from '../../../coordinator/api/openapi.ts';
 import { configKeys, kinds } from '../../../shared/api/config-keys.ts';
 import { operations, restOperations } from '../../../shared/api/index.ts';
 import { apiRevision, refusalsOf } from '../../../shared/api/operation.ts';

@@ -1,8 +1,7 @@
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
-import { healthRoutes } from '../../../coordinator/faces/face-health.ts';
-import { refuseOutside } from '../../../coordinator/faces/rest/rest-outside-routes.ts';
-import { sayBeside } from '../../../coordinator/faces/rest/rest-routes.ts';
+import { refuseOutside, sayBeside } from '../../../coordinator/api/routes.ts';
+import { healthRoutes } from '../../../coordinator/health/endpoint.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { restServer, token } from './server.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { apiDocument } from '../../../coordinator/faces/rest/rest-openapi.ts';
+import { apiDocument } from '../../../coordinator/api/openapi.ts';
 import { apiRevision } from '../../../shared/api/operation.ts';
 
 /** What the document was when its revision was last raised. */

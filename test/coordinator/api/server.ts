@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify';
-import { type RestParts, restRoutes, restServerOptions, type TokenCaller } from '../../../coordinator/faces/rest/rest-routes.ts';
-import type { Answered } from '../../../coordinator/operations/operations.ts';
+import { type RestParts, restRoutes, restServerOptions, type TokenCaller } from '../../../coordinator/api/routes.ts';
+import type { Answered } from '../../../coordinator/gate/setup.ts';
 import type { Operation } from '../../../shared/api/operation.ts';
 import { InvalidInput } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';

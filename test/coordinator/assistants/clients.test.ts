@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-import { understood } from '../../../coordinator/faces/oauth/oauth-asked-params.ts';
-import { keepOfClient, nameShown, redirectFault, wayTo } from '../../../coordinator/faces/oauth/oauth-clients.ts';
-import { challengeOf } from '../../../coordinator/faces/oauth/oauth-resource.ts';
+import { challengeOf, keepOfClient, nameShown, redirectFault, understood, wayTo } from '../../../coordinator/assistants/oauth.ts';
 
 test('the answer goes to a site, to this machine, or to a program that took a scheme for itself', () => {
   expect(wayTo('https://claude.ai/api/mcp/auth_callback')).toEqual({ is: 'site', host: 'claude.ai' });

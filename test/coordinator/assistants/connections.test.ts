@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Connections, createConnections } from '../../../coordinator/access/access-assistant-connections.ts';
-import { deleteMember, writeRole } from '../../../coordinator/store/store-users.ts';
+import { type Connections, createConnections } from '../../../coordinator/assistants/connections.ts';
+import { deleteMember, writeRole } from '../../../coordinator/people/queries.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { connectAssistant } from '../../support/assistants.ts';
 import { ownDatabase } from '../../support/own-database.ts';

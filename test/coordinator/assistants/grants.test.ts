@@ -1,11 +1,11 @@
 import Fastify from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createAccountSecrets } from '../../../coordinator/access/access-account-secrets.ts';
-import { createAssistantKey } from '../../../coordinator/access/access-assistant-connections.ts';
-import { createAssistantSecrets } from '../../../coordinator/access/access-oauth-records.ts';
-import { createAssistants } from '../../../coordinator/coordinator-assistants.ts';
-import { oauthRoutes } from '../../../coordinator/faces/oauth/oauth-routes.ts';
-import { forgetEndedRecords } from '../../../coordinator/store/store-oauth-records.ts';
+import { createAssistantKey } from '../../../coordinator/assistants/connections.ts';
+import { createAssistantSecrets } from '../../../coordinator/assistants/oauth.ts';
+import { oauthRoutes } from '../../../coordinator/assistants/oauth-routes.ts';
+import { forgetEndedRecords } from '../../../coordinator/assistants/queries.ts';
+import { createAssistants } from '../../../coordinator/assistants/setup.ts';
+import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { askToken, type Browser, createBrowser, ledTo } from '../../support/assistant-client.ts';
 import { redirect, strangerAt, verifier } from '../../support/assistant-stranger.ts';

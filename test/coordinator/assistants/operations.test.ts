@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Person } from '../../../coordinator/access/access-caller.ts';
-import { innerOperations, personOperations } from '../../../shared/api/inner/inner-index.ts';
+import { innerOperations, personOperations } from '../../../coordinator/contracts.ts';
+import type { Person } from '../../../coordinator/gate/caller.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { connectAssistant as connected } from '../../support/assistants.ts';

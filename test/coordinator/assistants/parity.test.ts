@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { tools } from '../../../coordinator/faces/assistant/assistant-calling.ts';
+import { tools } from '../../../coordinator/assistants/mcp.ts';
+import { innerOperations } from '../../../coordinator/contracts.ts';
 import { operations } from '../../../shared/api/index.ts';
-import { innerOperations } from '../../../shared/api/inner/inner-index.ts';
 import { readingTools } from '../../../shared/assistants/list.ts';
 import { inputSchema, listedTool } from '../../../shared/assistants/tools.ts';
 

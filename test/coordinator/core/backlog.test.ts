@@ -1,15 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { without } from '../../../coordinator/domain/decision-rules.ts';
-import {
-  beginHandover,
-  behind,
-  byStart,
-  endsSilenceOfAll,
-  goOn,
-  mustWait,
-  type Word,
-  working,
-} from '../../../coordinator/domain/handover.ts';
+import { beginHandover, behind, byStart, endsSilenceOfAll, goOn, mustWait, type Word, working } from '../../../coordinator/core/backlog.ts';
+import { without } from '../../../coordinator/core/types.ts';
 import { at } from './story.ts';
 
 /** Rule 4: who is waited for, and for how long, to the millisecond. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { mayCheck, reachOf } from '../../../coordinator/domain/continent-reach.ts';
-import type { Watched } from '../../../coordinator/domain/decision-types.ts';
+import type { Watched } from '../../../coordinator/core/types.ts';
+import { mayCheck, reachOf } from '../../../coordinator/core/views.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Roster, RosterProbe } from '../../../shared/checks/assignment.ts';
 import { story } from './story.ts';

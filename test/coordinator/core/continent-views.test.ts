@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { beganAt, countsAs, newestOf, see, tally } from '../../../coordinator/domain/continent-views.ts';
-import type { ProbeView, SeenResult } from '../../../coordinator/domain/decision-types.ts';
+import type { ProbeView, SeenResult } from '../../../coordinator/core/types.ts';
+import { beganAt, countsAs, newestOf, see, tally } from '../../../coordinator/core/views.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { at, refused } from './story.ts';
 

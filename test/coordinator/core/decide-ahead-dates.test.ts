@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { goesAhead } from '../../../coordinator/domain/ahead-of-handover.ts';
-import { decide } from '../../../coordinator/domain/decide.ts';
-import { without } from '../../../coordinator/domain/decision-rules.ts';
-import type { Incident, MonitorState, SeenResult } from '../../../coordinator/domain/decision-types.ts';
-import { byStart } from '../../../coordinator/domain/handover.ts';
+import { byStart, goesAhead } from '../../../coordinator/core/backlog.ts';
+import { decide } from '../../../coordinator/core/decide.ts';
+import type { Incident, MonitorState, SeenResult } from '../../../coordinator/core/types.ts';
+import { without } from '../../../coordinator/core/types.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Cause } from '../../../shared/checks/result.ts';
 import { at, refused, rosterOf, story } from './story.ts';

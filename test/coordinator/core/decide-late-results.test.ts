@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { uptime } from '../../../coordinator/domain/uptime.ts';
+import { uptime } from '../../../coordinator/core/uptime.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { at, story } from './story.ts';
 

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { SeenResult } from '../../../coordinator/domain/decision-types.ts';
 import {
   awaitedBy,
   beginHandover,
@@ -10,11 +9,12 @@ import {
   mustWait,
   type Word,
   working,
-} from '../../../coordinator/domain/handover.ts';
-import { type StatusInput, statusNow } from '../../../coordinator/domain/monitor-status.ts';
-import { asWritten, observe, type Shown, trusting } from '../../../coordinator/domain/quarantine.ts';
-import { emptyBudget, spend } from '../../../coordinator/domain/sampling.ts';
-import { judgeSilence } from '../../../coordinator/domain/silence-of-probes.ts';
+} from '../../../coordinator/core/backlog.ts';
+import { asWritten, observe, type Shown, trusting } from '../../../coordinator/core/quarantine.ts';
+import { emptyBudget, spend } from '../../../coordinator/core/rechecks.ts';
+import type { SeenResult } from '../../../coordinator/core/types.ts';
+import { type StatusInput, statusNow } from '../../../coordinator/monitors/status.ts';
+import { judgeSilence } from '../../../coordinator/probes/roster.ts';
 
 const heard = (...times: number[]) => times.map((time, index) => ({ probe: `p${index}`, at: time }));
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SeenPing } from '../../../coordinator/domain/decision-types.ts';
+import type { SeenPing } from '../../../coordinator/core/types.ts';
 import { at, inTime, story } from './story.ts';
 
 /** Rule 20: pings and judgements of a heartbeat, on the lines that the rule draws. */

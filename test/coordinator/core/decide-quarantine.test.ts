@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { asWritten, observe, type Shown, type Trust, trusting } from '../../../coordinator/domain/quarantine.ts';
+import { asWritten, observe, type Shown, type Trust, trusting } from '../../../coordinator/core/quarantine.ts';
 
 /** Rule 16: who is trusted, check by check, on the lines that the rule draws. */
 

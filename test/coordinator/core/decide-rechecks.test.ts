@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { decide } from '../../../coordinator/domain/decide.ts';
-import { checkpointOf, restore } from '../../../coordinator/domain/state-restore.ts';
+import { decide } from '../../../coordinator/core/decide.ts';
+import { checkpointOf, restore } from '../../../coordinator/core/lifecycle.ts';
 import { at, inTime, refused, rosterOf, story } from './story.ts';
 
 /** Whom the core asks, when, and how often: sampling, and what was asked before a restart. */

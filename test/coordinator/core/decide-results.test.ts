@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { countsAs } from '../../../coordinator/domain/continent-views.ts';
+import { countsAs } from '../../../coordinator/core/views.ts';
 import { at, refused, rosterOf, story } from './story.ts';
 
 describe('rule 1: unknown is the probe’s own fault', () => {

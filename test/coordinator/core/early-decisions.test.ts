@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { goesAhead, isAwaited } from '../../../coordinator/domain/ahead-of-handover.ts';
-import { decide } from '../../../coordinator/domain/decide.ts';
-import { without } from '../../../coordinator/domain/decision-rules.ts';
-import type { Incident, MonitorState, SeenResult, Watched } from '../../../coordinator/domain/decision-types.ts';
-import { byStart } from '../../../coordinator/domain/handover.ts';
+import { byStart, goesAhead, isAwaited } from '../../../coordinator/core/backlog.ts';
+import { decide } from '../../../coordinator/core/decide.ts';
+import type { Incident, MonitorState, SeenResult, Watched } from '../../../coordinator/core/types.ts';
+import { without } from '../../../coordinator/core/types.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import { at, refused, rosterOf, story } from './story.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decide } from '../../../coordinator/domain/decide.ts';
-import type { MonitorState, SeenResult } from '../../../coordinator/domain/decision-types.ts';
-import { coveredByPass, goesWithoutSaying } from '../../../coordinator/domain/plain-pass.ts';
-import { createState } from '../../../coordinator/domain/state-restore.ts';
+import { decide } from '../../../coordinator/core/decide.ts';
+import { coveredByPass, goesWithoutSaying } from '../../../coordinator/core/fast-path.ts';
+import { createState } from '../../../coordinator/core/lifecycle.ts';
+import type { MonitorState, SeenResult } from '../../../coordinator/core/types.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 
 const now = 1_800_000_000_000;

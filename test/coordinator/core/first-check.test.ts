@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { firstLook } from '../../../coordinator/domain/first-look.ts';
+import { firstLook } from '../../../coordinator/core/rechecks.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import { nextTurn, type Placed, turns } from '../../../shared/checks/placement.ts';

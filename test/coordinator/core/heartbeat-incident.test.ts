@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SeenPing } from '../../../coordinator/domain/decision-types.ts';
+import type { SeenPing } from '../../../coordinator/core/types.ts';
 import { at, inTime, story } from './story.ts';
 
 const heartbeat = () => story(['Europe', 'Asia'], { kind: 'heartbeat', interval_ms: 300_000, sampled: false });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { downs, mayTell, release, settle } from '../../../coordinator/domain/incident-alerts.ts';
-import { coverOf } from '../../../coordinator/domain/maintenance-cover.ts';
+import { downs, mayTell, release, settle } from '../../../coordinator/core/incident.ts';
+import { coverOf } from '../../../coordinator/maintenance/window.ts';
 
 const cover = [{ from: 100, to: 200 }];
 

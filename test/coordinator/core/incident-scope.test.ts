@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Incident } from '../../../coordinator/domain/decision-types.ts';
-import { counted, scopeOf } from '../../../coordinator/domain/incident-scope.ts';
+import { counted, scopeOf } from '../../../coordinator/core/incident.ts';
+import type { Incident } from '../../../coordinator/core/types.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 
 const [started, confirmed] = [1_000_000, 1_005_000];

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Effect, Gap } from '../../../coordinator/domain/decision-types.ts';
-import { cover, passTime } from '../../../coordinator/domain/ledger.ts';
+import { cover, passTime } from '../../../coordinator/core/ledger.ts';
+import type { Effect, Gap } from '../../../coordinator/core/types.ts';
 import { story } from './story.ts';
 
 /** Rule 22: the rows that the database holds are the gaps that the core knows, after whatever came in whatever order. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Effect, Gap, LedgerRow } from '../../../coordinator/domain/decision-types.ts';
-import { cover, gapNoticed, passTime } from '../../../coordinator/domain/ledger.ts';
-import { createState } from '../../../coordinator/domain/state-restore.ts';
+import { cover, gapNoticed, passTime } from '../../../coordinator/core/ledger.ts';
+import { createState } from '../../../coordinator/core/lifecycle.ts';
+import type { Effect, Gap, LedgerRow } from '../../../coordinator/core/types.ts';
 import { at, inTime, story } from './story.ts';
 
 const rowsOf = (effects: readonly Effect[]): LedgerRow[] => {

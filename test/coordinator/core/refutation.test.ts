@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { see } from '../../../coordinator/domain/continent-views.ts';
-import type { ProbeView, SeenResult } from '../../../coordinator/domain/decision-types.ts';
-import { shownBy } from '../../../coordinator/domain/refutation.ts';
+import { shownBy } from '../../../coordinator/core/quarantine.ts';
+import type { ProbeView, SeenResult } from '../../../coordinator/core/types.ts';
+import { see } from '../../../coordinator/core/views.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { at, refused } from './story.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mostHosts, type Share, saysTheSame, shareOf, smallestOf, together } from '../../../coordinator/domain/refutation.ts';
+import { mostHosts, type Share, saysTheSame, shareOf, smallestOf, together } from '../../../coordinator/core/quarantine.ts';
 import { hashOf } from '../../../shared/checks/assignment.ts';
 
 /** Rule 16: what several coordinators know of a probe is counted as if one knew it all. */

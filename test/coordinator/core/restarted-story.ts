@@ -1,8 +1,8 @@
-import { decide } from '../../../coordinator/domain/decide.ts';
-import { without } from '../../../coordinator/domain/decision-rules.ts';
-import type { Effect, Incident, MonitorState, SeenResult } from '../../../coordinator/domain/decision-types.ts';
-import { toldIn } from '../../../coordinator/domain/incident-sightings.ts';
-import { checkpointOf, restore } from '../../../coordinator/domain/state-restore.ts';
+import { decide } from '../../../coordinator/core/decide.ts';
+import { checkpointOf, restore } from '../../../coordinator/core/lifecycle.ts';
+import { toldIn } from '../../../coordinator/core/observations.ts';
+import type { Effect, Incident, MonitorState, SeenResult } from '../../../coordinator/core/types.ts';
+import { without } from '../../../coordinator/core/types.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { at, refused, rosterOf, story } from './story.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decide } from '../../../coordinator/domain/decide.ts';
-import { mostSightings } from '../../../coordinator/domain/incident-sightings.ts';
+import { decide } from '../../../coordinator/core/decide.ts';
+import { mostSightings } from '../../../coordinator/core/observations.ts';
 import { places, roster, type Seen, told } from './restarted-story.ts';
 import { at, story } from './story.ts';
 

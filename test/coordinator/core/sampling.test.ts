@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Watched } from '../../../coordinator/domain/decision-types.ts';
-import { type Allowances, emptyBudget, isForgotten, mayAsk, neverAsked, nextSample, spend } from '../../../coordinator/domain/sampling.ts';
+import { type Allowances, emptyBudget, isForgotten, mayAsk, neverAsked, nextSample, spend } from '../../../coordinator/core/rechecks.ts';
+import type { Watched } from '../../../coordinator/core/types.ts';
 import { story } from './story.ts';
 
 /** Rule 13: when an open incident is looked at next, and how many looks there are at most. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decide } from '../../../coordinator/domain/decide.ts';
-import type { MonitorState, SeenResult, Watched } from '../../../coordinator/domain/decision-types.ts';
-import { checkpointOf, nextTick, restore } from '../../../coordinator/domain/state-restore.ts';
+import { decide } from '../../../coordinator/core/decide.ts';
+import { checkpointOf, nextTick, restore } from '../../../coordinator/core/lifecycle.ts';
+import type { MonitorState, SeenResult, Watched } from '../../../coordinator/core/types.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { at, rosterOf, story } from './story.ts';
 

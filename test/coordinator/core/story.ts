@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { decide } from '../../../coordinator/domain/decide.ts';
-import type { Effect, Incident, MonitorEvent, MonitorState, SeenResult, Watched } from '../../../coordinator/domain/decision-types.ts';
-import { createState, nextTick } from '../../../coordinator/domain/state-restore.ts';
+import { decide } from '../../../coordinator/core/decide.ts';
+import { createState, nextTick } from '../../../coordinator/core/lifecycle.ts';
+import type { Effect, Incident, MonitorEvent, MonitorState, SeenResult, Watched } from '../../../coordinator/core/types.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import type { Cause, Outcome } from '../../../shared/checks/result.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { uptime } from '../../../coordinator/domain/uptime.ts';
-import { type Cause, type Caused, explained, states } from '../../../coordinator/domain/uptime-explained.ts';
+import { type Cause, type Caused, explained, states, uptime } from '../../../coordinator/core/uptime.ts';
 
 const hour = 3_600_000;
 const pause: Cause = { is: 'pause' };

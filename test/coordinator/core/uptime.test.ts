@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { percentOf, touches, uptime, windowOf } from '../../../coordinator/domain/uptime.ts';
+import { percentOf, touches, uptime, windowOf } from '../../../coordinator/core/uptime.ts';
 import type { Interval } from '../../../shared/base/time.ts';
 
 const none = { paused: [], cover: [], down: [], unknown: [] };

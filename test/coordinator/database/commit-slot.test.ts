@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connect, type Sql, wayOf } from '../../../coordinator/store/store-database.ts';
-import type { CommitSlot } from '../../../coordinator/store/store-database-commit-slot.ts';
-import { commitUnits, emptyUnit, prepareCommits } from '../../../coordinator/store/store-decision-commit.ts';
-import { takeLeases } from '../../../coordinator/store/store-leases.ts';
-import { makeResultDays } from '../../../coordinator/store/store-results.ts';
+import type { CommitSlot } from '../../../coordinator/database/connect.ts';
+import { connect, type Sql, wayOf } from '../../../coordinator/database/connect.ts';
+import { commitUnits, emptyUnit, prepareCommits } from '../../../coordinator/engine/commit.ts';
+import { takeLeases } from '../../../coordinator/engine/queries.ts';
+import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { migrationNames, migrationText } from '../../../coordinator/store/store-migration-files.ts';
+import { migrationNames, migrationText } from '../../../coordinator/database/migration-files.ts';
 
 /**
  * During an upgrade coordinators of the version before go on working on the new schema. So a migration only adds: what it takes away, renames or newly

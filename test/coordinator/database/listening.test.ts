@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { connect, type Sql } from '../../../coordinator/store/store-database.ts';
-import { listenTo } from '../../../coordinator/store/store-database-listening.ts';
+import { connect, type Sql } from '../../../coordinator/database/connect.ts';
+import { listenTo } from '../../../coordinator/database/listen.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFickleDatabase } from '../../support/fickle-database.ts';
 import { ownDatabase } from '../../support/own-database.ts';

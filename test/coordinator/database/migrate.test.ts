@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { connect, longWork } from '../../../coordinator/store/store-database.ts';
-import { migrate } from '../../../coordinator/store/store-migrate.ts';
-import { migrationNames } from '../../../coordinator/store/store-migration-files.ts';
+import { connect, longWork } from '../../../coordinator/database/connect.ts';
+import { migrate } from '../../../coordinator/database/migrate.ts';
+import { migrationNames } from '../../../coordinator/database/migration-files.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/own-database.ts';
 

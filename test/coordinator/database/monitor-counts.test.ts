@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { connect, type Sql } from '../../../coordinator/store/store-database.ts';
+import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createHouse } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';

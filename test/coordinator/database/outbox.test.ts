@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { enqueue, markDone, partitionsWaiting } from '../../../coordinator/store/store-outbox.ts';
+import { enqueue, markDone, partitionsWaiting } from '../../../coordinator/database/outbox.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { ownDatabase } from '../../support/own-database.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { wayOf } from '../../../coordinator/store/store-database.ts';
+import { wayOf } from '../../../coordinator/database/connect.ts';
 import { ownDatabase } from '../../support/own-database.ts';
 
 const { sql } = await ownDatabase({ name: 'way', connections: 1 });

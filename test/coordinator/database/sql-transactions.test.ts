@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connect, type Sql } from '../../../coordinator/store/store-database.ts';
-import { inTransaction } from '../../../coordinator/store/store-sql-transactions.ts';
+import { connect, type Sql } from '../../../coordinator/database/connect.ts';
+import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
 

@@ -1,13 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { usualTiming } from '../../../coordinator/house/house-waiting-times.ts';
-import {
-  closeDeliveries,
-  goOnWith,
-  isCaughtUp,
-  openDeliveries,
-  takeMessages,
-} from '../../../coordinator/partition/partition-deliveries.ts';
-import type { PartitionAnswer } from '../../../coordinator/partition/partition-message.ts';
+import type { PartitionAnswer } from '../../../coordinator/engine/messages.ts';
+import { closeDeliveries, goOnWith, isCaughtUp, openDeliveries, takeMessages } from '../../../coordinator/engine/running.ts';
+import { usualTiming } from '../../../coordinator/engine/timing.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { systemClock } from '../../../shared/base/time.ts';

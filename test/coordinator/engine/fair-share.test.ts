@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fairShare } from '../../../coordinator/domain/fair-share.ts';
+import { fairShare } from '../../../coordinator/engine/ownership.ts';
 
 const share = (cutOffMs: number | null, others: number) => fairShare(32, { cutOffMs, others, patienceMs: 12_000 });
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import { connect, wayOf } from '../../../coordinator/store/store-database.ts';
-import { commitUnits, emptyUnit } from '../../../coordinator/store/store-decision-commit.ts';
+import { connect, wayOf } from '../../../coordinator/database/connect.ts';
+import { commitUnits, emptyUnit } from '../../../coordinator/engine/commit.ts';
 import {
   beAlive,
   Fenced,
@@ -11,7 +11,7 @@ import {
   renewLeases,
   sayGoodbye,
   takeLeases,
-} from '../../../coordinator/store/store-leases.ts';
+} from '../../../coordinator/engine/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/own-database.ts';

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Checkpoint, MonitorState, Observer, Watched } from '../../../coordinator/domain/decision-types.ts';
-import { checkpointOf, createState } from '../../../coordinator/domain/state-restore.ts';
-import { createMonitors } from '../../../coordinator/partition/partition-monitors.ts';
-import { pack, unpack } from '../../../coordinator/partition/partition-packed-monitors.ts';
+import { checkpointOf, createState } from '../../../coordinator/core/lifecycle.ts';
+import type { Checkpoint, MonitorState, Observer, Watched } from '../../../coordinator/core/types.ts';
+import { createMonitors, pack, unpack } from '../../../coordinator/engine/monitor-memory.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 
 const observers: readonly Observer[] = (['Asia', 'Europe', 'Africa', 'Oceania', 'South America', 'North America'] as const).map(

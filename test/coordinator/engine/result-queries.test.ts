@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { executeAll } from '../../../coordinator/database/connect.ts';
 import {
   dropResultDays,
   forgetMonitors,
@@ -11,8 +12,7 @@ import {
   type PassColumns,
   type ResultRow,
   rollUpOneHour,
-} from '../../../coordinator/store/store-results.ts';
-import { executeAll } from '../../../coordinator/store/store-sql-statements.ts';
+} from '../../../coordinator/engine/result-queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { noPhases } from '../../../shared/checks/result.ts';
 import { ownDatabase } from '../../support/own-database.ts';

@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
-import { operatorIn } from '../../../coordinator/access/access-caller.ts';
-import { createTokens } from '../../../coordinator/access/access-tokens.ts';
-import { setMemberRole } from '../../../shared/api/inner/inner-account.ts';
-import { installationOperations, personOperations } from '../../../shared/api/inner/inner-index.ts';
-import { createToken } from '../../../shared/api/inner/inner-tokens.ts';
+import { installationOperations, personOperations } from '../../../coordinator/contracts.ts';
+import { operatorIn } from '../../../coordinator/gate/caller.ts';
+import { setMemberRole } from '../../../coordinator/organisations/contract.ts';
+import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
+import { createToken } from '../../../coordinator/tokens/contract.ts';
 import { createMonitor, deleteMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { createLog } from '../../../shared/base/log.ts';

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Caller } from '../../../coordinator/access/access-caller.ts';
-import { createSecretsAtRest, type SecretsAtRest } from '../../../coordinator/access/access-secrets-at-rest.ts';
-import { createOperations, type Gate, type Outcome } from '../../../coordinator/operations/operations.ts';
-import { noTrials } from '../../../coordinator/operations/trials/operation-trial-needs.ts';
-import { connect, type Queryable, type Sql } from '../../../coordinator/store/store-database.ts';
-import { forgetKeptAnswers } from '../../../coordinator/store/store-kept-answers.ts';
+import { connect, type Queryable, type Sql } from '../../../coordinator/database/connect.ts';
+import type { Caller } from '../../../coordinator/gate/caller.ts';
+import { noTrials } from '../../../coordinator/gate/context.ts';
+import { forgetKeptAnswers } from '../../../coordinator/gate/idempotency.ts';
+import { createOperations, type Gate, type Outcome } from '../../../coordinator/gate/setup.ts';
+import { handlers } from '../../../coordinator/operations.ts';
+import { createSecretsAtRest, type SecretsAtRest } from '../../../coordinator/secrets/at-rest.ts';
 import { createGroup, updateGroup } from '../../../shared/api/groups.ts';
 import { batchMonitors, createMonitor } from '../../../shared/api/monitors.ts';
 import { InvalidInput, type Operation, rawInput } from '../../../shared/api/operation.ts';
@@ -36,6 +37,7 @@ const another = (secretKey = testSecretKey, previousKey?: string): Other => {
     throw new Error('no probes and no tokens are made here');
   };
   const gate = createOperations({
+    handlers,
     ...{ ...keys, sql, clock, secrets, partitionOf, trials: noTrials, channels: testChannels(sql, secretKey, clock) },
     ...{ mintToken: absent, baseUrl: () => 'https://antipode.test' },
     probes: {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fateOf, isKept, keptForMs } from '../../../coordinator/domain/kept-answer.ts';
+import { fateOf, isKept, keptForMs } from '../../../coordinator/gate/idempotency.ts';
 import { type RefusalCode, refusalCodes } from '../../../shared/base/errors.ts';
 
 describe('a call that names a key', () => {

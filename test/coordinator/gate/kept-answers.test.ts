@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { mostKeptOfOrganisation } from '../../../coordinator/domain/kept-answer.ts';
-import { onceChapter } from '../../../coordinator/faces/rest/rest-idempotency-docs.ts';
-import { lightenKeptAnswers } from '../../../coordinator/store/store-kept-answers.ts';
+import { onceChapter } from '../../../coordinator/api/openapi.ts';
+import { lightenKeptAnswers, mostKeptOfOrganisation } from '../../../coordinator/gate/idempotency.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';

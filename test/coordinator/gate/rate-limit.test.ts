@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { type Count, createRateLimiter, type RateLimiter } from '../../../coordinator/access/access-rate-limit.ts';
-import { connect } from '../../../coordinator/store/store-database.ts';
+import { connect } from '../../../coordinator/database/connect.ts';
+import { type Count, createRateLimiter, type RateLimiter } from '../../../coordinator/gate/rate-limit.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { ownDatabase } from '../../support/own-database.ts';

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Caller, operatorIn } from '../../../coordinator/access/access-caller.ts';
-import { createTokens, type Tokens } from '../../../coordinator/access/access-tokens.ts';
-import { organisationHandlers } from '../../../coordinator/operations/operation-handlers.ts';
+import { innerOperations } from '../../../coordinator/contracts.ts';
+import { type Caller, operatorIn } from '../../../coordinator/gate/caller.ts';
+import { handlers } from '../../../coordinator/operations.ts';
+import { inviteMember } from '../../../coordinator/organisations/contract.ts';
+import { createTokens, type Tokens } from '../../../coordinator/tokens/authenticate.ts';
 import { createChannel } from '../../../shared/api/channels.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import { operations } from '../../../shared/api/index.ts';
-import { innerOperations } from '../../../shared/api/inner/inner-index.ts';
-import { inviteMember } from '../../../shared/api/inner/inner-members.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { type Operation, onlyLooks } from '../../../shared/api/operation.ts';
@@ -183,8 +183,8 @@ const namesNothing = [
 ];
 
 test('every operation has its handler, and every handler its operation', () => {
-  expect(Object.keys(organisationHandlers).toSorted()).toEqual(every.map(({ id }) => id).toSorted());
-  for (const [id, { operation }] of Object.entries(organisationHandlers)) expect(operation.id).toBe(id);
+  expect(Object.keys(handlers.organisation).toSorted()).toEqual(every.map(({ id }) => id).toSorted());
+  for (const [id, { operation }] of Object.entries(handlers.organisation)) expect(operation.id).toBe(id);
 });
 
 describe('another organisation', () => {

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
+import { listGroupStandings, listMonitorsOutside, showGroup } from '../../../coordinator/groups/contract.ts';
+import { changeMonitors } from '../../../coordinator/monitors/contract.ts';
 import { createChannel } from '../../../shared/api/channels.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
-import { changeMonitors } from '../../../shared/api/inner/inner-dashboard.ts';
-import { listGroupStandings, listMonitorsOutside, showGroup } from '../../../shared/api/inner/inner-groups.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { groupStatus } from '../../../coordinator/domain/group-status.ts';
+import { groupStatus } from '../../../coordinator/groups/model.ts';
 
 describe('rule 29: the one status of a group', () => {
   const member = (status: Parameters<typeof groupStatus>[0][number]['status'], affects_group_status = true) => ({

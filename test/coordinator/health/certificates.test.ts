@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { createSecureContext, createServer as createTls, TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createCertificates, type OwnPlace, ownPlaces, type SeenCertificate } from '../../../coordinator/metrics/metrics-certificates.ts';
+import { createCertificates, type OwnPlace, ownPlaces, type SeenCertificate } from '../../../coordinator/health/metrics.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { mint } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';

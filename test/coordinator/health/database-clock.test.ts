@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createDatabaseClock } from '../../../coordinator/house/house-database-clock.ts';
+import { createDatabaseClock } from '../../../coordinator/health/watches.ts';
 
 /** A machine's clock that is wrong by so much, and a database that is so far away. */
 const world = (wrongMs: number) => {

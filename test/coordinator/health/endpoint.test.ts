@@ -1,7 +1,6 @@
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
-import { versions } from '../../../coordinator/coordinator-versions.ts';
-import { type Health, healthRoutes, type Standing } from '../../../coordinator/faces/face-health.ts';
+import { type Health, healthRoutes, type Standing, versions } from '../../../coordinator/health/endpoint.ts';
 
 const well: Standing = {
   database: true,

@@ -1,7 +1,6 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { seenProbes } from '../../../coordinator/metrics/metrics-probes.ts';
-import { createSeen } from '../../../coordinator/metrics/metrics-seen.ts';
+import { createSeen, seenProbes } from '../../../coordinator/health/metrics.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 
 const probe = (id: string, continent: Continent, organisation: string | null, healthy: boolean) => ({

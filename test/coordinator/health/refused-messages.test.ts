@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { createRefusals } from '../../../coordinator/house/house-refused-messages.ts';
+import { createRefusals } from '../../../coordinator/health/refusals.ts';
 import { gateBench } from '../../support/gate.ts';
 
 const bench = gateBench();

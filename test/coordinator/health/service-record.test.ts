@@ -1,11 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { settledDays, sumOf } from '../../../coordinator/domain/own-record.ts';
-import { createOwnRecord } from '../../../coordinator/publishing/publishing-own-record.ts';
-import { writeDropped } from '../../../coordinator/store/store-probes.ts';
-import { makeResultDays } from '../../../coordinator/store/store-results.ts';
-import { inTransaction } from '../../../coordinator/store/store-sql-transactions.ts';
+import { installationOperations } from '../../../coordinator/contracts.ts';
+import { inTransaction } from '../../../coordinator/database/sql.ts';
+import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
+import { createOwnRecord, settledDays, sumOf } from '../../../coordinator/health/service-record.ts';
+import { writeDropped } from '../../../coordinator/probes/queries.ts';
 import { operations } from '../../../shared/api/index.ts';
-import { installationOperations } from '../../../shared/api/inner/inner-index.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';

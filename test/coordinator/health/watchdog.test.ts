@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMovement, type Part, readerOf } from '../../../coordinator/house/house-movement-of-parts.ts';
+import { createMovement, type Part, readerOf } from '../../../coordinator/health/watches.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { eventually } from '../../support/eventually.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createZoneNotice } from '../../../coordinator/house/house-zone-notice.ts';
+import { createZoneNotice } from '../../../coordinator/health/notices.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { ownDatabase } from '../../support/own-database.ts';
 

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { forwardedPingsRoute, type TakeForwardedPings } from '../../../coordinator/faces/pings/ping-face-forwarded.ts';
-import { pingRoutes } from '../../../coordinator/faces/pings/ping-face-routes.ts';
+import { forwardedPingsRoute, pingRoutes, type TakeForwardedPings } from '../../../coordinator/heartbeats/routes.ts';
 import { closed } from '../../support/closed-connection.ts';
 
 type Call = Parameters<TakeForwardedPings>[0];

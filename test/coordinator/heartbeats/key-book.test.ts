@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openPingBook } from '../../../coordinator/pings/pings-key-book.ts';
-import { type Announcements, createAnnouncements } from '../../../coordinator/probes/probes-announcements.ts';
-import { getBeatAddress } from '../../../shared/api/inner/inner-pings.ts';
+import { openPingBook } from '../../../coordinator/heartbeats/keys.ts';
+import { getBeatAddress } from '../../../coordinator/monitors/contract.ts';
+import { type Announcements, createAnnouncements } from '../../../coordinator/probes/announcements.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
 import { createPingRecords } from '../../../shared/bus/pings.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createKeyLookup } from '../../../coordinator/pings/pings-key-lookup.ts';
+import { createKeyLookup } from '../../../coordinator/heartbeats/keys.ts';
 import { testLog } from '../../support/network.ts';
 
 describe('what is not known by heart', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createKeyRing, type KeyRing } from '../../../coordinator/pings/pings-key-ring.ts';
+import { createKeyRing, type KeyRing } from '../../../coordinator/heartbeats/keys.ts';
 import type { KnownKey } from '../../../shared/bus/pings.ts';
 import { elementOf } from '../../../shared/checks/assignment.ts';
 import { digestOf } from '../../support/digests.ts';

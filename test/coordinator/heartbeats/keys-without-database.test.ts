@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openPingBook, type PingBook } from '../../../coordinator/pings/pings-key-book.ts';
-import { createAnnouncements } from '../../../coordinator/probes/probes-announcements.ts';
+import { openPingBook, type PingBook } from '../../../coordinator/heartbeats/keys.ts';
+import { createAnnouncements } from '../../../coordinator/probes/announcements.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { announcementKeys, createAnnounce } from '../../../shared/bus/announcement.ts';

@@ -1,10 +1,8 @@
 import { connect } from 'node:net';
 import { fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { forwardedPingsRoute } from '../../../coordinator/faces/pings/ping-face-forwarded.ts';
-import { pingRoutes } from '../../../coordinator/faces/pings/ping-face-routes.ts';
-import { refuseOutside } from '../../../coordinator/faces/rest/rest-outside-routes.ts';
-import { restServerOptions } from '../../../coordinator/faces/rest/rest-routes.ts';
+import { refuseOutside, restServerOptions } from '../../../coordinator/api/routes.ts';
+import { forwardedPingsRoute, pingRoutes } from '../../../coordinator/heartbeats/routes.ts';
 import { startPingReceiver } from '../../../probe/pings/receiver.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { closed } from '../../support/closed-connection.ts';

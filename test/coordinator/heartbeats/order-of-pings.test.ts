@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { decide } from '../../../coordinator/domain/decide.ts';
-import type { Incident, MonitorState, SeenPing, Watched } from '../../../coordinator/domain/decision-types.ts';
-import { checkpointOf, createState, restore } from '../../../coordinator/domain/state-restore.ts';
-import { isLate, isMadeUpFor, seenOf, type Told } from '../../../coordinator/pings/pings-to-tell.ts';
-import type { PingRow } from '../../../coordinator/store/store-pings.ts';
+import { decide } from '../../../coordinator/core/decide.ts';
+import { checkpointOf, createState, restore } from '../../../coordinator/core/lifecycle.ts';
+import type { Incident, MonitorState, SeenPing, Watched } from '../../../coordinator/core/types.ts';
+import type { PingRow } from '../../../coordinator/heartbeats/queries.ts';
+import { isLate, isMadeUpFor, seenOf, type Told } from '../../../coordinator/heartbeats/relay.ts';
 import { foldPing, noPings } from '../../../shared/checks/heartbeat/state.ts';
 
 /** Rule 20: whatever order pings are handed over in, and whatever befalls the partition meanwhile, the incidents are those of the order of time. */

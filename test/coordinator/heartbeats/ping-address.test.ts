@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { keptPings, writePings } from '../../../coordinator/store/store-pings.ts';
-import { getBeatAddress, listBeats, rotateBeatAddress } from '../../../shared/api/inner/inner-pings.ts';
+import { keptPings, writePings } from '../../../coordinator/heartbeats/queries.ts';
+import { getBeatAddress, listBeats, rotateBeatAddress } from '../../../coordinator/monitors/contract.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { pingFingerprint, tokenOverlapMs } from '../../../shared/checks/heartbeat/config.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createHousekeeper } from '../../../coordinator/house/housekeeper.ts';
-import { insertResults, type ResultRow } from '../../../coordinator/store/store-results.ts';
-import { executeAll } from '../../../coordinator/store/store-sql-statements.ts';
+import { executeAll } from '../../../coordinator/database/connect.ts';
+import { insertResults, type ResultRow } from '../../../coordinator/engine/result-queries.ts';
+import { createHousekeeper } from '../../../coordinator/housekeeping/jobs.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testLog } from '../../support/network.ts';
 import { ownDatabase } from '../../support/own-database.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { freezeSamples } from '../../../coordinator/store/store-incident-samples.ts';
-import { dropResultDays, makeResultDays } from '../../../coordinator/store/store-results.ts';
+import { dropResultDays, makeResultDays } from '../../../coordinator/engine/result-queries.ts';
+import { freezeSamples } from '../../../coordinator/incidents/queries.ts';
 import { getIncidentEvidence } from '../../../shared/api/incidents.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lastDowns } from '../../../coordinator/store/store-incidents-write.ts';
+import { lastDowns } from '../../../coordinator/incidents/writes.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createHouse } from '../../support/people.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createAccountSecrets } from '../../../coordinator/access/access-account-secrets.ts';
-import { createMailSender, type MailSender } from '../../../coordinator/mail/mail-sender.ts';
-import { createMailer, type Mailer } from '../../../coordinator/mail/mailer.ts';
-import { postMail } from '../../../coordinator/store/store-mails.ts';
+import { createMailer, type Mailer } from '../../../coordinator/mail/delivery.ts';
+import { postMail } from '../../../coordinator/mail/queries.ts';
+import { createMailSender, type MailSender } from '../../../coordinator/mail/sender.ts';
+import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { type Mailbox, openMailbox } from '../../support/mailbox.ts';

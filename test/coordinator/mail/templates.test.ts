@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { channelLetter, invitationLetter } from '../../../coordinator/mail/mail-letters.ts';
-import { optInLetter } from '../../../coordinator/mail/mail-page-letters.ts';
+import { channelLetter, invitationLetter, optInLetter } from '../../../coordinator/mail/templates.ts';
 
 const address = 'https://antipode.test/x';
 const page = (title: string) => ({

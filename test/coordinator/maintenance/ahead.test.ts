@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { draftWindow, type Schedule } from '../../../coordinator/domain/maintenance.ts';
-import { occurrencesAhead } from '../../../coordinator/domain/maintenance-ahead.ts';
+import { draftWindow, occurrencesAhead, type Schedule } from '../../../coordinator/maintenance/window.ts';
 
 const utc = (text: string): number => Date.parse(`${text}Z`);
 const window = (starts: string, ends: string, rrule: string | null, zone = 'Europe/Berlin'): Schedule =>

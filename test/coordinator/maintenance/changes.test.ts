@@ -1,13 +1,12 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { expandWindows } from '../../../coordinator/store/store-maintenance.ts';
-import { coverOfMonitors } from '../../../coordinator/store/store-maintenance-cover.ts';
-import { createGroup } from '../../../shared/api/groups.ts';
 import {
   endMaintenanceNow,
   listMaintenanceByTime,
   showMaintenanceWindow,
   startMaintenanceNow,
-} from '../../../shared/api/inner/inner-maintenance.ts';
+} from '../../../coordinator/maintenance/contract.ts';
+import { coverOfMonitors, expandWindows } from '../../../coordinator/maintenance/queries.ts';
+import { createGroup } from '../../../shared/api/groups.ts';
 import {
   createMaintenanceWindow,
   deleteMaintenanceWindow,

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { expandWindows } from '../../../coordinator/store/store-maintenance.ts';
-import { coverOfMonitors } from '../../../coordinator/store/store-maintenance-cover.ts';
+import { coverOfMonitors, expandWindows } from '../../../coordinator/maintenance/queries.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
 import {
   createMaintenanceWindow,

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import rrule from 'rrule';
 import { describe, expect, test } from 'vitest';
-import { recurrences } from '../../../coordinator/domain/maintenance-recurrence.ts';
-import { frequencies, ruleFrom } from '../../../coordinator/domain/maintenance-rule.ts';
+import { frequencies, recurrences, ruleFrom } from '../../../coordinator/maintenance/recurrence.ts';
 
 const day = 86_400_000;
 const utc = (text: string): number => Date.parse(`${text}Z`);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { draftWindow, occurrencesOf } from '../../../coordinator/domain/maintenance.ts';
-import { instantOf, type Moment } from '../../../coordinator/domain/zone-clock.ts';
+import { instantOf, type Moment } from '../../../coordinator/maintenance/recurrence.ts';
+import { draftWindow, occurrencesOf } from '../../../coordinator/maintenance/window.ts';
 
 const day = 86_400_000;
 const hour = 3_600_000;

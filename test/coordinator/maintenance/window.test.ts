@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { draftWindow, occurrencesOf, occurrencesToCome } from '../../../coordinator/domain/maintenance.ts';
-import { instantOf, instantsIn, localOf, type Moment } from '../../../coordinator/domain/zone-clock.ts';
+import { instantOf, instantsIn, localOf, type Moment } from '../../../coordinator/maintenance/recurrence.ts';
+import { draftWindow, occurrencesOf, occurrencesToCome } from '../../../coordinator/maintenance/window.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 
 const day = 86_400_000;

@@ -1,7 +1,7 @@
 import { rrulestr } from 'rrule';
 import { describe, expect, test } from 'vitest';
-import { ruleFrom } from '../../../coordinator/domain/maintenance-rule.ts';
-import { ruleWords } from '../../../coordinator/domain/maintenance-words.ts';
+import { ruleFrom } from '../../../coordinator/maintenance/recurrence.ts';
+import { ruleWords } from '../../../coordinator/maintenance/words.ts';
 
 // A Tuesday, the fourth of its month.
 const start = Date.parse('2026-11-24T02:00:00Z');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { instantOf, instantsIn, localOf } from '../../../coordinator/domain/zone-clock.ts';
+import { instantOf, instantsIn, localOf } from '../../../coordinator/maintenance/recurrence.ts';
 
 const hour = 3_600_000;
 const utc = (text: string): number => Date.parse(`${text}Z`);

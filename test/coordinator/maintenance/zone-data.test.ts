@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isOldZoneData, zoneDataAt } from '../../../coordinator/domain/zone-data.ts';
+import { isOldZoneData, zoneDataAt } from '../../../coordinator/maintenance/recurrence.ts';
 
 const at = (day: string): number => Date.parse(`${day}T12:00:00Z`);
 

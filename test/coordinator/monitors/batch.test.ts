@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { getBeatAddress } from '../../../coordinator/monitors/contract.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
-import { getBeatAddress } from '../../../shared/api/inner/inner-pings.ts';
 import { batchMonitors, getMonitor, listMonitors } from '../../../shared/api/monitors.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createHouse, type House, reading } from '../../support/people.ts';

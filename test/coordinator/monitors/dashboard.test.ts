@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { dashboardPage } from '../../../coordinator/store/store-dashboard.ts';
-import { changeMonitors, countOpenIncidents, dashboardSorts, listDashboard } from '../../../shared/api/inner/inner-dashboard.ts';
-import { search } from '../../../shared/api/inner/inner-search.ts';
+import { changeMonitors, countOpenIncidents, dashboardSorts, listDashboard } from '../../../coordinator/monitors/contract.ts';
+import { dashboardPage } from '../../../coordinator/monitors/status-queries.ts';
+import { search } from '../../../coordinator/search/contract.ts';
 import { getMonitorStatus } from '../../../shared/api/monitors.ts';
 import { type Demo, demoCount, seedDemo } from '../../support/demo.ts';
 import { gateBench } from '../../support/gate.ts';

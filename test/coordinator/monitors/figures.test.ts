@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
-import { figuresText } from '../../../coordinator/faces/rest/rest-figures.ts';
-import { makeResultDays } from '../../../coordinator/store/store-results.ts';
+import { figuresText } from '../../../coordinator/api/document-words.ts';
+import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
+import { listMonitorFigures } from '../../../coordinator/operator/contract.ts';
 import { operations } from '../../../shared/api/index.ts';
-import { listMonitorFigures } from '../../../shared/api/inner/inner-figures.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createHouse, type House } from '../../support/people.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type MonitorHistory, statusOf, uptimeOf } from '../../../coordinator/domain/monitor-history.ts';
+import { type MonitorHistory, statusOf, uptimeOf } from '../../../coordinator/monitors/status.ts';
 
 const hour = 3_600_000;
 const noon = Date.parse('2026-11-20T12:00Z');

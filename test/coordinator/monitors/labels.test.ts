@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { listDashboard } from '../../../coordinator/monitors/contract.ts';
+import { search } from '../../../coordinator/search/contract.ts';
 import { createGroup, getGroup, listGroups, updateGroup } from '../../../shared/api/groups.ts';
-import { listDashboard } from '../../../shared/api/inner/inner-dashboard.ts';
-import { search } from '../../../shared/api/inner/inner-search.ts';
 import { createMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createHouse, type House } from '../../support/people.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { makeResultDays, rollUpOneHour } from '../../../coordinator/store/store-results.ts';
+import { makeResultDays, rollUpOneHour } from '../../../coordinator/engine/result-queries.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorLedger, getMonitorResults, getMonitorStatus } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';

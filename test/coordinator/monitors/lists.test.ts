@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { makeResultDays } from '../../../coordinator/store/store-results.ts';
+import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { createGroup, getGroup, listGroups } from '../../../shared/api/groups.ts';
 import { createMonitor, getMonitor, getMonitorStatus, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { connect, type Sql } from '../../../coordinator/store/store-database.ts';
-import { type MonitorList, standingPage } from '../../../coordinator/store/store-monitor-standings.ts';
-import { createShownMonitors, type ShownMonitors } from '../../../coordinator/store/store-remembered-monitors.ts';
-import { makeResultDays } from '../../../coordinator/store/store-results.ts';
+import { connect, type Sql } from '../../../coordinator/database/connect.ts';
+import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
+import { createShownMonitors, type ShownMonitors } from '../../../coordinator/monitors/memory.ts';
+import { type MonitorList, standingPage } from '../../../coordinator/monitors/status-queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createHouse } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';

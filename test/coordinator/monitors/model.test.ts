@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { amendMonitor, draftMonitor, type Monitor, type MonitorInput, type MonitorPatch } from '../../../coordinator/domain/monitor.ts';
-import type { Checker } from '../../../coordinator/domain/monitor-reach.ts';
-import type { PlanName } from '../../../coordinator/domain/plan-limits.ts';
+import type { Checker } from '../../../coordinator/monitors/model.ts';
+import { amendMonitor, draftMonitor, type Monitor, type MonitorInput, type MonitorPatch } from '../../../coordinator/monitors/model.ts';
+import type { PlanName } from '../../../coordinator/organisations/plans.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 
 const organisation = '01890000-0000-7000-8000-000000000001';

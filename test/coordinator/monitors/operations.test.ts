@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { operatorIn } from '../../../coordinator/access/access-caller.ts';
-import { pingTokenOf } from '../../../coordinator/access/access-secrets-at-rest.ts';
+import { operatorIn } from '../../../coordinator/gate/caller.ts';
+import { getBeatAddress } from '../../../coordinator/monitors/contract.ts';
+import { pingTokenOf } from '../../../coordinator/secrets/at-rest.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
-import { getBeatAddress } from '../../../shared/api/inner/inner-pings.ts';
 import { createMonitor, deleteMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { pingFingerprint } from '../../../shared/checks/heartbeat/config.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { sealOpenSecrets } from '../../../coordinator/house/house-seal-open-secrets.ts';
-import { listAudit } from '../../../shared/api/inner/inner-audit.ts';
+import { sealOpenSecrets } from '../../../coordinator/monitors/secrets.ts';
+import { listAudit } from '../../../coordinator/organisations/contract.ts';
 import { createMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
 import { isSecretHeader } from '../../../shared/checks/https/config.ts';
 import { secretByNature } from '../../../shared/checks/https/keys.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { markSeen } from '../../../coordinator/store/store-dashboard.ts';
-import { connect, type Sql } from '../../../coordinator/store/store-database.ts';
-import { makeResultDays } from '../../../coordinator/store/store-results.ts';
+import { connect, type Sql } from '../../../coordinator/database/connect.ts';
+import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
+import { markSeen } from '../../../coordinator/monitors/status-queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createHouse } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { heldAlerts, type Owned, releaseAlerts, writeAlerts, writeDowns } from '../../../coordinator/store/store-alerts.ts';
-import { takeLeases } from '../../../coordinator/store/store-leases.ts';
-import { executeAll } from '../../../coordinator/store/store-sql-statements.ts';
-import { inTransaction } from '../../../coordinator/store/store-sql-transactions.ts';
+import { executeAll } from '../../../coordinator/database/connect.ts';
+import { inTransaction } from '../../../coordinator/database/sql.ts';
+import { takeLeases } from '../../../coordinator/engine/queries.ts';
+import { heldAlerts, type Owned, releaseAlerts, writeAlerts, writeDowns } from '../../../coordinator/notifications/release.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { ownDatabase } from '../../support/own-database.ts';
 

@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createAccountSecrets } from '../../../coordinator/access/access-account-secrets.ts';
-import { linkChannel } from '../../../coordinator/store/store-channels.ts';
+import { askMailbox, confirmChannel, showConfirmation, testChannel, tryChannel } from '../../../coordinator/notifications/contract.ts';
+import { linkChannel } from '../../../coordinator/notifications/queries.ts';
+import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
 import { createChannel, getChannel, updateChannel } from '../../../shared/api/channels.ts';
-import { confirmChannel, showConfirmation } from '../../../shared/api/inner/inner-alert-links.ts';
-import { askMailbox, testChannel, tryChannel } from '../../../shared/api/inner/inner-channels.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { Refusal } from '../../../shared/base/errors.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { tryAgain } from '../../../coordinator/domain/telling/telling-channel.ts';
-import { reminderAfter } from '../../../coordinator/domain/telling/telling-step.ts';
+import { reminderAfter, tryAgain } from '../../../coordinator/notifications/policy.ts';
 
 describe('rule 31: when a message is tried again', () => {
   test('rule 31: after 1 s, 5 s, 30 s, 2 min, 10 min, then hourly for a day, then no more', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fullBucket, gather } from '../../../coordinator/domain/telling/telling-bucket.ts';
+import { fullBucket, gather } from '../../../coordinator/notifications/policy.ts';
 
 const second = 1_000;
 

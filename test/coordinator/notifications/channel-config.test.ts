@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import {
   type ConfigRead,
+  channelKinds,
+  kindOf,
   mask,
   readChannelConfig,
   shownChannelConfig,
   splitChannelConfig,
-} from '../../../coordinator/alerts/alert-channel-config.ts';
-import { channelKinds, kindOf } from '../../../coordinator/alerts/alert-channel-kinds.ts';
-import type { ChannelKind } from '../../../coordinator/alerts/kinds/channel-kind.ts';
+} from '../../../coordinator/notifications/channels.ts';
+import type { ChannelKind } from '../../../coordinator/notifications/kinds/types.ts';
 import { configs } from '../../support/told-and-configs.ts';
 
 const kind = (id: string): ChannelKind => {

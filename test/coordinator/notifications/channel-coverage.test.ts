@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isCovered, shutBy } from '../../../coordinator/domain/telling/telling-channel.ts';
+import { isCovered, shutBy } from '../../../coordinator/notifications/policy.ts';
 
 const chosen = { covers: 'chosen', monitors: new Set(['shop']), groups: new Set(['web']) } as const;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { afterAttempt, areOwnersToldNow, isDelivering, isLastResort } from '../../../coordinator/domain/telling/telling-channel.ts';
+import { afterAttempt, areOwnersToldNow, isDelivering, isLastResort } from '../../../coordinator/notifications/policy.ts';
 
 const hour = 3_600_000;
 const well = { failing_since: null, refused_at: null };

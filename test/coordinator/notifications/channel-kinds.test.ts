@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { channelKinds, kindOf } from '../../../coordinator/alerts/alert-channel-kinds.ts';
-import type { Told } from '../../../coordinator/alerts/alert-told.ts';
-import { clean } from '../../../coordinator/alerts/kinds/channel-common-words.ts';
-import type { Outgoing, OutgoingRequest } from '../../../coordinator/alerts/kinds/channel-kind.ts';
+import { channelKinds, kindOf } from '../../../coordinator/notifications/channels.ts';
+import type { Outgoing, OutgoingRequest } from '../../../coordinator/notifications/kinds/types.ts';
+import { clean } from '../../../coordinator/notifications/kinds/types.ts';
+import type { Told } from '../../../coordinator/notifications/message.ts';
 import { configs, hostileTold, toldOf } from '../../support/told-and-configs.ts';
 import { forms, mostBytes, schemas } from '../../support/vendor-bodies.ts';
 

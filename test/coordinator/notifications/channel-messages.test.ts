@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { kindOf } from '../../../coordinator/alerts/alert-channel-kinds.ts';
-import type { Told } from '../../../coordinator/alerts/alert-told.ts';
-import type { Outgoing, OutgoingRequest } from '../../../coordinator/alerts/kinds/channel-kind.ts';
+import { kindOf } from '../../../coordinator/notifications/channels.ts';
+import type { Outgoing, OutgoingRequest } from '../../../coordinator/notifications/kinds/types.ts';
+import type { Told } from '../../../coordinator/notifications/message.ts';
 import { at, configs, hostileTold, monitorOf, overOf, toldOf } from '../../support/told-and-configs.ts';
 
 const made = (id: string, told: Told, more: Readonly<Record<string, string>> = {}): Outgoing => {

@@ -1,13 +1,22 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { operatorIn } from '../../../coordinator/access/access-caller.ts';
-import { apiDocument } from '../../../coordinator/faces/rest/rest-openapi.ts';
+import { apiDocument } from '../../../coordinator/api/openapi.ts';
+import { operatorIn } from '../../../coordinator/gate/caller.ts';
+import {
+  explainAlerts,
+  listChannelKinds,
+  listMessages,
+  listTold,
+  muteAlerts,
+  showMute,
+  testChannel,
+  tryChannel,
+  unmuteAlerts,
+} from '../../../coordinator/notifications/contract.ts';
+import { createUser } from '../../../coordinator/organisations/contract.ts';
 import { createChannel, deleteChannel, getChannel, listChannels, updateChannel } from '../../../shared/api/channels.ts';
 import { acknowledgeIncident } from '../../../shared/api/incidents.ts';
-import { createUser } from '../../../shared/api/inner/inner-account.ts';
-import { explainAlerts, listMessages, listTold, muteAlerts, showMute, unmuteAlerts } from '../../../shared/api/inner/inner-alerts.ts';
-import { listChannelKinds, testChannel, tryChannel } from '../../../shared/api/inner/inner-channels.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { memberOf } from '../../../shared/base/json.ts';
 import { gateBench } from '../../support/gate.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { flappingOf } from '../../../coordinator/domain/telling/telling-flapping.ts';
+import { flappingOf } from '../../../coordinator/notifications/policy.ts';
 
 const minute = 60_000;
 /** Outages as [minute of confirmation, minutes long]; the last may go on. */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { claimMessages, type OnTheWay } from '../../../coordinator/store/store-messages.ts';
+import { claimMessages, type OnTheWay } from '../../../coordinator/notifications/deliver.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/own-database.ts';

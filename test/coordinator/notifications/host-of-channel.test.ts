@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { channelKinds, kindOf } from '../../../coordinator/alerts/alert-channel-kinds.ts';
-import { hostOf } from '../../../coordinator/alerts/alert-host-of-channel.ts';
+import { channelKinds, hostOf, kindOf } from '../../../coordinator/notifications/channels.ts';
 import { configs } from '../../support/told-and-configs.ts';
 
 /** By what a channel shares places on the way with others. */

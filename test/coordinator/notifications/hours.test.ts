@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hoursFrom, withinHours } from '../../../coordinator/domain/telling/telling-hours.ts';
+import { hoursFrom, withinHours } from '../../../coordinator/notifications/policy.ts';
 
 const at = (text: string): number => Temporal.ZonedDateTime.from(`${text}[Europe/Berlin]`).epochMilliseconds;
 const office = { zone: 'Europe/Berlin', spans: [{ days: [1, 2, 3, 4, 5], from: '09:00', to: '17:00' }] };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { messagesOf, newestOfEach, sentenceOf } from '../../../coordinator/domain/telling/telling-message.ts';
+import { messagesOf, newestOfEach, sentenceOf } from '../../../coordinator/notifications/message.ts';
 
 let monitors = 0;
 const item = (changes: object) =>

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Answer } from '../../../coordinator/alerts/kinds/channel-kind.ts';
-import { beginMute } from '../../../coordinator/store/store-mutes.ts';
+import type { Answer } from '../../../coordinator/notifications/kinds/types.ts';
+import { beginMute } from '../../../coordinator/notifications/queries.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/own-database.ts';
 import { answered, tellingBench } from '../../support/telling-bench.ts';

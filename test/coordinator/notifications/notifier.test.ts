@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { writeAcknowledgement } from '../../../coordinator/store/store-acknowledgements.ts';
+import { writeAcknowledgement } from '../../../coordinator/incidents/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/own-database.ts';

@@ -1,9 +1,8 @@
 import { createECDH, createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { encryptPush, type VapidKeys } from '../../../coordinator/alerts/alert-push-encryption.ts';
-import { createSender, type Sender } from '../../../coordinator/alerts/alert-sender.ts';
-import { webPush } from '../../../coordinator/alerts/kinds/channel-web-push.ts';
+import { webPush } from '../../../coordinator/notifications/kinds/web-push.ts';
+import { createSender, encryptPush, type Sender, type VapidKeys } from '../../../coordinator/notifications/transport.ts';
 import { openReceiver, type Receiver, says } from '../../support/message-receiver.ts';
 import { newPushKeys, readPush } from '../../support/push-service.ts';
 import { at, toldOf } from '../../support/told-and-configs.ts';

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { createAlerter } from '../../../coordinator/alerts/alerter.ts';
-import { writeAlerts } from '../../../coordinator/store/store-alerts.ts';
-import { takeLeases } from '../../../coordinator/store/store-leases.ts';
-import { inTransaction } from '../../../coordinator/store/store-sql-transactions.ts';
+import { inTransaction } from '../../../coordinator/database/sql.ts';
+import { takeLeases } from '../../../coordinator/engine/queries.ts';
+import { createAlerter, writeAlerts } from '../../../coordinator/notifications/release.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testLog } from '../../support/network.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dispose, type Surroundings } from '../../../coordinator/domain/telling/telling-step.ts';
+import { dispose, type Surroundings } from '../../../coordinator/notifications/policy.ts';
 
 const minute = 60_000;
 const around: Surroundings = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type OnItsWay, type StoredStep, storyOf } from '../../../coordinator/domain/telling/telling-story.ts';
+import { type OnItsWay, type StoredStep, storyOf } from '../../../coordinator/notifications/story.ts';
 
 const way: OnItsWay = {
   channel: { name: 'Chat', shut: undefined, covers: 'all', covered: true },

@@ -1,8 +1,8 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createSender, type Sender, type SenderParts } from '../../../coordinator/alerts/alert-sender.ts';
-import type { Answer, OutgoingRequest, SendFailure } from '../../../coordinator/alerts/kinds/channel-kind.ts';
-import { UnknownName } from '../../../coordinator/outgoing/outgoing-connection.ts';
+import type { Answer, OutgoingRequest, SendFailure } from '../../../coordinator/notifications/kinds/types.ts';
+import { createSender, type Sender, type SenderParts } from '../../../coordinator/notifications/transport.ts';
+import { UnknownName } from '../../../coordinator/outbound/connection.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
 import { breaksOff, hangs, openReceiver, type Receiver, says } from '../../support/message-receiver.ts';

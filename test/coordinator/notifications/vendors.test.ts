@@ -1,9 +1,9 @@
 import { createECDH } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { channelKinds, kindOf } from '../../../coordinator/alerts/alert-channel-kinds.ts';
-import { createSender, type Sender } from '../../../coordinator/alerts/alert-sender.ts';
-import type { Verdict } from '../../../coordinator/alerts/kinds/channel-kind.ts';
+import { channelKinds, kindOf } from '../../../coordinator/notifications/channels.ts';
+import type { Verdict } from '../../../coordinator/notifications/kinds/types.ts';
+import { createSender, type Sender } from '../../../coordinator/notifications/transport.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { type Behaviour, breaksOff, hangs, openReceiver, type Receiver, redirected, says } from '../../support/message-receiver.ts';
 import { configs, overOf, toldOf } from '../../support/told-and-configs.ts';

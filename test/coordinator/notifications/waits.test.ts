@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { delayFrom, muteFrom, reminderFrom } from '../../../coordinator/domain/telling/telling-waits.ts';
+import { delayFrom, muteFrom, reminderFrom } from '../../../coordinator/notifications/policy.ts';
 
 test('a channel waits up to a day before it is told, and between a minute and a day before it is reminded', () => {
   expect([0, 300, 86_400].map(delayFrom)).toEqual([0, 300, 86_400]);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { input } from '../../../coordinator/operator/operator-command-parts.ts';
-import { untilNext } from '../../../coordinator/operator/operator-commands-of-backups.ts';
-import { understand } from '../../../coordinator/operator/operator-understand.ts';
-import { innerOperations, installationOperations } from '../../../shared/api/inner/inner-index.ts';
+import { innerOperations, installationOperations } from '../../../coordinator/contracts.ts';
+import { input } from '../../../coordinator/operator/command.ts';
+import { understand } from '../../../coordinator/operator/command-line.ts';
+import { untilNext } from '../../../coordinator/operator/installation-commands.ts';
 
 /** What is said of a line before any house is needed. */
 const said = (...argv: readonly string[]) => {

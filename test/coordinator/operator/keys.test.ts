@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { operate } from '../../../coordinator/coordinator-operate.ts';
+import { operate } from '../../../coordinator/operator/operate.ts';
 import { testSecretKey } from '../../support/people.ts';
 import { createAccount, createDatabase, environmentOf, type TestDatabase } from '../../support/services.ts';
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Person } from '../../../coordinator/access/access-caller.ts';
-import { setAside } from '../../../coordinator/store/store-set-aside.ts';
-import { installationOperations, operatorOperations } from '../../../shared/api/inner/inner-index.ts';
+import { installationOperations, operatorOperations } from '../../../coordinator/contracts.ts';
+import { setAside } from '../../../coordinator/engine/queries.ts';
+import type { Person } from '../../../coordinator/gate/caller.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { type Operation, type OutputOf, rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';

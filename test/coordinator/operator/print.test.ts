@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { asText } from '../../../coordinator/operator/operator-print.ts';
+import { asText } from '../../../coordinator/operator/command-line.ts';
 
 test('text that others wrote is shown on a terminal, not obeyed, and does not pass for more of a list', () => {
   const items = [{ kind: 'fail', body: 'first\n  kind  success\r\u001b[2J\u009b1m\u0007' }];

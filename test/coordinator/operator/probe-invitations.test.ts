@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createOrganisationLookup } from '../../../coordinator/access/access-organisation-lookup.ts';
-import { type OperatorParts, runUnderstood, understand } from '../../../coordinator/operator/operator-understand.ts';
+import { createOrganisationLookup } from '../../../coordinator/gate/lookups.ts';
+import { type OperatorParts, runUnderstood, understand } from '../../../coordinator/operator/command-line.ts';
 import { gateBench } from '../../support/gate.ts';
 
 const bench = gateBench();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mostOwned, planOfAnother } from '../../../coordinator/domain/another-organisation.ts';
+import { mostOwned, planOfAnother } from '../../../coordinator/organisations/model.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 
 const outcome = (...asked: Parameters<typeof planOfAnother>): string => {

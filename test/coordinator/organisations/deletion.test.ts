@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { operatorIn, type Person as SignedInPerson } from '../../../coordinator/access/access-caller.ts';
-import { createTokens } from '../../../coordinator/access/access-tokens.ts';
-import { publishedPage } from '../../../coordinator/store/store-published-pages.ts';
-import { changeMonitors } from '../../../shared/api/inner/inner-dashboard.ts';
-import { innerOperations, installationOperations, personOperations } from '../../../shared/api/inner/inner-index.ts';
+import { innerOperations, installationOperations, personOperations } from '../../../coordinator/contracts.ts';
+import { operatorIn, type Person as SignedInPerson } from '../../../coordinator/gate/caller.ts';
+import { changeMonitors } from '../../../coordinator/monitors/contract.ts';
+import { publishedPage } from '../../../coordinator/status-pages/public/queries.ts';
+import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { createMonitor, listMonitors } from '../../../shared/api/monitors.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { createStatusPage } from '../../../shared/api/status-pages.ts';

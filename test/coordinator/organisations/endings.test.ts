@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createFarewells } from '../../../coordinator/house/house-organisation-endings.ts';
-import { insertAudit } from '../../../coordinator/store/store-audit.ts';
-import { endOrganisation } from '../../../coordinator/store/store-ended-organisations.ts';
-import { beginEnding, undoEnding } from '../../../coordinator/store/store-organisation-endings.ts';
-import { insertPingToken } from '../../../coordinator/store/store-ping-tokens.ts';
-import { forgetMonitors } from '../../../coordinator/store/store-results.ts';
-import { inTransaction } from '../../../coordinator/store/store-sql-transactions.ts';
+import { inTransaction } from '../../../coordinator/database/sql.ts';
+import { forgetMonitors } from '../../../coordinator/engine/result-queries.ts';
+import { insertPingToken } from '../../../coordinator/monitors/queries.ts';
+import { beginEnding, createFarewells, endOrganisation, undoEnding } from '../../../coordinator/organisations/deletion.ts';
+import { insertAudit } from '../../../coordinator/organisations/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { seedDemo } from '../../support/demo.ts';
 import { testLog } from '../../support/network.ts';

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
-import { mayHaveOneMore, plans } from '../../../coordinator/domain/plan-limits.ts';
+import { startMaintenanceNow } from '../../../coordinator/maintenance/contract.ts';
+import { showOrganisation } from '../../../coordinator/organisations/contract.ts';
+import { mayHaveOneMore, plans } from '../../../coordinator/organisations/plans.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
-import { startMaintenanceNow } from '../../../shared/api/inner/inner-maintenance.ts';
-import { showOrganisation } from '../../../shared/api/inner/inner-organisation.ts';
 import {
   createMaintenanceWindow,
   deleteMaintenanceWindow,

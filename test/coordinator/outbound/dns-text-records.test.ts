@@ -1,6 +1,6 @@
 import dnsPacket from 'dns-packet';
 import { afterEach, expect, test } from 'vitest';
-import { createTextRecords } from '../../../coordinator/outgoing/outgoing-dns-text-records.ts';
+import { createTextRecords } from '../../../coordinator/outbound/documents.ts';
 import { type Resolver, startResolver } from '../../support/resolver.ts';
 
 /** Whoever answers may have to wait for a full machine. */

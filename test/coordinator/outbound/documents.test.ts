@@ -1,6 +1,6 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDocumentReader, type DocumentReader } from '../../../coordinator/outgoing/outgoing-client-documents.ts';
+import { createDocumentReader, type DocumentReader } from '../../../coordinator/outbound/documents.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
 import { openReceiver, type Receiver, says } from '../../support/message-receiver.ts';
 

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { operatorIn } from '../../../coordinator/access/access-caller.ts';
-import { verifyPassword } from '../../../coordinator/access/access-passwords.ts';
-import { createTokens, type Tokens } from '../../../coordinator/access/access-tokens.ts';
-import { createUser, removeMember, setMemberRole } from '../../../shared/api/inner/inner-account.ts';
-import { installationOperations } from '../../../shared/api/inner/inner-index.ts';
-import { createToken, getToken, listTokens, revokeToken } from '../../../shared/api/inner/inner-tokens.ts';
+import { installationOperations } from '../../../coordinator/contracts.ts';
+import { operatorIn } from '../../../coordinator/gate/caller.ts';
+import { createUser, removeMember, setMemberRole } from '../../../coordinator/organisations/contract.ts';
+import { verifyPassword } from '../../../coordinator/people/secrets.ts';
+import { createTokens, type Tokens } from '../../../coordinator/tokens/authenticate.ts';
+import { createToken, getToken, listTokens, revokeToken } from '../../../coordinator/tokens/contract.ts';
 import { whoami } from '../../../shared/api/organisations.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { gateBench } from '../../support/gate.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { passkeyPlace } from '../../../coordinator/domain/passkey-place.ts';
+import { passkeyPlace } from '../../../coordinator/people/passkeys.ts';
 
 test('passkeys are for a host with a name, over https; on the machine itself that is localhost', () => {
   expect(passkeyPlace('https://antipode.example')).toEqual({ host: 'antipode.example', origin: 'https://antipode.example' });

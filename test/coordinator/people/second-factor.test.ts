@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createAccountSecrets } from '../../../coordinator/access/access-account-secrets.ts';
-import type { Person as SignedInPerson } from '../../../coordinator/access/access-caller.ts';
-import { codeSecretOf } from '../../../coordinator/access/access-secrets-at-rest.ts';
-import { codeOf, stepAt } from '../../../coordinator/access/access-totp.ts';
-import { createUser } from '../../../shared/api/inner/inner-account.ts';
-import { personOperations, visitorOperations } from '../../../shared/api/inner/inner-index.ts';
+import { personOperations, visitorOperations } from '../../../coordinator/contracts.ts';
+import type { Person as SignedInPerson } from '../../../coordinator/gate/caller.ts';
+import { createUser } from '../../../coordinator/organisations/contract.ts';
+import { codeOf, stepAt } from '../../../coordinator/people/second-factor.ts';
+import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
+import { codeSecretOf } from '../../../coordinator/secrets/at-rest.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { codeOfRefusal, doorOf, intake } from '../../support/coming-in.ts';
 import { gateBench } from '../../support/gate.ts';

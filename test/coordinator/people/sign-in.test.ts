@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createUser } from '../../../shared/api/inner/inner-account.ts';
-import { installationOperations, personOperations, visitorOperations } from '../../../shared/api/inner/inner-index.ts';
+import { installationOperations, personOperations, visitorOperations } from '../../../coordinator/contracts.ts';
+import { createUser } from '../../../coordinator/organisations/contract.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { codeOfRefusal, doorOf, intake } from '../../support/coming-in.ts';

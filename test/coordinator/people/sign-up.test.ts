@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createAccountSecrets } from '../../../coordinator/access/access-account-secrets.ts';
-import { createMailSender, type MailSender } from '../../../coordinator/mail/mail-sender.ts';
-import { createMailer, type Mailer } from '../../../coordinator/mail/mailer.ts';
-import { createUser } from '../../../shared/api/inner/inner-account.ts';
-import { innerOperations, personOperations, visitorOperations } from '../../../shared/api/inner/inner-index.ts';
+import { innerOperations, personOperations, visitorOperations } from '../../../coordinator/contracts.ts';
+import { createMailer, type Mailer } from '../../../coordinator/mail/delivery.ts';
+import { createMailSender, type MailSender } from '../../../coordinator/mail/sender.ts';
+import { createUser } from '../../../coordinator/organisations/contract.ts';
+import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { codeOfRefusal, doorOf } from '../../support/coming-in.ts';

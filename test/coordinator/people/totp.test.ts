@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { codeOf, isTotpSecret, newTotpSecret, stepAt, stepOfCode, totpAddress } from '../../../coordinator/access/access-totp.ts';
+import { codeOf, isTotpSecret, newTotpSecret, stepAt, stepOfCode, totpAddress } from '../../../coordinator/people/second-factor.ts';
 
 /** The secret of RFC 6238, "12345678901234567890", as apps take it. */
 const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { innerOperations, personOperations, visitorOperations } from '../../../shared/api/inner/inner-index.ts';
+import { innerOperations, personOperations, visitorOperations } from '../../../coordinator/contracts.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { codeOfRefusal, doorOf } from '../../support/coming-in.ts';
 import { gateBench } from '../../support/gate.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { canEveryoneVerify } from '../../../coordinator/probes/probes-announcements.ts';
-import { mintProbe } from '../../../coordinator/probes/probes-identities.ts';
-import { endAllDirectCredentials, endDirectCredentials, endedDirectCredentials } from '../../../coordinator/store/store-announcements.ts';
+import { canEveryoneVerify } from '../../../coordinator/probes/announcements.ts';
+import { mintProbe } from '../../../coordinator/probes/identities.ts';
+import { endAllDirectCredentials, endDirectCredentials, endedDirectCredentials } from '../../../coordinator/probes/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { credentialsLiveMs } from '../../../shared/bus/identity.ts';
 import { createKey, readJwt } from '../../../shared/bus/nkeys.ts';

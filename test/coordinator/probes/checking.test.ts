@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
-import { clockText, refutedText } from '../../../coordinator/faces/web/pages/page-probes.ts';
-import { makeResultDays } from '../../../coordinator/store/store-results.ts';
-import { countedMinutes, listCheckers } from '../../../shared/api/inner/inner-probes.ts';
+import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
+import { countedMinutes, listCheckers } from '../../../coordinator/probes/contract.ts';
+import { clockText, refutedText } from '../../../coordinator/probes/pages.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';

@@ -9,7 +9,7 @@ import {
   measurersOf,
   type Placed,
   roundTripOf,
-} from '../../../coordinator/domain/continent-claimed.ts';
+} from '../../../coordinator/probes/location.ts';
 import { continents } from '../../../shared/base/continents.ts';
 import { noPhases } from '../../../shared/checks/result.ts';
 

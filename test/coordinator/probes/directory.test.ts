@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDirectory } from '../../../coordinator/probes/probes-directory.ts';
+import { createDirectory } from '../../../coordinator/probes/directory.ts';
 import { createNetwork, type Network, testLog } from '../../support/network.ts';
 
 let network: Network;

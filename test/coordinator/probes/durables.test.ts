@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createDurables, type Durable } from '../../../coordinator/probes/probes-durables.ts';
+import { createDurables, type Durable } from '../../../coordinator/probes/bus-keeper.ts';
 import { BusRefusal } from '../../../shared/bus/jetstream.ts';
 import { probeConsumers } from '../../../shared/bus/subjects.ts';
 

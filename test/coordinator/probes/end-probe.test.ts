@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { listAudit } from '../../../shared/api/inner/inner-audit.ts';
-import { listCheckers, showOwnProbe } from '../../../shared/api/inner/inner-probes.ts';
+import { listAudit } from '../../../coordinator/organisations/contract.ts';
+import { listCheckers, showOwnProbe } from '../../../coordinator/probes/contract.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { endProbe, inviteProbe } from '../../../shared/api/probes.ts';
 import { newId } from '../../../shared/base/crypto.ts';

@@ -1,8 +1,8 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Visitor } from '../../../coordinator/access/access-caller.ts';
-import { enrolmentRoute } from '../../../coordinator/faces/enrolment/enrolment-route.ts';
-import { restServerOptions } from '../../../coordinator/faces/rest/rest-routes.ts';
+import { restServerOptions } from '../../../coordinator/api/routes.ts';
+import type { Visitor } from '../../../coordinator/gate/caller.ts';
+import { enrolmentRoute } from '../../../coordinator/probes/enrolment-route.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { enrolmentPath } from '../../../shared/bus/identity.ts';
 

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { innerOperations, installationOperations, visitorOperations } from '../../../shared/api/inner/inner-index.ts';
+import { innerOperations, installationOperations, visitorOperations } from '../../../coordinator/contracts.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { inviteProbe, listProbeInvitations, revokeProbeInvitation } from '../../../shared/api/probes.ts';
 import { newId } from '../../../shared/base/crypto.ts';

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createDirectory } from '../../../coordinator/probes/probes-directory.ts';
-import { createProbeTrust } from '../../../coordinator/probes/probes-trust.ts';
-import { insertProbe, setQuarantine } from '../../../coordinator/store/store-probes.ts';
-import { listNotices } from '../../../shared/api/inner/inner-house.ts';
-import { installationOperations } from '../../../shared/api/inner/inner-index.ts';
-import { listCheckers, listProbes, trustProbe } from '../../../shared/api/inner/inner-probes.ts';
+import { installationOperations } from '../../../coordinator/contracts.ts';
+import { listNotices } from '../../../coordinator/operator/contract.ts';
+import { listCheckers, listProbes, trustProbe } from '../../../coordinator/probes/contract.ts';
+import { createDirectory } from '../../../coordinator/probes/directory.ts';
+import { insertProbe, setQuarantine } from '../../../coordinator/probes/queries.ts';
+import { createProbeTrust } from '../../../coordinator/probes/trust.ts';
 import { type Operation, type OutputOf, rawInput } from '../../../shared/api/operation.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { newId } from '../../../shared/base/crypto.ts';

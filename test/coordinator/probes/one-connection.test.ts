@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { createDirectory } from '../../../coordinator/probes/probes-directory.ts';
-import { watchConnections } from '../../../coordinator/probes/probes-one-connection.ts';
+import { createDirectory } from '../../../coordinator/probes/directory.ts';
+import { watchConnections } from '../../../coordinator/probes/duplicates.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import type { Message } from '../../../shared/bus/messages.ts';
 import { connectBus } from '../../../shared/bus/nats.ts';

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { createReceipts } from '../../../coordinator/probes/probes-receipts.ts';
+import { createReceipts } from '../../../coordinator/probes/presence.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { type ReceiptMessage, receiptMessage } from '../../../shared/bus/messages.ts';
 

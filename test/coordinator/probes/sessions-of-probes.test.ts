@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hearSession, noSessions, type Sessions } from '../../../coordinator/domain/sessions-of-probes.ts';
+import { hearSession, noSessions, type Sessions } from '../../../coordinator/probes/duplicates.ts';
 
 /** What a listener makes of presences, each `[heard at, id, started at, spoken at]` in seconds. */
 const listenTo = (said: readonly (readonly [at: number, id: string, began: number, spoken: number])[]) => {

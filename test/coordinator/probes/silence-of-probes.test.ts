@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { judgeSilence } from '../../../coordinator/domain/silence-of-probes.ts';
+import { judgeSilence } from '../../../coordinator/probes/roster.ts';
 
 /** Rule 7: who is lost, in seconds since each was last heard. */
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createStreamGrowth } from '../../../coordinator/probes/probes-stream-growth.ts';
+import { createStreamGrowth } from '../../../coordinator/probes/bus-keeper.ts';
 import { createManagement } from '../../../shared/bus/jetstream.ts';
 import { streams } from '../../../shared/bus/subjects.ts';
 

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createTombstones } from '../../../coordinator/probes/probes-tombstones.ts';
+import { createTombstones } from '../../../coordinator/probes/assignments.ts';
 import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
 import { streams, subjects } from '../../../shared/bus/subjects.ts';
 import { createAccount } from '../../support/services.ts';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createDirectory } from '../../../coordinator/probes/probes-directory.ts';
-import { createProbeTrust } from '../../../coordinator/probes/probes-trust.ts';
-import { beAlive } from '../../../coordinator/store/store-leases.ts';
-import { insertProbe } from '../../../coordinator/store/store-probes.ts';
+import { beAlive } from '../../../coordinator/engine/queries.ts';
+import { createDirectory } from '../../../coordinator/probes/directory.ts';
+import { insertProbe } from '../../../coordinator/probes/queries.ts';
+import { createProbeTrust } from '../../../coordinator/probes/trust.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import { testLog } from '../../support/network.ts';

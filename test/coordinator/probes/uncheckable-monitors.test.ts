@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Checker } from '../../../coordinator/domain/monitor-reach.ts';
-import { type RestrictedMonitor, uncheckableSentence, whyUncheckable } from '../../../coordinator/domain/uncheckable-monitors.ts';
+import type { Checker } from '../../../coordinator/monitors/model.ts';
+import { type RestrictedMonitor, uncheckableSentence, whyUncheckable } from '../../../coordinator/probes/uncheckable.ts';
 
 const somewhere: Checker = { id: 'p', organisation: null, continent: 'Europe', allowed_cidrs: [] };
 const monitor: RestrictedMonitor = { name: 'shop', kind: 'https', target: 'https://example.com/', config: {}, organisation: 'o' };

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { hashPassword, verifyPassword } from '../../../coordinator/access/access-passwords.ts';
-import { createSecretsAtRest, pingTokenOf, secretsOf } from '../../../coordinator/access/access-secrets-at-rest.ts';
+import { hashPassword, verifyPassword } from '../../../coordinator/people/secrets.ts';
+import { createSecretsAtRest, pingTokenOf, secretsOf } from '../../../coordinator/secrets/at-rest.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { ownDatabase } from '../../support/own-database.ts';
 import { createHouse, type House, testSecretKey } from '../../support/people.ts';

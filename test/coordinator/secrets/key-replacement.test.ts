@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createKeptKey, inForce } from '../../../coordinator/access/access-master-keys.ts';
-import { createSecretsAtRest, pingTokenOf, secretsOf } from '../../../coordinator/access/access-secrets-at-rest.ts';
-import { createTokens } from '../../../coordinator/access/access-tokens.ts';
-import { operate } from '../../../coordinator/coordinator-operate.ts';
-import { createCursors } from '../../../coordinator/operations/operation-cursors.ts';
-import { createNetworkKeys } from '../../../coordinator/probes/probes-network-keys.ts';
-import { connect, type Sql } from '../../../coordinator/store/store-database.ts';
+import { connect, type Sql } from '../../../coordinator/database/connect.ts';
+import { createCursors } from '../../../coordinator/gate/cursors.ts';
+import { operate } from '../../../coordinator/operator/operate.ts';
+import { createNetworkKeys } from '../../../coordinator/probes/identities.ts';
+import { createSecretsAtRest, pingTokenOf, secretsOf } from '../../../coordinator/secrets/at-rest.ts';
+import { createKeptKey, inForce } from '../../../coordinator/secrets/keys.ts';
+import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { systemClock } from '../../../shared/base/time.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { addProbeKey, endOldKeys, insertProbe, revokeProbe } from '../../../coordinator/store/store-probes.ts';
-import { growEverySealEpoch, readSealing, sealEpochOf } from '../../../coordinator/store/store-seal-epochs.ts';
+import { addProbeKey, endOldKeys, insertProbe, revokeProbe } from '../../../coordinator/probes/queries.ts';
+import { growEverySealEpoch, readSealing, sealEpochOf } from '../../../coordinator/secrets/keys.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { ownDatabase } from '../../support/own-database.ts';

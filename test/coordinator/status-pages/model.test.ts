@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-import { pageLanguages, postKinds } from '../../../coordinator/domain/status-page.ts';
-import { accentFrom, logoTypeOf } from '../../../coordinator/domain/status-page-appearance.ts';
-import { usualPost } from '../../../coordinator/domain/status-page-posts.ts';
+import { accentFrom, logoTypeOf, pageLanguages, postKinds, usualPost } from '../../../coordinator/status-pages/model.ts';
 
 test('an accent is written in one way, and one that is hard to read is refused with one that would do', () => {
   expect(accentFrom(' 0A5BB5 ')).toBe('#0a5bb5');

@@ -1,15 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { verifyPassword } from '../../../coordinator/access/access-passwords.ts';
-import { pageKeyFingerprint, proofRecordText } from '../../../coordinator/access/access-status-page-keys.ts';
-import { createDomainProofs } from '../../../coordinator/publishing/publishing-domain-proofs.ts';
-import { logoOfPage, publishedPage } from '../../../coordinator/store/store-published-pages.ts';
-import { createGroup } from '../../../shared/api/groups.ts';
+import { verifyPassword } from '../../../coordinator/people/secrets.ts';
 import {
   getStatusPageEditor,
   listIncidentPages,
   removeStatusPageLogo,
   setStatusPageLogo,
-} from '../../../shared/api/inner/inner-status-pages.ts';
+} from '../../../coordinator/status-pages/contract.ts';
+import { pageKeyFingerprint, proofRecordText } from '../../../coordinator/status-pages/public/access.ts';
+import { createDomainProofs } from '../../../coordinator/status-pages/public/domain-proofs.ts';
+import { logoOfPage, publishedPage } from '../../../coordinator/status-pages/public/queries.ts';
+import { createGroup } from '../../../shared/api/groups.ts';
 import { createMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import {
   addStatusPageGroup,

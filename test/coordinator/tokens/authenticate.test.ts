@@ -1,9 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fingerprintOf, isTokenText, newTokenText, shownPart } from '../../../coordinator/access/access-token-text.ts';
-import { createTokens, type Tokens } from '../../../coordinator/access/access-tokens.ts';
-import { connect, type Sql } from '../../../coordinator/store/store-database.ts';
-import { deleteTokensOf, writeLastUsed } from '../../../coordinator/store/store-tokens.ts';
-import { deleteMember, writeRole } from '../../../coordinator/store/store-users.ts';
+import { connect, type Sql } from '../../../coordinator/database/connect.ts';
+import { deleteMember, writeRole } from '../../../coordinator/people/queries.ts';
+import {
+  createTokens,
+  fingerprintOf,
+  isTokenText,
+  newTokenText,
+  shownPart,
+  type Tokens,
+} from '../../../coordinator/tokens/authenticate.ts';
+import { deleteTokensOf, writeLastUsed } from '../../../coordinator/tokens/queries.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { ownDatabase } from '../../support/own-database.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTokens, type Tokens } from '../../../coordinator/access/access-tokens.ts';
+import { createTokens, type Tokens } from '../../../coordinator/tokens/authenticate.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { openTab } from '../../support/browser.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createChanges } from '../../../coordinator/house/house-changes-heard.ts';
+import { createChanges } from '../../../coordinator/web/live.ts';
 
 /** A database that says what a test says, and a clock that stands. */
 const begin = () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { endSessionCookie, setSessionCookie } from '../../../coordinator/access/access-session-cookie.ts';
-import { Multipart } from '../../../coordinator/faces/web/web-multipart.ts';
+import { endSessionCookie, setSessionCookie } from '../../../coordinator/people/sessions.ts';
+import { Multipart } from '../../../coordinator/web/form-data.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 

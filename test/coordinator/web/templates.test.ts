@@ -5,15 +5,17 @@ import { templatesOf } from '../../support/template-holes.ts';
 
 /** The rules that `html` cannot hold by its types: where its holes may stand. */
 
-const faces = join(import.meta.dirname, '../../../coordinator/faces');
+const coordinator = join(import.meta.dirname, '../../../coordinator');
 
-const templates = ['web', 'status'].flatMap((room) =>
-  readdirSync(join(faces, room), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.startsWith('assets'))
-    .flatMap((file) =>
-      templatesOf(readFileSync(join(faces, room, file), 'utf8')).map((template) => ({ file: `${room}/${file}`, ...template })),
-    ),
-);
+const templates = readdirSync(coordinator)
+  .filter((room) => !room.includes('.'))
+  .flatMap((room) =>
+    readdirSync(join(coordinator, room), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !file.startsWith('assets'))
+      .flatMap((file) =>
+        templatesOf(readFileSync(join(coordinator, room, file), 'utf8')).map((template) => ({ file: `${room}/${file}`, ...template })),
+      ),
+  );
 
 const holes = templates.flatMap(({ file, holes: all }) =>
   all.map((hole) => ({ place: `${file}:${hole.line}: ${hole.code.slice(0, 80)}`, ...hole })),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { pages } from '../../../coordinator/faces/web/pages/page-index.ts';
-import type { Page } from '../../../coordinator/faces/web/web-page.ts';
-import { insertMember, insertUser } from '../../../coordinator/store/store-users.ts';
+import { pages } from '../../../coordinator/pages.ts';
+import { insertMember, insertUser } from '../../../coordinator/people/queries.ts';
+import type { Page } from '../../../coordinator/web/page.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { connectAssistant } from '../../support/assistants.ts';
 import { type Demo, seedDemo } from '../../support/demo.ts';

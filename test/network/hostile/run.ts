@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { outcomeOf } from '../../../coordinator/store/store-results.ts';
+import { outcomeOf } from '../../../coordinator/engine/result-queries.ts';
 import { type ChildProgram, startChildProgram } from '../../support/child-program.ts';
 import { eventually, passed } from '../../support/eventually.ts';
 import { createNetwork } from '../../support/network.ts';

@@ -1,6 +1,6 @@
 /** All that can go wrong, each as something that begins and is over after a while: whoever is struck is whole again afterwards. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Sql } from '../../../coordinator/store/store-database.ts';
+import type { Sql } from '../../../coordinator/database/connect.ts';
 import type { Chance } from '../../simulation/chance.ts';
 import { refuseWrites } from '../../support/refusing-database.ts';
 import type { TcpProxy } from '../../support/tcp-proxy.ts';

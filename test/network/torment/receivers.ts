@@ -2,8 +2,8 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
-import { channelSecretsOf, createSecretsAtRest } from '../../../coordinator/access/access-secrets-at-rest.ts';
-import { insertChannel } from '../../../coordinator/store/store-channels.ts';
+import { insertChannel } from '../../../coordinator/notifications/queries.ts';
+import { channelSecretsOf, createSecretsAtRest } from '../../../coordinator/secrets/at-rest.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import type { Chance } from '../../simulation/chance.ts';
 import type { Network } from '../../support/network.ts';

@@ -1,6 +1,6 @@
 /** What the database holds, as torment's checks need it. */
-import type { Sql, Transaction } from '../../../coordinator/store/store-database.ts';
-import { inTransaction } from '../../../coordinator/store/store-sql-transactions.ts';
+import type { Sql, Transaction } from '../../../coordinator/database/connect.ts';
+import { inTransaction } from '../../../coordinator/database/sql.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Row } from './ledger.ts';
 

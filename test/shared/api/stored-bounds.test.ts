@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { innerOperations } from '../../../coordinator/contracts.ts';
 import type { JsonSchema, NamedSchema } from '../../../shared/api/fields.ts';
 import { operations } from '../../../shared/api/index.ts';
-import { innerOperations } from '../../../shared/api/inner/inner-index.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 
 /** How long and how large a thing may be that is kept, the domain says, with a code: the shape of a body only says which kind of thing it is. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { pingRoutes } from '../../../coordinator/faces/pings/ping-face-routes.ts';
+import { pingRoutes } from '../../../coordinator/heartbeats/routes.ts';
 import { startPingReceiver } from '../../../probe/pings/receiver.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { closed } from '../../support/closed-connection.ts';

@@ -161,8 +161,8 @@ test('calls go through the proxy that the environment names, but not those of th
   const { url, calls } = await serve(() => ({ body: '{"through":"proxy"}' }));
   const program = `
     const [url, room] = process.argv.slice(1);
-    const { createHttpClient } = await import(room + '/client-http-client.ts');
-    const { useProxies } = await import(room + '/client-proxy.ts');
+    const { createHttpClient } = await import(room + '/http.ts');
+    const { useProxies } = await import(room + '/http.ts');
     const why = useProxies(url, process.env);
     if (why) throw new Error(why);
     const client = createHttpClient({ settings: { url, token: 'svc_a' }, userAgent: 'test' });

@@ -1,10 +1,10 @@
-import { domain, type Mutation } from './types.ts';
+import { core, type Mutation } from './types.ts';
 
 /** What could be wrong with how heartbeats are judged. */
 export const jobMutations: readonly Mutation[] = [
   {
     name: 'a good ping that comes late changes nothing',
-    file: domain('late-pings'),
+    file: core('heartbeat'),
     text: 'if (!found) return;',
     instead: 'if (!found || found.id !== "") return;',
     tells: 'job',
@@ -28,7 +28,7 @@ export const jobMutations: readonly Mutation[] = [
   },
   {
     name: 'a good ping that comes late ends nothing before what the job said later',
-    file: domain('late-pings'),
+    file: core('heartbeat'),
     text: 'confirmed === null && confirmed_at !== null && confirmed_at > at ? at : confirmed_at;',
     instead: 'confirmed === null && confirmed_at !== null && confirmed_at < at ? at : confirmed_at;',
     tells: 'job',
@@ -36,7 +36,7 @@ export const jobMutations: readonly Mutation[] = [
   },
   {
     name: 'a failure that was told late leaves nothing',
-    file: domain('late-pings'),
+    file: core('heartbeat'),
     text: "  if (!closed) {\n    write(draft, past(draft, id, failure, at, until), 'opened');",
     instead: '  if (!closed) {',
     tells: 'job',

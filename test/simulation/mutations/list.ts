@@ -1,12 +1,12 @@
 import { jobMutations } from './list-jobs.ts';
-import { domain, type Mutation } from './types.ts';
+import { core, type Mutation } from './types.ts';
 
 /** Mistakes that somebody could make. Each must be found by a simulation that was not told of it. */
 export const mutations: readonly Mutation[] = [
   ...jobMutations,
   {
     name: 'a view lasts for four turns',
-    file: domain('continent-views'),
+    file: core('views'),
     text: 'time - view.at > 2 * turn_ms',
     instead: 'time - view.at > 4 * turn_ms',
     tells: 'network',
@@ -14,7 +14,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'percent is rounded up',
-    file: domain('uptime'),
+    file: core('uptime'),
     text: '(BigInt(up) * 1_000_000n) / BigInt(up + down)',
     instead: '(BigInt(up) * 1_000_000n + BigInt(up + down) - 1n) / BigInt(up + down)',
     tells: 'network',
@@ -22,7 +22,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'quarantine only at 80 %',
-    file: domain('quarantine'),
+    file: core('quarantine'),
     text: 'const largeShare = 0.4;',
     instead: 'const largeShare = 0.8;',
     tells: 'network',
@@ -30,7 +30,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'others are asked again after a minute only',
-    file: domain('looks-to-ask'),
+    file: core('rechecks'),
     text: 'const patience = 1_000;',
     instead: 'const patience = 60_000;',
     tells: 'network',
@@ -38,7 +38,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: '"down" is raised by one continent',
-    file: domain('incident'),
+    file: core('incident'),
     text: 'failing.length >= (incident.confirmed === null ? 1 : 2)',
     instead: 'failing.length >= 1',
     tells: 'network',
@@ -46,7 +46,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'views are forgotten by a restart',
-    file: domain('state-restore'),
+    file: core('lifecycle'),
     text: 'return { ...state, views, sightings, clock, decides_from,',
     instead: 'return { ...state, views: [], sightings, clock, decides_from,',
     tells: 'network',
@@ -54,7 +54,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'cover outlives the membership',
-    file: domain('maintenance-cover'),
+    file: 'coordinator/maintenance/window.ts',
     text: 'to: to ?? Number.POSITIVE_INFINITY }));',
     instead: 'to: Number.POSITIVE_INFINITY || to }));',
     tells: 'network',
@@ -62,7 +62,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'results of a paused monitor decide',
-    file: domain('decide'),
+    file: core('decide'),
     text: '(watched.paused_at !== null && draft.rules.pausing_closes) || ',
     instead: '',
     tells: 'network',
@@ -70,7 +70,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a clock that was set back stays ahead',
-    file: domain('clock-set-back'),
+    file: core('views'),
     text: 'if (!isAhead(state.clock, now)) return state;',
     instead: 'if (!isAhead(state.clock, now) || now > 0) return state;',
     tells: 'network',
@@ -78,7 +78,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'nothing is asked after a restart',
-    file: domain('decide'),
+    file: core('decide'),
     text: 'else if (restored) askAgain(',
     instead: 'else if (restored && incident.id === "") askAgain(',
     tells: 'network',
@@ -86,7 +86,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'what came late dates no confirmed incident',
-    file: domain('decide'),
+    file: core('decide'),
     text: 'if (isAnew && rules.late_dates_anew)',
     instead: 'if (result.at < clock && incident.confirmed_at === null)',
     tells: 'network',
@@ -94,7 +94,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'an incident is dated by what was heard since the last restart alone',
-    file: domain('state-restore'),
+    file: core('lifecycle'),
     text: 'stored.map(sightingOf)',
     instead: '[]',
     tells: 'network',
@@ -102,7 +102,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'failures confirm each other within ten minutes',
-    file: domain('continent-views'),
+    file: core('views'),
     text: 'export const together = 60_000;',
     instead: 'export const together = 600_000;',
     tells: 'network',
@@ -110,7 +110,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a failure is confirmed at its start',
-    file: domain('incident'),
+    file: core('incident'),
     text: 'confirmed_at: Math.max(at, incident.started_at),',
     instead: 'confirmed_at: incident.started_at + 0 * at,',
     tells: 'network',
@@ -118,7 +118,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'an outage ends while two continents fail',
-    file: domain('incident-down'),
+    file: core('incident'),
     text: 'if (failing.length <= 1 && enough) close(',
     instead: 'if (failing.length <= 2 && enough) close(',
     tells: 'network',
@@ -126,7 +126,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'one pass ends an outage',
-    file: domain('incident-down'),
+    file: core('incident'),
     text: 'const enough = since >= 2 ||',
     instead: 'const enough = since >= 1 ||',
     tells: 'network',
@@ -134,7 +134,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'what is seen again while it recovers does not date its end anew',
-    file: domain('incident-down'),
+    file: core('incident'),
     text: 'const worse = again && seen.progress.below_since !== null;',
     instead: 'const worse = again && seen.id === "" && seen.progress.below_since !== null;',
     tells: 'network',
@@ -142,7 +142,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a failure that nobody sees any more stays for eight turns',
-    file: domain('incident-verifying'),
+    file: core('incident'),
     text: 'Math.max(last ?? incident.started_at, incident.started_at) + 2 * reach.turn_ms;',
     instead: 'Math.max(last ?? incident.started_at, incident.started_at) + 8 * reach.turn_ms;',
     tells: 'network',
@@ -150,7 +150,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a clock may be a minute ahead',
-    file: domain('continent-views'),
+    file: core('views'),
     text: 'export const clockTolerance = 5_000;',
     instead: 'export const clockTolerance = 60_000;',
     tells: 'network',
@@ -158,7 +158,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a result covers three intervals',
-    file: domain('ledger'),
+    file: core('ledger'),
     text: '2 * interval_ms + timeout_ms;',
     instead: '3 * interval_ms + timeout_ms;',
     tells: 'network',
@@ -166,7 +166,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'an open incident is sampled every half minute',
-    file: domain('sampling'),
+    file: core('rechecks'),
     text: 'if (elapsed < closely) return samplingStep;',
     instead: 'if (elapsed < closely) return 6 * samplingStep;',
     tells: 'network',
@@ -174,7 +174,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a lone continent confirms with one more failure',
-    file: domain('incident-verifying'),
+    file: core('incident'),
     text: 'if (run === 0) return progress(',
     instead: 'if (run < 0) return progress(',
     tells: 'network',
@@ -182,7 +182,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a lone continent confirms without waiting between',
-    file: domain('incident-verifying'),
+    file: core('incident'),
     text: 'const loneDistance = 5_000 - 500;',
     instead: 'const loneDistance = 0;',
     tells: 'network',
@@ -190,7 +190,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: '"down" does not wait as long as the tenant wished',
-    file: domain('incident'),
+    file: core('incident'),
     text: 'const due_at = confirmed_at + draft.state.watched.alert_after_ms;',
     instead: 'const due_at = confirmed_at;',
     tells: 'network',
@@ -198,7 +198,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'what was held is sent although it is over',
-    file: domain('incident-alerts'),
+    file: core('incident'),
     text: ".filter((row) => row.state === 'held')",
     instead: ".filter((row) => row.state === 'dropped')",
     tells: 'network',
@@ -206,7 +206,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'views outlive an edit and a resume',
-    file: domain('monitor-events'),
+    file: core('lifecycle'),
     text: 'draft.state = { ...draft.state, ...covered, views: [], decides_from: at };',
     instead: 'draft.state = { ...draft.state, ...covered, decides_from: at };',
     tells: 'network',
@@ -214,7 +214,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'what was handed over is decided from its end to its beginning',
-    file: domain('handover'),
+    file: core('backlog'),
     text: 'a.at - b.at || (a.from.probe',
     instead: 'b.at - a.at || (a.from.probe',
     tells: 'network',
@@ -222,7 +222,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a hand-over is waited for one second',
-    file: domain('handover'),
+    file: core('backlog'),
     text: 'const handoverAtMost = 30_000;',
     instead: 'const handoverAtMost = 1_000;',
     tells: 'network',
@@ -230,7 +230,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a deleted window goes on covering',
-    file: domain('maintenance-cover'),
+    file: 'coordinator/maintenance/window.ts',
     text: 'to: deleted_at ?? Number.POSITIVE_INFINITY });',
     instead: 'to: Number.POSITIVE_INFINITY || deleted_at });',
     tells: 'network',
@@ -238,7 +238,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a quarantined probe is believed after two clean checks',
-    file: domain('quarantine'),
+    file: core('quarantine'),
     text: 'const cleanRun = 20;',
     instead: 'const cleanRun = 2;',
     tells: 'network',
@@ -246,7 +246,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a gap begins when it is noticed',
-    file: domain('ledger'),
+    file: core('ledger'),
     text: 'const after = [...kept, { from: covered_until,',
     instead: 'const after = [...kept, { from: now,',
     tells: 'network',

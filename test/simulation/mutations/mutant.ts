@@ -53,5 +53,5 @@ export const loadMutant = async (mutation: Mutation | null): Promise<Mutant> => 
   if (made === 0) listen();
   made += 1;
   sources.set(String(made), { url: pathToFileURL(join(root, mutation.file)).href, source });
-  return await import(`../simulation-campaign.ts?${mark}=${made}`);
+  return await import(`../campaign.ts?${mark}=${made}`);
 };

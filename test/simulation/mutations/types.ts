@@ -10,4 +10,4 @@ export type Mutation = {
   readonly seed: number | null;
 };
 
-export const domain = (file: string) => `coordinator/domain/${file}.ts`;
+export const core = (file: string) => `coordinator/core/${file}.ts`;

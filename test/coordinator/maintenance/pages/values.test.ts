@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { chosenOf, ruleIn } from '../../../../coordinator/faces/web/pages/maintenance/page-maintenance-repeat.ts';
-import { formOfNew, inputIn } from '../../../../coordinator/faces/web/pages/maintenance/page-maintenance-values.ts';
-import { formOf } from '../../../../coordinator/faces/web/web-form-data.ts';
+import { chosenOf, formOfNew, inputIn, ruleIn } from '../../../../coordinator/maintenance/pages/parts.ts';
+import { formOf } from '../../../../coordinator/web/form-data.ts';
 
 /** The picker of a window's repetition, and the rule behind each choice. */
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeResultDays } from '../../../../coordinator/store/store-results.ts';
+import { makeResultDays } from '../../../../coordinator/engine/result-queries.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { createHouse, type House, type Person } from '../../../support/people.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';

@@ -1,13 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { configFrom, emptyForm, formOfConfig } from '../../../../coordinator/faces/web/pages/monitor-form/page-monitor-form-config.ts';
-import {
-  linesFrom,
-  linesText,
-  pairsFrom,
-  pairsText,
-} from '../../../../coordinator/faces/web/pages/monitor-form/page-monitor-form-values.ts';
-import { formOf } from '../../../../coordinator/faces/web/web-form-data.ts';
+import { configFrom, emptyForm, formOfConfig } from '../../../../coordinator/monitors/pages/form-config.ts';
+import { linesFrom, linesText, pairsFrom, pairsText } from '../../../../coordinator/monitors/pages/form-values.ts';
+import { formOf } from '../../../../coordinator/web/form-data.ts';
 import { kinds } from '../../../../shared/api/config-keys.ts';
 
 /** How values of a config are written in the fields of a form, and read from there. */

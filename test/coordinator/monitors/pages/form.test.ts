@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { settingsOf, silentKeys } from '../../../../coordinator/faces/web/pages/monitor-form/page-monitor-form-settings.ts';
+import { settingsOf, silentKeys } from '../../../../coordinator/monitors/pages/form-config.ts';
 import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { fieldsIn, hostile, type MonitorForms, monitorForms, wanted } from '../../../support/monitor-forms.ts';

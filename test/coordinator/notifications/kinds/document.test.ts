@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { channelKinds } from '../../../../coordinator/alerts/alert-channel-kinds.ts';
-import type { Field } from '../../../../coordinator/alerts/kinds/channel-kind.ts';
+import { channelKinds } from '../../../../coordinator/notifications/channels.ts';
+import type { Field } from '../../../../coordinator/notifications/kinds/types.ts';
 import { projectFolder } from '../../../../deploy/node/places.mjs';
 
 /** What API, CLI and operator want in `config`, for people to read; a form asks for it by itself. */
@@ -23,7 +23,7 @@ const document = (): string =>
     'What stands in `kind` and `config` of `POST /api/v1/channels`, `antipode channels create` and `npm run operator -- channel create`. The pages ask for',
     'it in a form. What is secret is stored encrypted and shown as `***`.',
     '',
-    'Made from the rows of `alert-channel-kinds.ts`; `npm test -- test/coordinator/notifications/kinds/document.test.ts -u` writes it anew.',
+    'Made from the rows of `notifications/channels.ts`; `npm test -- test/coordinator/notifications/kinds/document.test.ts -u` writes it anew.',
     '',
     '| `kind` | | `config` |',
     '|---|---|---|',
@@ -35,5 +35,5 @@ const document = (): string =>
   ].join('\n');
 
 test('the page about kinds says what the rows of the kinds say', async () => {
-  await expect(document()).toMatchFileSnapshot(join(projectFolder, 'coordinator/alerts/KINDS.md'));
+  await expect(document()).toMatchFileSnapshot(join(projectFolder, 'coordinator/notifications/KINDS.md'));
 });

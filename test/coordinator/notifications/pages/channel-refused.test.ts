@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { delayFrom } from '../../../../coordinator/domain/telling/telling-waits.ts';
-import { refusedChannelForm } from '../../../../coordinator/faces/web/pages/alerts/page-alert-refused.ts';
-import { formFrom } from '../../../../coordinator/faces/web/web-form-data.ts';
+import { refusedChannelForm } from '../../../../coordinator/notifications/pages/parts.ts';
+import { delayFrom } from '../../../../coordinator/notifications/policy.ts';
+import { formFrom } from '../../../../coordinator/web/form-data.ts';
 import { Refusal } from '../../../../shared/base/errors.ts';
 
 const kind = { id: 'webhook', name: 'Webhook', about: '', fields: [] };

@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createMailSender, type MailSender } from '../../../../coordinator/mail/mail-sender.ts';
-import { createMailer, type Mailer } from '../../../../coordinator/mail/mailer.ts';
-import { createUser } from '../../../../shared/api/inner/inner-account.ts';
-import { innerOperations } from '../../../../shared/api/inner/inner-index.ts';
+import { innerOperations } from '../../../../coordinator/contracts.ts';
+import { createMailer, type Mailer } from '../../../../coordinator/mail/delivery.ts';
+import { createMailSender, type MailSender } from '../../../../coordinator/mail/sender.ts';
+import { createUser } from '../../../../coordinator/organisations/contract.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { createLog } from '../../../../shared/base/log.ts';

@@ -1,6 +1,6 @@
 import type { CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createUser } from '../../../../shared/api/inner/inner-account.ts';
+import { createUser } from '../../../../coordinator/organisations/contract.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { openTab, overflow, phone, type Tab } from '../../../support/browser.ts';

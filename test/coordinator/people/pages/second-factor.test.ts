@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { codeOf, stepAt } from '../../../../coordinator/access/access-totp.ts';
-import { createUser } from '../../../../shared/api/inner/inner-account.ts';
+import { createUser } from '../../../../coordinator/organisations/contract.ts';
+import { codeOf, stepAt } from '../../../../coordinator/people/second-factor.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { barriers, openTab, overflow, phone, type Tab } from '../../../support/browser.ts';

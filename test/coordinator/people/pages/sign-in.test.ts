@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccountSecrets } from '../../../../coordinator/access/access-account-secrets.ts';
-import { createUser } from '../../../../shared/api/inner/inner-account.ts';
-import { installationOperations } from '../../../../shared/api/inner/inner-index.ts';
+import { installationOperations } from '../../../../coordinator/contracts.ts';
+import { createUser } from '../../../../coordinator/organisations/contract.ts';
+import { createAccountSecrets } from '../../../../coordinator/people/secrets.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { barriers, openTab, overflow, phone } from '../../../support/browser.ts';

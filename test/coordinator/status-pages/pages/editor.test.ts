@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canMove, moved, type Row } from '../../../../coordinator/faces/web/pages/status-pages/page-status-page-moving.ts';
+import { canMove, moved, type Row } from '../../../../coordinator/status-pages/pages/rows.ts';
 import { createGroup } from '../../../../shared/api/groups.ts';
 import { createMonitor } from '../../../../shared/api/monitors.ts';
 import { type Operation, type OutputOf, rawInput } from '../../../../shared/api/operation.ts';

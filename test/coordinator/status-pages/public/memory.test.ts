@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createMemory, type Memory } from '../../../../coordinator/publishing/publishing-memory.ts';
+import { createMemory, type Memory } from '../../../../coordinator/status-pages/public/publishing.ts';
 
 const second = 1_000;
 

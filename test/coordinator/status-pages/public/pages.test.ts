@@ -1,14 +1,20 @@
 import { brotliCompressSync } from 'node:zlib';
 import { parse, parseFragment } from 'parse5';
 import { describe, expect, test } from 'vitest';
-import { verdictOf } from '../../../../coordinator/domain/public-page.ts';
-import { pageLanguages } from '../../../../coordinator/domain/status-page.ts';
-import { badge } from '../../../../coordinator/faces/status/status-face-badge.ts';
-import { atomFeed, jsonFeed, maintenanceCalendar, pageJson, xmlText } from '../../../../coordinator/faces/status/status-face-feeds.ts';
-import { documentOf } from '../../../../coordinator/faces/status/status-face-frame.ts';
-import { embedPage, mainPage, sentenceOf } from '../../../../coordinator/faces/status/status-face-page.ts';
-import { historyPage, measuredPage, monthBeside, servicePage } from '../../../../coordinator/faces/status/status-face-service.ts';
-import { styleBody } from '../../../../coordinator/faces/status/status-face-style.ts';
+import { pageLanguages } from '../../../../coordinator/status-pages/model.ts';
+import { atomFeed, badge, jsonFeed, maintenanceCalendar, pageJson, xmlText } from '../../../../coordinator/status-pages/public/feeds.ts';
+import {
+  documentOf,
+  embedPage,
+  historyPage,
+  mainPage,
+  measuredPage,
+  monthBeside,
+  sentenceOf,
+  servicePage,
+  styleBody,
+} from '../../../../coordinator/status-pages/public/render.ts';
+import { verdictOf } from '../../../../coordinator/status-pages/public/snapshot.ts';
 import { dayUp, pageNow, publicIncident, publicMonitor, publicPage, publicView } from '../../../support/public-pages.ts';
 
 const minute = 60_000;

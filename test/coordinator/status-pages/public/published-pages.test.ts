@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { logoOfPage, postsOfIncidents, publishedPage } from '../../../../coordinator/store/store-published-pages.ts';
+import { logoOfPage, postsOfIncidents, publishedPage } from '../../../../coordinator/status-pages/public/queries.ts';
 import { createGroup } from '../../../../shared/api/groups.ts';
 import { createMonitor } from '../../../../shared/api/monitors.ts';
 import { addStatusPageGroup, addStatusPageMonitor, createStatusPage, orderStatusPage } from '../../../../shared/api/status-pages.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Letter } from '../../../../coordinator/mail/mail-sender.ts';
-import { createMailer, type Mailer } from '../../../../coordinator/mail/mailer.ts';
-import { tellSubscribers } from '../../../../coordinator/publishing/publishing-tell-subscribers.ts';
+import { createMailer, type Mailer } from '../../../../coordinator/mail/delivery.ts';
+import type { Letter } from '../../../../coordinator/mail/sender.ts';
+import { tellSubscribers } from '../../../../coordinator/status-pages/public/subscribing.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { createLog } from '../../../../shared/base/log.ts';
 import { createHouse } from '../../../support/people.ts';

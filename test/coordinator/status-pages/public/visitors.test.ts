@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { hashPassword } from '../../../../coordinator/access/access-passwords.ts';
-import { newPageKey, pageKeyFingerprint } from '../../../../coordinator/access/access-status-page-keys.ts';
+import { shareIncident } from '../../../../coordinator/incidents/contract.ts';
+import { hashPassword } from '../../../../coordinator/people/secrets.ts';
+import { newPageKey, pageKeyFingerprint } from '../../../../coordinator/status-pages/public/access.ts';
 import { createGroup } from '../../../../shared/api/groups.ts';
-import { shareIncident } from '../../../../shared/api/inner/inner-incidents.ts';
 import { createMonitor, getMonitorStatus } from '../../../../shared/api/monitors.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';
 import { addStatusPageGroup, addStatusPageMonitor, createStatusPage } from '../../../../shared/api/status-pages.ts';

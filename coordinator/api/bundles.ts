@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { BuildOptions, Plugin } from 'esbuild';
+import { version } from '../../shared/base/process.ts';
+
+/** What runs on machines of others, each one file without dependencies: the two programs made from shared/client, and the probe. */
+export const downloadNames = ['antipode.mjs', 'antipode-mcp.mjs', 'antipode-probe.mjs'] as const;
+export type DownloadName = (typeof downloadNames)[number];
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** The first lines of the probe: what stands below may hold words that an older Node does not know, and none of it is read before these have run. */
+const probeHead = [
+  '#!/usr/bin/env node',
+  `// Antipode ${version}: antipode-probe.mjs`,
+  "import { createRequire } from 'node:module';",
+  'const require = createRequire(import.meta.url);',
+  'if (parseInt(process.versions.node, 10) < 24) {',
+  "  const said = ['antipode-probe needs Node 26 (24 where it checks no heartbeats with a cron schedule); this is Node', process.versions.node];",
+  "  process.stderr.write(said.join(' ') + '.\\nA newer one is at https://nodejs.org/en/download\\n');",
+  '  process.exit(1);',
+  '}',
+].join('\n');
+
+/** zod brings its words for faults in fifty languages, of which we use one: a third of the file. */
+const withoutOtherLanguages: Plugin = {
+  name: 'without other languages',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /\/locales\/index\.js$/ }, ({ path, importer }) =>
+      importer.includes('/zod/') ? { path, namespace: 'no-languages' } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'no-languages' }, () => ({ contents: 'export {};' }));
+  },
+};
+
+type Recipe = { readonly entry: string; readonly rooms: readonly string[]; readonly options: BuildOptions };
+
+const recipeOfClient = (name: DownloadName, entry: string): Recipe => ({
+  entry,
+  rooms: ['shared/client', 'shared/assistants', 'shared/api', 'shared/checks', 'shared/base'],
+  options: { target: 'node20', format: 'esm', banner: { js: `// Antipode ${version}: ${name}` } },
+});
+
+const recipes: Readonly<Record<DownloadName, Recipe>> = {
+  'antipode.mjs': recipeOfClient('antipode.mjs', 'shared/client/antipode.ts'),
+  'antipode-mcp.mjs': recipeOfClient('antipode-mcp.mjs', 'shared/client/antipode-mcp.ts'),
+  'antipode-probe.mjs': {
+    entry: 'probe/program.ts',
+    rooms: ['probe', 'shared/actor', 'shared/bus', 'shared/checks', 'shared/base'],
+    // Modules that are required say nothing of names that an older Node lacks; as imports these would end it before the words above.
+    options: {
+      target: 'node18',
+      format: 'cjs',
+      banner: { js: probeHead },
+      define: { 'import.meta.main': 'false' },
+      plugins: [withoutOtherLanguages],
+    },
+  },
+};
+
+/** The rooms that a bundle is made of. */
+export const downloadRooms = (name: DownloadName): readonly string[] => recipes[name].rooms;
+
+/** How a download is bundled, for whoever looks into it. */
+export const bundling = (name: DownloadName): BuildOptions => ({
+  absWorkingDir: root,
+  entryPoints: [recipes[name].entry],
+  bundle: true,
+  platform: 'node',
+  minify: true,
+  charset: 'utf8',
+  legalComments: 'inline',
+  logLevel: 'silent',
+  ...recipes[name].options,
+});
+
+/** Everything that a bundle is made of decides its name, so that a cache is never out of date. */
+const contentHash = async (name: DownloadName): Promise<string> => {
+  const hash = createHash('sha256')
+    .update(version)
+    .update(await readFile(import.meta.filename));
+  for (const room of downloadRooms(name)) {
+    const files = (await readdir(join(root, room), { recursive: true })).filter((file) => file.endsWith('.ts')).toSorted();
+    const texts = await Promise.all(files.map((file) => readFile(join(root, room, file))));
+    for (const [index, file] of files.entries()) hash.update(`\0${room}/${file}\0`).update(texts[index] ?? '');
+  }
+  hash.update(await readFile(join(root, 'package-lock.json')).catch(() => ''));
+  return hash.digest('hex').slice(0, 32);
+};
+
+const build = async (name: DownloadName): Promise<string> => {
+  // Loaded only when there is something to bundle: most starts find it cached.
+  const { build: bundle } = await import('esbuild');
+  const { outputFiles } = await bundle({ ...bundling(name), write: false });
+  const text = outputFiles[0]?.text;
+  if (text === undefined) throw new Error(`${name} could not be bundled`);
+  return text;
+};
+
+/** The text of a download, from the cache when its sources are unchanged. */
+export const bundleDownload = async (name: DownloadName, cacheFolder = join(root, 'node_modules/.cache/antipode')): Promise<string> => {
+  const file = join(cacheFolder, `${await contentHash(name)}-${name}`);
+  try {
+    return await readFile(file, 'utf8');
+  } catch {
+    // Not there yet.
+  }
+  const text = await build(name);
+  try {
+    await mkdir(cacheFolder, { recursive: true });
+    const partial = `${file}.${process.pid}`;
+    await writeFile(partial, text);
+    await rename(partial, file);
+  } catch {
+    // A folder that cannot be written costs a bundling at each start, nothing more.
+  }
+  return text;
+};

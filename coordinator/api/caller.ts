@@ -1,0 +1,80 @@
+import type { FastifyReply } from 'fastify';
+import type { Logger } from 'pino';
+import type { Operation, RawInput } from '../../shared/api/operation.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { type Count, subjectOfAddress } from '../gate/rate-limit.ts';
+import type { Answered, Named, Outcome } from '../gate/setup.ts';
+
+/** What REST must know of a caller: which token it is, to count its calls. */
+export type TokenCaller = { readonly token?: { readonly id: string } };
+
+/** What the REST face is given: the gate, who is calling, and how often. */
+export type RestParts<Caller extends TokenCaller> = {
+  readonly execute: (operation: Operation, caller: Caller, raw: RawInput) => Promise<Answered>;
+  /** The same for a call that names a key. */
+  readonly executeOnce: (operation: Operation, caller: Caller, raw: RawInput, named: Named) => Promise<Outcome>;
+  /** Throws the refusals token_missing and token_invalid. */
+  readonly authenticate: (authorization: string | undefined, address: string) => Promise<Caller>;
+  readonly limiter: { readonly count: (subject: string) => Count | Promise<Count>; readonly look: (subject: string) => Count };
+  readonly log: Pick<Logger, 'error'>;
+  /** Origins whose pages may call from a browser; `*` is any. */
+  readonly corsOrigins?: readonly string[];
+  /** Where people reach the service, for the document; known only once the service listens. */
+  readonly baseUrl: () => string;
+  /** Whether everyone may see the page about the installation itself. */
+  readonly isAboutOpen?: () => boolean;
+};
+
+const tooMany = new Refusal('rate_limited', 'Too many calls; wait as long as Retry-After says.');
+
+export const countHeaders = ({ remaining, reset }: Count) => ({
+  'ratelimit-remaining': String(remaining),
+  'ratelimit-reset': String(reset),
+});
+
+const say = (reply: FastifyReply, count: Count): void => {
+  reply.headers(countHeaders(count));
+};
+
+/** @throws Refusal when it may not pass. */
+export const noteCount = (reply: FastifyReply, count: Count): void => {
+  say(reply, count);
+  if (count.allowed) return;
+  reply.header('retry-after', String(count.reset));
+  throw tooMany;
+};
+
+/** Counts a call of which no token is known. */
+export const countAddress = async (
+  { limiter }: Pick<RestParts<TokenCaller>, 'limiter'>,
+  address: string,
+  reply: FastifyReply,
+): Promise<void> => noteCount(reply, await limiter.count(subjectOfAddress(address)));
+
+/** What is asked beside the API: the answer has a name and tells how the count of the address stands. It counts as nothing and is never refused. */
+export type SayBeside = (address: string, reply: FastifyReply) => void;
+
+export const sayBeside =
+  ({ look }: Pick<RestParts<TokenCaller>['limiter'], 'look'>): SayBeside =>
+  (address, reply) => {
+    reply.header('x-request-id', newId());
+    say(reply, look(subjectOfAddress(address)));
+  };
+
+/**
+ * Finds out who is calling and counts the call: for a known token on it, for anybody else on the address. Each
+ * answer carries the count, refusals included, so this runs before anything else of a request is looked at.
+ */
+export const identify = async <Caller extends TokenCaller>(
+  parts: Pick<RestParts<Caller>, 'authenticate' | 'limiter'>,
+  request: { readonly authorization: string | undefined; readonly address: string },
+  reply: FastifyReply,
+): Promise<Caller> => {
+  const caller = await parts.authenticate(request.authorization, request.address).catch(async (error: unknown) => {
+    await countAddress(parts, request.address, reply);
+    throw error;
+  });
+  if (caller.token) noteCount(reply, await parts.limiter.count(`token:${caller.token.id}`));
+  return caller;
+};

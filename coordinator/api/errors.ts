@@ -1,0 +1,115 @@
+import { hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { InvalidInput, statusOf } from '../../shared/api/operation.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { bodyLimit } from './body.ts';
+
+/** How a failure is answered. `hidden` is set for a fault of our own: it goes to the log, under the id that the answer names. */
+export type Answer = {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly hidden?: { readonly request_id: string; readonly error: unknown };
+};
+
+export const errorBody = (code: string, message: string) => ({ error: { code, message } });
+
+const refused = (refusal: Refusal): Answer => ({
+  status: statusOf[refusal.kind],
+  body: errorBody(refusal.code, refusal.message),
+  headers: headersOf(refusal),
+});
+
+const headersOf = (refusal: Refusal): Answer['headers'] => {
+  if (refusal.kind === 'unauthenticated') return { 'www-authenticate': 'Bearer' };
+  if (refusal.code === 'idempotency_key_in_use') return { 'retry-after': '1' };
+  if (refusal.waitS !== undefined) return { 'retry-after': String(refusal.waitS) };
+  return refusal.kind === 'unavailable' ? { 'retry-after': '5' } : {};
+};
+
+const sizeWords = (bytes: number): string => (bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`);
+
+/** What Fastify itself refuses on the way in: a body beyond the limit, or one that is not as long as it said. */
+const fromFramework = (error: unknown, mostBody: number): Refusal | undefined => {
+  if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return undefined;
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Refusal('body_too_large', `The body is larger than ${sizeWords(mostBody)}.`);
+  if (typeof error.statusCode === 'number' && error.statusCode < 500)
+    return new Refusal('request_malformed', 'The request could not be read.');
+  return undefined;
+};
+
+/** The one place where a failure becomes an HTTP answer. */
+export const answerOf = (error: unknown, mostBody = bodyLimit): Answer => {
+  if (error instanceof InvalidInput) return { status: 422, body: { detail: error.faults }, headers: {} };
+  const refusal = error instanceof Refusal ? error : fromFramework(error, mostBody);
+  if (refusal && refusal.kind !== 'internal') return refused(refusal);
+  const request_id = newId();
+  return {
+    status: 500,
+    body: errorBody('internal', `Something went wrong on our side. The id of this request is ${request_id}.`),
+    headers: { 'x-request-id': request_id },
+    hidden: { request_id, error },
+  };
+};
+
+/** How an answer goes out: marked with what it holds, not sent again to who has it, and as small as the caller takes it. */
+
+const brotli = promisify(brotliCompress);
+const zip = promisify(gzip);
+
+/** Below this a compressed answer is no smaller. */
+const leastBytes = 1_000;
+
+/** Weak: an answer is the same in whatever encoding it goes. */
+const tagOf = (bytes: Buffer): string => `W/"${hash('sha256', bytes, 'base64url').slice(0, 27)}"`;
+
+const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
+
+const hasIt = (known: string | undefined, tag: string): boolean =>
+  known !== undefined && (known.trim() === '*' || known.split(',').some((one) => opaque(one) === opaque(tag)));
+
+/** Whether the caller takes an encoding: named, and not at the weight of nothing. */
+const takes = (accepted: string, encoding: string): boolean =>
+  accepted.split(',').some((part) => {
+    const [name = '', ...parameters] = part.split(';').map((one) => one.trim().toLowerCase());
+    return name === encoding && !parameters.some((one) => /^q=0(?:\.0*)?$/.test(one));
+  });
+
+const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD';
+
+/** The last step before an answer is on its way. */
+export const send = async (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> => {
+  if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload;
+  reply.header(
+    'vary',
+    ['authorization', 'accept-encoding', ...(reply.hasHeader('access-control-allow-origin') ? ['origin'] : [])].join(', '),
+  );
+  // Its mark, its length and what is sent are all of the same bytes: they are made once.
+  const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
+  if (isRead(request) && reply.statusCode === 200) {
+    const tag = tagOf(bytes);
+    // It may be kept by whoever asked, and is good only after asking again.
+    reply.headers({ etag: tag, 'cache-control': 'private, no-cache' });
+    if (hasIt(request.headers['if-none-match'], tag)) {
+      reply.code(304).removeHeader('content-type').removeHeader('content-length');
+      return '';
+    }
+  }
+  if (bytes.length < leastBytes) return bytes;
+  const accepted = request.headers['accept-encoding'] ?? '';
+  const small = takes(accepted, 'br')
+    ? ([
+        'br',
+        brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
+      ] as const)
+    : takes(accepted, 'gzip')
+      ? (['gzip', zip(bytes)] as const)
+      : undefined;
+  if (small === undefined) return bytes;
+  const [encoding, zipping] = small;
+  reply.header('content-encoding', encoding).removeHeader('content-length');
+  return zipping;
+};

@@ -1,0 +1,71 @@
+import type { listEvents as listEventsContract } from '../../shared/api/events.ts';
+import { valueFault } from '../../shared/api/fields.ts';
+import { type InputOf, InvalidInput, type OutputOf } from '../../shared/api/operation.ts';
+import type { Queryable } from '../database/connect.ts';
+import type { Answer, InOrganisation } from '../gate/context.ts';
+import { installationId } from '../health/installation.ts';
+
+/** What changed (migration 038). Triggers write it, with whatever changes it. */
+
+export type ShownEvent = {
+  readonly key: number;
+  /** The transaction that wrote it. */
+  readonly place: string;
+  readonly id: string;
+  readonly at: Date;
+  readonly event: string;
+  readonly monitor: string | null;
+  readonly incident: string | null;
+  readonly group: string | null;
+  readonly window: string | null;
+  readonly name: string | null;
+};
+
+/**
+ * After a row, in their order. Numbers of transactions are given when they begin to write, and they end in any order: what is told lies before the
+ * oldest that is still going, so that nothing can come to lie before what was told.
+ */
+export const eventsAfter = (
+  sql: Queryable,
+  organisation: string,
+  { monitor, after, most }: { readonly monitor: string | null; readonly after: Pick<ShownEvent, 'key' | 'place'>; readonly most: number },
+): Promise<ShownEvent[]> => sql<ShownEvent[]>`
+  select e.id as key, e.written_by::text as place, e.event_id as id, e.at, e.what as event, e.monitor_id as monitor, e.incident_id as incident,
+    e.group_id as "group", e.window_id as "window", e.name
+  from events e
+  where e.organisation_id = ${organisation} and (e.written_by, e.id) > (${after.place}::text::xid8, ${after.key})
+    and e.written_by < pg_snapshot_xmin(pg_current_snapshot()) ${monitor === null ? sql`` : sql`and e.monitor_id = ${monitor}`}
+  order by e.written_by, e.id limit ${most}`;
+
+/** A bite of what is older; whether there may be more. */
+export const forgetEvents = async (sql: Queryable, before: Date, most: number): Promise<boolean> => {
+  const deleted = await sql`delete from events where id in (select id from events where at < ${before} order by at limit ${most})`;
+  return deleted.count === most;
+};
+
+/** Before the first transaction. */
+const beginning = { key: 0, place: '0' };
+
+const eventOut = ({ key: _, place: __, at, ...rest }: ShownEvent) => ({ ...rest, at: at.toISOString() });
+
+export const listEvents = async (
+  { sql, organisation, with: { cursors } }: InOrganisation,
+  { after, monitor, limit }: InputOf<typeof listEventsContract>,
+): Answer<OutputOf<typeof listEventsContract>> => {
+  // Numbers of transactions are those of one database: a restored one counts anew.
+  const list = ['events', organisation.id, await installationId(sql), monitor];
+  const read = async (cursor: string): Promise<Pick<ShownEvent, 'key' | 'place'>> => {
+    try {
+      const { key, place } = await cursors.read(list, cursor);
+      return { key, place: place ?? beginning.place };
+    } catch (error) {
+      if (!(error instanceof InvalidInput)) throw error;
+      throw new InvalidInput([valueFault(['query', 'after'], 'not an `after` of this list; begin without one', cursor)]);
+    }
+  };
+  const from = after === null ? beginning : await read(after);
+  const found = await eventsAfter(sql, organisation.id, { monitor, after: from, most: limit + 1 });
+  const items = found.slice(0, limit);
+  const { key, place } = items.at(-1) ?? from;
+  return { items: items.map(eventOut), after: await cursors.make(list, { key, place }), more: found.length > limit };
+};

@@ -1,0 +1,548 @@
+import { type ConfigKey, configKeys, defaultWords, kinds } from '../../shared/api/config-keys.ts';
+import { configSchema } from '../../shared/api/config-schemas.ts';
+import type { JsonSchema, NamedSchema, Shape } from '../../shared/api/fields.ts';
+import { restOperations } from '../../shared/api/index.ts';
+import { apiRevision, apiVersion, ErrorOut, type RestOperation, refusalsOf, validationSchemas } from '../../shared/api/operation.ts';
+import type { RefusalCode } from '../../shared/base/errors.ts';
+import { isRecord } from '../../shared/base/json.ts';
+import { channelKinds } from '../notifications/channels.ts';
+import type { ChannelKind, Field } from '../notifications/kinds/types.ts';
+import { listMonitorFigures } from '../operator/contract.ts';
+import { type Plan, planNames, plans } from '../organisations/plans.ts';
+import { copyable, escapeHtml, figuresText, figuresType, meaningOf, prose, statusOfCode, told, toldObject } from './document-words.ts';
+import { examples, validationExample } from './examples.ts';
+import { keyHeader, keyPattern, mostKeyCharacters, replayedHeader } from './idempotency-key.ts';
+import { prefix } from './server.ts';
+
+/** What the document and its page say of the keys of a monitor's config. */
+
+const line = ([key, row]: readonly [string, ConfigKey]): string =>
+  `- \`${key}\`: ${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`;
+
+/** Every key of every type, as paragraphs of the document. */
+const everyKey = kinds.map((kind) => `Keys of \`${kind}\`:\n\n${Object.entries(configKeys[kind]).map(line).join('\n')}`).join('\n\n');
+
+const schemas = 'As schemas they are `HttpsConfig`, `DnsConfig` and `HeartbeatConfig`, by the type.';
+const unused = 'Keys that the type does not know are kept and do nothing.';
+const elsewhere = `Every key stands at \`config\` of \`MonitorIn\`. ${schemas}`;
+
+/** Where a monitor is sent, every key is told of; where it is told or changed, where that stands. */
+const wordsAt: Readonly<Record<string, string>> = {
+  MonitorIn: `${unused} ${schemas}\n\n${everyKey}`,
+  MonitorPatch: `What is sent replaces the whole: a key that is left out is gone; null, or no config at all, leaves it as it is. \`***\` keeps a stored secret, unless the target moves to another scheme, host or port. ${unused} ${elsewhere}`,
+  MonitorOut: elsewhere,
+};
+
+/** The schema of an object, where it has a config with words about its keys. */
+export const withConfigKeys = (name: string, schema: JsonSchema): JsonSchema => {
+  const words = wordsAt[name];
+  const { properties } = schema;
+  if (words === undefined || !isRecord(properties) || !isRecord(properties.config)) return schema;
+  const { config } = properties;
+  return { ...schema, properties: { ...properties, config: { ...config, description: `${config.description} ${words}` } } };
+};
+
+const cells = ([key, row]: readonly [string, ConfigKey]): string =>
+  `<tr><th scope="row"><code>${escapeHtml(key)}</code></th><td>${prose(row.meaning)}</td><td>${prose(`Give ${row.allowed}.`)}</td><td>${prose(defaultWords(row))}</td><td><code>${escapeHtml(JSON.stringify(row.example))}</code></td></tr>`;
+
+const head = ['Key', 'Meaning', 'Allowed', 'Not given', 'Example'].map((words) => `<th scope="col">${words}</th>`).join('');
+
+/** A chapter of the page: one table for each type. */
+export const configChapter = (): string =>
+  `<h2 id="config">Keys of a config</h2><p>${prose(unused)}</p>${kinds
+    .map((kind) => {
+      const caption = `Keys of ${kind}`;
+      const rows = Object.entries(configKeys[kind]).map(cells).join('');
+      return `<section id="config-${kind}"><h3>${caption}</h3><div class="wide" tabindex="0" role="region" aria-label="${caption}"><table class="keys"><thead><tr>${head}</tr></thead><tbody>${rows}</tbody></table></div></section>`;
+    })
+    .join('')}`;
+
+/**
+ * What a config may hold, as an object of the document for each type of monitor and each kind of channel. `config` itself stays an object
+ * with free keys, as the clients know it that were generated from the document; `if` and `then`, which they pass over, say which object
+ * belongs to which type.
+ */
+
+const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+const longestValue = 2_000;
+
+const valueSchema = ({ label, hint, secret, optional, pattern, choices, input }: Field): JsonSchema => {
+  const text = { type: 'string', ...(choices === undefined ? { pattern: pattern.source, maxLength: longestValue } : { enum: choices }) };
+  const words = [
+    `${label}.`,
+    ...(hint === undefined ? [] : [/[.…?]$/.test(hint) ? hint : `${hint}.`]),
+    ...(secret === true ? ['Stored encrypted, and shown as `***`.'] : []),
+    ...(input === 'generated' ? ['Made for you where it is left out, and answered once.'] : []),
+  ];
+  return { ...(optional === true ? { anyOf: [text, { type: 'null' }] } : text), description: words.join(' ') };
+};
+
+const channelSchema = ({ id, about, fields }: ChannelKind): JsonSchema => {
+  const required = Object.entries(fields).flatMap(([name, { optional, input }]) =>
+    optional === true || input === 'generated' ? [] : [name],
+  );
+  return {
+    type: 'object',
+    description: `The config of a channel of the kind \`${id}\`. ${about}`,
+    properties: Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, valueSchema(field)])),
+    required,
+    additionalProperties: false,
+  };
+};
+
+const monitorConfigName = (kind: string): string => `${pascal(kind)}Config`;
+const channelConfigName = (kind: string): string => `${pascal(kind)}ChannelConfig`;
+
+/** Every config as an object with a name of its own. */
+export const configComponents = (): readonly (readonly [string, JsonSchema])[] => [
+  ...kinds.map((kind) => [monitorConfigName(kind), configSchema(kind)] as const),
+  ...channelKinds.map((kind) => [channelConfigName(kind.id), channelSchema(kind)] as const),
+];
+
+const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+
+/** Said at each part: judges of examples take a part that does not say it for the whole object, and wonder at its other members. */
+const open = { additionalProperties: true } as const;
+
+/**
+ * "It is one of these: this member says so, and the config is that." All of it below `then`, where programs that make clients do not look; those that
+ * make bodies to try a service with do, and can take one row after the other.
+ */
+const byMember = (member: string, rows: readonly (readonly [string, JsonSchema])[]): JsonSchema => ({
+  if: { type: 'object', ...open },
+  // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
+  then: {
+    ...open,
+    oneOf: rows.map(([value, config]) => ({ properties: { [member]: { const: value }, config }, required: [member], ...open })),
+  },
+});
+
+const ofMonitors = byMember(
+  'type',
+  kinds.map((kind) => [kind, { anyOf: [reference(monitorConfigName(kind)), { type: 'null' }] }]),
+);
+
+const ofChannels = byMember(
+  'kind',
+  channelKinds.map(({ id }) => [id, reference(channelConfigName(id))]),
+);
+
+/** What is sent to make a monitor or a channel, with the configs that belong to it. */
+export const withConfigSchemas = (name: string, schema: JsonSchema): JsonSchema => {
+  if (name === 'MonitorIn') return { ...schema, ...ofMonitors };
+  const { properties } = schema;
+  if (name !== 'ChannelIn' || !isRecord(properties) || !isRecord(properties.kind)) return schema;
+  const pattern = `^(?:${channelKinds.map(({ id }) => id).join('|')})$`;
+  return { ...schema, properties: { ...properties, kind: { ...properties.kind, pattern } }, ...ofChannels };
+};
+
+/** What the document says of the one answer that is no JSON: figures in the text of Prometheus. */
+
+export const figuresOperation: RestOperation = {
+  ...listMonitorFigures,
+  ...{ id: 'getMetrics', method: 'GET', path: `${prefix}/metrics`, tag: 'Metrics', success: 200 },
+  summary: 'Get figures of all monitors for Prometheus',
+  description:
+    'The text format of Prometheus, version 0.0.4: `antipode_monitor_up`, `antipode_monitor_status` and `antipode_monitor_response_seconds` of as many monitors as the plan allows. What is not known has no row. A read token is enough.',
+};
+
+const monitor = { id: '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f', name: 'Shop', type: 'https', status: 'up', is_up: true, response_ms: 182 };
+
+export const figuresSuccess = (headers: Readonly<Record<string, unknown>>) => ({
+  200: {
+    description: 'What was asked for.',
+    headers,
+    content: { [figuresType]: { schema: { type: 'string' }, example: figuresText({ items: [monitor], left_out: 0 }) } },
+  },
+});
+
+/** What the document and its page say of calls that are done once, however often they are sent. */
+
+export const keyParameter = {
+  name: keyHeader,
+  in: 'header',
+  required: false,
+  description:
+    'Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing.',
+  schema: { type: 'string', minLength: 1, maxLength: mostKeyCharacters, pattern: keyPattern },
+} as const;
+
+/** Of an answer; neither is on each of its kind. */
+export const replayed = {
+  description: '`true` where this is the answer that was given before to the same `Idempotency-Key`; absent otherwise.',
+  required: false,
+  schema: { type: 'string', enum: ['true'] },
+} as const;
+export const whileInUse = {
+  description: 'Whole seconds to wait, with `idempotency_key_in_use` alone.',
+  required: false,
+  schema: { type: 'integer' },
+} as const;
+
+/** Of every POST: a key may belong to another request. */
+export const reusedKey = ['idempotency_key_reused'] as const;
+
+/** The answer to what is not of the form, where it may also be one of these refusals: they have the status 422, too. */
+export const validationOr = <Response extends { readonly description: string; readonly content?: object }>(
+  validation: Response,
+  codes: readonly RefusalCode[],
+) => ({
+  ...validation,
+  description: [
+    validation.description,
+    ...codes.map((code) => `\`${code}\`: ${meaningOf(code)} Then the body has \`error\` in place of \`detail\`.`),
+  ].join('\n\n'),
+  content: Object.fromEntries(
+    Object.entries(validation.content ?? {}).map(([type, media]) => {
+      const { example, ...rest } = { example: undefined, ...Object(media) };
+      const refused = codes.map((code) => [code, { summary: code, value: { error: { code, message: meaningOf(code) } } }]);
+      return [type, { ...rest, examples: { validation: { summary: 'not of the form', value: example }, ...Object.fromEntries(refused) } }];
+    }),
+  ),
+});
+
+const example = `KEY=$(uuidgen)
+curl -sS --fail-with-body --retry 3 --retry-all-errors -X POST "$ANTIPODE_URL/api/v1/monitors" \\
+  -H "Authorization: Bearer $ANTIPODE_TOKEN" -H "Idempotency-Key: $KEY" \\
+  -H 'Content-Type: application/json' -d '{"type": "https", "target": "https://shop.example/"}'`;
+
+export const onceChapter = (): string => `<h2 id="once">Sending again</h2>
+<p>A call whose answer got lost may have been done or not. Give a POST the header <code>Idempotency-Key</code>, and send it again until it is answered: it is done once.</p>
+${copyable('One monitor, however often it is sent', example)}
+<ul>
+<li>A key is one to ${mostKeyCharacters} printable characters of ASCII, blanks at its ends left out. It belongs to your token, to the method, the address and the body, byte for byte, for 24 hours. With another request it is refused: 422 <code>idempotency_key_reused</code>.</li>
+<li>A repeat gets the status, the body and the <code>Location</code> of the first answer, and <code>Idempotency-Replayed: true</code>. It tells what was true then, changes nothing, and counts against the rate like any call.</li>
+<li>While the first is being worked on, a repeat is answered 409 <code>idempotency_key_in_use</code> with <code>Retry-After</code>.</li>
+<li>Kept are successes, and refusals of what was asked, such as a limit of the plan, a target that cannot be watched or a name that is taken: when you have changed something, send a new key. Not kept, so that the same key can still succeed: 401, 422, 429, 5xx, and what your token or role may not do.</li>
+<li>What a call does and its answer are one transaction of the database: whatever part of the service dies at whatever moment, there are both or neither. Mails, messages and probes are told from there, by what was written with it.
+  Only <code>checkStatusPageDomain</code> looks something up in DNS before, and <code>createChannel</code> sends a test message; a call that died before its answer does that again.</li>
+<li>An answer over 512 KiB is not kept, and of all that an organisation is answered in a day the newest 64 MiB are. Also then nothing is done twice: a repeat is answered 409 <code>idempotency_answer_too_large</code>, which says when the call was answered; read what there is.</li>
+<li>Answers lie encrypted in the database and are deleted after a day. They are not in backups. On GET, PATCH and DELETE the header is ignored.</li>
+</ul>`;
+
+/** Whether what an operation makes can be read by itself, below the path that it was made at. */
+export const hasPlace = ({ success, path }: RestOperation): boolean =>
+  success === 201 &&
+  restOperations.some(
+    ({ method, path: other }) =>
+      method === 'GET' && other.startsWith(`${path}/{`) && other.split('/').length === path.split('/').length + 1,
+  );
+
+/** Where what was made can be read. */
+export const placeOf = (operation: RestOperation, made: unknown): string | undefined =>
+  hasPlace(operation) && isRecord(made) && typeof made.id === 'string' ? `${operation.path}/${made.id}` : undefined;
+
+type Json = { readonly [key: string]: unknown };
+
+export type Parameter = { readonly name: string; readonly in: string; readonly required: boolean; readonly schema: JsonSchema };
+export type Response = { readonly description: string; readonly headers?: Json; readonly content?: Json };
+export type Reference = { readonly $ref: string };
+export type OperationEntry = {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly security: readonly Json[];
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: Json;
+  readonly responses: Readonly<Record<string, Response | Reference>>;
+};
+export type ApiDocument = {
+  readonly openapi: string;
+  readonly info: Json;
+  readonly servers: readonly Json[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationEntry>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly responses: Readonly<Record<string, Response>>;
+    readonly securitySchemes: Json;
+    readonly headers: Json;
+  };
+};
+
+const header = (name: string) => ({ $ref: `#/components/headers/${name}` });
+const counted = {
+  'RateLimit-Remaining': header('RateLimit-Remaining'),
+  'RateLimit-Reset': header('RateLimit-Reset'),
+  'X-Request-Id': header('X-Request-Id'),
+};
+
+const parametersOf = (where: 'path' | 'query', shape: Shape): readonly Parameter[] =>
+  Object.entries(shape).map(([name, field]) => {
+    const { description, ...schema } = told(name, field.schema, true);
+    return {
+      name,
+      in: where,
+      required: field.absent === undefined,
+      ...(description === undefined ? {} : { description }),
+      schema,
+    };
+  });
+
+const sessionCookie: Parameter & { readonly description: string } = {
+  name: 'svc_session',
+  in: 'cookie',
+  required: false,
+  description: 'Accepted and ignored: only a bearer token authenticates here.',
+  schema: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+};
+
+const successOf = (operation: RestOperation): Readonly<Record<string, Response>> => {
+  if (!operation.response) return { [operation.success]: { description: 'Done; no body.', headers: counted } };
+  const name = operation.response.components[0]?.name ?? '';
+  const common = operation.method === 'POST' ? { ...counted, [replayedHeader]: replayed } : counted;
+  const headers = {
+    ...common,
+    ...(operation.method === 'GET' ? { ETag: header('ETag') } : {}),
+    ...(hasPlace(operation) ? { Location: header('Location') } : {}),
+  };
+  const content = { 'application/json': { schema: operation.response.schema, example: examples[name] } };
+  return {
+    [operation.success]: { description: operation.success === 201 ? 'Created.' : 'What was asked for.', headers, content },
+    ...(operation.otherSuccess && {
+      [operation.otherSuccess.status]: { description: operation.otherSuccess.when, headers: common, content },
+    }),
+  };
+};
+
+const extraHeaders: Readonly<Record<string, Json>> = {
+  401: { 'WWW-Authenticate': header('WWW-Authenticate'), ...counted },
+  429: { 'Retry-After': header('Retry-After'), ...counted },
+  431: {},
+  503: { 'Retry-After': header('Retry-After'), ...counted },
+  500: counted,
+};
+
+const refusedWith = (codes: readonly RefusalCode[], status: number): Response => ({
+  description: codes.map((code) => `\`${code}\`: ${meaningOf(code)}`).join('\n\n'),
+  headers: {
+    ...(extraHeaders[status] ?? counted),
+    ...(codes.includes('idempotency_key_in_use') ? { 'Retry-After': whileInUse } : {}),
+  },
+  content: {
+    'application/json': {
+      schema: ErrorOut.schema,
+      examples: Object.fromEntries(codes.map((code) => [code, { summary: code, value: { error: { code, message: meaningOf(code) } } }])),
+    },
+  },
+});
+
+const validationFailure: Response = {
+  description: 'The path, the query or the body is not of the described form; every fault is named.',
+  headers: counted,
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/HTTPValidationError' }, example: validationExample } },
+};
+
+/** Said before a route is found, so that it carries no count. */
+const tooSlow: Response = {
+  ...refusedWith(['request_malformed'], 431),
+  description: '`request_malformed`: The request did not arrive within a minute.',
+};
+
+/** Refusals that many operations share, by their codes: the document has them once. */
+const shared: Readonly<Record<string, string>> = {
+  'token_missing token_invalid': 'Unauthenticated',
+  'scope_insufficient role_insufficient': 'MayNotWrite',
+  request_malformed: 'Unreadable',
+  body_too_large: 'BodyTooLarge',
+  headers_too_large: 'HeadersTooLarge',
+  rate_limited: 'TooManyCalls',
+  unavailable: 'Unavailable',
+  internal: 'Internal',
+};
+
+const openapiReference = (name: string): Reference => ({ $ref: `#/components/responses/${name}` });
+
+const refusalsByStatus = (operation: RestOperation): Readonly<Record<string, Response | Reference>> =>
+  Object.fromEntries(
+    [...Map.groupBy(refusalsOf(operation), statusOfCode)].map(([status, codes]) => {
+      const name = shared[codes.join(' ')];
+      return [String(status), name === undefined ? refusedWith(codes, status) : openapiReference(name)];
+    }),
+  );
+
+const sharedResponses = (): ApiDocument['components']['responses'] => {
+  const refused = restOperations.flatMap((operation) => [...Map.groupBy(refusalsOf(operation), statusOfCode)]);
+  const named = refused.flatMap(([status, codes]) => {
+    const name = shared[codes.join(' ')];
+    return name === undefined ? [] : [[name, refusedWith(codes, status)] as const];
+  });
+  return { ...Object.fromEntries(named), TooSlow: tooSlow, ValidationFailure: validationFailure };
+};
+
+/** A response as it is, wherever in the document it stands. */
+export const responseIn = (document: ApiDocument, response: Response | Reference): Response => {
+  if (!('$ref' in response)) return response;
+  const found = document.components.responses[response.$ref.replace('#/components/responses/', '')];
+  if (!found) throw new Error(`the document refers to ${response.$ref}, which it does not have`);
+  return found;
+};
+
+const unprocessableOf = (operation: RestOperation): Response | Reference => {
+  const own = [...(operation.method === 'POST' ? reusedKey : []), ...refusalsOf(operation).filter((code) => statusOfCode(code) === 422)];
+  return own.length > 0 ? validationOr(validationFailure, own) : openapiReference('ValidationFailure');
+};
+
+const entryOf = (operation: RestOperation, success = successOf(operation)): OperationEntry => ({
+  operationId: operation.id,
+  tags: [operation.tag],
+  summary: operation.summary,
+  description: operation.description ?? `${operation.summary}.`,
+  security: [{ HTTPBearer: [] }],
+  parameters: [
+    ...parametersOf('path', operation.params),
+    ...parametersOf('query', operation.query),
+    ...(operation.method === 'POST' ? [keyParameter] : []),
+    sessionCookie,
+  ],
+  ...(operation.body && {
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: operation.body.schema, example: examples[operation.body.name] } },
+    },
+  }),
+  responses: {
+    ...success,
+    ...refusalsByStatus(operation),
+    408: openapiReference('TooSlow'),
+    422: unprocessableOf(operation),
+  },
+});
+
+/** Every named object that the operations speak of, and those inside them. */
+const componentsOf = (named: readonly NamedSchema[]): readonly (readonly [string, JsonSchema])[] =>
+  named.flatMap(({ name, schema, components }) => [
+    [name, withConfigSchemas(name, withConfigKeys(name, toldObject(name, schema)))] as const,
+    ...componentsOf(components),
+  ]);
+
+const about = `Watches targets from several continents and tells when one fails. What the web interface can do to monitors, incidents,
+maintenance windows, groups and status pages, this API can do with the same roles and the same limits of the plan.
+
+Send a token as \`Authorization: Bearer svc_…\`; \`GET /api/v1/me\` tells whose it is. A token is made in the API tokens section of the
+account. It acts for one organisation and can do no more than the person who made it: writing needs a \`read_write\` token and a role
+that may write.
+
+Each token may make 120 calls a minute, where the operator of the service did not choose another number. \`RateLimit-Remaining\` and
+\`RateLimit-Reset\` (seconds) stand on every answer below \`/api/v1\`, this document and refusals included; a call without a valid token
+counts for its address. What is only asked on the way there tells that count too, but adds nothing to it and is never refused: what leads
+on to the docs, what a browser asks before a call, \`/health\`, \`/livez\`, \`/readyz\` and addresses where nothing is. Pages for people have
+no such headers, nor has a request that could not be read as HTTP.
+
+Lists come in pages: send \`next_cursor\` back as \`cursor\` until it is null. Ids are UUIDs, date-times are in UTC. A refusal has a body
+\`{"error": {"code", "message"}}\`; branch on the code, which is stable. An unknown route answers 404 \`route_not_found\`, a wrong method
+405 \`method_not_allowed\` with \`Allow\`.
+
+Answers to GET carry an \`ETag\`: sent back as \`If-None-Match\`, what has not changed is answered 304. HEAD is answered wherever GET is. Answers
+come as brotli or gzip to who takes it. \`X-Request-Id\` names each call.
+
+A POST may carry an \`Idempotency-Key\` of your choice: sent again within 24 hours, it is answered as it was the first time and does nothing again.
+So a call whose answer got lost can be sent again without fear; \`GET /api/v1/docs\` says more, under "Sending again".
+
+Version 1 only grows: fields may be added, none is removed or changes its type.`;
+
+/** Those of the specification's operations, and of their own for what came later. */
+const tags = [
+  { name: 'Account', description: 'Whose token this is.' },
+  { name: 'Monitors', description: 'What is watched, and how it is.' },
+  { name: 'Monitor batches', description: 'Many monitors by one call.' },
+  { name: 'Monitor history', description: 'What was measured, and what every second was counted as.' },
+  { name: 'Incidents', description: 'Outages, as they were seen and confirmed.' },
+  { name: 'Incident evidence', description: 'What each probe saw of an outage.' },
+  { name: 'Events', description: 'What changed, for programs that follow.' },
+  { name: 'Channels', description: 'Who is told of outages, how and when, and that somebody is on it.' },
+  { name: 'Maintenance', description: 'Times in which what fails does not alert.' },
+  { name: 'Maintenance changes', description: 'Other times for a window, and what they would come to.' },
+  { name: 'Groups', description: 'Monitors that share one status.' },
+  { name: 'Status pages', description: 'What is shown to the public.' },
+  { name: 'Status page editing', description: 'Pages themselves, their order, their domain and who may see them.' },
+  { name: 'Status page posts', description: 'What is told of an incident on a page, and to how many.' },
+  { name: 'Probes', description: 'Hosts of your own that check for you alone.' },
+  { name: 'Metrics', description: 'Figures for your own Prometheus.' },
+] as const;
+
+const components = (): ApiDocument['components'] => ({
+  schemas: Object.fromEntries(
+    [
+      ...componentsOf([...restOperations.flatMap(({ body, response }) => [...(body?.components ?? []), ...(response?.components ?? [])])]),
+      ...componentsOf(ErrorOut.components),
+      ...configComponents(),
+      ...Object.entries(validationSchemas).map(([name, schema]) => [name, toldObject(name, schema)] as const),
+    ].toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  ),
+  responses: sharedResponses(),
+  securitySchemes: { HTTPBearer: { type: 'http', scheme: 'bearer', description: 'An API token: `svc_` and forty characters.' } },
+  headers: {
+    'RateLimit-Remaining': { description: 'Calls left in the present window.', schema: { type: 'integer' } },
+    'RateLimit-Reset': { description: 'Whole seconds until the window ends.', schema: { type: 'integer' } },
+    'Retry-After': { description: 'Whole seconds to wait.', schema: { type: 'integer' } },
+    'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string' } },
+    ETag: {
+      description: 'What this answer holds: sent back as `If-None-Match`, an answer that is the same is 304 without a body.',
+      schema: { type: 'string' },
+    },
+    Location: { description: 'Where what was made can be read.', schema: { type: 'string' } },
+    'X-Request-Id': { description: 'Names this call; a failure stands in our log under it.', schema: { type: 'string', format: 'uuid' } },
+  },
+});
+
+/** The API document, from the table of operations alone. */
+export const apiDocument = (baseUrl: string): ApiDocument => ({
+  openapi: '3.1.1',
+  info: {
+    title: 'Antipode',
+    version: apiVersion,
+    'x-revision': apiRevision,
+    summary: 'Monitoring service HTTP API, version 1',
+    description: about,
+    contact: { name: 'Whoever runs this installation', url: baseUrl },
+    license: { name: 'MIT', identifier: 'MIT' },
+  },
+  servers: [{ url: baseUrl }],
+  tags,
+  paths: {
+    ...Object.fromEntries(
+      [...Map.groupBy(restOperations, ({ path }) => path)].map(([path, those]) => [
+        path,
+        Object.fromEntries(those.map((operation) => [operation.method.toLowerCase(), entryOf(operation)])),
+      ]),
+    ),
+    [figuresOperation.path]: { get: entryOf(figuresOperation, figuresSuccess({ ...counted, ETag: header('ETag') })) },
+  },
+  components: components(),
+});
+
+/** A chapter of the page: what each plan allows, from the one table that has its numbers. */
+
+const rows: { readonly [K in keyof Plan]: string } = {
+  monitors: 'Monitors',
+  min_interval_s: 'Shortest interval, in seconds',
+  status_pages: 'Status pages',
+  members: 'Members',
+  private_probes: 'Private probes',
+  channels: 'Alert channels',
+  groups: 'Groups',
+  windows: 'Maintenance windows that are not over',
+  occurrences: 'Occurrences of one window in the 90 days ahead',
+};
+
+const isLimit = (key: string): key is keyof Plan => Object.hasOwn(rows, key);
+
+/** What holds for everybody where the plan has no number of its own. */
+const withoutNumber: Partial<Record<keyof Plan, string>> = { min_interval_s: '10' };
+
+const shown = (key: keyof Plan, value: number): string => {
+  if (value === 0 && withoutNumber[key] !== undefined) return withoutNumber[key];
+  return Number.isFinite(value) ? value.toLocaleString('en') : 'no limit';
+};
+
+const row = (key: keyof Plan): string =>
+  `<tr><th scope="row">${escapeHtml(rows[key])}</th>${planNames.map((plan) => `<td>${shown(key, plans[plan][key])}</td>`).join('')}</tr>`;
+
+export const plansChapter =
+  (): string => `<h2 id="plans">Plans</h2><p>What an organisation may have at most, by its plan. <code>GET /api/v1/me</code> tells the plan; only the operator of the installation changes it. More is refused with 403 and a code that begins with <code>plan_limit_</code>.</p>
+<div class="wide" tabindex="0" role="region" aria-label="Plans"><table class="plans"><thead><tr><th scope="col">At most</th>${planNames
+    .map((plan) => `<th scope="col"><code>${plan}</code></th>`)
+    .join('')}</tr></thead><tbody>${Object.keys(rows).filter(isLimit).map(row).join('')}</tbody></table></div>`;

@@ -1,0 +1,225 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { restOperations } from '../../shared/api/index.ts';
+import type { OutputOf, RestOperation } from '../../shared/api/operation.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { isRecord } from '../../shared/base/json.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { listMonitorFigures } from '../operator/contract.ts';
+import { bodyLimit, exactText, largeBodyLimit, readBody } from './body.ts';
+import { countAddress, identify, noteCount, type RestParts, type SayBeside, sayBeside, type TokenCaller } from './caller.ts';
+import { docsPage, docsSecurityPolicy } from './docs.ts';
+import { figuresText, figuresType } from './document-words.ts';
+import { answerOf, errorBody, send } from './errors.ts';
+import { answerOnce, namedBy } from './idempotency-key.ts';
+import { apiDocument, figuresOperation, placeOf } from './openapi.ts';
+import { answerInWords, isNameAlone, methodsOf, openPaths, prefix, queryOf } from './server.ts';
+
+/** Which pages of other origins may call the API from a browser: those that the operator names. A token is sent by a program, never by a browser by itself. */
+
+const exposed = ['ETag', 'Idempotency-Replayed', 'Location', 'RateLimit-Remaining', 'RateLimit-Reset', 'Retry-After', 'X-Request-Id'].join(
+  ', ',
+);
+const sent = ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-None-Match'].join(', ');
+
+/** Lets the page read the answer, where its origin is one of those. */
+export const allowOrigin = (origins: readonly string[], request: FastifyRequest, reply: FastifyReply): boolean => {
+  const { origin } = request.headers;
+  if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return false;
+  reply.headers({ 'access-control-allow-origin': origins.includes('*') ? '*' : origin, 'access-control-expose-headers': exposed });
+  return true;
+};
+
+/** Whether a browser asks beforehand what it may send; then that is the answer. */
+export const answeredBeforehand = (request: FastifyRequest, reply: FastifyReply): boolean => {
+  if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return false;
+  const methods = methodsOf(request.url);
+  if (methods.length === 0) return false;
+  reply.headers({
+    'access-control-allow-methods': methods.join(', '),
+    'access-control-allow-headers': sent,
+    'access-control-max-age': '600',
+    vary: 'origin, access-control-request-method, access-control-request-headers',
+  });
+  reply.code(204);
+  return true;
+};
+
+const nothingHere = (request: FastifyRequest, reply: FastifyReply, beside: SayBeside): FastifyReply => {
+  beside(request.ip, reply);
+  reply.header('cache-control', 'no-store');
+  const allowed = methodsOf(request.url);
+  if (allowed.length > 0)
+    return reply
+      .code(405)
+      .header('allow', allowed.join(', '))
+      .send(errorBody('method_not_allowed', `This address answers to ${allowed.join(', ')}.`));
+  return reply.code(404).send(errorBody('route_not_found', 'There is nothing here; the API is described at /api/v1/docs.'));
+};
+
+/** Answers a person with a page. False: it is a program that asks. */
+export type AnswerPerson = (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>;
+
+/** Outside of the API too, a refusal has the one form, and tells a newcomer where there is something to see; a person gets a page. */
+export const refuseOutside = (
+  web: FastifyInstance,
+  log: Log,
+  answerPerson: AnswerPerson = async () => false,
+  beside: SayBeside = () => undefined,
+): void => {
+  web.setNotFoundHandler(async (request, reply) => ((await answerPerson(request, reply)) ? reply : nothingHere(request, reply, beside)));
+  web.setErrorHandler((error, request, reply) => {
+    // The server looks at a body before it finds that nobody wants it.
+    if (request.is404) return nothingHere(request, reply, beside);
+    beside(request.ip, reply);
+    const { status, body, headers, hidden } = answerOf(error, request.routeOptions.bodyLimit);
+    if (hidden) log.error({ err: hidden.error, request_id: hidden.request_id, url: request.routeOptions.url }, 'request failed');
+    return reply.code(status).headers(headers).send(body);
+  });
+};
+
+export type { RestParts, TokenCaller } from './caller.ts';
+export { type SayBeside, sayBeside } from './caller.ts';
+export { restServerOptions } from './server.ts';
+
+/** `/monitors/{monitor_id}` as the router writes it. */
+const routePath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+const noRoute = 'There is no such route.';
+
+/** Says why nothing answers to this method at this address. */
+const refuseRoute = (request: FastifyRequest, reply: FastifyReply): never => {
+  const allowed = methodsOf(request.url);
+  if (allowed.length === 0) throw new Refusal('route_not_found', noRoute);
+  reply.header('allow', allowed.join(', '));
+  throw new Refusal('method_not_allowed', `This route answers to ${allowed.join(', ')}.`);
+};
+const json = 'application/json; charset=utf-8';
+
+/** The routes of the API: they carry what was sent to the gate, and what the gate says back. Nothing is decided here. */
+export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, parts: RestParts<Caller>): void => {
+  const beside = sayBeside(parts.limiter);
+  // Where people look for the page of the API first.
+  for (const url of ['/docs', '/docs/', `${prefix}/docs/`])
+    app.get(url, { exposeHeadRoute: true }, (request, reply) => {
+      beside(request.ip, reply);
+      return reply.redirect(`${prefix}/docs`, 308);
+    });
+  answerInWords(app.server, parts.limiter);
+  app.register(
+    async (api) => {
+      api.decorateRequest('caller', null);
+      api.decorateRequest('sentMediaType', '');
+      api.removeAllContentTypeParsers();
+      api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+
+      api.addHook('onRequest', async (request, reply) => {
+        reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'x-request-id': newId() });
+        if (allowOrigin(parts.corsOrigins ?? [], request, reply) && answeredBeforehand(request, reply)) {
+          beside(request.ip, reply);
+          return reply.send();
+        }
+        // Fastify refuses media types that it cannot read before we could answer as the contract says, so it must not see them.
+        request.setDecorator('sentMediaType', request.raw.headers['content-type'] ?? '');
+        delete request.raw.headers['content-type'];
+        const { authorization } = request.headers;
+        const astray = request.is404 || isNameAlone(request.url, request.method);
+        const open = astray || openPaths.some((path) => path === request.routeOptions.url);
+        if (request.raw.headers.host === undefined && request.raw.httpVersion === '1.1') {
+          await countAddress(parts, request.ip, reply);
+          throw new Refusal('request_malformed', 'The header Host is missing; HTTP/1.1 wants it.');
+        }
+        if (open && authorization === undefined) {
+          await countAddress(parts, request.ip, reply);
+          if (astray) refuseRoute(request, reply);
+          return undefined;
+        }
+        const caller = await identify(parts, { authorization, address: request.ip }, reply).catch((error: unknown) => {
+          // What needs no token is answered to a wrong one, too.
+          if (open && error instanceof Refusal && error.kind === 'unauthenticated') return null;
+          throw error;
+        });
+        // Before Fastify judges the body: a method that it has no word for, such as QUERY, would else be called unreadable.
+        if (astray) refuseRoute(request, reply);
+        request.setDecorator('caller', caller);
+        return undefined;
+      });
+
+      api.addHook('onSend', send);
+
+      api.setErrorHandler((error, request, reply) => {
+        const answer = answerOf(error, request.routeOptions.bodyLimit);
+        if (answer.hidden)
+          parts.log.error(
+            { err: answer.hidden.error, request_id: answer.hidden.request_id, url: request.routeOptions.url },
+            'request failed',
+          );
+        return reply.code(answer.status).headers(answer.headers).type(json).send(exactText(answer.body));
+      });
+
+      // Its hooks have refused already; without a handler of its own the prefix would have no hooks for what is not found.
+      api.setNotFoundHandler(refuseRoute);
+
+      for (const operation of restOperations) {
+        api.route({
+          method: operation.method,
+          url: routePath(operation.path.slice(prefix.length)),
+          exposeHeadRoute: operation.method === 'GET',
+          bodyLimit: operation.takesMuch === true ? largeBodyLimit : bodyLimit,
+          handler: (request, reply) => carry(operation, parts, request, reply),
+        });
+      }
+
+      // Not among the operations with a route: it answers in a format of its own, for one kind of reader.
+      api.get(figuresOperation.path.slice(prefix.length), { exposeHeadRoute: true }, async (request, reply) => {
+        const { body } = await parts.execute(listMonitorFigures, request.getDecorator<Caller>('caller'), { path: {}, query: {} });
+        // The gate answers what the operation's response says; its table knows operations of every kind, and so none of them.
+        return reply.type(figuresType).send(figuresText(body as OutputOf<typeof listMonitorFigures>));
+      });
+
+      // Made when they are first asked for: only then is it known where people reach the service.
+      let made: { readonly document: string; readonly page: string } | undefined;
+      const texts = () => {
+        if (made) return made;
+        const document = apiDocument(parts.baseUrl());
+        made = { document: JSON.stringify(document), page: docsPage(document, parts.baseUrl(), parts.isAboutOpen?.()) };
+        return made;
+      };
+      api.get('/openapi.json', { exposeHeadRoute: true }, (_request, reply) => reply.type(json).send(texts().document));
+      api.get('/docs', { exposeHeadRoute: true }, (_request, reply) =>
+        reply.header('content-security-policy', docsSecurityPolicy).type('text/html; charset=utf-8').send(texts().page),
+      );
+    },
+    { prefix },
+  );
+};
+
+const carry = async <Caller extends TokenCaller>(
+  operation: RestOperation,
+  parts: RestParts<Caller>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> => {
+  const path = isRecord(request.params) ? request.params : {};
+  // The router takes the nothing behind a last slash for an id, and a slash that came as %2F for a part of one.
+  if (Object.values(path).some((part) => part === '' || String(part).includes('/'))) throw new Refusal('route_not_found', noRoute);
+  const sent =
+    operation.body === undefined
+      ? {}
+      : { body: readBody(Buffer.isBuffer(request.body) ? request.body : undefined, request.getDecorator<string>('sentMediaType')) };
+  const caller = request.getDecorator<Caller>('caller');
+  if (operation.calls && caller.token) {
+    // The first was counted before anything of the request was looked at.
+    for (let call = 1; call < operation.calls(sent.body); call += 1)
+      noteCount(reply, await parts.limiter.count(`token:${caller.token.id}`));
+  }
+  const raw = { path, query: queryOf(request.raw.url ?? ''), ...sent };
+  const named = operation.method === 'POST' ? namedBy(request) : undefined;
+  const answered = await (named
+    ? answerOnce(parts.executeOnce(operation, caller, raw, named), reply)
+    : parts.execute(operation, caller, raw));
+  reply.code(answered.status ?? operation.success);
+  const place = reply.statusCode === 201 ? placeOf(operation, answered.body) : undefined;
+  if (place !== undefined) reply.header('location', place);
+  return operation.success === 204 ? reply.send() : reply.type(json).send(JSON.stringify(answered.body));
+};

@@ -1,0 +1,248 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { FastifyHttpOptions, FastifyInstance } from 'fastify';
+import { restOperations } from '../../shared/api/index.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { codeOf } from '../../shared/base/errors.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { isLoopback, isPrivateUse, parseAddress, unmapped } from '../../shared/base/network.ts';
+import { type RateLimiter, subjectOfAddress } from '../gate/rate-limit.ts';
+import { bodyLimit } from './body.ts';
+import { countHeaders } from './caller.ts';
+import { errorBody } from './errors.ts';
+
+/** A proxy passes on from proxies before it; longer than this is no way that a request took. */
+const mostHops = 16;
+
+/** An entry as an address; with its port, as some proxies write it. Undefined: it is none. */
+const addressIn = (entry: string): string | undefined => {
+  const text = entry.trim();
+  const [, inBrackets, withPort] = /^(?:\[(.+)\](?::\d+)?|([\d.]+):\d+)$/.exec(text) ?? [];
+  const address = parseAddress(inBrackets ?? withPort ?? text);
+  return address && unmapped(address).toString();
+};
+
+/**
+ * What of X-Forwarded-For is read: from the proxy nearest to us on, as far as there are addresses. An entry that is none hides all before it, or a
+ * caller's own would count for what a proxy could not tell.
+ */
+const soundForwarded = (header: string): string | undefined => {
+  const sound: string[] = [];
+  for (const entry of header.split(',').slice(-mostHops).toReversed()) {
+    const address = addressIn(entry);
+    if (address === undefined) break;
+    sound.unshift(address);
+  }
+  return sound.length === 0 ? undefined : sound.join(', ');
+};
+
+export type Forwarded = {
+  /** For the server: the address of a request is the first, from us on, that is not among these. */
+  readonly trustProxy: string[] | false;
+  /** Done to a request before anybody reads it. */
+  readonly tidy: (request: IncomingMessage) => void;
+};
+
+/**
+ * Where a request comes from that a proxy passes on: TRUSTED_PROXIES says whose word counts. Only an address is ever taken from such headers; what we
+ * are called, and that it is https, BASE_URL says.
+ */
+export const createForwarded = (trusted: readonly string[], log: Pick<Log, 'warn'>): Forwarded => {
+  let isTold = false;
+
+  /** Where nobody is named, all who come by way of a proxy are one address, and one of them uses up the tries of all. */
+  const tellOnce = (from: string): void => {
+    const address = parseAddress(from);
+    if (isTold || trusted.length > 0 || !address || !(isLoopback(address) || isPrivateUse(address))) return;
+    isTold = true;
+    log.warn(
+      { proxy: from },
+      'requests come by way of a proxy, and count as one address: set TRUSTED_PROXIES to its address, such as loopback, if it writes X-Forwarded-For itself',
+    );
+  };
+
+  return {
+    trustProxy: trusted.length > 0 && [...trusted],
+    tidy: ({ headers, socket }) => {
+      delete headers['x-forwarded-host'];
+      delete headers['x-forwarded-proto'];
+      const { 'x-forwarded-for': header } = headers;
+      if (header === undefined) return;
+      tellOnce(socket.remoteAddress ?? '');
+      const sound = soundForwarded(String(header));
+      if (sound === undefined) delete headers['x-forwarded-for'];
+      else headers['x-forwarded-for'] = sound;
+    },
+  };
+};
+
+/** Where version 1 of the API is. */
+export const prefix = '/api/v1';
+
+const lenient = new TextDecoder('utf-8');
+
+const bytesOf = (escapes: string): Uint8Array => Uint8Array.from(escapes.match(/[0-9a-f]{2}/gi) ?? [], (pair) => Number.parseInt(pair, 16));
+
+/** Percent-decoding that never fails: a stray % stays, bytes that are no UTF-8 become U+FFFD. */
+const decode = (text: string): string =>
+  text.includes('%') ? text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => lenient.decode(bytesOf(run))) : text;
+
+/** The query of a URL as form data is read: + is a space, the last of several wins, a name without = is empty. */
+export const queryOf = (url: string): Readonly<Record<string, string>> => {
+  const begin = url.indexOf('?');
+  if (begin === -1) return {};
+  const end = url.indexOf('#', begin);
+  const pairs = url.slice(begin + 1, end === -1 ? undefined : end).split('&');
+  return Object.fromEntries(
+    pairs
+      .filter((pair) => pair !== '')
+      .map((pair) => {
+        const at = pair.indexOf('=');
+        const [name, value] = at === -1 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
+        return [decode(name.replaceAll('+', ' ')), decode(value.replaceAll('+', ' '))];
+      }),
+  );
+};
+
+/** A URL whose path can be decoded: the router would else refuse it before any face could answer in its own words. */
+export const soundUrl = (url: string): string => {
+  const begin = url.search(/[?#]/);
+  const path = begin === -1 ? url : url.slice(0, begin);
+  if (!path.includes('%')) return url;
+  const sound = path.replace(/(?:%[0-9a-f]{2})+|%/gi, (run) => (run === '%' ? '%25' : soundRun(run)));
+  return begin === -1 ? sound : sound + url.slice(begin);
+};
+
+const soundRun = (run: string): string => {
+  const text = lenient.decode(bytesOf(run));
+  return text.includes('\ufffd') ? encodeURIComponent(text) : run;
+};
+
+/** An import of the module would touch all that it offers, and with that load the whole of undici: 40 ms of a core. */
+const { METHODS } = process.getBuiltinModule('node:http');
+
+/** What needs no token. */
+export const openPaths = [`${prefix}/openapi.json`, `${prefix}/docs`] as const;
+
+const pattern = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+
+const withHead = (method: string): readonly string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);
+
+/** What lies beside the API and is asked on the way there. */
+const besidePaths = ['/docs', '/docs/', `${prefix}/docs/`, '/health', '/livez', '/readyz'] as const;
+
+/** Paths without ids, and what they answer to. */
+const byName: ReadonlyMap<string, readonly string[]> = new Map([
+  ...[...Map.groupBy(restOperations, ({ path }) => path)]
+    .filter(([path]) => !path.includes('{'))
+    .map(([path, those]) => [path, those.flatMap(({ method }) => withHead(method))] as const),
+  ...[`${prefix}/metrics`, ...openPaths, ...besidePaths].map((path) => [path, withHead('GET')] as const),
+]);
+
+const pathOf = (url: string): string => url.split(/[?#]/, 1)[0] ?? '';
+
+/** Whether a path has a name of its own and does not answer to this method: a router would take the name for an id. */
+export const isNameAlone = (url: string, method: string): boolean => byName.get(pathOf(url))?.includes(method) === false;
+
+/** The methods that a path answers to, none where there is no such route. */
+export const methodsOf = (url: string): readonly string[] => {
+  const path = pathOf(url);
+  // A slash that is written as %2F is a part of no id, and leads to no other route either.
+  if (/%2f/i.test(path)) return [];
+  return (
+    byName.get(path) ?? restOperations.filter((operation) => pattern(operation.path).test(path)).flatMap(({ method }) => withHead(method))
+  );
+};
+
+const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP\/1\.[01]\r?\n/;
+
+/** The address of a request whose method the HTTP parser has no word for; undefined when it is not the method that is wrong. */
+export const addressOfUnknownMethod = (packet: Buffer): string | undefined => {
+  const [, method = '', address] = requestLine.exec(packet.toString('latin1')) ?? [];
+  return METHODS.includes(method) ? undefined : address;
+};
+
+/** How the count of a caller's address stands, of each server that counts. It counts as nothing: no request was read. */
+const looks = new WeakMap<Server, RateLimiter['look']>();
+
+const countWords = (server: Server, address: string | undefined): Readonly<Record<string, string>> => {
+  const look = looks.get(server);
+  if (look === undefined || address === undefined) return {};
+  return countHeaders(look(subjectOfAddress(address)));
+};
+
+type Bare = { readonly status: string; readonly body: unknown; readonly headers?: string };
+
+/** A method that the parser of HTTP itself does not know. */
+const unknownMethod = (error: Error): Bare | undefined => {
+  if (codeOf(error) !== 'HPE_INVALID_METHOD' || !('rawPacket' in error) || !Buffer.isBuffer(error.rawPacket)) return undefined;
+  const address = addressOfUnknownMethod(error.rawPacket);
+  if (address === undefined) return undefined;
+  const allowed = methodsOf(address);
+  if (allowed.length === 0) return { status: '404 Not Found', body: errorBody('route_not_found', 'There is no such route.') };
+  const body = errorBody('method_not_allowed', `This route answers to ${allowed.join(', ')}.`);
+  return { status: '405 Method Not Allowed', body, headers: `Allow: ${allowed.join(', ')}\r\n` };
+};
+
+const malformed = (status: string, message: string): Bare => ({ status, body: errorBody('request_malformed', message) });
+
+const unreadable = (error: Error): Bare => {
+  if (codeOf(error) === 'HPE_HEADER_OVERFLOW')
+    return { status: '431 Request Header Fields Too Large', body: errorBody('headers_too_large', 'The headers are larger than 16 KiB.') };
+  return codeOf(error) === 'ERR_HTTP_REQUEST_TIMEOUT'
+    ? malformed('408 Request Timeout', 'The request did not arrive in time; send all of it.')
+    : malformed('400 Bad Request', 'The request could not be read.');
+};
+
+const answerBare = (socket: Duplex, { status, body, headers = '' }: Bare, count: Readonly<Record<string, string>>): void => {
+  const counted = Object.entries(count).map(([name, value]) => `${name}: ${value}\r\n`);
+  const text = JSON.stringify(body);
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nX-Request-Id: ${newId()}\r\n${counted.join('')}${headers}Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+  );
+};
+
+/** What cannot be read as HTTP at all is answered here, on the bare socket: no route has been found yet. */
+function refuseUnreadable(this: Pick<FastifyInstance, 'server'>, error: Error, socket: Socket): void {
+  if (codeOf(error) === 'ECONNRESET' || !socket.writable) socket.destroy();
+  else answerBare(socket, unknownMethod(error) ?? unreadable(error), countWords(this.server, socket.remoteAddress));
+}
+
+/** What Node answers by itself, before anything of ours is asked, and without a word about why, nor of how the count stands. */
+export const answerInWords = (server: Server, { look }: Pick<RateLimiter, 'look'>): void => {
+  looks.set(server, look);
+  server.on('connect', ({ socket: { remoteAddress } }, socket) =>
+    answerBare(socket, malformed('400 Bad Request', 'This is no proxy; ask for a path of it.'), countWords(server, remoteAddress)),
+  );
+  server.on('checkExpectation', (request, response) => {
+    const { body } = malformed('', 'The only expectation that can be met is 100-continue; leave the header Expect out.');
+    const count = countWords(server, request.socket.remoteAddress);
+    response
+      .writeHead(417, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': newId(), ...count })
+      .end(JSON.stringify(body));
+  });
+};
+
+/** Requests and answers are judged by the shapes of the operations, not by the server. */
+const noSchemas = (): never => {
+  throw new Error('a route has a schema of the server, which has no compiler for it');
+};
+
+/** Options of the server that the API needs; whoever makes the Fastify instance spreads them in. */
+export const restServerOptions = {
+  bodyLimit,
+  exposeHeadRoutes: false,
+  /** Who was let in is answered to the end: Fastify would refuse with words and headers of its own, not as the API does. */
+  return503OnClosing: false,
+  /** Node would refuse a request without one with no word; here it is refused by whoever is asked. */
+  http: { requireHostHeader: false },
+  /** A body that stalls does not hold its connection for ever; no call of the API has more than can be sent in this time. */
+  requestTimeout: 60_000,
+  rewriteUrl: (request) => soundUrl(request.url ?? '/'),
+  clientErrorHandler: refuseUnreadable,
+  // An id of any length is judged by the API, not lost by the router.
+  routerOptions: { maxParamLength: 16 * 1024 },
+  // Without these it would load a hundred modules at every start, for schemas that no route has.
+  schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+} as const satisfies FastifyHttpOptions<Server>;

@@ -1,0 +1,60 @@
+import { boolean, dateTime, nullable, object, string, uuid } from '../../shared/api/fields.ts';
+import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
+
+/** Assistants that act as whoever connected them. */
+
+const listed = {
+  id: uuid(),
+  client: string({ description: 'What the assistant calls itself: the word of a stranger.' }),
+  redirect_host: string({ description: 'Where it went back to when it was connected.' }),
+  scope: string({ description: 'What it was granted.' }),
+  may_change: boolean({ description: 'Whether it may change something now: it was granted, and its owner may.' }),
+  owner: object('ConnectionOwnerOut', { email: string(), name: string() }),
+  own: boolean({ description: 'Whether it is the caller’s.' }),
+  created_at: dateTime(),
+  last_used_at: nullable(dateTime()),
+};
+
+export const listConnections = innerOperation({
+  id: 'listConnections',
+  access: 'read',
+  summary: 'List connected assistants, the newest first: one’s own; for owners and admins everybody’s',
+  query: pageQuery,
+  response: page('ConnectionsOut', object('ListedConnectionOut', listed)),
+});
+
+export const getConnection = innerOperation({
+  id: 'getConnection',
+  access: 'read',
+  summary: 'Show a connected assistant',
+  params: { connection_id: uuid() },
+  response: object('ShownConnectionOut', listed),
+  refusals: ['connection_not_found'],
+});
+
+export const disconnectAssistant = innerOperation({
+  id: 'disconnectAssistant',
+  access: 'read',
+  does: 'acts',
+  whileEnding: true,
+  summary: 'Disconnect an assistant: its next call is refused',
+  params: { connection_id: uuid() },
+  response: object('DisconnectedOut', { id: uuid() }),
+  refusals: ['connection_not_found'],
+});
+
+export const connectAssistant = innerOperation({
+  id: 'connectAssistant',
+  access: 'read',
+  dangerous: true,
+  summary: 'Let an assistant act as oneself in an organisation that one belongs to',
+  body: object('ConnectIn', {
+    organisation_id: uuid(),
+    scope: string({ description: '`read`, or `read_write` where one may change something.' }),
+    client_id: string(),
+    client: string(),
+    redirect_host: string(),
+  }),
+  response: object('ConnectedOut', { id: uuid(), scope: string() }),
+  refusals: ['organisation_not_found', 'scope_unknown', 'role_insufficient', 'organisation_ending'],
+});

@@ -1,0 +1,104 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { memberOf } from '../../shared/base/json.ts';
+import { bodyLimit } from '../api/body.ts';
+import { answerOf } from '../api/errors.ts';
+import { type Count, subjectOfAddress } from '../gate/rate-limit.ts';
+import type { Asking, AssistantParts } from './mcp-request.ts';
+import { bearerOf, ProtocolFault, readSent, refuseForeignOrigin } from './mcp-request.ts';
+import { challengeOf } from './oauth.ts';
+
+export type { AssistantParts } from './mcp-request.ts';
+
+/**
+ * Where assistants call. Each request stands alone: it says who is calling, is answered, and nothing of it is kept, so that it does not matter which
+ * coordinator hears the next.
+ */
+export const assistantPath = '/mcp';
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+
+const missing = () =>
+  new Refusal(
+    'token_missing',
+    'Assistants connect to this address: give it to yours, and it will send you here to sign in and to allow it.',
+  );
+const invalid = () =>
+  new Refusal('token_invalid', 'This assistant is not connected (any more), or its access has to be renewed; connect it again.');
+const ended = () => new Refusal('token_invalid', 'This assistant was disconnected in the meantime. What it did until then stays.');
+
+const noteCount = (reply: FastifyReply, { remaining, reset, allowed }: Count): void => {
+  reply.headers({ 'ratelimit-remaining': String(remaining), 'ratelimit-reset': String(reset) });
+  if (allowed) return;
+  reply.header('retry-after', String(reset));
+  throw new Refusal('rate_limited', `Too many calls: this connection may make more in ${reset} s.`);
+};
+
+const faultBody = (code: number, message: string, id: string | number | null, data?: unknown) => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code, message, ...(data === undefined ? {} : { data }) },
+});
+
+/** Of what is refused before the protocol is spoken. Each code of our own is in the data. */
+const refusedCode = -32_000;
+
+const identify = async (parts: AssistantParts, request: FastifyRequest, reply: FastifyReply): Promise<Asking> => {
+  const token = bearerOf(request.headers.authorization);
+  const caller = token === undefined ? undefined : await parts.callerOf(token, request.ip);
+  if (token === undefined || caller === undefined) {
+    noteCount(reply, await parts.limiter.count(subjectOfAddress(request.ip)));
+    throw token === undefined ? missing() : invalid();
+  }
+  const again = async () => {
+    const now = await parts.callerOf(token, request.ip);
+    if (now === undefined) throw ended();
+    return now;
+  };
+  return { caller, again };
+};
+
+const answer = async (parts: AssistantParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  const asking = await identify(parts, request, reply);
+  if (request.method !== 'POST') {
+    reply.header('allow', 'POST');
+    throw new Refusal('method_not_allowed', 'Messages are sent here with POST; there is no session to begin, to listen to or to end.');
+  }
+  const subject = `connection:${asking.caller.connection.id}`;
+  noteCount(reply, await parts.limiter.count(subject));
+  const { body, calls } = readSent(Buffer.isBuffer(request.body) ? request.body : undefined);
+  for (let nth = 1; nth < calls; nth += 1) noteCount(reply, await parts.limiter.count(subject));
+  // The protocol's library is large, and most starts meet no assistant for a while.
+  const { answered } = await import('./mcp.ts');
+  const response = await answered(parts, asking, request.headers, body);
+  // A proxy that gathers a stream before it passes it on would keep the answer.
+  return reply.header('x-accel-buffering', 'no').send(response);
+};
+
+export const assistantRoutes = (app: FastifyInstance, parts: AssistantParts): void => {
+  app.register(async (face) => {
+    face.removeAllContentTypeParsers();
+    face.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body));
+
+    face.addHook('onRequest', async (request, reply) => {
+      reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'x-request-id': newId() });
+      refuseForeignOrigin(request.headers, parts.baseUrl());
+    });
+
+    face.setErrorHandler((error, request, reply) => {
+      if (error instanceof ProtocolFault) return reply.code(error.status).send(faultBody(error.code, error.message, error.id));
+      const { status, body, headers, hidden } = answerOf(error);
+      if (hidden) parts.log.error({ err: hidden.error, request_id: hidden.request_id, url: request.routeOptions.url }, 'request failed');
+      reply.code(status).headers(headers);
+      if (error instanceof Refusal && error.kind === 'unauthenticated')
+        reply.header('www-authenticate', challengeOf(parts.baseUrl(), error.code === 'token_missing' ? undefined : 'invalid_token'));
+      const said = memberOf(body, 'error');
+      return reply.send(
+        faultBody(hidden ? -32_603 : refusedCode, String(memberOf(said, 'message')), null, { code: memberOf(said, 'code') }),
+      );
+    });
+
+    face.route({ method: [...methods], url: assistantPath, handler: (request, reply) => answer(parts, request, reply) });
+  });
+};

@@ -1,0 +1,88 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { type Answer, type ByPerson, found, type InOrganisation } from '../gate/context.ts';
+import { afterAll, pageOf } from '../gate/cursors.ts';
+import { refuseWhileEnding } from '../gate/roles.ts';
+import { mayManage, mayWrite, roleFrom, scopeFrom } from '../organisations/model.ts';
+import { membershipsOf } from '../people/queries.ts';
+import {
+  connectAssistant as connectAssistantContract,
+  type disconnectAssistant as disconnectAssistantContract,
+  type getConnection as getConnectionContract,
+  type listConnections as listConnectionsContract,
+} from './contract.ts';
+import { connectionPage, deleteConnection, insertConnection, type ListedConnection } from './queries.ts';
+
+/** The answer of the consent page. What is given out under the connection is the affair of the signing-in; it bears the connection's id. */
+export const connectAssistant = async (
+  { sql, person, now, note }: ByPerson,
+  input: InputOf<typeof connectAssistantContract>,
+): Answer<OutputOf<typeof connectAssistantContract>> => {
+  const { organisation_id: organisation, client_id, client, redirect_host } = input;
+  const scope = scopeFrom(input.scope);
+  const own = found(
+    (await membershipsOf(sql, person.user)).find(({ id }) => id === organisation),
+    'organisation_not_found',
+  );
+  refuseWhileEnding(own, connectAssistantContract);
+  if (scope === 'read_write' && !mayWrite(roleFrom(own.role)))
+    throw new Refusal('role_insufficient', `Your role in ${own.name}, viewer, may only look; so may an assistant of yours.`);
+  const id = newId();
+  note({ organisation, after: { client, redirect_host, scope } });
+  await insertConnection(sql, {
+    ...{ id, organisation, user: person.user, client_id, client_name: client, redirect_host, scope },
+    created_at: new Date(now),
+  });
+  return { id, scope };
+};
+
+/** Whose connections a caller sees: everyone their own; owners, admins and the operator all. */
+const whose = ({ caller }: InOrganisation): string | null => (mayManage(caller.role) ? null : caller.user);
+
+const connectionOut =
+  ({ caller }: InOrganisation) =>
+  ({ id, client_name, redirect_host, scope, user_id, role, email, owner, created_at, last_used_at }: ListedConnection) => ({
+    ...{ id, client: client_name, redirect_host, scope },
+    may_change: scope === 'read_write' && mayWrite(role),
+    owner: { email, name: owner },
+    own: user_id === caller.user,
+    created_at: created_at.toISOString(),
+    last_used_at: last_used_at?.toISOString() ?? null,
+  });
+
+export const listConnections = async (
+  context: InOrganisation,
+  input: InputOf<typeof listConnectionsContract>,
+): Answer<OutputOf<typeof listConnectionsContract>> => {
+  const { sql, organisation } = context;
+  const of = whose(context);
+  return pageOf(
+    context.with.cursors,
+    ['connections', organisation.id, of],
+    input,
+    (from, most) => connectionPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, most),
+    connectionOut(context),
+  );
+};
+
+const theConnection = async (context: InOrganisation, id: string): Promise<ListedConnection> => {
+  const [row] = await connectionPage(context.sql, context.organisation.id, { user: whose(context), id }, afterAll, 1);
+  return found(row, 'connection_not_found');
+};
+
+export const getConnection = async (
+  context: InOrganisation,
+  { connection_id }: InputOf<typeof getConnectionContract>,
+): Answer<OutputOf<typeof getConnectionContract>> => connectionOut(context)(await theConnection(context, connection_id));
+
+/** Everyone disconnects their own; owners and admins those of others, too. All that was given out under it ends with the row. */
+export const disconnectAssistant = async (
+  context: InOrganisation,
+  { connection_id }: InputOf<typeof disconnectAssistantContract>,
+): Answer<OutputOf<typeof disconnectAssistantContract>> => {
+  const { client_name, redirect_host, scope, email } = await theConnection(context, connection_id);
+  context.note({ before: { client: client_name, redirect_host, scope, owner: email } });
+  await deleteConnection(context.sql, context.organisation.id, connection_id);
+  return { id: connection_id };
+};

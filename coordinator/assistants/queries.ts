@@ -1,0 +1,159 @@
+import { isViolationOf, type Queryable, textsLiteral } from '../database/connect.ts';
+import type { Role, Scope } from '../organisations/model.ts';
+import type { PlanName } from '../organisations/plans.ts';
+
+/** An access token of an assistant with everything that a call depends on, as it is now. */
+export type ConnectionHolder = {
+  readonly fingerprint: string;
+  readonly expires_at: Date | null;
+  /** Whom the token was made for, as its record has it. */
+  readonly audience: string | null;
+  readonly id: string;
+  readonly client_name: string;
+  readonly scope: Scope;
+  readonly user_id: string;
+  readonly role: Role;
+  readonly organisation_id: string;
+  readonly organisation: string;
+  readonly plan: PlanName;
+  readonly time_zone: string;
+  readonly ends_at: number | null;
+};
+
+/** Holders of access tokens by hexadecimal fingerprint; unknown ones are simply not there. One query, whatever their number. */
+export const connectionHolders = (sql: Queryable, fingerprints: readonly string[]): Promise<ConnectionHolder[]> =>
+  sql<ConnectionHolder[]>`
+    select encode(r.fingerprint, 'hex') as fingerprint, r.expires_at, r.payload->>'aud' as audience, c.id, c.client_name, c.scope, c.user_id, m.role,
+      o.id as organisation_id, o.name as organisation, o.plan, o.time_zone, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at
+    from oauth_records r
+    join connections c on c.id = r.connection_id
+    join memberships m on m.organisation_id = c.organisation_id and m.user_id = c.user_id
+    join organisations o on o.id = c.organisation_id
+    where r.model = 'AccessToken' and r.fingerprint = any(${textsLiteral(fingerprints.map((hex) => `\\x${hex}`))}::bytea[])`;
+
+export type NewConnection = {
+  readonly id: string;
+  readonly organisation: string;
+  readonly user: string;
+  readonly client_id: string;
+  readonly client_name: string;
+  readonly redirect_host: string;
+  readonly scope: Scope;
+  readonly created_at: Date;
+};
+
+export const insertConnection = async (sql: Queryable, connection: NewConnection): Promise<void> => {
+  const { id, organisation, user, client_id, client_name, redirect_host, scope, created_at } = connection;
+  await sql`insert into connections (id, organisation_id, user_id, client_id, client_name, redirect_host, scope, created_at)
+    values (${id}, ${organisation}, ${user}, ${client_id}, ${client_name}, ${redirect_host}, ${scope}, ${created_at})`;
+};
+
+export type ListedConnection = {
+  readonly key: number;
+  readonly id: string;
+  readonly client_name: string;
+  readonly redirect_host: string;
+  readonly scope: Scope;
+  readonly user_id: string;
+  readonly role: Role;
+  readonly email: string;
+  /** What its owner is called. */
+  readonly owner: string;
+  readonly created_at: Date;
+  readonly last_used_at: Date | null;
+};
+
+/** Connections of an organisation, the newest first; `user`: those of one member alone, `id`: that one alone. */
+export const connectionPage = (
+  sql: Queryable,
+  organisation: string,
+  { user, id }: { readonly user: string | null; readonly id: string | null },
+  before: number,
+  most: number,
+): Promise<ListedConnection[]> =>
+  sql<ListedConnection[]>`
+    select c.key, c.id, c.client_name, c.redirect_host, c.scope, c.user_id, m.role, u.email, u.name as owner, c.created_at, c.last_used_at
+    from connections c
+    join memberships m on m.organisation_id = c.organisation_id and m.user_id = c.user_id
+    join users u on u.id = c.user_id
+    where c.organisation_id = ${organisation} and c.key < ${before}
+      ${user === null ? sql`` : sql`and c.user_id = ${user}`} ${id === null ? sql`` : sql`and c.id = ${id}`}
+    order by c.key desc limit ${most}`;
+
+/** With everything that was given out under it. */
+export const deleteConnection = async (sql: Queryable, organisation: string, id: string): Promise<void> => {
+  await sql`delete from connections where id = ${id} and organisation_id = ${organisation}`;
+};
+
+/** Those of a user in every organisation. */
+export const deleteConnectionsOf = async (sql: Queryable, user: string): Promise<void> => {
+  await sql`delete from connections where user_id = ${user}`;
+};
+
+/** When connections were last used, many in one statement; never backwards, as several coordinators report. */
+export const writeConnectionUses = async (sql: Queryable, uses: ReadonlyMap<string, number>): Promise<void> => {
+  if (uses.size === 0) return;
+  const rows = [...uses].map(([id, at]) => ({ id, at: new Date(at).toISOString() }));
+  await sql`update connections c set last_used_at = greatest(c.last_used_at, u.at)
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (id uuid, at timestamptz) where c.id = u.id`;
+};
+
+/** What the signing-in of assistants remembers, by the kind of thing that it is and a fingerprint of its id. */
+export type RecordKey = { readonly model: string; readonly fingerprint: Buffer };
+
+export type OauthRecord = { readonly payload: Readonly<Record<string, unknown>>; readonly consumed_at: Date | null };
+
+export type NewRecord = RecordKey & {
+  /** The connection that it ends with. */
+  readonly connection: string | null;
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly at: Date;
+  readonly expires_at: Date | null;
+};
+
+/** False when the connection that it belongs to has ended. */
+export const writeRecord = async (sql: Queryable, record: NewRecord): Promise<boolean> => {
+  const { model, fingerprint, connection, payload, at, expires_at } = record;
+  try {
+    await sql`insert into oauth_records (model, fingerprint, connection_id, payload, created_at, expires_at)
+      values (${model}, ${fingerprint}, ${connection}, ${JSON.stringify(payload)}::text::jsonb, ${at}, ${expires_at})
+      on conflict (model, fingerprint) do update set payload = excluded.payload, expires_at = excluded.expires_at`;
+    return true;
+  } catch (error) {
+    if (isViolationOf(error, 'oauth_records_connection_id_fkey')) return false;
+    throw error;
+  }
+};
+
+export const readRecord = async (sql: Queryable, { model, fingerprint }: RecordKey, now: Date): Promise<OauthRecord | undefined> => {
+  const [row] = await sql<OauthRecord[]>`
+    select payload, consumed_at from oauth_records
+    where model = ${model} and fingerprint = ${fingerprint} and (expires_at is null or expires_at > ${now})`;
+  return row;
+};
+
+/** True for whoever was the first: of two at once one alone is. */
+export const consumeRecord = async (sql: Queryable, { model, fingerprint }: RecordKey, at: Date): Promise<boolean> =>
+  (await sql`update oauth_records set consumed_at = ${at} where model = ${model} and fingerprint = ${fingerprint} and consumed_at is null`)
+    .count > 0;
+
+export const deleteRecord = async (sql: Queryable, { model, fingerprint }: RecordKey): Promise<void> => {
+  await sql`delete from oauth_records where model = ${model} and fingerprint = ${fingerprint}`;
+};
+
+/** With everything that was given out under it. */
+export const endConnection = async (sql: Queryable, id: string): Promise<void> => {
+  await sql`delete from connections where id = ${id}`;
+};
+
+/**
+ * What lets nobody in any more: what has ended; connections that nothing is left of, as of a consent that came to nothing, or that nobody used until
+ * its refresh token ended; clients that registered and were connected by nobody.
+ */
+export const forgetEndedRecords = async (sql: Queryable, now: number, kept: { readonly consentMs: number; readonly clientMs: number }) => {
+  await sql`delete from oauth_records where expires_at <= ${new Date(now)}`;
+  await sql`delete from connections c where c.created_at <= ${new Date(now - kept.consentMs)} and not exists (
+    select from oauth_records r where r.connection_id = c.id and r.model in ('AccessToken', 'RefreshToken', 'AuthorizationCode'))`;
+  await sql`delete from oauth_records r where r.model = 'Client' and r.created_at <= ${new Date(now - kept.clientMs)} and not exists (
+    select from connections c where c.client_id = r.payload->>'client_id')`;
+};

@@ -1,0 +1,32 @@
+import type { Clock } from '../../shared/base/time.ts';
+import type { Sql } from '../database/connect.ts';
+import { createAttempts } from '../gate/attempts.ts';
+import { createDocumentReader } from '../outbound/documents.ts';
+import type { AccountSecrets } from '../people/secrets.ts';
+import type { MasterKeys } from '../secrets/keys.ts';
+import { createAssistantKey } from './connections.ts';
+import { createAssistantSecrets, createOauthRecords } from './oauth.ts';
+import type { OauthParts } from './oauth-routes.ts';
+
+type Parts = MasterKeys & {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly accountSecrets: AccountSecrets;
+  /** What tests put in the place of the usual way to addresses of others. */
+  readonly readDocument?: OauthParts['readDocument'] | undefined;
+};
+
+const hour = 3_600_000;
+
+/** What the signing-in of assistants needs of the house. */
+export const createAssistants = ({ sql, clock, accountSecrets, secretKey, previousKey, readDocument }: Parts) => {
+  const key = createAssistantKey(sql, { secretKey, previousKey });
+  const documents = createDocumentReader();
+  return {
+    records: createOauthRecords(sql, clock, key),
+    secrets: createAssistantSecrets(key),
+    attempts: createAttempts(sql, clock, accountSecrets, hour),
+    readDocument: readDocument ?? documents.read,
+    close: documents.close,
+  };
+};

@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { constants, createReadStream } from 'node:fs';
+import { access } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { createGunzip } from 'node:zlib';
+import { z } from 'zod';
+import { codeOf } from '../../shared/base/errors.ts';
+import type { Sql, Transaction } from '../database/connect.ts';
+import { makeResultDays } from '../engine/result-queries.ts';
+import { growEverySealEpoch } from '../secrets/keys.ts';
+import type { BackupDone, Progress } from './write.ts';
+import {
+  appliedMigrations,
+  type BackupRecord,
+  lettingIn,
+  NoBackup,
+  recordBytes,
+  recordsOf,
+  rowsIn,
+  type Table,
+  tablesInOrder,
+} from './write.ts';
+
+const headerShape = z.object({
+  made_at: z.string(),
+  migrations: z.array(z.string()),
+  results: z.object({ from: z.number(), to: z.number() }).nullable(),
+});
+const tableShape = z.object({ name: z.string(), columns: z.array(z.string()) });
+const endShape = z.object({ rows: z.number(), sha256: z.string() });
+
+const parsed = <Shape extends z.ZodType>(shape: Shape, { content }: BackupRecord): z.infer<Shape> => {
+  try {
+    return shape.parse(JSON.parse(content.toString()));
+  } catch (error) {
+    throw new NoBackup(`it is damaged (${error instanceof Error ? error.message.slice(0, 200) : String(error)})`);
+  }
+};
+
+const unpacked = (file: string): Readable => {
+  const unzip = createGunzip();
+  // pipe() alone would leave whoever reads waiting when the file cannot be read.
+  createReadStream(file)
+    .on('error', (error) => unzip.destroy(error))
+    .pipe(unzip);
+  // Whoever reads it hears of its error, too; this is for the time before anybody reads.
+  return unzip.on('error', () => undefined);
+};
+
+const isOfZip = (error: unknown): boolean => codeOf(error).startsWith('Z_');
+
+const refuseAtWork = async (sql: Transaction): Promise<void> => {
+  const alive = await sql`select 1 from coordinators where seen_at > now() - interval '15 seconds'`;
+  if (alive.length > 0) throw new NoBackup('a coordinator works on this database; stop it first');
+};
+
+/** What a state of earlier must not go on with. */
+const becomeAnother = async (sql: Transaction): Promise<void> => {
+  // The bus may hold what the older state said; as another installation it is not taken for ours.
+  await sql`update installation set id = gen_random_uuid()`;
+  // Whom the lost database had revoked since the backup may hold the keys of the network as they were then.
+  await growEverySealEpoch(sql);
+  await sql`update leases set owner = null, expires_at = 'epoch'`;
+};
+
+/**
+ * A database that was brought back to an earlier moment by its own log (point-in-time recovery) becomes what a restored backup is: another installation
+ * to the bus, without what lets somebody in, because some of that was used or ended since.
+ * @returns how many rows of that went.
+ */
+export const takeUpRecovered = (sql: Sql): Promise<number> =>
+  sql.begin(async (transaction) => {
+    await refuseAtWork(transaction);
+    await becomeAnother(transaction);
+    await transaction`set local antipode.restoring = 'on'`;
+    let gone = 0;
+    for (const table of lettingIn) gone += (await transaction`delete from ${transaction(table)}`).count;
+    return gone;
+  });
+
+const refuseUnfit = async (sql: Transaction, tables: readonly Table[], replace: boolean): Promise<void> => {
+  await refuseAtWork(sql);
+  const people = await sql`select 1 from organisations union all select 1 from users union all select 1 from probes limit 1`;
+  if (people.length > 0 && !replace)
+    throw new NoBackup('this database is not empty; give an empty one, or --replace to lose what is in it');
+  await sql`truncate ${sql(tables.map(({ name }) => name))} cascade`;
+  await becomeAnother(sql);
+};
+
+/**
+ * Fills a table by COPY. When the database refuses the rows only at their end, the client tells nobody; the next statement of the
+ * transaction then fails, and that is how it is found out.
+ */
+const copyInto = async (sql: Transaction, { name, columns }: Table, rows: AsyncIterable<Buffer>): Promise<void> => {
+  const into = await sql`copy ${sql(name)} (${sql(columns)}) from stdin`.writable();
+  const refused = Promise.withResolvers<never>();
+  into.once('error', refused.reject);
+  refused.promise.catch(() => undefined); // Heard in the race below; after it nobody waits for it any more.
+  try {
+    for await (const chunk of rows) {
+      const written = new Promise<void>((resolve) => into.write(chunk, () => resolve()));
+      await Promise.race([written, refused.promise]);
+    }
+  } catch (error) {
+    into.destroy(error instanceof Error ? error : new Error(String(error)));
+    throw error;
+  }
+  into.end();
+  // The end of the COPY has to be on its way before the next statement is.
+  await setImmediate();
+  try {
+    await sql`select 1`;
+  } catch (error) {
+    throw new NoBackup(`its rows of ${name} do not fit (${error instanceof Error ? error.message : String(error)})`);
+  }
+};
+
+/** Running numbers go on behind the highest that was restored. */
+const moveSequences = async (sql: Transaction): Promise<void> => {
+  const rows = await sql<{ table: string; column: string; sequence: string }[]>`
+    select c.relname as table, a.attname as column, pg_get_serial_sequence(c.relname, a.attname) as sequence
+    from pg_attribute a join pg_class c on c.oid = a.attrelid
+    where a.attidentity <> '' and c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')`;
+  for (const { table, column, sequence } of rows)
+    await sql`select setval(${sequence}::regclass, greatest(coalesce(max(${sql(column)}), 0), 1), count(*) > 0) from ${sql(table)}`;
+};
+
+const restoreAll = async (transaction: Transaction, source: Readable, replace: boolean, progress: Progress): Promise<BackupDone> => {
+  const tables = await tablesInOrder(transaction);
+  await refuseUnfit(transaction, tables, replace);
+  // What comes back happened before: it is no event (migration 038).
+  await transaction`set local antipode.restoring = 'on'`;
+  const sum = createHash('sha256');
+  const done = { tables: 0, rows: 0 };
+  let ended = false;
+  const records = recordsOf(source);
+
+  const restoreTable = async (record: BackupRecord): Promise<void> => {
+    const { name, columns } = parsed(tableShape, record);
+    const table = tables.find((known) => known.name === name);
+    if (!table || columns.some((column) => !table.columns.includes(column))) throw new NoBackup(`its table ${name} is not known here`);
+    const before = done.rows;
+    async function* rows(): AsyncGenerator<Buffer> {
+      for (;;) {
+        const { done: over, value } = await records.next();
+        if (over || (value.kind !== 'D' && value.kind !== 'E')) throw new NoBackup('it ends early');
+        sum.update(recordBytes(value.kind, value.content));
+        if (value.kind === 'E') return;
+        done.rows += rowsIn(value.content);
+        yield value.content;
+      }
+    }
+    await copyInto(transaction, { name, columns }, rows());
+    done.tables += 1;
+    progress(name, done.rows - before);
+  };
+
+  for (;;) {
+    const { done: over, value: record } = await records.next();
+    if (over) break;
+    if (record.kind === 'Z') {
+      const { rows, sha256 } = parsed(endShape, record);
+      if (sha256 !== sum.digest('hex') || rows !== done.rows) throw new NoBackup('it is damaged: its sum is not right');
+      ended = true;
+      break;
+    }
+    sum.update(recordBytes(record.kind, record.content));
+    if (record.kind === 'H') {
+      const { migrations, results } = parsed(headerShape, record);
+      const here = await appliedMigrations(transaction);
+      if (migrations.join() !== here.join())
+        throw new NoBackup(`it is of another version of the schema (${migrations.at(-1)}; here it is ${here.at(-1)})`);
+      if (results) await makeResultDays(transaction, results.from, results.to + 1);
+    } else if (record.kind === 'T') await restoreTable(record);
+  }
+  if (!ended) throw new NoBackup('it ends early');
+  await moveSequences(transaction);
+  return done;
+};
+
+/** What a backup says of itself, without all that comes behind. @throws NoBackup when it is none. */
+export const backupHeader = async (file: string): Promise<z.infer<typeof headerShape>> => {
+  await access(file, constants.R_OK);
+  const source = unpacked(file);
+  try {
+    const { value: first } = await recordsOf(source).next();
+    if (first?.kind !== 'H') throw new NoBackup('it does not begin with what it is');
+    return parsed(headerShape, first);
+  } catch (error) {
+    throw isOfZip(error) ? new NoBackup('it is damaged, or no backup at all') : error;
+  } finally {
+    source.destroy();
+  }
+};
+
+/** Puts a backup into a database with today's schema: all of it, or nothing. @throws NoBackup when the file or the database is unfit. */
+export const readBackup = async (sql: Sql, file: string, replace: boolean, progress: Progress): Promise<BackupDone> => {
+  await access(file, constants.R_OK);
+  const source = unpacked(file);
+  try {
+    return await sql.begin((transaction) => restoreAll(transaction, source, replace, progress));
+  } catch (error) {
+    throw isOfZip(error) ? new NoBackup('it is damaged, or no backup at all') : error;
+  } finally {
+    source.destroy();
+  }
+};

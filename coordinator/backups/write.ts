@@ -1,0 +1,269 @@
+import { createHash, type Hash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type { Queryable, Sql, Transaction } from '../database/connect.ts';
+
+/**
+ * A backup is one gzip file: a magic line, then records of a kind (one letter), a length (four bytes) and content.
+ * `H` header (JSON) · for each table `T` (JSON: name, columns), any number of `D` (rows as COPY writes them), `E` · last `Z` (JSON: the sum).
+ */
+export const magic = 'antipode backup 1\n';
+
+export type RecordKind = 'H' | 'T' | 'D' | 'E' | 'Z';
+export type BackupRecord = { readonly kind: RecordKind; readonly content: Buffer };
+
+const kinds: readonly string[] = ['H', 'T', 'D', 'E', 'Z'] satisfies RecordKind[];
+const isKind = (text: string): text is RecordKind => kinds.includes(text);
+
+const headLength = 5;
+/** Longer than any chunk that is written; a damaged length must not ask for all memory. */
+const longest = 64 * 1024 * 1024;
+
+export const recordBytes = (kind: RecordKind, content: Uint8Array): Buffer => {
+  const head = Buffer.alloc(headLength);
+  head.write(kind, 'latin1');
+  head.writeUInt32BE(content.length, 1);
+  return Buffer.concat([head, content]);
+};
+
+const lineBreak = 10;
+
+/** How many rows the content of a `D` holds: in COPY's text form a line break inside a value is written as \n, so lines are rows. */
+export const rowsIn = (content: Uint8Array): number => {
+  let rows = 0;
+  for (let at = content.indexOf(lineBreak); at >= 0; at = content.indexOf(lineBreak, at + 1)) rows += 1;
+  return rows;
+};
+
+export class NoBackup extends Error {
+  constructor(why: string) {
+    super(`the file cannot be restored: ${why}`);
+    this.name = 'NoBackup';
+  }
+}
+
+/** The records of an (unpacked) backup, one after the other. @throws NoBackup when it is none or ends early. */
+export async function* recordsOf(stream: Readable): AsyncGenerator<BackupRecord> {
+  const chunks = stream[Symbol.asyncIterator]();
+  let held = Buffer.alloc(0);
+  const take = async (length: number): Promise<Buffer | undefined> => {
+    while (held.length < length) {
+      const { done, value } = await chunks.next();
+      if (done) return undefined;
+      held = Buffer.concat([held, Buffer.from(value)]);
+    }
+    const taken = held.subarray(0, length);
+    held = held.subarray(length);
+    return taken;
+  };
+  if ((await take(magic.length))?.toString() !== magic) throw new NoBackup('it is no backup of this service');
+  for (;;) {
+    const head = await take(headLength);
+    if (head === undefined) return;
+    const kind = head.toString('latin1', 0, 1);
+    const length = head.readUInt32BE(1);
+    if (!isKind(kind) || length > longest) throw new NoBackup('it is damaged');
+    const content = await take(length);
+    if (content === undefined) throw new NoBackup('it ends early');
+    yield { kind, content };
+  }
+}
+
+export type Table = { readonly name: string; readonly columns: readonly string[] };
+
+/** What lets somebody in, and mails that wait: what was used, ended or sent since the backup must not come back. */
+export const lettingIn: readonly string[] = [
+  ...['second_steps', 'passkey_challenges', 'sessions', 'sign_in_links', 'attempts', 'invitations', 'sign_ups', 'email_verifications'],
+  ...['password_resets', 'mails', 'oauth_records', 'connections', 'probe_invitations'],
+];
+
+/** What belongs to running coordinators or to this one database, and is made anew where a backup is restored; and what lets somebody in. */
+const leftOut = [
+  ...['migrations', 'installation', 'leases', 'coordinators', 'refutations', 'rate_windows', 'monitor_status', 'monitor_counts', 'events'],
+  ...['kept_answers', ...lettingIn],
+];
+
+/** Every table with its columns, those first that others refer to. Days of results are part of their parent. */
+export const tablesInOrder = async (sql: Queryable): Promise<Table[]> => {
+  const rows = await sql<{ name: string; columns: string[]; needs: string[] }[]>`
+    select c.relname as name,
+      array(select a.attname::text from pg_attribute a
+        where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum) as columns,
+      array(select distinct r.relname::text from pg_constraint k join pg_class r on r.oid = k.confrelid
+        where k.conrelid = c.oid and k.contype = 'f' and k.confrelid <> c.oid) as needs
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = current_schema() and c.relkind in ('r', 'p') and not c.relispartition and c.relname <> all(${leftOut})
+    order by c.relname`;
+  const ordered: Table[] = [];
+  let waiting = [...rows];
+  while (waiting.length > 0) {
+    const placed = new Set(ordered.map(({ name }) => name));
+    const ready = waiting.filter(({ needs }) => needs.every((need) => placed.has(need) || leftOut.includes(need)));
+    if (ready.length === 0) throw new Error(`these tables refer to each other in a circle: ${waiting.map(({ name }) => name).join(', ')}`);
+    ordered.push(...ready.map(({ name, columns }) => ({ name, columns })));
+    waiting = waiting.filter((row) => !ready.includes(row));
+  }
+  return ordered;
+};
+
+export const appliedMigrations = async (sql: Queryable): Promise<string[]> =>
+  (await sql<{ name: string }[]>`select name from migrations order by name`).map(({ name }) => name);
+
+export type BackupDone = { readonly tables: number; readonly rows: number };
+
+/** Called after every table. */
+export type Progress = (table: string, rows: number) => void;
+
+const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+
+/** First and last moment of the raw results, for whoever restores to make their days. */
+const resultsSpan = async (sql: Transaction): Promise<{ from: number; to: number } | null> => {
+  const [row] = await sql<{ from: Date | null; to: Date | null }[]>`select min(at) as from, max(at) as to from results`;
+  return row?.from && row.to ? { from: row.from.getTime(), to: row.to.getTime() } : null;
+};
+
+/** So many blocks of a table are asked for at once: about 8 MiB, besides what is stored beside the rows. */
+const slice = 1024;
+
+type Leaf = { readonly name: string; readonly blocks: number };
+
+/** Where the rows of a table lie: in itself, or in the partitions that it has in this transaction's view. */
+const leavesOf = (sql: Transaction, table: string): Promise<Leaf[]> => sql<Leaf[]>`
+  select relid::regclass::text as name, pg_relation_size(relid) / current_setting('block_size')::int as blocks
+  from pg_partition_tree(${table}) where isleaf
+  union all
+  select oid::regclass::text, pg_relation_size(oid) / current_setting('block_size')::int from pg_class where oid = ${table}::regclass and relkind = 'r'`;
+
+/**
+ * All that a COPY gives. The client stops reading from its socket when we read too slowly, and for ever when that happens at the end
+ * of a COPY; so a slice is taken into memory as it comes, and the next is asked for when it is written.
+ */
+const copied = async (sql: Transaction, statement: string): Promise<Buffer[]> => {
+  const stream = await sql.unsafe(statement).readable();
+  const chunks: Buffer[] = [];
+  const done = Promise.withResolvers<void>();
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  stream.once('end', done.resolve);
+  stream.once('error', done.reject);
+  await done.promise;
+  return chunks;
+};
+
+const pieceBytes = 256 * 1024;
+
+/** The client gives a chunk for each row; records are larger. */
+function* inPieces(chunks: readonly Buffer[]): Generator<Buffer> {
+  let held: Buffer[] = [];
+  let size = 0;
+  for (const chunk of chunks) {
+    held.push(chunk);
+    size += chunk.length;
+    if (size < pieceBytes) continue;
+    yield Buffer.concat(held);
+    [held, size] = [[], 0];
+  }
+  if (size > 0) yield Buffer.concat(held);
+}
+
+async function* tableBytes(sql: Transaction, { name, columns }: Table, count: { rows: number }): AsyncGenerator<Buffer> {
+  yield recordBytes('T', json({ name, columns }));
+  const list = columns.map((column) => `"${column}"`).join(', ');
+  for (const leaf of await leavesOf(sql, name)) {
+    for (let block = 0; block < Math.max(1, leaf.blocks); block += slice) {
+      // Names and numbers are our own; a COPY takes no parameters. The last slice has no end.
+      const until = block + slice < leaf.blocks ? ` and ctid < '(${block + slice},0)'` : '';
+      const statement = `copy (select ${list} from only ${leaf.name} where ctid >= '(${block},0)'${until}) to stdout`;
+      for (const bytes of inPieces(await copied(sql, statement))) {
+        count.rows += rowsIn(bytes);
+        yield recordBytes('D', bytes);
+      }
+    }
+  }
+  yield recordBytes('E', Buffer.alloc(0));
+}
+
+/** Raw results are the most of a backup, and are kept for days alone; charts, incidents and uptime need none of them. */
+type Wanted = { readonly progress: Progress; readonly withResults: boolean };
+
+async function* backupBytes(
+  sql: Transaction,
+  sum: Hash,
+  done: { tables: number; rows: number },
+  { progress, withResults }: Wanted,
+): AsyncGenerator<Buffer> {
+  const tables = (await tablesInOrder(sql)).filter(({ name }) => withResults || name !== 'results');
+  yield Buffer.from(magic);
+  const header = recordBytes(
+    'H',
+    json({
+      made_at: new Date().toISOString(),
+      migrations: await appliedMigrations(sql),
+      results: withResults ? await resultsSpan(sql) : null,
+    }),
+  );
+  sum.update(header);
+  yield header;
+  for (const table of tables) {
+    const count = { rows: 0 };
+    for await (const bytes of tableBytes(sql, table, count)) {
+      sum.update(bytes);
+      yield bytes;
+    }
+    done.tables += 1;
+    done.rows += count.rows;
+    progress(table.name, count.rows);
+  }
+  yield recordBytes('Z', json({ rows: done.rows, sha256: sum.digest('hex') }));
+}
+
+/** So many bytes go to the disk between two looks at its room. */
+const lookEvery = 16 * 1024 * 1024;
+
+/** Passes everything on, and asks now and then whether there is room for more. */
+const watched = (demand: () => Promise<void>) =>
+  async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    let since = lookEvery;
+    for await (const chunk of source) {
+      since += chunk.length;
+      if (since >= lookEvery) {
+        await demand();
+        since = 0;
+      }
+      yield chunk;
+    }
+  };
+
+type How = {
+  readonly withResults?: boolean;
+  /** Throws where the disk has no room for more. */
+  readonly demand?: () => Promise<void>;
+};
+
+/** Writes everything as it was at one moment to a file; coordinators may go on working. The file is there whole or not at all. */
+export const writeBackup = async (
+  sql: Sql,
+  file: string,
+  progress: Progress,
+  { withResults = true, demand = async () => undefined }: How = {},
+): Promise<BackupDone> => {
+  const done = { tables: 0, rows: 0 };
+  const partial = `${file}.partial`;
+  try {
+    await sql.begin('isolation level repeatable read read only', (transaction) =>
+      pipeline(
+        Readable.from(backupBytes(transaction, createHash('sha256'), done, { progress, withResults })),
+        createGzip(),
+        watched(demand),
+        createWriteStream(partial, { mode: 0o600, flush: true }),
+      ),
+    );
+    await rename(partial, file);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
+  return done;
+};

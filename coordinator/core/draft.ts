@@ -1,0 +1,70 @@
+import type { Continent } from '../../shared/base/continents.ts';
+import type { Effect, EvidenceRow, Failure, Incident, Moment, MonitorState, Observer, Progress } from './types.ts';
+import { allRules, type Rules } from './types.ts';
+import { type Reach, reachOf } from './views.ts';
+
+/** One decision while it is being made: the state so far and what it wants done. Lives inside one call of decide(). */
+export type Draft = {
+  state: MonitorState;
+  readonly effects: Effect[];
+  readonly moment: Moment;
+  readonly rules: Rules;
+  readonly reach: Reach;
+};
+
+export const createDraft = (state: MonitorState, moment: Moment): Draft => ({
+  state,
+  effects: [],
+  moment,
+  rules: moment.rules ?? allRules,
+  reach: reachOf(state.watched, moment.network),
+});
+
+type Change = Extract<Effect, { is: 'incident' }>['change'];
+
+/** The incident is now so. Several changes of one decision become one row, in the place of the first. */
+export const put = (draft: Draft, incident: Incident, change: Change): void => {
+  draft.state = { ...draft.state, incident: change === 'closed' ? null : incident };
+  const index = draft.effects.findIndex((effect) => effect.is === 'incident' && effect.incident.id === incident.id);
+  const before = draft.effects[index];
+  if (before?.is === 'incident')
+    draft.effects[index] = { ...before, change: change === 'progressed' || before.change === 'opened' ? before.change : change, incident };
+  else draft.effects.push({ is: 'incident', change, incident });
+};
+
+/** Progress that must survive a restart. */
+export const progress = (draft: Draft, incident: Incident, step: Partial<Progress>): Incident => {
+  const next = { ...incident, progress: { ...incident.progress, ...step } };
+  put(draft, next, 'progressed');
+  return next;
+};
+
+/** Progress that a restart may lose: who was asked when. It is written only along with something else. */
+export const progressLightly = (draft: Draft, incident: Incident, step: Partial<Progress>): Incident => {
+  const next = { ...incident, progress: { ...incident.progress, ...step } };
+  if (draft.effects.some((effect) => effect.is === 'incident' && effect.incident.id === incident.id)) put(draft, next, 'progressed');
+  else draft.state = { ...draft.state, incident: next };
+  return next;
+};
+
+type Source = { readonly continent: Observer['continent'] | null; readonly name: string };
+
+export const keepEvidence = (
+  draft: Draft,
+  incident: string,
+  part: EvidenceRow['part'],
+  from: Source,
+  at: number,
+  failure: Failure,
+): void => {
+  const { took_ms, cause, phases, evidence } = failure;
+  const row: EvidenceRow = { part, continent: from.continent, probe: from.name, at, outcome: 'fail', took_ms, cause, phases, evidence };
+  draft.effects.push({ is: 'evidence', incident, row });
+};
+
+export const ask = (draft: Draft, continents: readonly Continent[], why: Extract<Effect, { is: 'look' }>['why']): string | null => {
+  if (continents.length === 0) return null;
+  const look = draft.moment.newId();
+  draft.effects.push({ is: 'look', look, continents, why });
+  return look;
+};

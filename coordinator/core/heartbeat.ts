@@ -1,0 +1,192 @@
+import { ask, type Draft, keepEvidence, put } from './draft.ts';
+import { begun, close, confirm, isSaidByTheJob, notes, open, raise, remember } from './incident.ts';
+import { cover } from './ledger.ts';
+import { type Failure, heartbeatParams, type Incident, type SeenPing, type SeenResult } from './types.ts';
+
+/**
+ * Pings that come after newer ones, from a ping receiver that kept them or because the database refused for a while: order of time decides, not that
+ * of handing over (rule 20). What they tell of is over, so that nobody is alerted (rule 4).
+ */
+
+export const whoTook = ({ evidence }: SeenPing) => {
+  const name = evidence?.taken_by;
+  return { continent: null, name: typeof name === 'string' ? name : '' };
+};
+
+/** A row that is over, written beside whatever is open. */
+const write = (draft: Draft, incident: Incident, change: 'opened' | 'moved'): void => {
+  draft.effects.push({ is: 'incident', change, incident });
+  remember(draft, incident);
+};
+
+const past = (draft: Draft, id: string, failure: Failure, confirmed_at: number, resolved_at: number): Incident => ({
+  ...begun(draft, null, failure.began_at, failure, id),
+  confirmed_at: Math.max(confirmed_at, failure.began_at),
+  resolved_at,
+});
+
+/** Whether this good ping, from before the incident, says that the deadline was not missed: whoever judged so had not heard of it. */
+export const isNewsTo = ({ cause }: Incident, at: number): boolean => {
+  const after = cause?.params[heartbeatParams.after];
+  return !isSaidByTheJob(cause) && (typeof after !== 'number' || after < at);
+};
+
+const lateFrom = (draft: Draft, began_at: number, at: number, until: number): void => {
+  const { deadline, after } = heartbeatParams;
+  const cause = { class: 'heartbeat_late', params: { [deadline]: began_at, [after]: at } };
+  const failure: Failure = { began_at, took_ms: 0, cause, phases: null, evidence: null };
+  write(draft, past(draft, draft.moment.newId(), failure, began_at, until), 'opened');
+};
+
+const endOf = ({ resolved_at, started_at }: Incident): number => resolved_at ?? started_at;
+
+/** What ended for another reason ended then. */
+const mayEndSooner = ({ note }: Incident): boolean => note === null || note === notes.unobserved;
+
+/** What the job said after this good ping is of another outage, and what it ended was sure by then. */
+export const confirmedBefore = ({ confirmed, confirmed_at }: Incident, at: number): number | null =>
+  confirmed === null && confirmed_at !== null && confirmed_at > at ? at : confirmed_at;
+
+/** An incident that is over ended with this ping, if it came before the one that closed it; and what it left may have gone wrong again before that. */
+export const goodThatCameLate = (draft: Draft, { at, covers_until, fails_at }: SeenPing): void => {
+  const closed = draft.state.closed.filter(mayEndSooner);
+  const over = closed.find((incident) => at >= incident.started_at && at < endOf(incident));
+  const after = closed.findLast((incident) => at < incident.started_at);
+  const wasOnTime = over === undefined && after && covers_until >= after.started_at && isNewsTo(after, at) ? after : undefined;
+  const found = over ?? wasOnTime;
+  if (!found) return;
+  const { started_at } = found;
+  const confirmed_at = over ? confirmedBefore(found, at) : found.confirmed_at;
+  const resolved_at = Math.max(over ? at : started_at, confirmed_at ?? started_at);
+  write(draft, { ...found, note: over ? null : notes.pingWasOnTime, confirmed_at, resolved_at }, 'moved');
+  // It may be known already, from a failure that was told before this.
+  const isKnown = draft.state.closed.some((other) => other.started_at === fails_at);
+  if (fails_at !== null && fails_at < endOf(found) && !isKnown) lateFrom(draft, fails_at, at, endOf(found));
+};
+
+/**
+ * A start that comes after the good ping that made up for it: its run has a limit of its own, so that what ended with that ping began sooner, or later,
+ * or was none. What nobody saw meanwhile stays unseen.
+ */
+export const startThatCameLate = (draft: Draft, { fails_at, next_good_at }: SeenPing): void => {
+  const ended = draft.state.closed.find((incident) => mayEndSooner(incident) && endOf(incident) === next_good_at);
+  if (!ended || ended.started_at === fails_at) return;
+  const { started_at, confirmed_at, cause } = ended;
+  if (fails_at !== null) {
+    const confirmed = confirmed_at === null ? {} : { confirmed_at: Math.max(confirmed_at, fails_at) };
+    write(draft, { ...ended, ...confirmed, started_at: fails_at }, 'moved');
+  } else if (!isSaidByTheJob(cause))
+    write(draft, { ...ended, note: notes.pingWasOnTime, resolved_at: Math.max(started_at, confirmed_at ?? started_at) }, 'moved');
+};
+
+/**
+ * Where an incident begins by what the job itself says of it. What a good ping has parted from it meanwhile belongs to it no more: whoever says so is
+ * the one that confirmed it.
+ */
+export const beginningOf = (
+  { started_at, seen, confirmed, confirmed_at }: Incident,
+  { began_at, at }: Pick<SeenPing, 'began_at' | 'at'>,
+): Pick<Incident, 'started_at' | 'seen'> => {
+  const isParted = confirmed === null && confirmed_at === at && began_at > started_at;
+  return began_at < started_at || isParted ? { started_at: began_at, seen: null } : { started_at, seen };
+};
+
+/** A failure that was made up for at `until` before it was told leaves its incident all the same. */
+export const badThatCameLate = (draft: Draft, ping: SeenPing, failure: Failure, until: number): void => {
+  const { id, at, began_at } = ping;
+  const isOf = (incident: Incident) => incident.resolved_at === until || (at >= incident.started_at && at < endOf(incident));
+  const closed = draft.state.closed.find(isOf);
+  if (!closed) {
+    write(draft, past(draft, id, failure, at, until), 'opened');
+    keepEvidence(draft, id, 'seen', whoTook(ping), at, failure);
+    return;
+  }
+  const isSooner = closed.confirmed_at === null || at < closed.confirmed_at;
+  const begins = beginningOf(closed, ping);
+  if (!isSooner && begins.started_at === closed.started_at) return;
+  const moved = { ...closed, ...begins, ...(isSooner ? { confirmed_at: Math.max(at, began_at), confirmed: null } : {}) };
+  write(draft, moved, 'moved');
+  keepEvidence(draft, closed.id, moved.seen === null ? 'seen' : 'confirmed', whoTook(ping), at, failure);
+};
+
+/** What pings do to a heartbeat's incident (rule 20); lateness itself is judged by probes and comes as results. */
+
+/** A judgement from an older ping than the newest good one that is known: its probe had not heard of that one. */
+export const isVoid = ({ outcome, cause }: SeenResult, beat_at: number | null): boolean => {
+  if (beat_at === null || outcome !== 'fail') return false;
+  const { [heartbeatParams.after]: after, [heartbeatParams.deadline]: deadline } = cause?.params ?? {};
+  return (typeof after === 'number' && after < beat_at) || (typeof deadline === 'number' && deadline < beat_at);
+};
+
+/** What was agreed before a resume or an edit says nothing of the time after it (rule 18). */
+const covered = (draft: Draft, { at, covers_until }: SeenPing): void => {
+  const { watched, decides_from } = draft.state;
+  const until = at < decides_from ? Math.min(covers_until, decides_from) : covers_until;
+  const from = Math.max(at, watched.created_at);
+  if (until <= from) return;
+  const { covered: next, effects } = cover(draft.state, from, until);
+  draft.state = { ...draft.state, ...next };
+  draft.effects.push(...effects);
+};
+
+const good = (draft: Draft, ping: SeenPing): void => {
+  const { incident, views, beat_at } = draft.state;
+  if (beat_at !== null && ping.at <= beat_at) {
+    goodThatCameLate(draft, ping);
+    return;
+  }
+  const still = views.filter((view) => view.ok || (view.failure?.began_at ?? view.at) > ping.at);
+  draft.state = { ...draft.state, beat_at: ping.at, clock: Math.max(draft.state.clock, ping.at), views: still };
+  if (incident && ping.at >= incident.started_at) {
+    const confirmed_at = confirmedBefore(incident, ping.at);
+    close(draft, confirmed_at === incident.confirmed_at ? incident : { ...incident, confirmed_at }, ping.at, null);
+  } else if (incident && incident.seen !== null && isNewsTo(incident, ping.at)) {
+    // It was late only for us. Whether the deadline that this ping set has passed too is for the probes to say, at once.
+    close(draft, incident, incident.started_at, notes.pingWasOnTime);
+    ask(draft, draft.reach.able, 'recovery');
+    // A place that had heard of it may have ended the incident before we did.
+  } else goodThatCameLate(draft, ping);
+};
+
+/** The open incident with what the job itself says of it, which is sure, and may be of before what others saw. */
+const toldOf = (draft: Draft, incident: Incident, { began_at, at }: SeenPing): Incident => {
+  const isSooner = incident.confirmed_at === null || at < incident.confirmed_at;
+  const begins = beginningOf(incident, { began_at, at });
+  if (!isSooner && begins.started_at === incident.started_at) return incident;
+  const moved = { ...incident, ...begins };
+  put(draft, moved, 'moved');
+  return isSooner ? confirm(draft, { ...moved, confirmed_at: null, confirmed: null }, null, at) : moved;
+};
+
+/** The good ping that made up for this bad one before it was told; null when none has. After a restart it may be known from the record alone. */
+const madeUpAt = ({ state: { incident, beat_at } }: Draft, { at, next_good_at }: SeenPing): number | null => {
+  if (beat_at !== null && at < beat_at) return next_good_at ?? beat_at;
+  return next_good_at !== null && next_good_at <= (incident?.started_at ?? next_good_at) ? next_good_at : null;
+};
+
+const bad = (draft: Draft, ping: SeenPing): void => {
+  const { incident } = draft.state;
+  const { began_at, at, id, cause, evidence } = ping;
+  const failure: Failure = { began_at, took_ms: 0, cause, phases: null, evidence };
+  const until = madeUpAt(draft, ping);
+  // Told once more, after an older good ping has parted it from the outage that it had confirmed.
+  const own = draft.state.closed.some((other) => other.id === id) ? draft.moment.newId() : id;
+  if (until !== null) {
+    badThatCameLate(draft, { ...ping, id: own }, failure, until);
+    return;
+  }
+  const told = incident ? toldOf(draft, incident, ping) : confirm(draft, open(draft, null, at, failure, own), null, at);
+  if (told === incident) return;
+  // What the job said, often why it failed: a probe that judged by the record has not heard that.
+  keepEvidence(draft, told.id, told.seen === null ? 'seen' : 'confirmed', whoTook(ping), at, failure);
+  raise(draft, told, false);
+};
+
+export const onPing = (draft: Draft, ping: SeenPing): void => {
+  if (ping.is === 'mark' && ping.next_good_at === null) return;
+  if (ping.is !== 'mark') covered(draft, ping);
+  if (draft.state.watched.paused_at !== null || ping.at < draft.state.decides_from) return;
+  if (ping.is === 'mark') startThatCameLate(draft, ping);
+  else if (ping.is === 'good') good(draft, ping);
+  else bad(draft, ping);
+};

@@ -1,0 +1,133 @@
+import type { Roster } from '../../shared/checks/assignment.ts';
+import type { Draft } from './draft.ts';
+import { close, lapsesAt, notes } from './incident.ts';
+import { allowedSilence, forgetFrom, gapNoticed } from './ledger.ts';
+import { sightingOf, sightingsAfterRestart, withoutProbe } from './observations.ts';
+import type { Checkpoint, Incident, MonitorState, Restoring, SeenResult, Watched } from './types.ts';
+import { mayCheck, reachOf, see, tally } from './views.ts';
+
+/** What happens to the monitor itself while it is watched (rules 16 and 17). */
+
+/** Rule 18: what was seen before counts no more, and until somebody looks again nobody knows how it is. */
+const beginAnew = (draft: Draft, at: number): void => {
+  const { covered, effects } = forgetFrom(draft.state, at);
+  draft.state = { ...draft.state, ...covered, views: [], decides_from: at };
+  draft.effects.push(...effects);
+};
+
+const closeOpen = (draft: Draft, at: number, note: string): void => {
+  const { incident } = draft.state;
+  if (incident && draft.rules.pausing_closes) close(draft, incident, at, note, 'closed');
+};
+
+export const onPaused = (draft: Draft, at: number): void => {
+  const { watched } = draft.state;
+  if (watched.paused_at !== null) return;
+  closeOpen(draft, at, notes.paused);
+  draft.state = { ...draft.state, watched: { ...watched, paused_at: at } };
+  const put = [{ began_at: at, ended_at: null, interval_ms: watched.interval_ms }];
+  draft.effects.push({ is: 'ledger', kind: 'paused', put, drop: [] });
+};
+
+export const onResumed = (draft: Draft, at: number): void => {
+  const { watched } = draft.state;
+  if (watched.paused_at === null) return;
+  const put = [{ began_at: watched.paused_at, ended_at: Math.max(at, watched.paused_at), interval_ms: watched.interval_ms }];
+  draft.effects.push({ is: 'ledger', kind: 'paused', put, drop: [] });
+  draft.state = { ...draft.state, watched: { ...watched, paused_at: null } };
+  beginAnew(draft, at);
+};
+
+/** The new row is in the state already. */
+export const onEdited = (draft: Draft, at: number, changed: boolean): void => {
+  const { watched, views } = draft.state;
+  if (changed) {
+    closeOpen(draft, at, notes.edited);
+    beginAnew(draft, at);
+  } else draft.state = { ...draft.state, views: views.filter(({ from }) => mayCheck(watched, from.probe, from.continent)) };
+};
+
+export const onDeleted = (draft: Draft, at: number): void => {
+  closeOpen(draft, at, notes.deleted);
+};
+
+/** Rule 16: what a sick probe alone opened closes with that reason; what others saw too stands. */
+export const onQuarantined = (draft: Draft, at: number, probe: string): void => {
+  const { views, incident } = draft.state;
+  draft.state = { ...draft.state, views: views.filter((view) => view.from.probe !== probe) };
+  withoutProbe(draft, probe);
+  const { failing } = tally(draft.state.views, draft.state.clock, draft.reach.turn_ms);
+  const alone = incident?.confirmed_at === null && incident.seen?.probe === probe && failing.length === 0;
+  if (incident && alone) close(draft, incident, at, notes.quarantined, 'closed');
+};
+
+/** The state of a monitor that was just made: nothing seen, nothing covered. */
+export const createState = (watched: Watched): MonitorState => ({
+  watched,
+  views: [],
+  clock: watched.created_at,
+  covered_until: watched.created_at,
+  gaps: [],
+  incident: null,
+  sightings: [],
+  closed: [],
+  last_down: null,
+  decides_from: watched.created_at,
+  beat_at: null,
+  restored: false,
+});
+
+/** The newest good ping that is known: a checkpoint is written behind, and those that ended an incident since say so by its end. */
+const beatAtOf = (checkpoint: Checkpoint | null, closed: readonly Incident[]): number | null => {
+  const ends = closed.flatMap(({ note, resolved_at }) => (note === null && resolved_at !== null ? [resolved_at] : []));
+  return Math.max(checkpoint?.beat_at ?? 0, ...ends) || null;
+};
+
+/** The state as it was, from what the database holds. What was being asked is asked again with the next tick. */
+export const restore = (from: Restoring): MonitorState => {
+  const { watched, checkpoint, results, told = [], resumed_at, incident, closed = [], last_down = null, gaps } = from;
+  const fresh = createState(watched);
+  const beat_at = beatAtOf(checkpoint, closed);
+  const state: MonitorState = { ...fresh, ...checkpoint, beat_at, gaps, incident, closed, last_down, restored: incident !== null };
+  const decides_from = Math.max(state.decides_from, resumed_at ?? 0);
+  const decided = (at: number) => at >= decides_from;
+  const counts = ({ at, config_version, from }: SeenResult) =>
+    config_version === watched.config_version && decided(at) && mayCheck(watched, from.probe, from.continent);
+  let views: MonitorState['views'] = state.views.filter((view) => decided(view.at));
+  let { clock, covered_until } = state;
+  for (const result of results.toSorted((a, b) => a.at - b.at)) {
+    if (result.outcome === 'unknown' || result.quarantined) continue;
+    if (watched.kind !== 'heartbeat' || result.outcome === 'fail')
+      covered_until = Math.max(covered_until, result.at + allowedSilence(watched));
+    if (!counts(result) || watched.paused_at !== null) continue;
+    views = see(views, result).views;
+    clock = Math.max(clock, result.at);
+  }
+  const openGap = gaps.findLast((gap) => gap.to === null);
+  const stored = [...told, ...results].filter((result) => result.outcome !== 'unknown' && !result.quarantined && counts(result));
+  const sightings = sightingsAfterRestart({ incident, views, watched }, stored.map(sightingOf));
+  return { ...state, views, sightings, clock, decides_from, covered_until: openGap?.from ?? covered_until };
+};
+
+/** What a checkpoint keeps: the views without what a failure saw, which the incident's evidence has. */
+export const checkpointOf = ({ views, clock, covered_until, decides_from, beat_at }: MonitorState): Checkpoint => ({
+  views: views.map((view) => (view.failure?.evidence ? { ...view, failure: { ...view.failure, evidence: null } } : view)),
+  clock,
+  covered_until,
+  decides_from,
+  beat_at,
+});
+
+/** When the state wants its next tick; null: only an event can change it. */
+export const nextTick = (state: MonitorState, network: Roster): number | null => {
+  const { watched, incident, gaps, covered_until, restored, clock } = state;
+  if (watched.paused_at !== null) return null;
+  const times: number[] = gaps.at(-1)?.to === null ? [] : [covered_until + gapNoticed];
+  if (incident) {
+    const { sampling, asked_at } = incident.progress;
+    if (restored || (incident.confirmed_at === null && asked_at === 0 && incident.seen !== null)) times.push(clock);
+    if (sampling.next_at !== null) times.push(sampling.next_at);
+    if (incident.confirmed_at === null) times.push(lapsesAt({ state, reach: reachOf(watched, network) }, incident));
+  }
+  return times.length === 0 ? null : Math.min(...times);
+};

@@ -1,0 +1,211 @@
+import type { Continent } from '../../shared/base/continents.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import { continentsOf, nextTurn, type Placed, probeOf, turns } from '../../shared/checks/placement.ts';
+import { ask, type Draft, progressLightly } from './draft.ts';
+import type { Incident, MonitorState, Progress, SeenResult, Watched } from './types.ts';
+
+/** Whether nobody has seen it since it was made, resumed or changed. A heartbeat is not looked at: it speaks itself. */
+export const isUnseen = ({ watched, views }: Pick<MonitorState, 'watched' | 'views'>): boolean =>
+  watched.kind !== 'heartbeat' && watched.paused_at === null && views.length === 0;
+
+/** Who is to look, and when the first turn comes that makes the look needless. */
+export type FirstLook = { readonly continent: Continent; readonly turn_at: number };
+
+/** Whose first turn comes sooner than this needs no look of its own. */
+const soon = 1_000;
+
+const nextObserver = (assignment: Placed, roster: Roster, now: number): FirstLook | undefined => {
+  let next: FirstLook | undefined;
+  for (const continent of continentsOf(assignment, roster)) {
+    const its = turns(assignment, continent, roster);
+    const at = its === undefined ? Number.POSITIVE_INFINITY : nextTurn(its, now);
+    if (next === undefined || at < next.turn_at) next = { continent, turn_at: at };
+  }
+  return next;
+};
+
+/** What a first answer is awaited of: a probe that was asked to look, or whose turn comes soon. */
+export type AwaitedLook = {
+  readonly continent: Continent;
+  readonly probe: string;
+  /** When it is taken for lost, and how long it will have been waited for by then. */
+  readonly until: number;
+  readonly patience_ms: number;
+};
+
+/** Beyond the time limit of the check: for its way there and back, and for waiting for room among a thousand others. */
+const patienceMs = 15_000;
+
+/**
+ * Who is to look at once at a monitor that is new, goes on after a pause, or is to be checked otherwise: the continent whose turn is next, or
+ * nobody when that turn comes soon. Without it a monitor of an hour could tell nothing for an hour. A look that is awaited already is asked for
+ * again only when its probe is no longer the one to look, or has not answered for long, and then for twice as long.
+ */
+export const firstLook = (
+  assignment: Placed & { readonly timeout_ms: number },
+  awaited: AwaitedLook | undefined,
+  roster: Roster,
+  now: number,
+): { readonly awaited: AwaitedLook | undefined; readonly look: FirstLook | undefined } => {
+  const isStillAwaited =
+    awaited !== undefined && now < awaited.until && probeOf(assignment, awaited.continent, roster)?.id === awaited.probe;
+  if (isStillAwaited) return { awaited, look: undefined };
+  const next = nextObserver(assignment, roster, now);
+  const probe = next && probeOf(assignment, next.continent, roster);
+  if (!next || !probe) return { awaited: undefined, look: undefined };
+  const isSoon = next.turn_at - now <= soon;
+  const isLost = awaited !== undefined && now >= awaited.until;
+  const patience_ms = isLost ? awaited.patience_ms * 2 : assignment.timeout_ms + patienceMs;
+  const until = (isSoon ? next.turn_at : now) + patience_ms;
+  return { awaited: { continent: next.continent, probe: probe.id, until, patience_ms }, look: isSoon ? undefined : next };
+};
+
+/** Answers need a moment: within it the same question is not asked again. */
+const patience = 1_000;
+
+/** Every other continent that may check it. */
+const others = (draft: Draft, than: Continent): readonly Continent[] => draft.reach.able.filter((continent) => continent !== than);
+
+/** Whether a result tells of now: nothing is asked about the past, which others cannot see any more. */
+const tellsOfNow = (draft: Draft, result: Pick<SeenResult, 'at' | 'handed_over'>): boolean =>
+  !result.handed_over && draft.moment.now - result.at <= 2 * draft.reach.turn_ms;
+
+/** Rule 9: in the moment of the first failure everybody else is asked; their answers are the matrix. Also told: that nobody else is left. */
+export const askFirst = (draft: Draft, incident: Incident, from: Continent, result: Pick<SeenResult, 'at' | 'handed_over'>): Incident => {
+  if (result.handed_over) return incident;
+  const { now } = draft.moment;
+  // Nobody was asked: what is seen of now need not wait for an answer.
+  if (!tellsOfNow(draft, result)) return progressLightly(draft, incident, { asked_at: result.at });
+  const continents = others(draft, from);
+  if (continents.length === 0 && !draft.reach.lone) {
+    draft.effects.push({ is: 'notice', about: 'alone', continent: from });
+    return progressLightly(draft, incident, { asked_at: now, told_alone: true });
+  }
+  const look = draft.rules.others_look_at_once ? ask(draft, continents, 'first') : null;
+  return progressLightly(draft, incident, { asked_at: now, matrix: look === null ? null : { look, asked_at: now, waiting: continents } });
+};
+
+/** Rule 11: each further failure asks again, all but the continent that has just answered. */
+export const askAgain = (draft: Draft, incident: Incident, from: Continent, result: Pick<SeenResult, 'at' | 'handed_over'>): Incident => {
+  const { now } = draft.moment;
+  if (!tellsOfNow(draft, result)) return incident;
+  if (incident.progress.asked_at === 0) return askFirst(draft, incident, from, result);
+  if (now - incident.progress.asked_at < patience || !draft.rules.others_look_at_once) return incident;
+  const continents = others(draft, from);
+  if (continents.length === 0 && !draft.reach.lone && !incident.progress.told_alone) {
+    draft.effects.push({ is: 'notice', about: 'alone', continent: from });
+    return progressLightly(draft, incident, { told_alone: true });
+  }
+  ask(draft, continents, 'again');
+  return progressLightly(draft, incident, { asked_at: now });
+};
+
+/** Rule 12: the first pass of a failing continent asks all others to look at once. */
+export const askRecovery = (
+  draft: Draft,
+  incident: Incident,
+  from: Continent,
+  result: Pick<SeenResult, 'at' | 'handed_over'>,
+): Incident => {
+  if (!tellsOfNow(draft, result)) return incident;
+  ask(draft, others(draft, from), 'recovery');
+  return progressLightly(draft, incident, { asked_at: draft.moment.now });
+};
+
+/** Rule 13: an open incident is looked at every 5 s for two minutes, then at doubling distances up to the interval. */
+export const samplingStep = 5_000;
+const closely = 120_000;
+const unconfirmedAtMost = 600_000;
+/** A late heartbeat that nobody else has judged yet is judged again at least this often, and without end: it costs its target nothing. */
+const heartbeatStep = 30_000;
+
+/** The distance to the next sample, `elapsed` after the sampling began. */
+const distanceAfter = (elapsed: number, interval_ms: number): number => {
+  if (elapsed < closely) return samplingStep;
+  const doublings = Math.floor(Math.log2((elapsed - closely) / (2 * samplingStep) + 1));
+  return Math.max(samplingStep, Math.min(interval_ms, 2 * samplingStep * 2 ** doublings));
+};
+
+/** Why an incident is sampled now: it is safe; or a lone continent needs its next look, which is no sampling but its confirmation (rule 14). */
+const samples = (watched: Watched, confirmed: boolean, undecidedAlone: boolean): boolean => {
+  if (watched.kind === 'heartbeat') return !confirmed;
+  return watched.sampled || undecidedAlone;
+};
+
+/** When the next sample is due after one at `now`; null: sampling is over. */
+export const nextSample = (
+  watched: Watched,
+  sampling: Progress['sampling'],
+  now: number,
+  is: { readonly confirmed: boolean; readonly undecidedAlone: boolean },
+): number | null => {
+  if (!samples(watched, is.confirmed, is.undecidedAlone)) return null;
+  const elapsed = now - sampling.since;
+  if (watched.kind === 'heartbeat') return now + distanceAfter(elapsed, heartbeatStep);
+  if (!watched.sampled) return elapsed < closely ? now + samplingStep : null;
+  if (!is.confirmed && elapsed >= unconfirmedAtMost) return null;
+  return now + distanceAfter(elapsed, watched.interval_ms);
+};
+
+/**
+ * How many samples may be asked for: so many a second for the whole coordinator and for each probe, saved up for a short burst
+ * (rule 13). A sample that is not granted is left out; the next one comes at its own time.
+ */
+export type Budget = {
+  readonly all: Purse;
+  readonly probes: ReadonlyMap<string, Purse>;
+};
+type Purse = { readonly left: number; readonly at: number };
+
+type Allowance = { readonly perSecond: number; readonly burst: number };
+export type Allowances = { readonly all: Allowance; readonly probe: Allowance };
+
+export const emptyBudget: Budget = { all: { left: Number.POSITIVE_INFINITY, at: 0 }, probes: new Map() };
+
+const fill = (purse: Purse | undefined, { perSecond, burst }: Allowance, now: number): Purse => ({
+  left: purse ? Math.min(burst, purse.left + (Math.max(0, now - purse.at) * perSecond) / 1000) : burst,
+  at: now,
+});
+
+/** One sample by this probe, if both purses have it. */
+export const spend = (
+  budget: Budget,
+  probe: string,
+  now: number,
+  allowed: Allowances,
+): { readonly budget: Budget; readonly granted: boolean } => {
+  const all = fill(budget.all, allowed.all, now);
+  const own = fill(budget.probes.get(probe), allowed.probe, now);
+  const granted = all.left >= 1 && own.left >= 1;
+  const cost = granted ? 1 : 0;
+  const probes = new Map(budget.probes).set(probe, { left: own.left - cost, at: now });
+  return { budget: { all: { left: all.left - cost, at: now }, probes }, granted };
+};
+
+/**
+ * How often somebody may be asked to look at one monitor, whatever the wishes are (rule 13). What wishes for looks is made anew from the database
+ * whenever something failed, and then knows no more whom it asked; this outlives that, so that no target pays for our faults.
+ */
+export type Asked = { readonly purse: Purse | undefined; readonly sampled_at: number };
+
+export const neverAsked: Asked = { purse: undefined, sampled_at: Number.NEGATIVE_INFINITY };
+
+/** All others at a first failure, and once more soon after, on seven continents; and in the long run as much as a lonely failure asks for. */
+const askedAtMost: Allowance = { perSecond: 0.5, burst: 12 };
+
+/** Samples are five seconds apart, less what one of them may be late by. */
+const samplesApart = 4_000;
+
+export const mayAsk = (before: Asked, isSample: boolean, now: number): { readonly asked: Asked; readonly granted: boolean } => {
+  if (isSample) {
+    const granted = now - before.sampled_at >= samplesApart || now < before.sampled_at;
+    return { asked: granted ? { ...before, sampled_at: now } : before, granted };
+  }
+  const purse = fill(before.purse, askedAtMost, now);
+  const granted = purse.left >= 1;
+  return { asked: { ...before, purse: granted ? { ...purse, left: purse.left - 1 } : purse }, granted };
+};
+
+/** Whether nothing of it is left to remember. */
+export const isForgotten = ({ purse, sampled_at }: Asked, now: number): boolean =>
+  now - sampled_at >= samplesApart && fill(purse, askedAtMost, now).left >= askedAtMost.burst;

@@ -1,0 +1,161 @@
+import { type Draft, keepEvidence, put } from './draft.ts';
+import { close, confirm, layerOf, notes, open, scopeOf, unobservedAt } from './incident.ts';
+import type { Failure, Incident, MonitorState, Observer, ProbeView, SeenResult, Sighting } from './types.ts';
+import { isOfLastDown } from './views.ts';
+
+/**
+ * Rule 3: what comes late dates an open incident anew: all that is known of it is decided once more in order of start, by the same rules and
+ * without any effect, and the dates and places that come of it are taken over together. So two continents stay two, and what came when
+ * changes nothing.
+ */
+
+/** What a result does to a draft: core/decide.ts, which is told here so that neither needs the other first. */
+type InOrder = (draft: Draft, result: SeenResult) => void;
+
+type Retold = {
+  /** As it would be open by now. */
+  readonly incident: Incident;
+  /** What it was parted from would have ended when it began, as seen from one continent only (rule 10). */
+  readonly isParted: boolean;
+  /** Outages that would have ended before it began, in order: what came late says that they were over. */
+  readonly ended: readonly Ended[];
+};
+
+type Ended = Incident & { readonly resolved_at: number };
+
+const isOutageThatEnded = (incident: Incident): incident is Ended => incident.confirmed_at !== null && incident.resolved_at !== null;
+
+const resultOf = ({ from, ok, ...seen }: Sighting, { watched }: MonitorState): SeenResult => ({
+  ...{ seq: 0, monitor: watched.id, config_version: watched.config_version, look: null, quarantined: false, handed_over: true },
+  ...seen,
+  from,
+  outcome: ok ? 'ok' : 'fail',
+});
+
+/** As it was while nobody else had confirmed it: what came before the oldest that is remembered stays as it was decided. */
+const unconfirmed = (incident: Incident): Incident => ({ ...incident, confirmed_at: null, confirmed: null });
+
+/** What an outage before it saw is no part of its story, but the failure that it began with, which came late (rule 3). */
+const storyOf = (state: MonitorState, { started_at }: Incident): readonly Sighting[] =>
+  state.sightings.filter(({ ok, at }) => ok || at === started_at || !isOfLastDown(state, at));
+
+const retell = (draft: Draft, incident: Incident, inOrder: InOrder): Retold | undefined => {
+  const { state, moment, rules, reach } = draft;
+  const sightings = storyOf(state, incident);
+  const from = sightings[0]?.at;
+  if (from === undefined) return undefined;
+  const start = from > incident.started_at ? unconfirmed(incident) : null;
+  const before: MonitorState = { ...state, views: [], clock: from, incident: start, sightings: [], restored: false };
+  let ids = 0;
+  const newId = () => {
+    ids += 1;
+    return `retold ${ids}`;
+  };
+  const again: Draft = { state: before, effects: [], moment: { ...moment, newId }, rules, reach };
+  for (const sighting of sightings) {
+    const known = again.state.incident;
+    // No tick comes meanwhile to end what nobody observes any more. Who saw it shortly before what is remembered is forgotten.
+    const unobserved = known && Math.max(unobservedAt(again, known), from + 2 * reach.turn_ms);
+    if (known?.confirmed_at === null && unobserved !== null && sighting.at > unobserved) again.state = { ...again.state, incident: null };
+    inOrder(again, resultOf(sighting, state));
+  }
+  const last = again.state.incident;
+  if (!last) return undefined;
+  const isParted = again.effects.some(
+    (effect) => effect.is === 'incident' && effect.incident.note === notes.oneContinent && effect.incident.resolved_at === last.started_at,
+  );
+  const outages = again.effects.flatMap((effect) =>
+    effect.is === 'incident' && isOutageThatEnded(effect.incident) ? [effect.incident] : [],
+  );
+  // One that ended before this incident began has a row of its own; what is known of it after a restart retells it.
+  const ended = outages.filter(({ resolved_at }) => resolved_at > incident.started_at);
+  return { incident: last, isParted, ended: ended.toSorted((a, b) => a.resolved_at - b.resolved_at) };
+};
+
+const isObserver = (one: Observer | null, other: Observer | null): boolean => one?.probe === other?.probe;
+
+/** What the failing check of this probe saw that started then. */
+const failureOf = ({ state }: Draft, from: Observer, at: number): Failure => {
+  const found = state.sightings.find((sighting) => !sighting.ok && sighting.at === at && sighting.from.probe === from.probe);
+  const { took_ms, cause, phases, evidence } = found ?? { took_ms: 0, cause: null, phases: null, evidence: null };
+  return { began_at: at, took_ms, cause, phases, evidence };
+};
+
+const union = <Item>(some: readonly Item[], more: readonly Item[]): readonly Item[] => [...new Set([...some, ...more])];
+
+const begins = (draft: Draft, incident: Incident, { started_at, seen, progress }: Incident): Incident => {
+  if (!seen || (started_at === incident.started_at && isObserver(seen, incident.seen))) return incident;
+  const failure = failureOf(draft, seen, started_at);
+  const { cause } = failure;
+  const failed = union(incident.progress.failed, progress.failed);
+  const passed = union(incident.progress.passed, progress.passed);
+  const { run, run_at, below_since } = progress;
+  const refuted = progress.refuted || (started_at <= incident.started_at && incident.progress.refuted);
+  const open = incident.confirmed_at === null ? { refuted, run, run_at, below_since } : {};
+  const moved: Incident = {
+    ...incident,
+    ...{ started_at, seen, cause, layer: layerOf(cause), scope: scopeOf(cause, { failed, passed, asked: draft.reach.able }) },
+    progress: { ...incident.progress, ...open, failed, passed, asked: draft.reach.able },
+  };
+  put(draft, moved, 'moved');
+  keepEvidence(draft, moved.id, 'seen', seen, started_at, failure);
+  return moved;
+};
+
+const viewOf = (draft: Draft, from: Observer, at: number): ProbeView => ({
+  ...{ from, at, ok: false, ok_at: null, failure: failureOf(draft, from, at) },
+});
+
+const isConfirmed = (draft: Draft, incident: Incident, { confirmed_at, confirmed, progress }: Incident): Incident => {
+  if (confirmed_at === null) return incident;
+  if (incident.confirmed_at === null) {
+    const made = confirm(draft, incident, confirmed && viewOf(draft, confirmed, confirmed_at), confirmed_at);
+    const next = { ...made, progress: { ...made.progress, below_since: progress.below_since } };
+    put(draft, next, 'confirmed');
+    return next;
+  }
+  if (confirmed_at === incident.confirmed_at && isObserver(confirmed, incident.confirmed)) return incident;
+  const moved: Incident = { ...incident, confirmed_at, confirmed };
+  put(draft, moved, 'moved');
+  if (confirmed) keepEvidence(draft, moved.id, 'confirmed', confirmed, confirmed_at, failureOf(draft, confirmed, confirmed_at));
+  return moved;
+};
+
+/** Each outage that was over ends where it did, and the next begins as an incident of its own: none becomes another. */
+const endThoseBefore = (draft: Draft, incident: Incident, { ended, incident: last }: Retold): Incident => {
+  let current = incident;
+  for (const [index, one] of ended.entries()) {
+    const { seen, started_at } = ended[index + 1] ?? last;
+    if (!seen) return current;
+    const failure = failureOf(draft, seen, started_at);
+    close(draft, isConfirmed(draft, begins(draft, current, one), one), one.resolved_at, null);
+    current = open(draft, seen, started_at, failure);
+  }
+  return current;
+};
+
+/** Whether one of the two that confirm it had passed by then, as is known only now: who fails next dates it anew (rule 3). */
+export const isDoubted = ({ seen, confirmed, confirmed_at }: Incident, sightings: readonly Sighting[]): boolean => {
+  if (seen === null || confirmed === null || confirmed_at === null) return false;
+  const hadPassed = (continent: string): boolean =>
+    sightings.findLast(({ at, from }) => at <= confirmed_at && from.continent === continent)?.ok === true;
+  return hadPassed(seen.continent) || hadPassed(confirmed.continent);
+};
+
+export const dateAnew = (draft: Draft, incident: Incident, inOrder: InOrder): void => {
+  const retold = retell(draft, incident, inOrder);
+  if (!retold?.incident.seen) return;
+  const { seen, started_at, confirmed_at } = retold.incident;
+  if (retold.ended.length > 0) {
+    const current = endThoseBefore(draft, incident, retold);
+    isConfirmed(draft, begins(draft, current, retold.incident), retold.incident);
+    return;
+  }
+  // What was told as an outage is not taken back.
+  if (incident.confirmed_at !== null && (confirmed_at === null || started_at > incident.confirmed_at)) return;
+  if (retold.isParted && incident.confirmed_at === null && started_at > incident.started_at) {
+    const failure = failureOf(draft, seen, started_at);
+    close(draft, incident, started_at, notes.oneContinent);
+    isConfirmed(draft, open(draft, seen, started_at, failure), retold.incident);
+  } else isConfirmed(draft, begins(draft, incident, retold.incident), retold.incident);
+};

@@ -1,0 +1,159 @@
+import { clip, type Interval, length, subtract, union } from '../../shared/base/time.ts';
+
+export const states = ['paused', 'maintenance', 'down', 'unknown', 'up'] as const;
+export type State = (typeof states)[number];
+
+/** What made a stretch count as it does; a gap has no more to tell, and time that is up needs no cause. */
+export type Cause =
+  | { readonly is: 'pause' }
+  | { readonly is: 'window'; readonly id: string; readonly name: string | null }
+  | { readonly is: 'incident'; readonly id: string }
+  | { readonly is: 'gap' };
+
+export type Caused = Interval & { readonly cause: Cause };
+
+export type Stretch = Interval & { readonly state: State; readonly cause: Cause | null };
+
+/** As uptime() takes it, each interval with its cause. */
+export type ExplainedInput = {
+  readonly window: Interval;
+  readonly created_at: number;
+  readonly paused: readonly Caused[];
+  readonly cover: readonly Caused[];
+  readonly down: readonly Caused[];
+  readonly unknown: readonly Caused[];
+};
+
+/** Sorted and disjoint; where two overlap, the one that began first has the time. */
+const inTurn = (given: readonly Caused[]): Caused[] => {
+  const turn: Caused[] = [];
+  let covered = Number.NEGATIVE_INFINITY;
+  for (const each of given.toSorted((a, b) => a.from - b.from || a.to - b.to)) {
+    const from = Math.max(each.from, covered);
+    if (from < each.to) turn.push({ ...each, from });
+    covered = Math.max(covered, each.to);
+  }
+  return turn;
+};
+
+/** The parts of `given` that lie in `left`; both sorted and disjoint. */
+const partsIn = (left: readonly Interval[], given: readonly Caused[]): Caused[] => {
+  const parts: Caused[] = [];
+  let first = 0;
+  for (const each of given) {
+    while (first < left.length && (left[first]?.to ?? 0) <= each.from) first += 1;
+    for (let place = first; place < left.length; place += 1) {
+      const free = left[place];
+      if (!free || free.from >= each.to) break;
+      parts.push({ ...each, from: Math.max(each.from, free.from), to: Math.min(each.to, free.to) });
+    }
+  }
+  return parts;
+};
+
+/** Rule 43: the stretches behind the sum of rule 21, in order of time, without a hole from the later of creation and the window's start until its end. */
+export const explained = ({ window, created_at, paused, cover, down, unknown }: ExplainedInput): Stretch[] => {
+  const whole = { from: Math.max(window.from, created_at), to: window.to };
+  let left = union([whole]);
+  const stretches: Stretch[] = [];
+  const claims = [
+    ['paused', paused],
+    ['maintenance', cover],
+    ['down', down],
+    ['unknown', unknown],
+  ] as const;
+  for (const [state, intervals] of claims) {
+    const claimed = inTurn(intervals);
+    for (const part of partsIn(left, claimed)) stretches.push({ from: part.from, to: part.to, state, cause: part.cause });
+    left = subtract(left, union(clip(claimed, whole)));
+  }
+  for (const { from, to } of left) stretches.push({ from, to, state: 'up', cause: null });
+  return stretches.toSorted((a, b) => a.from - b.from);
+};
+
+/** What a bar of a strip can be: a state, being verified, or nothing: it is from before the monitor was made. */
+export const barStates = ['up', 'verifying', 'down', 'maintenance', 'unknown', 'paused', 'none'] as const;
+export type BarState = (typeof barStates)[number];
+
+/** Where times of a bar are equal, the first of these has it: what is not known is never shown as up. */
+const order = ['unknown', 'maintenance', 'paused', 'up'] as const;
+
+/**
+ * Time as bars of equal length, oldest first. A bar in which there was any downtime says so; else it is what most of it was.
+ * `verifying`: since when an incident is being verified.
+ */
+export const barsOf = (stretches: readonly Stretch[], window: Interval, count: number, verifying: number | null): BarState[] => {
+  const width = (window.to - window.from) / count;
+  const bars: BarState[] = [];
+  let first = 0;
+  for (let index = 0; index < count; index += 1) {
+    const [from, to] = [window.from + index * width, window.from + (index + 1) * width];
+    const times = { up: 0, down: 0, maintenance: 0, unknown: 0, paused: 0 };
+    while (first < stretches.length && (stretches[first]?.to ?? 0) <= from) first += 1;
+    for (let place = first; place < stretches.length; place += 1) {
+      const stretch = stretches[place];
+      if (!stretch || stretch.from >= to) break;
+      times[stretch.state] += Math.min(stretch.to, to) - Math.max(stretch.from, from);
+    }
+    const most = Math.max(times.up, times.maintenance, times.unknown, times.paused);
+    if (times.down > 0) bars.push('down');
+    else if (verifying !== null && verifying < to) bars.push('verifying');
+    else bars.push(most === 0 ? 'none' : (order.find((state) => times[state] === most) ?? 'none'));
+  }
+  return bars;
+};
+
+const day = 86_400_000;
+
+/** What the five states are made of; intervals may overlap, touch, and reach beyond the window. What still lasts ends at the window's end. */
+export type UptimeInput = {
+  /** From `days` × 86,400 s back until now. */
+  readonly window: Interval;
+  readonly created_at: number;
+  readonly paused: readonly Interval[];
+  /** Maintenance, as maintenance/window.ts gives it. */
+  readonly cover: readonly Interval[];
+  /** Confirmed incidents, from started_at to resolved_at. */
+  readonly down: readonly Interval[];
+  readonly unknown: readonly Interval[];
+};
+
+/** Milliseconds of each state; they add up to the time from the later of creation and the window's start until now. */
+export type Uptime = {
+  readonly paused: number;
+  readonly maintenance: number;
+  readonly down: number;
+  readonly unknown: number;
+  readonly up: number;
+  readonly percent: number | null;
+  readonly down_seconds: number;
+};
+
+export const windowOf = (days: number, now: number): Interval => ({ from: now - days * day, to: now });
+
+/** 100 × up / (up + down), rounded down to four decimals, so that 100 means no downtime (rule 23). */
+export const percentOf = (up: number, down: number): number | null => {
+  if (up + down === 0) return null;
+  return Number((BigInt(up) * 1_000_000n) / BigInt(up + down)) / 10_000;
+};
+
+/** Rule 21: every millisecond is exactly one of the five, the first that fits. */
+export const uptime = ({ window, created_at, ...states }: UptimeInput): Uptime => {
+  const whole = { from: Math.max(window.from, created_at), to: window.to };
+  let left = union([whole]);
+  const take = (intervals: readonly Interval[]): number => {
+    const before = length(left);
+    left = subtract(left, union(clip(intervals, whole)));
+    return before - length(left);
+  };
+  const paused = take(states.paused);
+  const maintenance = take(states.cover);
+  const down = take(states.down);
+  const unknown = take(states.unknown);
+  const up = length(left);
+  return { paused, maintenance, down, unknown, up, percent: percentOf(up, down), down_seconds: down / 1000 };
+};
+
+/** Whether an incident belongs to the last days: it touches the window, or is open (rule 23). */
+export const touches = (window: Interval, incident: { readonly started_at: number; readonly resolved_at: number | null }): boolean =>
+  incident.resolved_at === null || (incident.started_at <= window.to && incident.resolved_at >= window.from);

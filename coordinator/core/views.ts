@@ -1,0 +1,183 @@
+import { type Continent, continents } from '../../shared/base/continents.ts';
+import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
+import { continentsOf, reachingInside } from '../../shared/checks/placement.ts';
+import type { Outcome } from '../../shared/checks/result.ts';
+import { allowedSilence } from './ledger.ts';
+import { type Failure, heartbeatParams, type Incident, type MonitorState, type ProbeView, type SeenResult, type Watched } from './types.ts';
+
+/** When what a failing check found began: a missed deadline for a heartbeat (rule 20), else the start of the check. */
+export const beganAt = ({ at, cause }: Pick<SeenResult, 'at' | 'cause'>): number => {
+  const deadline = cause?.params[heartbeatParams.deadline];
+  return typeof deadline === 'number' ? Math.min(at, deadline) : at;
+};
+
+/** A start so far ahead of us tells of the probe's clock and not of the target (rule 1). */
+export const clockTolerance = 5_000;
+
+/**
+ * What a result counts as when it is decided on at `now`: unknown if its probe is quarantined or its clock is wrong (rules 1 and 16). Raw
+ * results are to be stored so, because a state is rebuilt from them.
+ */
+export const countsAs = ({ outcome, quarantined, at }: Pick<SeenResult, 'outcome' | 'quarantined' | 'at'>, now: number): Outcome =>
+  quarantined || at > now + clockTolerance ? 'unknown' : outcome;
+
+/** Failures confirm one another when they started within a minute (rule 10). */
+export const together = 60_000;
+
+export const failureOf = (result: SeenResult): Failure => ({
+  began_at: beganAt(result),
+  took_ms: result.took_ms,
+  cause: result.cause,
+  phases: result.phases,
+  evidence: result.evidence,
+});
+
+/** The views after this usable result, and whether it is the newest of its probe: an older one changes no view (rule 3). */
+export const see = (
+  views: readonly ProbeView[],
+  result: SeenResult,
+): { readonly views: readonly ProbeView[]; readonly newest: boolean } => {
+  const ok = result.outcome === 'ok';
+  const index = views.findIndex((view) => view.from.probe === result.from.probe);
+  const before = views[index];
+  if (before && result.at <= before.at) {
+    if (!ok || (before.ok_at !== null && before.ok_at >= result.at)) return { views, newest: false };
+    return { views: views.with(index, { ...before, ok_at: result.at }), newest: false };
+  }
+  const ok_at = ok ? result.at : (before?.ok_at ?? null);
+  const view: ProbeView = { from: result.from, at: result.at, ok, ok_at, failure: ok ? null : failureOf(result) };
+  return { views: before ? views.with(index, view) : [...views, view], newest: true };
+};
+
+/** Which of two views of one continent counts: the newer one; a failure where both started together. */
+const counts = (a: ProbeView, b: ProbeView): boolean => a.at > b.at || (a.at === b.at && !a.ok && b.ok);
+
+/** A continent's view: the newest ok or fail of any of its probes, whatever its age. */
+export const newestOf = (views: readonly ProbeView[], continent: Continent): ProbeView | undefined => {
+  let newest: ProbeView | undefined;
+  for (const view of views) if (view.from.continent === continent && (!newest || counts(view, newest))) newest = view;
+  return newest;
+};
+
+/** Whether a failure that started then was the confirmed outage that ended last: when it comes late it is no evidence of another (rule 3). */
+export const isOfLastDown = ({ last_down }: Pick<MonitorState, 'last_down'>, at: number): boolean =>
+  last_down !== null && at >= last_down.from && at < last_down.to;
+
+/** F and P of the rules as the views themselves: one for each continent that has seen the monitor within two of its turns before `time`. */
+export type Tally = { readonly failing: readonly ProbeView[]; readonly passing: readonly ProbeView[] };
+
+export const tally = (views: readonly ProbeView[], time: number, turn_ms: number): Tally => {
+  const failing: ProbeView[] = [];
+  const passing: ProbeView[] = [];
+  for (const view of views) {
+    if (time - view.at > 2 * turn_ms || newestOf(views, view.from.continent) !== view) continue;
+    (view.ok ? passing : failing).push(view);
+  }
+  return { failing, passing };
+};
+
+/** Whether the newest of what is known was seen by a clock that has been set back since. */
+export const isAhead = (clock: number, now: number): boolean => clock > now + clockTolerance;
+
+const atMost = (at: number | null, now: number): number | null => (at === null ? null : Math.min(at, now));
+
+/** What began then has begun by now, or nothing that is seen from now on could end it. */
+const begunByNow = (incident: Incident, now: number): Incident => {
+  const { started_at, confirmed_at, progress } = incident;
+  const { run_at, asked_at, past_at, below_since, sampling } = progress;
+  return {
+    ...incident,
+    started_at: Math.min(started_at, now),
+    confirmed_at: atMost(confirmed_at, now),
+    progress: {
+      ...progress,
+      run_at: Math.min(run_at, now),
+      asked_at: Math.min(asked_at, now),
+      past_at: Math.min(past_at, now),
+      below_since: atMost(below_since, now),
+      sampling: { ...sampling, since: Math.min(sampling.since, now), next_at: atMost(sampling.next_at, now) },
+    },
+  };
+};
+
+/**
+ * What was seen at a time that is not yet tells of a clock that was wrong, ours perhaps, by which all probes go: whatever is seen until then would
+ * pass for older than that, and decide nothing.
+ */
+export const withoutFuture = (state: MonitorState, now: number): MonitorState => {
+  if (!isAhead(state.clock, now)) return state;
+  const { watched, covered_until, incident } = state;
+  return {
+    ...state,
+    clock: now,
+    views: state.views.filter(({ at }) => !isAhead(at, now)),
+    sightings: state.sightings.filter(({ at }) => !isAhead(at, now)),
+    // Until its deadline a heartbeat is covered by what it said, not by who looked.
+    covered_until: watched.kind === 'heartbeat' ? covered_until : Math.min(covered_until, now + allowedSilence(watched)),
+    incident: incident && begunByNow(incident, now),
+  };
+};
+
+/** From where a monitor can be seen: what rules 5, 9, 12 and 14 ask of the network. */
+export type Reach = {
+  /** Continents that can check it now. */
+  readonly able: readonly Continent[];
+  /** Whether its configuration, or the installation's, lets only one continent check it, however well the others are (rule 14). */
+  readonly lone: boolean;
+  /** How long a continent's turn takes: with n continents each checks every n × interval (rule 5). */
+  readonly turn_ms: number;
+};
+
+/** A heartbeat has deadlines and no turns; while it is late its probes judge it again about once a minute. */
+const heartbeatTurn = 60_000;
+
+const registeredIn = new WeakMap<Roster, readonly Continent[]>();
+
+const registeredContinents = (roster: Roster): readonly Continent[] => {
+  const known = registeredIn.get(roster);
+  if (known) return known;
+  const made = continents.filter((continent) =>
+    roster.probes.some((probe) => probe.organisation === null && probe.continent === continent),
+  );
+  registeredIn.set(roster, made);
+  return made;
+};
+
+/** Continents with a public probe, well or not, whose host lets it reach what lies inside a network. */
+const continentsReaching = (inside: readonly string[], roster: Roster): readonly Continent[] => {
+  const reaching = reachingInside(inside, roster);
+  return continents.filter((continent) => roster.probes.some((probe) => probe.continent === continent && reaching.has(probe.id)));
+};
+
+export const reachOf = (
+  watched: Pick<Watched, 'id' | 'kind' | 'interval_ms' | 'continents' | 'probe' | 'inside'>,
+  roster: Roster,
+): Reach => {
+  const { id, kind, interval_ms, continents: allowed, probe, inside } = watched;
+  const able = continentsOf({ monitor: id, interval_ms, ordinal: 0, continents: allowed, probe, inside }, roster);
+  const registered = inside === undefined ? registeredContinents(roster) : continentsReaching(inside, roster);
+  const configured =
+    probe !== null ? 1 : allowed === null ? registered.length : registered.filter((continent) => allowed.includes(continent)).length;
+  const turn_ms = kind === 'heartbeat' ? heartbeatTurn : Math.max(1, able.length) * interval_ms;
+  return { able, lone: configured <= 1, turn_ms };
+};
+
+/** Whether nobody else of its continent is there to see what this public probe sees. */
+export const isOnlyOne = (probe: string, { probes }: Roster): boolean => {
+  const place = probes.find(({ id }) => id === probe)?.continent;
+  return !probes.some(
+    ({ id, continent, organisation, healthy, quarantined }) =>
+      id !== probe && continent === place && organisation === null && healthy && !quarantined,
+  );
+};
+
+/** Whether what this probe sees may count for the monitor as it is configured now. */
+export const mayCheck = (watched: Pick<Watched, 'continents' | 'probe'>, probe: string, continent: Continent): boolean =>
+  watched.probe !== null ? watched.probe === probe : watched.continents === null || watched.continents.includes(continent);
+
+/** Whether this probe could be given the monitor, now or if it were well. */
+export const couldHold = (watched: Pick<Watched, 'continents' | 'probe' | 'inside'>, probe: RosterProbe, roster: Roster): boolean => {
+  if (!mayCheck(watched, probe.id, probe.continent)) return false;
+  if (watched.probe !== null) return true;
+  return probe.organisation === null && (watched.inside === undefined || reachingInside(watched.inside, roster).has(probe.id));
+};

@@ -1,0 +1,57 @@
+import postgres from 'postgres';
+import type { Log } from '../../shared/base/log.ts';
+import type { Sql } from './connect.ts';
+import { mayCome } from './startup.ts';
+
+export type Listening = { readonly unlisten: () => Promise<void> };
+
+type More = {
+  readonly log: Pick<Log, 'warn'>;
+  /** Ends the waiting. */
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** The connection goes on, so that the client sees no reason to ask again. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && error.severity !== 'FATAL' && error.severity !== 'PANIC';
+
+/**
+ * Hears a channel of the database, from when it settles until `unlisten`; also after its connection was lost. While there is no connection for it, it
+ * waits: the client (postgres.js 3.4.9) gives up the one who asks and nevertheless goes on asking by itself, so that whoever asked again
+ * would hear everything twice.
+ * @throws when the database refuses it, or the signal ends the waiting.
+ */
+export const listenTo = async (sql: Sql, channel: string, hear: (line: string) => void, { log, signal }: More): Promise<Listening> => {
+  let isOver = false;
+  const there = Promise.withResolvers<void>();
+  const asked = sql.listen(
+    channel,
+    (line) => {
+      if (!isOver) hear(line);
+    },
+    there.resolve,
+  );
+  asked.catch((error: unknown) => {
+    if (isRefusal(error)) there.reject(new Error(`the database does not let us listen to ${channel}`, { cause: error }));
+    else if (!mayCome(error)) there.reject(error);
+    else log.warn({ err: error, channel }, 'there is no connection yet to hear the database on; it is tried again');
+  });
+  const end = (): void => there.reject(signal?.reason);
+  if (signal?.aborted) end();
+  signal?.addEventListener('abort', end, { once: true });
+  try {
+    await there.promise;
+  } catch (error) {
+    isOver = true;
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', end);
+  }
+  return {
+    unlisten: async () => {
+      isOver = true;
+      // Who was given up has nothing to take back: what the client asks by itself ends with the pool.
+      await (await asked.catch(() => undefined))?.unlisten();
+    },
+  };
+};

@@ -1,0 +1,62 @@
+import { backoff, pause } from '../../shared/base/async.ts';
+import { codeOf } from '../../shared/base/errors.ts';
+import type { Sql } from './connect.ts';
+import { migrationNames, migrationText } from './migration-files.ts';
+import { doAlone, inTransaction } from './sql.ts';
+
+/** The files that this database lacks, found by one question. One that nobody has been in yet has not even the table. */
+export const missingMigrations = async (sql: Sql): Promise<readonly string[]> => {
+  try {
+    const there = new Set((await sql<{ name: string }[]>`select name from migrations`).map(({ name }) => name));
+    return migrationNames().filter((name) => !there.has(name));
+  } catch (error) {
+    if (codeOf(error) === '42P01') return migrationNames();
+    throw error;
+  }
+};
+
+/** So long a migration waits for a lock: whoever wants the same table stands behind it meanwhile. */
+const lockMs = 3_000;
+/** Between tries others get their turn; a transaction that is still in the way after all of them is no passing one. */
+const restMs = { first: 250, most: 5_000 };
+const mostTries = 30;
+
+const isLockedOut = (error: unknown): boolean => codeOf(error) === '55P03';
+
+/** One file in a transaction of its own. False: another coordinator did so meanwhile. */
+const applyOne = (sql: Sql, name: string, wait: number): Promise<boolean> =>
+  inTransaction(sql, async (transaction) => {
+    // What does not wait for an answer goes out together. The others that migrate are waited for as long as they take.
+    const [, , , [known]] = await Promise.all([
+      doAlone(transaction, 'migrations'),
+      transaction.unsafe(`set local lock_timeout = ${wait}`),
+      transaction`create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())`,
+      transaction`select 1 from migrations where name = ${name}`,
+    ]);
+    if (known) return false;
+    await Promise.all([transaction.unsafe(migrationText(name)), transaction`insert into migrations (name) values (${name})`]);
+    return true;
+  });
+
+/**
+ * Brings the database to this version's schema: each file once, forward only, in a transaction of its own. Several may start at once:
+ * the lock lets one work and the others find it done. Names that this version does not know are left alone, because during an
+ * upgrade one by one an older coordinator may start on a newer schema. One that has to wait for a table steps back and tries again, so
+ * that the coordinators at work go on.
+ * @returns the names that were applied by this call.
+ */
+export const migrate = async (sql: Sql, wait = lockMs): Promise<string[]> => {
+  const applied: string[] = [];
+  for (const name of await missingMigrations(sql)) {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        if (await applyOne(sql, name, wait)) applied.push(name);
+        break;
+      } catch (error) {
+        if (!isLockedOut(error) || attempt >= mostTries) throw error;
+        await pause(backoff(attempt, restMs.first, restMs.most));
+      }
+    }
+  }
+  return applied;
+};

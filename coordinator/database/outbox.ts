@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import type { Queryable } from './connect.ts';
+import { executeAll, numbersLiteral, type Statement } from './connect.ts';
+
+/** What a transaction wants done outside the database: written with it, done after it, at least once and in order of id. */
+const payloads = {
+  /** The partition's owner applies it to the monitor's state and publishes its assignment, or its tombstone. */
+  monitor: z.object({
+    monitor: z.uuid(),
+    change: z.enum(['created', 'edited', 'paused', 'resumed', 'deleted']),
+    /** Whether the config version went up. */
+    what_is_checked_changed: z.boolean(),
+  }),
+  /** A heartbeat's key (a fingerprint, hexadecimal) exists, until a time if it was rotated out; `monitor` null: it exists no more. */
+  beat_key: z.object({ key: z.string(), monitor: z.uuid().nullable(), until: z.number().nullable() }),
+  probe: z.object({ probe: z.uuid(), change: z.enum(['created', 'rotated', 'revoked']) }),
+  /** The partition's owner works once more on a message that was set aside. */
+  set_aside: z.object({ id: z.number() }),
+} as const;
+
+export type Topic = keyof typeof payloads;
+export type Payload<Of extends Topic> = z.infer<(typeof payloads)[Of]>;
+export type MonitorChange = Payload<'monitor'>;
+
+export type OutboxLine<Of extends Topic> = {
+  readonly id: number;
+  readonly at: number;
+  readonly organisation: string | null;
+  readonly payload: Payload<Of>;
+};
+
+/** The channel of NOTIFY; what it carries is `topic` or `topic:partition`. */
+export const outboxChannel = 'outbox';
+
+type Written<Of extends Topic> = {
+  readonly topic: Of;
+  readonly payload: Payload<Of>;
+  readonly partition: number | null;
+  readonly organisation: string | null;
+};
+
+/** Writes a line and wakes whoever reads its topic, both with the commit of the surrounding transaction. */
+export const enqueue = async <Of extends Topic>(
+  sql: Queryable,
+  { topic, payload, partition, organisation }: Written<Of>,
+): Promise<void> => {
+  await sql`insert into outbox (topic, partition, organisation_id, payload)
+    values (${topic}, ${partition}, ${organisation}, ${JSON.stringify(payload)}::text::jsonb)`;
+  await sql`select pg_notify(${outboxChannel}, ${partition === null ? topic : `${topic}:${partition}`})`;
+};
+
+/** Many lines at once, in their order, and each reader woken once. */
+export const enqueueAll = async <Of extends Topic>(sql: Queryable, lines: readonly Written<Of>[]): Promise<void> => {
+  if (lines.length === 0) return;
+  await sql`insert into outbox (topic, partition, organisation_id, payload)
+    select l.topic, l.partition, l.organisation, l.payload
+    from jsonb_to_recordset(${JSON.stringify(lines)}::text::jsonb) as l (topic text, partition smallint, organisation uuid, payload jsonb)`;
+  const readers = new Set(lines.map(({ topic, partition }) => (partition === null ? topic : `${topic}:${partition}`)));
+  await sql`select pg_notify(${outboxChannel}, reader) from unnest(${[...readers]}::text[]) as t (reader)`;
+};
+
+/** The oldest lines that wait, of a topic and (where it has them) a partition. A line that cannot be read is given as a fault, not skipped. */
+export const waitingLines = async <Of extends Topic>(
+  sql: Queryable,
+  topic: Of,
+  partition: number | null,
+  most: number,
+): Promise<OutboxLine<Of>[]> => {
+  const rows = await sql<{ id: number; created_at: Date; organisation_id: string | null; payload: unknown }[]>`
+    select id, created_at, organisation_id, payload from outbox
+    where done_at is null and topic = ${topic} and partition is not distinct from ${partition}
+    order by id limit ${most}`;
+  const shape: z.ZodType<Payload<Of>> = z
+    .any()
+    .transform((value) => value)
+    .pipe(payloads[topic]);
+  return rows.map(({ id, created_at, organisation_id, payload }) => ({
+    id,
+    at: created_at.getTime(),
+    organisation: organisation_id,
+    payload: shape.parse(payload),
+  }));
+};
+
+/** Which of these partitions have lines that wait: to ask for all in one question costs as much as to ask for one. */
+export const partitionsWaiting = async (sql: Queryable, partitions: readonly number[]): Promise<number[]> => {
+  const topics: readonly Topic[] = ['monitor', 'set_aside'];
+  const rows = await sql<{ partition: number }[]>`
+    select distinct partition from outbox
+    where done_at is null and topic = any(${[...topics]}) and partition = any(${numbersLiteral(partitions)}::smallint[])`;
+  return rows.map(({ partition }) => partition);
+};
+
+/** Says of these lines that they are done. */
+export const linesDone = (sql: Queryable, ids: readonly number[]): Statement[] =>
+  ids.length === 0 ? [] : [sql`update outbox set done_at = now() where id = any(${[...ids]})`];
+
+export const markDone = (sql: Queryable, ids: readonly number[]): Promise<void> => executeAll(linesDone(sql, ids));
+
+/** Lines that are done are kept for a week, to look things up. */
+export const forgetDone = async (sql: Queryable): Promise<void> => {
+  await sql`delete from outbox where done_at < now() - interval '7 days'`;
+};

@@ -1,0 +1,125 @@
+import postgres from 'postgres';
+import { codeOf } from '../../shared/base/errors.ts';
+import { type Queryable, type Sql, type Transaction, wayOf } from './connect.ts';
+import { LostConnection } from './line.ts';
+
+/** Any numbers will do, as long as they differ and every version takes the same. */
+const numbers = {
+  migrations: 7_405_021,
+  /** Two that made the same day of results at once would refuse each other. */
+  resultDays: 7_405_022,
+  /** Who publishes heartbeat keys alone publishes nothing that is no longer true. */
+  pingKeys: 7_301,
+  /** Two that replaced SECRET_KEY at once would each make a newest key. */
+  secretKey: 7_405_023,
+  /** Two would sweep away what the other writes. */
+  backups: 7_405_024,
+} as const;
+
+/** Waits until no other transaction, of this coordinator or another, does the same; holds it until this one ends. */
+export const doAlone = async (transaction: Transaction, what: keyof typeof numbers): Promise<void> => {
+  await transaction`select pg_advisory_xact_lock(${numbers[what]})`;
+};
+
+/** How often the lock's own transaction is heard of: the database ends one that says nothing. */
+const signOfLifeMs = 2_000;
+
+/** Does it while nobody else does, for as long as it takes; undefined where somebody does already. */
+export const holdAlone = async <Result>(sql: Sql, what: keyof typeof numbers, work: () => Promise<Result>): Promise<Result | undefined> => {
+  const own = wayOf(sql).openPatient();
+  try {
+    const done = await own.begin(async (transaction) => {
+      const [row] = await transaction<{ mine: boolean }[]>`select pg_try_advisory_xact_lock(${numbers[what]}) as mine`;
+      if (!row?.mine) return undefined;
+      // A failure is heard of when the transaction ends.
+      const alive = setInterval(() => void transaction`select 1`.catch(() => undefined), signOfLifeMs);
+      try {
+        return { result: await work() };
+      } finally {
+        clearInterval(alive);
+      }
+    });
+    return done?.result;
+  } finally {
+    await own.end({ timeout: 5 });
+  }
+};
+
+/** A text for LIKE that means itself. */
+export const literally = (text: string): string => text.replaceAll(/[\\%_]/g, (mark) => `\\${mark}`);
+
+/**
+ * A text to be looked for as it is. The database takes no NUL and no half of a character; a control character stands in for them, which nothing
+ * that is called so has, so that it is not found.
+ */
+export const lookedFor = (text: string): string => text.replaceAll('\0', '\u0001').toWellFormed();
+
+/** So many words anybody types; each must be found. */
+const mostWords = 8;
+
+export const wordsOf = (search: string): readonly string[] =>
+  search
+    .toLowerCase()
+    .replaceAll('\0', '')
+    .toWellFormed()
+    .split(/\s+/)
+    .filter((word) => word !== '')
+    .slice(0, mostWords);
+
+const attempts = 5;
+
+/** The database rolled one of two transactions back because they were in each other's way; nothing of it was written. */
+const isConflict = (error: unknown): boolean => error instanceof postgres.PostgresError && error.code.startsWith('40');
+
+/** How a lost connection is named; a refusal has a code, too, and is not meant. */
+const isCutOff = (error: unknown): boolean =>
+  error instanceof LostConnection || /^CONNECTION_(CLOSED|ENDED|DESTROYED)$/.test(codeOf(error));
+
+/**
+ * One transaction. When its connection is gone, its caller hears so at once, but the client never does: it would send a rollback, or a
+ * commit, to a socket that is not there, which ends the process. The server has rolled back by itself.
+ */
+const once = async <Result>(sql: Sql, work: (transaction: Transaction) => Promise<Result>): Promise<Result> => {
+  const cutOff = Promise.withResolvers<never>();
+  const never = new Promise<never>(() => undefined);
+  let isGone = false;
+  const done = sql.begin(async (transaction) => {
+    try {
+      const result = await work(transaction);
+      return isGone ? await never : { result };
+    } catch (error) {
+      if (!isGone && !isCutOff(error)) throw error;
+      cutOff.reject(error);
+      return never;
+    }
+  });
+  // It also goes while the work waits for something else, as for the bus: then nothing of the work shows it.
+  const watched = done.catch((error: unknown) => {
+    isGone = isCutOff(error);
+    throw error;
+  });
+  return (await Promise.race([watched, cutOff.promise])).result;
+};
+
+/**
+ * One transaction, begun anew when it was in another's way: operations take the lock of their organisation first, but the engine's
+ * writer holds rows, too, and can meet them the other way round. `work` must do nothing that a rollback does not undo.
+ */
+export const inTransaction = async <Result>(sql: Sql, work: (transaction: Transaction) => Promise<Result>): Promise<Result> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await once(sql, work);
+    } catch (error) {
+      if (attempt >= attempts || !isConflict(error)) throw error;
+    }
+  }
+};
+
+/**
+ * A moment as text in UTC, "2026-11-20T10:00:00.123456" in JSON's quotes whatever the server's settings; no fraction when it is whole.
+ * Making a Date of a text and a text of the Date would cost a quarter of a page of monitors.
+ */
+export const utcText = (sql: Queryable, column: string) => sql`to_json(${sql.unsafe(column)} at time zone 'UTC')::text`;
+
+/** From that text: ISO with milliseconds and Z, as answers have it. */
+export const isoOf = (text: string): string => `${text.slice(1, 20)}.${text.slice(21, -1).slice(0, 3).padEnd(3, '0')}Z`;

@@ -1,0 +1,162 @@
+import type { Continent } from '../../shared/base/continents.ts';
+import type { CommitSlot, Queryable, Sql } from '../database/connect.ts';
+import { executeAll, type Statement } from '../database/connect.ts';
+import { linesDone } from '../database/outbox.ts';
+import { inTransaction } from '../database/sql.ts';
+import { openNotice } from '../health/notices.ts';
+import {
+  type EvidenceWrite,
+  type IncidentWrite,
+  type LedgerWrite,
+  putIncidents,
+  writeEvidence,
+  writeIncidents,
+  writeLedger,
+} from '../incidents/writes.ts';
+import { type AlertWrite, writeAlerts, writeDowns } from '../notifications/release.ts';
+import { fence, fencedBy, type Lease, type StoredCheckpoint, type Watermark, writeCheckpoint, writeWatermarks } from './queries.ts';
+import { insertPasses, insertResults, markStale, noPasses, type PassColumns, type ResultRow } from './result-queries.ts';
+
+/** Everything that one decision round of a partition wants written: all of it or nothing, and only while its lease is ours. */
+export type Unit = {
+  readonly lease: Lease;
+  readonly results: readonly ResultRow[];
+  readonly passes: PassColumns;
+  /** Hours that these results belong to and whose rollups have to be made (anew). */
+  readonly staleHours: readonly number[];
+  readonly watermarks: readonly Watermark[];
+  readonly incidents: readonly IncidentWrite[];
+  readonly evidence: readonly EvidenceWrite[];
+  readonly ledger: readonly LedgerWrite[];
+  readonly alerts: readonly AlertWrite[];
+  /** Continents that fail while all others that may check are lost: for the operator (rule 14). */
+  readonly alone: readonly Continent[];
+  /** Lines of the outbox that this applies. */
+  readonly done: readonly number[];
+  readonly checkpoint: StoredCheckpoint | null;
+};
+
+export const emptyUnit = (lease: Lease): Unit => ({
+  lease,
+  results: [],
+  passes: noPasses(),
+  staleHours: [],
+  watermarks: [],
+  incidents: [],
+  evidence: [],
+  ledger: [],
+  alerts: [],
+  alone: [],
+  done: [],
+  checkpoint: null,
+});
+
+/** How many results it stores: what a commit's time goes by. */
+export const resultsIn = ({ results, passes }: Unit): number => results.length + passes.at.length;
+
+/** Whether all of it can be written without reading anything in between: what is over settles what was told of it, which is read first. */
+const goesInOneTrip = ({ alerts, alone }: Unit): boolean => alone.length === 0 && alerts.every(({ event }) => event === 'down');
+
+/** All that goes in every commit, in the order in which it has to be written. */
+const statementsOf = (sql: Queryable, owner: string, units: readonly Unit[]): Statement[] => {
+  const all = <Row>(rows: (unit: Unit) => readonly Row[]): Row[] => units.flatMap(rows);
+  return [
+    fence(
+      sql,
+      owner,
+      units.map(({ lease }) => lease),
+    ),
+    ...insertResults(
+      sql,
+      all(({ results }) => results),
+    ),
+    ...insertPasses(
+      sql,
+      units.map(({ passes }) => passes),
+    ),
+    ...markStale(sql, [...new Set(all(({ staleHours }) => staleHours))]),
+    ...writeWatermarks(
+      sql,
+      all(({ watermarks }) => watermarks),
+    ),
+    ...linesDone(
+      sql,
+      all(({ done }) => done),
+    ),
+    ...units.flatMap(({ lease, checkpoint }) => (checkpoint ? [writeCheckpoint(sql, lease.partition, checkpoint)] : [])),
+    ...writeIncidents(
+      sql,
+      all(({ incidents }) => incidents),
+    ),
+    ...writeEvidence(
+      sql,
+      all(({ evidence }) => evidence),
+    ),
+    ...writeLedger(
+      sql,
+      all(({ ledger }) => ledger),
+    ),
+  ];
+};
+
+const downsIn = (units: readonly Unit[]) => units.flatMap(({ alerts }) => alerts).filter((alert) => alert.event === 'down');
+
+const commitAfterReading = (sql: Sql, owner: string, units: readonly Unit[]): Promise<void> =>
+  inTransaction(sql, async (transaction) => {
+    await executeAll(statementsOf(transaction, owner, units));
+    await writeAlerts(
+      transaction,
+      units.flatMap(({ alerts }) => alerts),
+    );
+    for (const continent of new Set(units.flatMap(({ alone }) => alone)))
+      await openNotice(
+        transaction,
+        'continent_alone',
+        continent,
+        `${continent} sees failures that nobody else can confirm: all other continents are lost`,
+      );
+  });
+
+/** Commits units of different partitions in one transaction, by the slot where it can be. @throws Fenced when one of their leases is another's. */
+export const commitUnits = async (
+  by: { readonly sql: Sql; readonly slot: CommitSlot },
+  owner: string,
+  units: readonly Unit[],
+): Promise<void> => {
+  try {
+    if (units.every(goesInOneTrip))
+      await by.slot.inOneTrip((sql) => [...statementsOf(sql, owner, units), ...writeDowns(sql, downsIn(units))]);
+    else await commitAfterReading(by.sql, owner, units);
+  } catch (error) {
+    throw fencedBy(error);
+  }
+};
+
+const nobody = '00000000-0000-4000-8000-000000000000';
+
+/** One of everything; what is prepared is not executed, and only the kinds of values count. */
+const sample: Unit = {
+  ...emptyUnit({ partition: 0, epoch: 0 }),
+  results: [{ monitor_key: 0, probe_key: 0, at: 0, took_ms: 0, outcome: 'fail', cause_class: null, phases: null }],
+  passes: { monitor_key: [0], probe_key: [0], at: [0], took_ms: [0], dns: [0], tcp: [0], tls: [0], first_byte: [0], total: [0] },
+  staleHours: [0],
+  watermarks: [{ probe_key: 0, generation: nobody, partition: 0, seq: 0, ahead: [] }],
+  evidence: [
+    {
+      incident: nobody,
+      row: { part: 'seen', continent: null, probe: '', at: 0, outcome: 'fail', took_ms: 0, cause: null, phases: null, evidence: null },
+    },
+  ],
+  ledger: [{ monitor: nobody, kind: 'unknown', put: [{ began_at: 0, ended_at: null, interval_ms: 0 }], drop: [1] }],
+  alerts: [{ event: 'down', incident: nobody, due_at: 0 }],
+  done: [0],
+  checkpoint: { takenAt: 0, state: new Uint8Array() },
+};
+
+/** Has a slot prepared for all that a commit may consist of. */
+export const prepareCommits = (slot: CommitSlot): Promise<void> =>
+  slot.prepare((sql) => [
+    ...statementsOf(sql, nobody, [sample]),
+    ...putIncidents(sql, [nobody], '[]'),
+    ...writeDowns(sql, downsIn([sample])),
+  ]);

@@ -1,0 +1,255 @@
+import type { Continent } from '../../shared/base/continents.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import { decide } from '../core/decide.ts';
+import { createState } from '../core/lifecycle.ts';
+import type { FirstLook } from '../core/rechecks.ts';
+import type { Effect, Incident, MonitorEvent, MonitorState, Watched } from '../core/types.ts';
+import type { Unit } from './commit.ts';
+import type { MonitorRow, Terms } from './monitor-memory.ts';
+import { chartPasses, type Passes, takeBack } from './monitor-memory.ts';
+import type { Watermark } from './queries.ts';
+import { hourOf, noPasses, type ResultRow } from './result-queries.ts';
+import { type PartitionState, watermarkName } from './state.ts';
+
+/** Somebody is to look at a monitor now. */
+export type LookWish = {
+  readonly monitor: string;
+  readonly look: string;
+  readonly continents: readonly Continent[];
+  /** `now`: somebody waits for the answer; `sample`: may be left out; or the time of the turn before which a first look waits for room. */
+  readonly when: 'now' | 'sample' | { readonly before: number };
+};
+
+export type Mark = Omit<Watermark, 'ahead'>;
+
+type Row = Pick<MonitorRow, 'key' | 'target'>;
+/** `row`: what a monitor is added with in this batch of decisions; null for one whose row stands where it is kept. `slot` is null for one not held yet. */
+type Kept = { readonly slot: number; readonly row: null } | { readonly slot: number | null; readonly row: Row };
+
+/**
+ * How a monitor is told in this batch of decisions: `numbers` (nothing was asked, or numbers say all) → `object` (its state was made; undefined when
+ * it was removed). Nothing leads back.
+ */
+type Told =
+  | { readonly is: 'numbers' }
+  | {
+      readonly is: 'object';
+      state: MonitorState | undefined;
+      isMoved: boolean;
+      /** Whether what is checked changed. */
+      isChanged: boolean;
+    };
+
+export type Entry = Kept & { told: Told };
+
+/**
+ * One batch of decisions of a partition while it is made: what was decided about as many events as there were, on top of a state that it does not
+ * touch. The state follows when it is committed (engine/results.ts); a batch that fails is simply forgotten.
+ *
+ * Modes: `open` → `adopted` (the state is now so, and nothing more is decided in it).
+ */
+export type DecisionBatch = {
+  mode: 'open' | 'adopted';
+  readonly partition: PartitionState;
+  readonly network: Roster;
+  readonly now: number;
+  readonly entries: Map<string, Entry>;
+  /** As long as no state was made of numbers, and all are told by numbers, nobody has an incident. */
+  isAnyMade: boolean;
+  /** By name: how far results are committed with it. */
+  readonly marks: Map<string, Watermark>;
+  /** The hours whose charts it changes, and the one that the last of its results belongs to. */
+  readonly hours: Set<number>;
+  hour: number;
+  /** Who is to look, when it is committed. */
+  readonly looks: LookWish[];
+  /** Passes that were left to numbers. */
+  readonly quiet: Passes[];
+  readonly passes: ReturnType<typeof noPasses>;
+  /** What is written of it; `done`: lines of the outbox that are done with it. */
+  readonly rows: {
+    readonly [Name in 'results' | 'incidents' | 'evidence' | 'ledger' | 'alerts' | 'alone' | 'done']: Unit[Name][number][];
+  };
+};
+
+export const beginDecisions = (partition: PartitionState, network: Roster, now: number): DecisionBatch => ({
+  mode: 'open',
+  ...{ partition, network, now },
+  entries: new Map(),
+  isAnyMade: false,
+  marks: new Map(),
+  hours: new Set(),
+  hour: Number.NaN,
+  ...{ looks: [], quiet: [] },
+  passes: noPasses(),
+  rows: { results: [], incidents: [], evidence: [], ledger: [], alerts: [], alone: [], done: [] },
+});
+
+export const assertOpen = ({ mode, partition }: DecisionBatch): void => {
+  if (mode !== 'open') throw new Error(`a batch of decisions of partition ${partition.lease.partition} is ${mode}, and takes nothing more`);
+};
+
+export const entryOf = (batch: DecisionBatch, monitor: string): Entry | undefined => {
+  const known = batch.entries.get(monitor);
+  if (known) return known;
+  const slot = batch.partition.monitors.slotOf(monitor);
+  if (slot === undefined) return undefined;
+  const entry: Entry = { slot, row: null, told: { is: 'numbers' } };
+  batch.entries.set(monitor, entry);
+  return entry;
+};
+
+/** Makes its state of numbers, with what was left to them and is asked for after all. States are made anew each time: who asks twice gets the same. */
+export const objectOf = (batch: DecisionBatch, entry: Entry): Extract<Told, { is: 'object' }> => {
+  const { slot, told } = entry;
+  if (told.is === 'object') return told;
+  if (slot === null) throw new Error('a monitor that is not held is told by no numbers');
+  const { now, network, quiet } = batch;
+  const made: Extract<Told, { is: 'object' }> = {
+    is: 'object',
+    state: batch.partition.monitors.stateAt(slot),
+    isMoved: false,
+    isChanged: false,
+  };
+  for (const result of quiet.flatMap((taken) => takeBack(taken, slot))) {
+    if (made.state) made.state = decide(made.state, { is: 'result', result }, { now, network, newId }).state;
+    made.isMoved = true;
+  }
+  entry.told = made;
+  batch.isAnyMade = true;
+  return made;
+};
+
+export const rowOf = ({ partition }: DecisionBatch, { slot, row }: Entry): Row => (row === null ? partition.monitors.rowAt(slot) : row);
+
+export const stateOf = (batch: DecisionBatch, monitor: string): MonitorState | undefined => {
+  const entry = entryOf(batch, monitor);
+  return entry && objectOf(batch, entry).state;
+};
+
+export const incidentOf = (batch: DecisionBatch, monitor: string): Incident | null => {
+  const { monitors } = batch.partition;
+  if (!batch.isAnyMade && monitors.areAllQuiet()) return null;
+  const entry = entryOf(batch, monitor);
+  if (!entry) return null;
+  // A monitor that is told by numbers has none.
+  if (entry.told.is === 'numbers' && entry.slot !== null && monitors.isQuietAt(entry.slot)) return null;
+  return objectOf(batch, entry).state?.incident ?? null;
+};
+
+/** What of its config says who may check it, and what the database calls it by; undefined when it is not held here. */
+export const termsOf = (
+  batch: DecisionBatch,
+  monitor: string,
+): { readonly key: number; readonly terms: Terms; readonly version: number } | undefined => {
+  const entry = entryOf(batch, monitor);
+  if (!entry) return undefined;
+  const { slot, told } = entry;
+  if (told.is === 'object') {
+    const watched = told.state?.watched;
+    return watched && { key: rowOf(batch, entry).key, terms: watched, version: watched.config_version };
+  }
+  if (slot === null) return undefined;
+  const { terms, version } = batch.partition.monitors.termsAt(slot);
+  return terms && { key: rowOf(batch, entry).key, terms, version };
+};
+
+const keep = ({ rows, looks }: DecisionBatch, monitor: string, effects: readonly Effect[]): void => {
+  for (const effect of effects) {
+    if (effect.is === 'incident') rows.incidents.push({ monitor, opened: effect.change === 'opened', incident: effect.incident });
+    else if (effect.is === 'evidence') rows.evidence.push(effect);
+    else if (effect.is === 'ledger') rows.ledger.push({ monitor, kind: effect.kind, put: effect.put, drop: effect.drop });
+    else if (effect.is === 'alert') rows.alerts.push(effect);
+    else if (effect.is === 'notice') rows.alone.push(effect.continent);
+    else looks.push({ monitor, look: effect.look, continents: effect.continents, when: effect.why === 'sample' ? 'sample' : 'now' });
+  }
+};
+
+export const decideOn = (batch: DecisionBatch, monitor: string, event: MonitorEvent): void => {
+  assertOpen(batch);
+  const entry = entryOf(batch, monitor);
+  if (!entry) return;
+  const made = objectOf(batch, entry);
+  if (!made.state) return;
+  const { now, network } = batch;
+  const { state, effects } = decide(made.state, event, { now, network, newId });
+  made.state = state;
+  made.isMoved = true;
+  if (event.is === 'edited' && event.changed) made.isChanged = true;
+  if (effects.length > 0) keep(batch, monitor, effects);
+};
+
+/** A monitor that this partition did not hold yet. */
+export const addMonitor = (batch: DecisionBatch, key: number, watched: Watched, target: number): void => {
+  assertOpen(batch);
+  batch.isAnyMade = true;
+  batch.entries.set(watched.id, {
+    slot: batch.partition.monitors.slotOf(watched.id) ?? null,
+    row: { key, target },
+    told: { is: 'object', state: createState(watched), isMoved: true, isChanged: false },
+  });
+};
+
+export const removeMonitor = (batch: DecisionBatch, monitor: string): void => {
+  assertOpen(batch);
+  const entry = entryOf(batch, monitor);
+  if (entry) objectOf(batch, entry).state = undefined;
+};
+
+/** Somebody there is to look at it when this batch of decisions is committed, as soon as there is room. */
+export const lookAt = ({ looks }: DecisionBatch, monitor: string, { continent, turn_at }: FirstLook): void => {
+  looks.push({ monitor, look: newId(), continents: [continent], when: { before: turn_at } });
+};
+
+/** Neighbours nearly always belong to the same hour. */
+const belongsTo = (batch: DecisionBatch, at: number): void => {
+  if (at >= batch.hour && at < batch.hour + 3_600_000) return;
+  batch.hour = hourOf(at);
+  batch.hours.add(batch.hour);
+};
+
+/**
+ * Takes passes that may be left to numbers (Monitors.passesQuietly) and puts them in the charts. Of each monitor they come in order of start, or
+ * nothing else of it does.
+ */
+export const takeQuietly = (batch: DecisionBatch, taken: Passes): void => {
+  assertOpen(batch);
+  const { passes, quiet, partition } = batch;
+  quiet.push(taken);
+  const from = passes.at.length;
+  chartPasses(passes, taken, partition.monitors);
+  for (let place = from; place < passes.at.length; place += 1) belongsTo(batch, passes.at[place] ?? 0);
+};
+
+export const chart = (batch: DecisionBatch, row: ResultRow): void => {
+  batch.rows.results.push(row);
+  belongsTo(batch, row.at);
+};
+
+/** How far results of this generation are committed, or decided in this batch of decisions. */
+export const passedTo = ({ marks, partition }: DecisionBatch, probeKey: number, generation: string): number => {
+  const name = watermarkName(probeKey, generation);
+  return marks.get(name)?.seq ?? partition.watermarks.get(name) ?? 0;
+};
+
+/** Results beyond the watermark that are committed, or decided in this batch of decisions. */
+export const wentAhead = ({ marks, partition }: DecisionBatch, probeKey: number, generation: string): readonly number[] => {
+  const name = watermarkName(probeKey, generation);
+  return marks.get(name)?.ahead ?? partition.ahead.get(name) ?? [];
+};
+
+/** All results up to this one are decided in this batch of decisions, or before. */
+export const passTo = (batch: DecisionBatch, mark: Mark): void => {
+  assertOpen(batch);
+  const ahead = wentAhead(batch, mark.probe_key, mark.generation).filter((seq) => seq > mark.seq);
+  batch.marks.set(watermarkName(mark.probe_key, mark.generation), { ...mark, ahead });
+};
+
+/** These results beyond the watermark are decided in this batch of decisions, ahead of those before them. */
+export const goAhead = (batch: DecisionBatch, of: Omit<Mark, 'seq'>, seqs: readonly number[]): void => {
+  assertOpen(batch);
+  const { probe_key, generation } = of;
+  const ahead = [...wentAhead(batch, probe_key, generation), ...seqs];
+  batch.marks.set(watermarkName(probe_key, generation), { ...of, seq: passedTo(batch, probe_key, generation), ahead });
+};

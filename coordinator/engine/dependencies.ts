@@ -1,0 +1,50 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import type { Word } from '../core/backlog.ts';
+import type { SeenResult } from '../core/types.ts';
+import type { Sql } from '../database/connect.ts';
+import type { Figures } from '../health/meters.ts';
+import type { Refusals } from '../health/refusals.ts';
+import type { Announcements } from '../probes/announcements.ts';
+import type { Assignments } from '../probes/assignments.ts';
+import type { Directory } from '../probes/directory.ts';
+import type { Receipts } from '../probes/presence.ts';
+import type { ObservedState } from '../probes/trust.ts';
+import type { LookWish } from './decision-batch.ts';
+import type { PartitionState } from './state.ts';
+import type { Timing } from './timing.ts';
+import type { Writer } from './writer.ts';
+
+/** What every partition of a coordinator works with. */
+export type PartitionParts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly timing: Timing;
+  readonly figures: Figures;
+  readonly writer: Writer;
+  readonly directory: Directory;
+  readonly announcements: Pick<Announcements, 'read' | 'trust'>;
+  readonly refusals: Refusals;
+  readonly receipts: Receipts;
+  readonly assignments: Assignments;
+  readonly installation: string;
+  /** What the partitions of this coordinator hold at the moment, for counting; only their owners change it. */
+  readonly loaded: Map<number, PartitionState>;
+  /** Reading a partition from the database takes memory that is soon free again: only a few at a time. */
+  readonly loading: <Result>(load: () => Promise<Result>) => Promise<Result>;
+  readonly roster: () => Roster;
+  /** What healthy probes last said of themselves. */
+  readonly words: () => readonly Word[];
+  /** Asks probes to look now. */
+  readonly askLooks: (wishes: readonly LookWish[]) => void;
+  /** A check counted: what it says about its probe is for the quarantine to judge. */
+  readonly observe: (result: SeenResult, of: ObservedState) => void;
+  /** Whether passes of this probe, too, say something about it: those of one that is trusted say nothing new. */
+  readonly attends: (probe: string) => boolean;
+  /** Results that started before this have no place in the database any more. */
+  readonly oldestKept: (now: number) => number;
+};

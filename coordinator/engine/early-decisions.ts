@@ -1,0 +1,139 @@
+import { lastSeqOf, resultAt } from '../../shared/bus/batch.ts';
+import type { Delivered } from '../../shared/bus/nats.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import type { Result } from '../../shared/checks/result.ts';
+import { goesAhead, isAwaited } from '../core/backlog.ts';
+import { judge } from '../probes/directory.ts';
+import type { ProbeRow } from '../probes/queries.ts';
+import { beginDecisions, type DecisionBatch, goAhead, incidentOf, stateOf, termsOf } from './decision-batch.ts';
+import type { PartitionParts } from './dependencies.ts';
+import { decideAbout, type Judged, reasonAgainst, seenBy } from './results.ts';
+import { type PartitionState, watermarkName } from './state.ts';
+
+type InHand = { readonly probe: ProbeRow; readonly generation: string; readonly result: Result };
+
+/**
+ * What waits while a partition holds results back (rule 4), by monitor, and which monitors do not wait for it (domain/ahead-of-handover.ts). One for each
+ * hold; what went ahead is remembered with the watermarks, so that the messages can come again as often as they will.
+ *
+ * Modes of a monitor: waiting → ahead (what tells of it is decided as it comes, until the hold ends).
+ *
+ * The partition alone changes it, as it looks at what waits.
+ */
+export type WaitingRoom = {
+  /** Since when the past is waited for. */
+  readonly began: number;
+  readonly ahead: Set<string>;
+  readonly about: Map<string, InHand[]>;
+  /** How many results are in hand: beyond `most` no more are taken in, and what they tell waits. */
+  size: number;
+  /** `<probe key>:<generation>` → the last result in hand before which none is missing. */
+  readonly reached: Map<string, number>;
+};
+
+export const createWaitingRoom = (began: number): WaitingRoom => ({
+  began,
+  ahead: new Set(),
+  about: new Map(),
+  size: 0,
+  reached: new Map(),
+});
+
+/** What has come since the last time, and what became of those who are waited for. */
+export type Waiting = {
+  readonly room: WaitingRoom;
+  readonly deliveries: readonly Delivered[];
+  /** Who may still bring something. */
+  readonly awaited: ReadonlySet<string>;
+  /** Whether somebody is waited for no more since what is in hand was last looked through. */
+  readonly isFewer: boolean;
+};
+
+/** After hours of absence there may be a hundred thousand: nothing that a glitch leaves. */
+const most = 10_000;
+
+/** Takes in what has come since the last time. @returns the monitors that it tells of. */
+const takeIn = async (
+  room: WaitingRoom,
+  state: PartitionState,
+  deliveries: readonly Delivered[],
+  { directory, clock }: PartitionParts,
+): Promise<ReadonlySet<string>> => {
+  const touched = new Set<string>();
+  for (const delivered of deliveries) {
+    if (room.size >= most) break;
+    const judged = await judge(delivered, state.lease.partition, directory, clock.now());
+    // What is refused is counted when the hold ends and it is taken.
+    if (judged.is !== 'accepted') continue;
+    const { probe, batch } = judged.accepted;
+    const name = watermarkName(probe.key, batch.generation);
+    const reached = room.reached.get(name) ?? state.watermarks.get(name) ?? 0;
+    if (batch.after !== null && batch.after > reached) continue;
+    for (let place = 0; place < batch.monitors.length; place += 1) {
+      const result = resultAt(batch, place);
+      if (result.seq <= reached || state.ahead.get(name)?.includes(result.seq)) continue;
+      const inHand = room.about.get(result.monitor) ?? [];
+      inHand.push({ probe, generation: batch.generation, result });
+      room.about.set(result.monitor, inHand);
+      room.size += 1;
+      touched.add(result.monitor);
+    }
+    room.reached.set(name, Math.max(reached, lastSeqOf(batch)));
+  }
+  return touched;
+};
+
+const mayGo = ({ room, awaited }: Waiting, monitor: string, decisions: DecisionBatch, roster: Roster): boolean => {
+  if (room.ahead.has(monitor)) return true;
+  const inHand = room.about.get(monitor) ?? [];
+  // Nearly always nothing failed, and nobody need ask for the state.
+  const isPrivate = inHand.some(({ probe }) => probe.organisation_id !== null);
+  if (!isPrivate && incidentOf(decisions, monitor) === null && !inHand.some(({ result }) => result.outcome === 'fail')) return false;
+  const known = stateOf(decisions, monitor);
+  const seen = inHand.map(({ probe, result: { at, outcome } }) => ({ at, outcome, quarantined: probe.quarantined_at !== null }));
+  if (known === undefined) return false;
+  // What was not taken in may tell of anybody.
+  const isMore = room.size >= most || isAwaited(known.watched, awaited, roster);
+  return goesAhead(known, seen, room.began, isMore);
+};
+
+type WentAhead = { readonly decisions: DecisionBatch; readonly judged: readonly Judged[]; readonly monitors: ReadonlySet<string> };
+
+/** Decides what need not wait of what has come. Undefined when all of it waits. Nothing is written yet. */
+export const decideAhead = async (waiting: Waiting, state: PartitionState, parts: PartitionParts): Promise<WentAhead | undefined> => {
+  const { room, deliveries, isFewer } = waiting;
+  const touched = await takeIn(room, state, deliveries, parts);
+  const { clock, timing, oldestKept, roster } = parts;
+  const { partition } = state.lease;
+  const now = clock.now();
+  const network = roster();
+  const decisions = beginDecisions(state, network, now);
+  const candidates = isFewer ? [...room.about.keys()] : [...touched];
+  const monitors = new Set(candidates.filter((monitor) => mayGo(waiting, monitor, decisions, network)));
+  const judged: Judged[] = [];
+  const seqs = new Map<string, { readonly of: { readonly probe_key: number; readonly generation: string }; readonly seqs: number[] }>();
+  for (const monitor of monitors) {
+    const known = termsOf(decisions, monitor);
+    for (const { probe, generation, result } of room.about.get(monitor) ?? []) {
+      // What cannot count yet is judged again when the hold ends.
+      if (!known || reasonAgainst(probe, result, known.terms, known.version, { now, oldest: oldestKept(now) })) continue;
+      judged.push({ key: known.key, probe, seen: seenBy(probe, result, now, timing.lateMs) });
+      const name = watermarkName(probe.key, generation);
+      const entry = seqs.get(name) ?? { of: { probe_key: probe.key, generation }, seqs: [] };
+      entry.seqs.push(result.seq);
+      seqs.set(name, entry);
+    }
+  }
+  if (judged.length === 0) return undefined;
+  decideAbout(decisions, judged, now);
+  for (const { of, seqs: gone } of seqs.values()) goAhead(decisions, { ...of, partition }, gone);
+  return { decisions, judged, monitors };
+};
+
+/** It is committed. */
+export const adoptAhead = (room: WaitingRoom, monitors: ReadonlySet<string>): void => {
+  for (const monitor of monitors) {
+    room.ahead.add(monitor);
+    room.about.delete(monitor);
+  }
+};

@@ -1,0 +1,109 @@
+import { lastSeqOf, seqAt, startAt, tookAt, versionAt } from '../../shared/bus/batch.ts';
+import type { Delivered } from '../../shared/bus/nats.ts';
+import { type Handover, keptAfter, type Late, mustWait } from '../core/backlog.ts';
+import { isPassing } from '../database/connect.ts';
+import type { RefusedReason } from '../health/refusals.ts';
+import { type Accepted, judge } from '../probes/directory.ts';
+import { beginDecisions, passedTo, passTo } from './decision-batch.ts';
+import type { PartitionParts } from './dependencies.ts';
+import { done, type PartitionAnswer } from './messages.ts';
+import type { Monitors } from './monitor-memory.ts';
+import { drainOutbox } from './outbox.ts';
+import { Fenced, setAside } from './queries.ts';
+import { type Found, find, observeAll, receiveBatches, settle } from './results.ts';
+import { type PartitionState, watermarkName } from './state.ts';
+
+/** What becomes of results that the bus delivers: who sent them is checked, they are decided about, committed, and only then acknowledged. */
+
+const putAside = async (
+  state: PartitionState,
+  { delivered, probe, batch }: Accepted,
+  error: unknown,
+  parts: PartitionParts,
+): Promise<void> => {
+  const { sql, log, clock, roster } = parts;
+  log.error({ err: error, subject: delivered.subject, results: batch.monitors.length }, 'a message cannot be worked on and is set aside');
+  await setAside(sql, { subject: delivered.subject, reason: error instanceof Error ? error.message : String(error), data: delivered.data });
+  const decisions = beginDecisions(state, roster(), clock.now());
+  const seq = lastSeqOf(batch);
+  if (seq > passedTo(decisions, probe.key, batch.generation))
+    passTo(decisions, { probe_key: probe.key, generation: batch.generation, partition: state.lease.partition, seq });
+  await settle(decisions, parts);
+  delivered.ack();
+};
+
+/** Works on a set of messages; when it cannot be, on its halves, until the one that cannot is found and set aside. */
+const work = async (state: PartitionState, batches: readonly (Accepted & Found)[], parts: PartitionParts): Promise<void> => {
+  const { refusals } = parts;
+  try {
+    const { decisions, judged, refused, receipts } = receiveBatches(state, batches, parts);
+    await settle(decisions, parts);
+    for (const { delivered } of batches) delivered.ack();
+    for (const [subject, receipt] of receipts) parts.receipts.give(subject, receipt);
+    for (const { probe, reason } of refused) refusals.count(probe, reason);
+    observeAll(state, judged, parts);
+  } catch (error) {
+    const [only] = batches;
+    if (error instanceof Fenced || isPassing(error) || !only) throw error;
+    if (batches.length === 1) return putAside(state, only, error, parts);
+    const middle = Math.ceil(batches.length / 2);
+    await work(state, batches.slice(0, middle), parts);
+    await work(state, batches.slice(middle), parts);
+  }
+};
+
+/** Since when and by whom results were kept that are new here, of monitors that several may check. What only waits for us on the bus was handed over in time. */
+const keptIn = (state: PartitionState, batches: readonly Accepted[], now: number): Late | undefined => {
+  const kept = batches.flatMap(({ delivered, probe, batch }) => {
+    if (probe.organisation_id !== null) return [];
+    const committed = state.watermarks.get(watermarkName(probe.key, batch.generation)) ?? 0;
+    let oldest = 0;
+    for (let place = 0; place < batch.monitors.length; place += 1)
+      if (seqAt(batch, place) > committed) oldest = Math.max(oldest, now - (startAt(batch, place) + tookAt(batch, place)));
+    const waitedForUs = Math.max(0, now - delivered.storedAt);
+    return oldest - waitedForUs > keptAfter ? [{ probe: probe.id, oldest }] : [];
+  });
+  if (kept.length === 0) return undefined;
+  const ageMs = Math.max(...kept.map(({ oldest }) => oldest));
+  return { since: performance.now() - ageMs, from: [...new Set(kept.map(({ probe }) => probe))] };
+};
+
+/** Whether it tells of a monitor, or of a version of one, that is not known here. */
+const isAhead = ({ batch, slots }: Found, monitors: Monitors): boolean => {
+  for (let place = 0; place < slots.length; place += 1) {
+    const slot = slots[place] ?? -1;
+    if (slot < 0 || monitors.termsAt(slot).version < versionAt(batch, place)) return true;
+  }
+  return false;
+};
+
+export const takeDeliveries = async (
+  state: PartitionState,
+  { deliveries, handover }: { readonly deliveries: readonly Delivered[]; readonly handover: Handover },
+  parts: PartitionParts,
+  goesOn: () => void,
+): Promise<PartitionAnswer> => {
+  const { directory, refusals, clock, words } = parts;
+  const accepted: Accepted[] = [];
+  const refused: { readonly delivered: Delivered; readonly probe: string; readonly reason: RefusedReason }[] = [];
+  for (const delivered of deliveries) {
+    const judged = await judge(delivered, state.lease.partition, directory, clock.now());
+    if (judged.is === 'accepted') accepted.push(judged.accepted);
+    else refused.push({ delivered, probe: judged.probe, reason: judged.reason });
+  }
+  const kept = keptIn(state, accepted, clock.now());
+  if (kept && mustWait(handover, kept, words(), performance.now())) return { is: 'waits', ...kept };
+  for (const { delivered, probe, reason } of refused) {
+    refusals.count(probe, reason);
+    delivered.ack();
+  }
+  if (accepted.length === 0) return done;
+  let found = accepted.map((one) => find(one, state.monitors));
+  if (found.some((one) => isAhead(one, state.monitors))) {
+    // The probe heard of a change before we did: its line is in the outbox.
+    await drainOutbox(state, parts, goesOn);
+    found = accepted.map((one) => find(one, state.monitors));
+  }
+  await work(state, found, parts);
+  return done;
+};

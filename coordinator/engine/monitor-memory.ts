@@ -1,0 +1,555 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { z } from 'zod';
+import { createShared } from '../../shared/base/async.ts';
+import { continents } from '../../shared/base/continents.ts';
+import { type Batch, column, phaseAt, resultAt, startAt, tookAt } from '../../shared/bus/batch.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import { coveredByPass, goesWithoutSaying, tickOfQuiet } from '../core/fast-path.ts';
+import { checkpointOf } from '../core/lifecycle.ts';
+import type { Checkpoint, Failure, Gap, MonitorState, Observer, Outage, ProbeView, SeenResult, Watched } from '../core/types.ts';
+import { reachOf } from '../core/views.ts';
+import type { PassColumns } from './result-queries.ts';
+
+/** The numbers of a partition's monitors that are well, a column for each. */
+
+/** What a monitor that is well is told by. */
+export const columnNames = [
+  'key',
+  'target',
+  'version',
+  'changedAt',
+  'due',
+  'created',
+  'paused',
+  'clock',
+  'covered',
+  'from',
+  'ping',
+  'downFrom',
+  'downTo',
+] as const;
+export type Column = (typeof columnNames)[number];
+
+export const noTime = Number.NaN;
+export const timeOf = (value: number | undefined): number | null => (value === undefined || Number.isNaN(value) ? null : value);
+
+export const outageOf = (from: number | undefined, to: number | undefined): Outage | null => {
+  const [began, ended] = [timeOf(from), timeOf(to)];
+  return began === null || ended === null ? null : { from: began, to: ended };
+};
+
+export const makeColumns = (length: number): Record<Column, Float64Array> => ({
+  key: new Float64Array(length),
+  target: new Float64Array(length),
+  version: new Float64Array(length),
+  changedAt: new Float64Array(length),
+  due: new Float64Array(length).fill(Number.POSITIVE_INFINITY),
+  created: new Float64Array(length),
+  paused: new Float64Array(length),
+  clock: new Float64Array(length),
+  covered: new Float64Array(length),
+  from: new Float64Array(length),
+  ping: new Float64Array(length),
+  downFrom: new Float64Array(length).fill(noTime),
+  downTo: new Float64Array(length).fill(noTime),
+});
+
+/**
+ * Views of monitors that are well, as numbers: so many places for each slot, and more of them once a monitor has more views. Each is a pass, so
+ * that who saw it and when says all. And their gaps, which nearly every monitor has one of: the time from its making to its first result.
+ */
+export type Views = {
+  readonly read: (slot: number) => readonly ProbeView[];
+  readonly write: (slot: number, views: readonly ProbeView[]) => void;
+  readonly count: (slot: number) => number;
+  /** Whether one of them is of this probe. */
+  readonly has: (slot: number, probe: string) => boolean;
+  /** A pass of a probe that has a view: see() in numbers. */
+  readonly pass: (slot: number, from: Observer, at: number) => void;
+  readonly grow: (capacity: number) => void;
+};
+
+/** Views beyond these are for objects. */
+export const mostViews = 16;
+
+const fewViews = 4;
+
+/** Whether this view is told by who saw it and when. */
+export const isPlainPass = ({ at, ok, ok_at, failure }: ProbeView): boolean => ok && ok_at === at && failure === null;
+
+type Columns = {
+  readonly count: Uint8Array;
+  readonly observer: Uint16Array;
+  readonly at: Float64Array;
+};
+
+const columnsFor = (capacity: number, width: number): Columns => ({
+  count: new Uint8Array(capacity),
+  observer: new Uint16Array(capacity * width),
+  at: new Float64Array(capacity * width),
+});
+
+export const createViews = (initial: number): Views => {
+  const observers: Observer[] = [];
+  const indexes = new Map<Observer, number>();
+  let capacity = initial;
+  let width = fewViews;
+  let columns = columnsFor(capacity, width);
+
+  const indexOf = (observer: Observer): number => {
+    const known = indexes.get(observer);
+    if (known !== undefined) return known;
+    indexes.set(observer, observers.length);
+    return observers.push(observer) - 1;
+  };
+
+  const placeOf = (slot: number, probe: string): number => {
+    const { count, observer } = columns;
+    const first = slot * width;
+    for (let place = first; place < first + (count[slot] ?? 0); place += 1)
+      if (observers[observer[place] ?? 0]?.probe === probe) return place;
+    return -1;
+  };
+
+  const rearrange = (toCapacity: number, toWidth: number): void => {
+    const older = columns;
+    const made = columnsFor(toCapacity, toWidth);
+    made.count.set(older.count);
+    for (const name of ['observer', 'at'] as const) {
+      if (toWidth === width) made[name].set(older[name]);
+      else
+        for (let slot = 0; slot < capacity; slot += 1)
+          made[name].set(older[name].subarray(slot * width, slot * width + width), slot * toWidth);
+    }
+    [columns, capacity, width] = [made, toCapacity, toWidth];
+  };
+
+  return {
+    read: (slot) => {
+      const { count, observer, at } = columns;
+      const views: ProbeView[] = [];
+      const first = slot * width;
+      for (let place = first; place < first + (count[slot] ?? 0); place += 1) {
+        const from = observers[observer[place] ?? 0];
+        const passed = at[place] ?? 0;
+        if (from) views.push({ from, at: passed, ok: true, ok_at: passed, failure: null });
+      }
+      return views;
+    },
+    write: (slot, views) => {
+      while (views.length > width) rearrange(capacity, width * 2);
+      const { count, observer, at } = columns;
+      count[slot] = views.length;
+      let place = slot * width;
+      for (const view of views) {
+        observer[place] = indexOf(view.from);
+        at[place] = view.at;
+        place += 1;
+      }
+    },
+    count: (slot) => columns.count[slot] ?? 0,
+    has: (slot, probe) => placeOf(slot, probe) >= 0,
+    pass: (slot, from, at) => {
+      const place = placeOf(slot, from.probe);
+      if (place < 0) return;
+      if (at <= (columns.at[place] ?? 0)) return;
+      columns.at[place] = at;
+      columns.observer[place] = indexOf(from);
+    },
+    grow: (to) => rearrange(to, width),
+  };
+};
+
+/** Three numbers for each gap: from, to (none while it lasts), interval. An array of numbers alone takes a third of what objects take. */
+export type FlatGaps = readonly number[];
+
+const none: readonly Gap[] = [];
+
+const isFlatOf = (flat: FlatGaps, gaps: readonly Gap[]): boolean => {
+  if (flat.length !== 3 * gaps.length) return false;
+  let place = 0;
+  for (const { from, to, interval_ms } of gaps) {
+    if (flat[place] !== from || !Object.is(flat[place + 1], to ?? noTime) || flat[place + 2] !== interval_ms) return false;
+    place += 3;
+  }
+  return true;
+};
+
+/** `before`: what they were; nearly always they still are. */
+export const flatGaps = (gaps: readonly Gap[], before: FlatGaps | undefined): FlatGaps | undefined => {
+  const [first] = gaps;
+  if (!first) return undefined;
+  if (before && isFlatOf(before, gaps)) return before;
+  if (gaps.length === 1) return [first.from, first.to ?? noTime, first.interval_ms];
+  // What was pushed to keeps room for many more: a slice does not.
+  return gaps.flatMap(({ from, to, interval_ms }) => [from, to ?? noTime, interval_ms]).slice();
+};
+
+export const gapsOf = (flat: FlatGaps | undefined): readonly Gap[] => {
+  if (!flat) return none;
+  const gaps: Gap[] = [];
+  for (let place = 0; place < flat.length; place += 3) {
+    const [from = 0, to = noTime, interval_ms = 0] = [flat[place], flat[place + 1], flat[place + 2]];
+    gaps.push({ from, to: Number.isNaN(to) ? null : to, interval_ms });
+  }
+  return gaps;
+};
+
+/**
+ * What is kept beside a monitor's state. `target` is a hash of the host that it checks and tells distinct targets apart; `changedAt` is when
+ * its config last changed, as far as this matters for results read after a start, 0 when not known.
+ */
+export type MonitorRow = { readonly key: number; readonly target: number; readonly changedAt: number };
+
+/**
+ * The monitors of a partition, in memory. One that is well is told by a row of numbers, from which its state is made whenever it is asked
+ * for: as objects, a hundred thousand of them would take four times as much.
+ */
+export type Monitors = {
+  readonly size: () => number;
+  /** Where a monitor is kept, for who wants to know several things about it; good until it is removed. */
+  readonly slotOf: (monitor: string) => number | undefined;
+  readonly idAt: (slot: number) => string | undefined;
+  readonly rowAt: (slot: number) => MonitorRow;
+  readonly stateAt: (slot: number) => MonitorState | undefined;
+  /** Whether it is told by numbers: then nothing about it is not well. */
+  readonly isQuietAt: (slot: number) => boolean;
+  readonly areAllQuiet: () => boolean;
+  /** What is decided about, without the making of a state. */
+  readonly termsAt: (slot: number) => { readonly terms: Terms | undefined; readonly version: number };
+  /** Whether this result may be left to `pass`: all that it would do is what that does. */
+  readonly passesQuietly: (slot: number, result: SeenResult, moment: { readonly now: number; readonly network: Roster }) => boolean;
+  /** Takes such a pass, and says when the monitor wants its next tick. */
+  readonly pass: (slot: number, result: Pick<SeenResult, 'at' | 'from'>) => number;
+  readonly stateOf: (monitor: string) => MonitorState | undefined;
+  /** The state of one about which something is not well; undefined for all others. */
+  readonly unwellOf: (monitor: string) => MonitorState | undefined;
+  readonly keyOf: (monitor: string) => number | undefined;
+  /** The version of its config that is decided about; undefined for a stranger. */
+  readonly versionOf: (monitor: string) => number | undefined;
+  readonly targetOf: (monitor: string) => number;
+  /** `due`: when it wants its next tick; infinite when only an event can change it. `slot`: where it is kept, for who knows. */
+  readonly put: (state: MonitorState, of: MonitorRow & { readonly due: number }, slot?: number | null) => void;
+  readonly remove: (monitor: string) => void;
+  readonly postpone: (monitor: string, due: number) => void;
+  readonly dueBy: (now: number) => string[];
+  readonly nextDue: () => number;
+  readonly seenBy: (probe: string) => string[];
+  readonly slots: () => Iterable<number>;
+};
+
+/** What many monitors have in common. */
+export type Terms = Omit<Watched, 'id' | 'config_version' | 'created_at' | 'paused_at'>;
+
+/** Intervals and the like are few. */
+const sharedTerms = createShared<Terms>(100_000);
+
+const termsOf = ({ id: _id, config_version: _version, created_at: _created, paused_at: _paused, ...terms }: Watched): Terms =>
+  sharedTerms(JSON.stringify(terms), terms);
+
+/** Whether these are the terms that the state was made with: nearly always, and to be told in no time. */
+const areTermsOf = (watched: Watched, terms: Terms): boolean =>
+  watched.continents === terms.continents &&
+  watched.inside === terms.inside &&
+  watched.organisation === terms.organisation &&
+  watched.kind === terms.kind &&
+  watched.interval_ms === terms.interval_ms &&
+  watched.timeout_ms === terms.timeout_ms &&
+  watched.probe === terms.probe &&
+  watched.alert_after_ms === terms.alert_after_ms &&
+  watched.sampled === terms.sampled;
+
+const isQuiet = ({ incident, closed, restored, views }: MonitorState): boolean => {
+  if (incident !== null || closed.length > 0 || restored || views.length > mostViews) return false;
+  for (const view of views) if (!isPlainPass(view)) return false;
+  return true;
+};
+
+export const createMonitors = (): Monitors => {
+  const slots = new Map<string, number>();
+  const ids: (string | undefined)[] = [];
+  const free: number[] = [];
+  const full = new Map<number, MonitorState>();
+  const terms: (Terms | undefined)[] = [];
+  const gaps: (FlatGaps | undefined)[] = [];
+  let capacity = 64;
+  let columns = makeColumns(capacity);
+  const views = createViews(capacity);
+
+  const grow = (): void => {
+    capacity = Math.ceil(capacity * 1.5);
+    const older = columns;
+    columns = makeColumns(capacity);
+    for (const name of columnNames) columns[name].set(older[name]);
+    views.grow(capacity);
+  };
+
+  const slotFor = (monitor: string): number => {
+    const known = slots.get(monitor);
+    if (known !== undefined) return known;
+    const slot = free.pop() ?? slots.size;
+    while (slot >= capacity) grow();
+    slots.set(monitor, slot);
+    ids[slot] = monitor;
+    return slot;
+  };
+
+  const quietAt = (slot: number): MonitorState | undefined => {
+    const [id, common] = [ids[slot], terms[slot]];
+    if (id === undefined || !common) return undefined;
+    return {
+      watched: {
+        ...common,
+        id,
+        config_version: columns.version[slot] ?? 0,
+        created_at: columns.created[slot] ?? 0,
+        paused_at: timeOf(columns.paused[slot]),
+      },
+      views: views.read(slot),
+      clock: columns.clock[slot] ?? 0,
+      covered_until: columns.covered[slot] ?? 0,
+      gaps: gapsOf(gaps[slot]),
+      incident: null,
+      sightings: [],
+      closed: [],
+      last_down: outageOf(columns.downFrom[slot], columns.downTo[slot]),
+      decides_from: columns.from[slot] ?? 0,
+      beat_at: timeOf(columns.ping[slot]),
+      restored: false,
+    };
+  };
+
+  const keepQuiet = (slot: number, state: MonitorState): void => {
+    const { watched } = state;
+    const common = terms[slot];
+    if (!common || !areTermsOf(watched, common)) terms[slot] = termsOf(watched);
+    columns.created[slot] = watched.created_at;
+    columns.paused[slot] = watched.paused_at ?? noTime;
+    columns.clock[slot] = state.clock;
+    columns.covered[slot] = state.covered_until;
+    columns.from[slot] = state.decides_from;
+    columns.ping[slot] = state.beat_at ?? noTime;
+    columns.downFrom[slot] = state.last_down?.from ?? noTime;
+    columns.downTo[slot] = state.last_down?.to ?? noTime;
+    gaps[slot] = flatGaps(state.gaps, gaps[slot]);
+    views.write(slot, state.views);
+  };
+
+  /** How many continents can check monitors of these terms, as long as the roster is the same. */
+  let ableIn: Roster | undefined;
+  const ables = new Map<Terms, number>();
+  const ableOf = (common: Terms, network: Roster): number => {
+    if (ableIn !== network) ables.clear();
+    ableIn = network;
+    const known = ables.get(common);
+    if (known !== undefined) return known;
+    const able = reachOf({ id: '', ...common }, network).able.length;
+    ables.set(common, able);
+    return able;
+  };
+
+  const gapsUntil = (slot: number): number => {
+    const end = gaps[slot]?.at(-2);
+    return end === undefined ? Number.NEGATIVE_INFINITY : Number.isNaN(end) ? Number.POSITIVE_INFINITY : end;
+  };
+
+  const column =
+    (name: Column) =>
+    (monitor: string): number | undefined => {
+      const slot = slots.get(monitor);
+      return slot === undefined ? undefined : columns[name][slot];
+    };
+  const stateAt = (slot: number): MonitorState | undefined => full.get(slot) ?? quietAt(slot);
+  const idsOf = (isMeant: (slot: number) => boolean): string[] => {
+    const found: string[] = [];
+    for (const [monitor, slot] of slots) if (isMeant(slot)) found.push(monitor);
+    return found;
+  };
+
+  return {
+    size: () => slots.size,
+    slotOf: (monitor) => slots.get(monitor),
+    idAt: (slot) => ids[slot],
+    rowAt: (slot) => ({ key: columns.key[slot] ?? 0, target: columns.target[slot] ?? 0, changedAt: columns.changedAt[slot] ?? 0 }),
+    stateAt,
+    isQuietAt: (slot) => !full.has(slot),
+    areAllQuiet: () => full.size === 0,
+    termsAt: (slot) => ({ terms: full.get(slot)?.watched ?? terms[slot], version: columns.version[slot] ?? 0 }),
+    passesQuietly: (slot, result, { now, network }) => {
+      const common = terms[slot];
+      if (!common || full.has(slot)) return false;
+      const times = {
+        config_version: columns.version[slot] ?? 0,
+        created_at: columns.created[slot] ?? 0,
+        paused_at: timeOf(columns.paused[slot]),
+        clock: columns.clock[slot] ?? 0,
+        covered_until: columns.covered[slot] ?? 0,
+        decides_from: columns.from[slot] ?? 0,
+        gaps_until: gapsUntil(slot),
+      };
+      // Views of probes that long checked nothing are to be forgotten, which needs all of the state.
+      return (
+        goesWithoutSaying(result, common, times, now) && views.has(slot, result.from.probe) && views.count(slot) <= ableOf(common, network)
+      );
+    },
+    pass: (slot, { at, from }) => {
+      const common = terms[slot];
+      const covered = common ? coveredByPass(at, common, columns.covered[slot] ?? 0) : Number.NaN;
+      columns.covered[slot] = covered;
+      columns.clock[slot] = Math.max(columns.clock[slot] ?? 0, at);
+      views.pass(slot, from, at);
+      const due = tickOfQuiet(covered);
+      columns.due[slot] = due;
+      return due;
+    },
+    stateOf: (monitor) => {
+      const slot = slots.get(monitor);
+      return slot === undefined ? undefined : stateAt(slot);
+    },
+    unwellOf: (monitor) => {
+      if (full.size === 0) return undefined;
+      const slot = slots.get(monitor);
+      return slot === undefined ? undefined : full.get(slot);
+    },
+    keyOf: column('key'),
+    versionOf: column('version'),
+    targetOf: (monitor) => column('target')(monitor) ?? 0,
+    put: (state, { key, target, changedAt, due }, known) => {
+      const slot = known ?? slotFor(state.watched.id);
+      columns.key[slot] = key;
+      columns.version[slot] = state.watched.config_version;
+      columns.target[slot] = target;
+      columns.changedAt[slot] = changedAt;
+      columns.due[slot] = due;
+      if (isQuiet(state)) {
+        full.delete(slot);
+        keepQuiet(slot, state);
+      } else full.set(slot, state);
+    },
+    remove: (monitor) => {
+      const slot = slots.get(monitor);
+      if (slot === undefined) return;
+      slots.delete(monitor);
+      full.delete(slot);
+      ids[slot] = undefined;
+      terms[slot] = undefined;
+      gaps[slot] = undefined;
+      columns.due[slot] = Number.POSITIVE_INFINITY;
+      free.push(slot);
+    },
+    postpone: (monitor, due) => {
+      const slot = slots.get(monitor);
+      if (slot !== undefined) columns.due[slot] = due;
+    },
+    dueBy: (now) => idsOf((slot) => (columns.due[slot] ?? Number.POSITIVE_INFINITY) <= now),
+    nextDue: () => {
+      let next = Number.POSITIVE_INFINITY;
+      for (const due of columns.due) if (due < next) next = due;
+      return next;
+    },
+    seenBy: (probe) =>
+      idsOf((slot) => {
+        const state = full.get(slot);
+        return state ? state.views.some(({ from }) => from.probe === probe) : views.has(slot, probe);
+      }),
+    slots: () => slots.values(),
+  };
+};
+
+/** What a partition knew, in one piece: rows as arrays and each probe named once, because it is written over and over. */
+const version = 2;
+
+const view = z.tuple([
+  z.int(),
+  z.number(),
+  z.boolean(),
+  z.number().nullable(),
+  z.custom<Failure>((value) => value !== undefined).nullable(),
+]);
+const row = z.tuple([z.int(), z.int(), z.number(), z.number(), z.number(), z.number(), z.number().nullable(), z.array(view)]);
+const packed = z.object({
+  version: z.literal(version),
+  seers: z.array(z.object({ probe: z.string(), name: z.string(), continent: z.enum(continents) })),
+  rows: z.array(row),
+});
+
+export type Packed = { readonly key: number; readonly changedAt: number; readonly state: MonitorState };
+export type Unpacked = { readonly configVersion: number; readonly changedAt: number; readonly checkpoint: Checkpoint };
+
+export const pack = (monitors: Iterable<Packed>): Uint8Array => {
+  const observers: Observer[] = [];
+  const indexes = new Map<string, number>();
+  const indexOf = (observer: Observer): number => {
+    const known = indexes.get(observer.probe);
+    if (known !== undefined) return known;
+    indexes.set(observer.probe, observers.length);
+    return observers.push(observer) - 1;
+  };
+  const rowOf = (key: number, changedAt: number, state: MonitorState): z.infer<typeof row> => {
+    const { views, clock, covered_until, decides_from, beat_at } = checkpointOf(state);
+    const packedViews = views.map(({ from, at, ok, ok_at, failure }): z.infer<typeof view> => [indexOf(from), at, ok, ok_at, failure]);
+    return [key, state.watched.config_version, changedAt, clock, covered_until, decides_from, beat_at, packedViews];
+  };
+  const rows = Array.from(monitors, ({ key, changedAt, state }) => rowOf(key, changedAt, state));
+  return deflateRawSync(JSON.stringify({ version, seers: observers, rows }), { level: 1 });
+};
+
+/** By the monitor's key. A checkpoint of another version, or a broken one, is none: what is needed is then read from the results. */
+export const unpack = (bytes: Uint8Array, intern: (observer: Observer) => Observer): ReadonlyMap<number, Unpacked> | undefined => {
+  const read = packed.safeParse(JSON.parse(inflateRawSync(bytes).toString()));
+  if (!read.success) return undefined;
+  const observers = read.data.seers.map(intern);
+  const viewOf = ([index, at, ok, ok_at, failure]: z.infer<typeof view>): ProbeView[] => {
+    const from = observers[index];
+    return from ? [{ from, at, ok, ok_at, failure }] : [];
+  };
+  return new Map(
+    read.data.rows.map(([key, configVersion, changedAt, clock, covered_until, decides_from, beat_at, views]) => [
+      key,
+      { configVersion, changedAt, checkpoint: { views: views.flatMap(viewOf), clock, covered_until, decides_from, beat_at } },
+    ]),
+  );
+};
+
+/**
+ * Passes of a batch that only move numbers (domain/plain-pass.ts), by far the most of what comes: they are decided about without an object for each.
+ * `slots`: by their place in the batch where their monitors are kept, −1 for what is none of them.
+ */
+export type Passes = { readonly probe_key: number; readonly from: Observer; readonly batch: Batch; readonly slots: Int32Array };
+
+/** Does what they do, and says when the first of their monitors wants its next tick. */
+export const passAll = (monitors: Monitors, { from, batch, slots }: Passes): number => {
+  let due = Number.POSITIVE_INFINITY;
+  for (let place = 0; place < slots.length; place += 1) {
+    const slot = slots[place] ?? -1;
+    if (slot >= 0) due = Math.min(due, monitors.pass(slot, { from, at: startAt(batch, place) }));
+  }
+  return due;
+};
+
+/** Puts them into the charts. */
+export const chartPasses = (columns: PassColumns, { probe_key, batch, slots }: Passes, monitors: Monitors): void => {
+  for (let place = 0; place < slots.length; place += 1) {
+    const slot = slots[place] ?? -1;
+    if (slot < 0) continue;
+    columns.monitor_key.push(monitors.rowAt(slot).key);
+    columns.probe_key.push(probe_key);
+    columns.at.push(startAt(batch, place));
+    columns.took_ms.push(tookAt(batch, place));
+    columns.dns.push(phaseAt(batch, place, column.dns));
+    columns.tcp.push(phaseAt(batch, place, column.tcp));
+    columns.tls.push(phaseAt(batch, place, column.tls));
+    columns.first_byte.push(phaseAt(batch, place, column.first_byte));
+    columns.total.push(phaseAt(batch, place, column.total));
+  }
+};
+
+/** Takes those of one monitor out, as results, because its state is asked for after all. They stay in the charts. */
+export const takeBack = ({ from, batch, slots }: Passes, slot: number): SeenResult[] => {
+  const results: SeenResult[] = [];
+  for (let place = slots.indexOf(slot); place >= 0; place = slots.indexOf(slot, place + 1)) {
+    slots[place] = -1;
+    results.push({ ...resultAt(batch, place), from, quarantined: false, handed_over: false });
+  }
+  return results;
+};

@@ -1,0 +1,302 @@
+import { createTicker } from '../../shared/actor/mailbox.ts';
+import type { Bus, Subscription } from '../../shared/bus/nats.ts';
+import { partitionConsumer, partitionCount, pingsConsumer, streams } from '../../shared/bus/subjects.ts';
+import { answersSoon } from '../database/connect.ts';
+import { listenTo } from '../database/listen.ts';
+import { outboxChannel, partitionsWaiting } from '../database/outbox.ts';
+import { type Part, readerOf } from '../health/watches.ts';
+import type { Known } from '../notifications/release.ts';
+import type { Assignments } from '../probes/assignments.ts';
+import type { Directory } from '../probes/directory.ts';
+import type { PartitionParts } from './dependencies.ts';
+import type { PartitionMessage } from './messages.ts';
+import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from './queries.ts';
+import { holdAgain, knownOf, passThrough, type RunningPartition, startPartition, stopPartition } from './running.ts';
+import type { Timing } from './timing.ts';
+
+/**
+ * How many partitions a coordinator should hold. Who has lost the bus decides about nothing, but holds its leases all the same, because the
+ * database is there: it leaves them to those who have it. While nobody has it, nobody gives up anything.
+ */
+export type Standing = {
+  /** For how long it has been without the bus; null while it has it. */
+  readonly cutOffMs: number | null;
+  /** How many others live and have the bus. */
+  readonly others: number;
+  /** Whoever lost the bus in the same moment has said so by then. */
+  readonly patienceMs: number;
+};
+
+/** `most`: what it holds beyond that it gives away; `takes`: whether it takes free ones up to there. */
+export type FairShare = { readonly most: number; readonly takes: boolean };
+
+export const fairShare = (partitions: number, { cutOffMs, others, patienceMs }: Standing): FairShare => {
+  if (cutOffMs === null) return { most: Math.ceil(partitions / (1 + others)), takes: true };
+  if (others === 0) return { most: partitions, takes: true };
+  return { most: cutOffMs < patienceMs ? partitions : 0, takes: false };
+};
+
+/**
+ * The partitions of this coordinator: its fair share of all, held through leases that it renews. One that it did not renew in time it
+ * stops working on by its own clock; one that another took it forgets. While it is cut off from the bus and another is not, its share is none.
+ *
+ * Modes: `fit` → (partitions stood and were given up, three times) `resting` (all go to another coordinator if there is one, and the connection to the bus
+ * is made anew, since that is what they have in common) → (after a while) `fit`.
+ */
+export type Partitions = {
+  readonly start: () => Promise<void>;
+  readonly owns: (partition: number) => boolean;
+  /** What is known of the past of those that may work. */
+  readonly known: () => readonly Known[];
+  /** @throws when the partition is not ours. */
+  readonly tell: (partition: number, message: PartitionMessage) => Promise<void>;
+  readonly tellAll: (message: PartitionMessage) => void;
+  /** Looks whether the bus has all assignments of our partitions. */
+  readonly reconcile: () => void;
+  /** Those that are at work here, or about to be. */
+  readonly held: () => readonly number[];
+  /** Whether it leaves its partitions to others, because too many of them stood. */
+  readonly isResting: () => boolean;
+  /** Settles when all that this one was told before has been worked on, and rejects when it cannot be. */
+  readonly pass: (partition: number) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+type Options = {
+  readonly owner: string;
+  readonly version: string;
+  readonly parts: PartitionParts;
+  /** Ends the waiting of its start. */
+  readonly signal?: AbortSignal;
+};
+
+/** So often partitions may stand within so many times the patience with them before it is taken for the coordinator's own trouble. */
+const mostStandstills = 3;
+const withinPatiences = 10;
+/** It takes its share again after so many times the patience. */
+const restPatiences = 2;
+
+export const createPartitions = ({ owner, version, parts, signal }: Options): Partitions => {
+  const { sql, bus, log, timing } = parts;
+  const running = new Map<number, RunningPartition>();
+  const stopping = new Set<number>();
+  let validUntil = 0;
+  const stops: { readonly stop: () => Promise<void> | void }[] = [];
+  let closing = false;
+  let balancing: Promise<void> = Promise.resolve();
+  /** Since when there is no bus; undefined while there is one. */
+  let cutOffAt: number | undefined;
+  /** When partitions stood; those that stood together count once. */
+  let standstills: readonly number[] = [];
+  let restsUntil = 0;
+  const isResting = (): boolean => performance.now() < restsUntil;
+
+  const mayWork = (): boolean => !closing && performance.now() < validUntil;
+
+  const drop = async (partition: number, leaveCheckpoint: boolean): Promise<void> => {
+    const held = running.get(partition);
+    if (!held) return;
+    running.delete(partition);
+    // Until it has finished what it was at, it must not begin anew beside itself.
+    stopping.add(partition);
+    await stopPartition(held, leaveCheckpoint).finally(() => stopping.delete(partition));
+  };
+
+  const begin = (lease: Lease, isTaken: boolean): void => {
+    const { partition } = lease;
+    const onFenced = () => {
+      if (running.get(partition) !== mine) return;
+      log.warn({ partition }, 'the partition belongs to another coordinator now');
+      void drop(partition, false);
+    };
+    const onGivenUp = () => {
+      log.error({ partition }, 'a partition stands: it is given up and begun anew, here or elsewhere');
+      void giveUp(partition, mine).catch(onFailure);
+    };
+    const mine = startPartition({ lease, isTaken, parts, mayWork, onFenced, onGivenUp });
+    running.set(partition, mine);
+  };
+
+  /** One that still stops begins when it has: the next look finds its lease ours. */
+  const beginUnlessStopping = (lease: Lease, isTaken = false): void => {
+    if (!running.has(lease.partition) && !stopping.has(lease.partition)) begin(lease, isTaken);
+  };
+
+  /** Renews what is held, forgets what was taken, gives up what is more than the fair share, takes what is free. */
+  const balance = async (): Promise<void> => {
+    const askedAt = performance.now();
+    cutOffAt = bus.isConnected() ? undefined : (cutOffAt ?? askedAt);
+    const rests = isResting();
+    const others = await beAlive(sql, { owner, version, hasBus: cutOffAt === undefined && !rests }, timing.leaseMs);
+    const leases = new Map((await renewLeases(sql, owner, timing.leaseMs)).map((lease) => [lease.partition, lease]));
+    validUntil = askedAt + timing.leaseMs;
+    const lost = [...running].filter(
+      ([partition, { lease, epoch }]) => epoch !== 'renewing' && leases.get(partition)?.epoch !== lease.epoch,
+    );
+    await Promise.all(lost.map(([partition]) => drop(partition, false)));
+    for (const lease of leases.values()) beginUnlessStopping(lease);
+    const cutOffMs = rests ? Number.POSITIVE_INFINITY : cutOffAt === undefined ? null : performance.now() - cutOffAt;
+    const { most, takes } = fairShare(partitionCount, { cutOffMs, others, patienceMs: 2 * timing.leaseMs });
+    const extra = [...running.keys()].slice(most);
+    if (extra.length > 0) {
+      log.info({ partitions: extra, others, cut_off_ms: cutOffMs }, 'partitions are given to another coordinator');
+      const dropped = Promise.all(extra.map((partition) => drop(partition, !rests)));
+      // What stands may take its time to end: whoever takes the lease has another epoch, and fences it off.
+      if (rests) dropped.catch(onFailure);
+      else await dropped;
+      await releaseLeases(sql, owner, extra);
+    } else if (takes && running.size < most) {
+      const taken = await takeLeases(sql, owner, most - running.size, timing.leaseMs);
+      if (taken.length > 0) log.info({ partitions: taken.map(({ partition }) => partition), others }, 'partitions taken');
+      for (const lease of taken) beginUnlessStopping(lease, true);
+    }
+  };
+  const balanceSoon = (): Promise<void> => {
+    balancing = balancing.catch(() => undefined).then(() => (closing ? undefined : balance()));
+    return balancing;
+  };
+
+  const onFailure = (error: unknown) => log.error({ err: error }, 'the leases could not be looked after');
+
+  /** The lease goes back, so that whatever it was at can write nothing any more: its epoch is over when it is taken again. */
+  const giveUp = async (partition: number, given: RunningPartition): Promise<void> => {
+    if (closing || running.get(partition) !== given) return;
+    parts.figures.gaveUp();
+    const now = performance.now();
+    if (now - (standstills.at(-1) ?? Number.NEGATIVE_INFINITY) >= timing.standstillMs / 2)
+      standstills = [...standstills.filter((at) => now - at < withinPatiences * timing.standstillMs), now];
+    const isTrouble = standstills.length >= mostStandstills;
+    if (isTrouble) {
+      standstills = [];
+      restsUntil = now + restPatiences * timing.standstillMs;
+      log.error('partitions stood again and again: all are left to another coordinator, and the connection to the bus is made anew');
+    }
+    const leave = async (): Promise<void> => {
+      await drop(partition, false);
+      await releaseLeases(sql, owner, [partition]);
+      await balanceSoon();
+    };
+    // What stands may end only when there is another connection.
+    await Promise.all([leave(), isTrouble ? bus.reconnect() : undefined]);
+  };
+  return {
+    start: async () => {
+      await balanceSoon();
+      if (closing) return;
+      const ticker = createTicker({ everyMs: timing.renewMs, tick: balanceSoon, onFailure });
+      const again = createTicker({
+        everyMs: timing.lookAgainMs,
+        tick: async () => {
+          for (const partition of await partitionsWaiting(sql, [...running.keys()])) void running.get(partition)?.outbox.run();
+        },
+        onFailure,
+      });
+      const status: Subscription = bus.onStatus((now) => {
+        if (now === 'disconnected' || now === 'connected') for (const { deliveries } of running.values()) holdAgain(deliveries);
+        if (now === 'connected') for (const { outbox } of running.values()) void outbox.run();
+      });
+      // First of all: until there is a connection to hear the database on, leases are renewed all the same.
+      stops.push(ticker, again, status);
+      const hear = (line: string): void => {
+        const [topic, partition] = line.split(':');
+        if ((topic === 'monitor' || topic === 'set_aside') && partition !== undefined) void running.get(Number(partition))?.outbox.run();
+      };
+      const listening = await listenTo(sql, outboxChannel, hear, { log, signal });
+      stops.push({ stop: listening.unlisten });
+      const leases = await listenTo(sql, leasesChannel, () => void balanceSoon().catch(onFailure), { log, signal });
+      stops.push({ stop: leases.unlisten });
+    },
+    owns: (partition) => mayWork() && running.has(partition),
+    known: () => (mayWork() ? [...running.values()].map(knownOf) : []),
+    tell: async (partition, message) => {
+      const held = running.get(partition);
+      if (!held) throw new Error(`partition ${partition} belongs to another coordinator`);
+      await held.actor.tell(message);
+    },
+    tellAll: (message) => {
+      for (const [partition, held] of running)
+        held.actor
+          .tell(message)
+          .catch((error: unknown) => log.error({ err: error, partition, is: message.is }, 'a partition failed at a message'));
+    },
+    reconcile: () => {
+      for (const { reconciling } of running.values()) void reconciling.run();
+    },
+    held: () => [...running.keys()],
+    isResting,
+    pass: async (partition) => {
+      const held = running.get(partition);
+      if (!held) throw new Error(`partition ${partition} belongs to another coordinator`);
+      await passThrough(held);
+    },
+    close: async () => {
+      await Promise.all(stops.map(({ stop }) => stop()));
+      closing = true;
+      await balancing.catch(() => undefined);
+      const held = [...running.keys()];
+      const isThere = await answersSoon(sql);
+      await Promise.all(held.map((partition) => drop(partition, isThere)));
+      // The others will notice without being told.
+      if (!isThere) return;
+      await releaseLeases(sql, owner, held).catch(onFailure);
+      await sayGoodbye(sql, owner).catch(onFailure);
+    },
+  };
+};
+
+/** The parts of a coordinator that are to go on: each partition of its own, and what it reads for it from the bus. */
+export const createPartitionMovement = (options: {
+  readonly bus: Bus;
+  readonly partitions: Partitions;
+  readonly timing: Timing;
+}): (() => readonly Part[]) => {
+  const { bus, partitions, timing } = options;
+  const known = new Map<number, readonly Part[]>();
+  const { unmovedMs, catchUpMs } = timing;
+
+  const reader = (stream: string, consumer: string): Part => ({
+    name: `stream ${consumer}`,
+    // What tells of the past is left there while others may hand over what belongs before it.
+    mayStandMs: unmovedMs + catchUpMs,
+    moved: readerOf(async () => {
+      const state = await bus.consumerState(stream, consumer);
+      return state && { waiting: state.pending + state.unacknowledged, acknowledged: state.acknowledged };
+    }),
+  });
+
+  const partsOf = (partition: number): readonly Part[] => [
+    { name: `partition ${partition}`, mayStandMs: unmovedMs, moved: () => partitions.pass(partition).then(() => true) },
+    reader(streams.results.name, partitionConsumer(partition).name),
+    reader(streams.pings.name, pingsConsumer(partition).name),
+  ];
+
+  return () => {
+    const mine = new Set(partitions.held());
+    for (const partition of known.keys()) if (!mine.has(partition)) known.delete(partition);
+    for (const partition of mine) if (!known.has(partition)) known.set(partition, partsOf(partition));
+    return [...known.values()].flat();
+  };
+};
+
+type Parts = {
+  readonly directory: Directory;
+  readonly assignments: Pick<Assignments, 'served'>;
+  readonly partitions: Pick<Partitions, 'reconcile' | 'tellAll'>;
+};
+
+/** Partitions are told what the directory shows anew: a continent that now has a probe, a probe that is now in quarantine. */
+export const tellChangesOfProbes = ({ directory, assignments, partitions }: Parts): void => {
+  let served = assignments.served().join();
+  const quarantined = new Set(directory.all().flatMap((row) => (row.quarantined_at === null ? [] : [row.id])));
+  directory.onChange(() => {
+    if (assignments.served().join() !== served) partitions.reconcile();
+    served = assignments.served().join();
+    for (const row of directory.all()) {
+      if (row.quarantined_at === null) quarantined.delete(row.id);
+      else if (!quarantined.has(row.id)) {
+        quarantined.add(row.id);
+        partitions.tellAll({ is: 'quarantined', probe: row.id });
+      }
+    }
+  });
+};

@@ -1,0 +1,140 @@
+import type { Behaviour } from '../../shared/actor/mailbox.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import { beginDecisions, type DecisionBatch, decideOn } from './decision-batch.ts';
+import type { PartitionParts } from './dependencies.ts';
+import { adoptAhead, decideAhead, type Waiting } from './early-decisions.ts';
+import { takeDeliveries } from './intake.ts';
+import { loadPartition } from './load.ts';
+import { done, type PartitionAnswer, type PartitionMessage } from './messages.ts';
+import { drainOutbox, retryAsked } from './outbox.ts';
+import type { Lease } from './queries.ts';
+import { askUnseen, wantsFirstLooks } from './rechecks.ts';
+import { type ReconcileTurn, takeTurn } from './reconcile.ts';
+import { observeAll, settle, unitWithCheckpoint } from './results.ts';
+import type { PartitionState } from './state.ts';
+
+/**
+ * The owner of one partition: takes results and changes of its monitors one after the other, decides, has it committed, and only then
+ * acknowledges. Its state can be thrown away at any time: the database holds all of it.
+ *
+ * Modes: as every actor; `cold` means that the next message reads the partition from the database first.
+ */
+const mostTicks = 2_000;
+const hopelessMs = 60_000;
+
+const lookAhead = async (state: PartitionState, waiting: Waiting, parts: PartitionParts): Promise<void> => {
+  const gone = await decideAhead(waiting, state, parts);
+  if (!gone) return;
+  await settle(gone.decisions, parts);
+  adoptAhead(waiting.room, gone.monitors);
+  observeAll(state, gone.judged, parts);
+  parts.log.debug({ monitors: gone.monitors.size, results: gone.judged.length }, 'decided ahead of what others hand over');
+};
+
+/** Whether a tick would find anything to do, or nobody knows. Nearly all find nothing, and to be woken for them costs a coordinator at rest a fifth. */
+export const isTickDue = (state: PartitionState | undefined, roster: Roster, now: number): boolean =>
+  state === undefined || now >= state.nextDue || wantsFirstLooks(state.unseen, roster, now);
+
+const tick = async (state: PartitionState, parts: PartitionParts, only?: ReadonlySet<string>): Promise<void> => {
+  const now = parts.clock.now();
+  const roster = parts.roster();
+  if (!only && wantsFirstLooks(state.unseen, roster, now))
+    await decideEach(state, parts, (decisions) => askUnseen(state.unseen, decisions, roster, now));
+  if (now < state.nextDue) return;
+  const decisions = beginDecisions(state, parts.roster(), now);
+  const due = state.monitors.dueBy(now).filter((monitor) => only?.has(monitor) ?? true);
+  for (const monitor of due.slice(0, mostTicks)) {
+    try {
+      decideOn(decisions, monitor, { is: 'tick' });
+    } catch (error) {
+      // One monitor that cannot be decided about must not stop the others.
+      parts.log.error({ err: error, monitor }, 'a monitor cannot be decided about');
+      state.monitors.postpone(monitor, now + hopelessMs);
+    }
+  }
+  await settle(decisions, parts);
+  state.nextDue = state.monitors.nextDue();
+};
+
+const checkpoint = async (state: PartitionState, parts: PartitionParts): Promise<void> => {
+  const takenAt = parts.clock.now();
+  const began = performance.now();
+  const decisions = beginDecisions(state, parts.roster(), takenAt);
+  await parts.writer.commit(unitWithCheckpoint(decisions, takenAt));
+  parts.figures.checkpointed(performance.now() - began);
+};
+
+const decideEach = async (state: PartitionState, parts: PartitionParts, each: (decisions: DecisionBatch) => void): Promise<void> => {
+  const decisions = beginDecisions(state, parts.roster(), parts.clock.now());
+  each(decisions);
+  await settle(decisions, parts);
+};
+
+/** What fails takes no state with it. */
+const reconcileIn = ({ lease }: PartitionState, turn: ReconcileTurn, parts: PartitionParts): Promise<PartitionAnswer> =>
+  takeTurn(lease.partition, turn, parts).then(
+    (answer) => ({ is: 'reconciled', ...answer }),
+    (error: unknown) => ({ is: 'failed', error }),
+  );
+
+const receive = async (
+  state: PartitionState,
+  message: PartitionMessage,
+  parts: PartitionParts,
+  goesOn: () => void,
+): Promise<PartitionAnswer> => {
+  switch (message.is) {
+    case 'warm':
+      return done;
+    case 'deliveries':
+      return takeDeliveries(state, message, parts, goesOn);
+    case 'reconcile':
+      return reconcileIn(state, message.turn, parts);
+    case 'waiting':
+      await lookAhead(state, message, parts);
+      return done;
+    case 'tick':
+      await tick(state, parts, message.only);
+      return done;
+    case 'outbox':
+      await drainOutbox(state, parts, goesOn);
+      await retryAsked(state, parts);
+      return done;
+    case 'checkpoint':
+      await checkpoint(state, parts);
+      return done;
+    case 'pings':
+      await decideEach(state, parts, (decisions) => {
+        for (const { monitor, ping } of message.pings) decideOn(decisions, monitor, { is: 'ping', ping });
+      });
+      return done;
+    case 'quarantined':
+      await decideEach(state, parts, (decisions) => {
+        const at = parts.clock.now();
+        for (const monitor of state.monitors.seenBy(message.probe))
+          decideOn(decisions, monitor, { is: 'quarantined', at, probe: message.probe });
+      });
+      return done;
+  }
+};
+
+/** @param leaseToRead the lease under which it may be read, and all that was sent before can write nothing any more. */
+export const createPartition = (
+  partition: number,
+  leaseToRead: () => Promise<Lease>,
+  parts: PartitionParts,
+): Behaviour<PartitionState, PartitionMessage, PartitionAnswer> => ({
+  name: `partition ${partition}`,
+  init: async () => {
+    const { sql, directory, roster, clock } = parts;
+    const lease = await leaseToRead();
+    const state = await parts.loading(() => loadPartition(lease, { sql, directory, roster, now: clock.now() }));
+    await drainOutbox(state, parts);
+    parts.loaded.set(partition, state);
+    return state;
+  },
+  close: async () => {
+    parts.loaded.delete(partition);
+  },
+  receive: async (state, message, goesOn) => ({ state, answer: await receive(state, message, parts, goesOn) }),
+});

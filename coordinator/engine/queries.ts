@@ -1,0 +1,360 @@
+import postgres from 'postgres';
+import { type Continent, isContinent } from '../../shared/base/continents.ts';
+import { type Config, hashOf } from '../../shared/checks/assignment.ts';
+import { defaultName } from '../../shared/checks/config.ts';
+import { timeoutMs } from '../../shared/checks/kind-config.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import { insideOf, type Placed } from '../../shared/checks/placement.ts';
+import type { Outcome } from '../../shared/checks/result.ts';
+import type { Watched } from '../core/types.ts';
+import { numbersLiteral, type Queryable, type Statement, textsLiteral } from '../database/connect.ts';
+import { enqueue } from '../database/outbox.ts';
+import { inPages } from '../gate/cursors.ts';
+import { outcomeOf } from './result-queries.ts';
+
+/** What the owner of a partition knew at `takenAt`, as it packed it. */
+export type StoredCheckpoint = { readonly takenAt: number; readonly state: Uint8Array };
+
+export const readCheckpoint = async (sql: Queryable, partition: number): Promise<StoredCheckpoint | undefined> => {
+  const [row] = await sql<{ taken_at: Date; state: Uint8Array }[]>`select taken_at, state from checkpoints where partition = ${partition}`;
+  return row && { takenAt: row.taken_at.getTime(), state: row.state };
+};
+
+export const writeCheckpoint = (sql: Queryable, partition: number, checkpoint: StoredCheckpoint): Statement =>
+  sql`insert into checkpoints (partition, taken_at, state) values (${partition}, ${new Date(checkpoint.takenAt)}, ${checkpoint.state})
+    on conflict (partition) do update set taken_at = excluded.taken_at, state = excluded.state`;
+
+/**
+ * Who owns which partition. The epoch goes up with every change of owner and is checked in every commit, so that an owner who was
+ * frozen and does not know that he was replaced can write nothing. A lease that ran out still holds until somebody takes it.
+ */
+export type Lease = { readonly partition: number; readonly epoch: number };
+
+export const leasesChannel = 'leases';
+
+type Alive = { readonly owner: string; readonly version: string; readonly hasBus: boolean };
+
+/** Says that this coordinator lives, and counts the others that do and have the bus. */
+export const beAlive = async (sql: Queryable, { owner, version, hasBus }: Alive, aliveMs: number): Promise<number> => {
+  const [row] = await sql<{ others: number }[]>`
+    with mine as (
+      insert into coordinators (id, version, seen_at, has_bus, signs) values (${owner}, ${version}, now(), ${hasBus}, true)
+      on conflict (id) do update set seen_at = excluded.seen_at, has_bus = excluded.has_bus
+    )
+    select count(*) as others from coordinators
+    where id <> ${owner} and has_bus and seen_at > now() - ${aliveMs} * interval '1 millisecond'`;
+  return row?.others ?? 0;
+};
+
+/** Those that ended without a word are forgotten once nobody asks what became of them. */
+export const forgetCoordinators = async (sql: Queryable): Promise<void> => {
+  await sql`delete from coordinators where seen_at < now() - interval '1 hour'`;
+};
+
+/**
+ * Prolongs what this owner holds; what is not in the answer has been taken by another. Locked in order of partition, as commits lock theirs:
+ * in any other order both can wait for each other, which ends one of them after a second.
+ */
+export const renewLeases = (sql: Queryable, owner: string, lastsMs: number): Promise<Lease[]> =>
+  sql<Lease[]>`
+    update leases set expires_at = now() + ${lastsMs} * interval '1 millisecond'
+    where partition in (select partition from leases where owner = ${owner} order by partition for no key update)
+    returning partition, epoch`;
+
+/** Takes free partitions and those whose lease ran out, at most so many. Those that are just being written to are left for the next time. */
+export const takeLeases = (sql: Queryable, owner: string, most: number, lastsMs: number): Promise<Lease[]> =>
+  sql<Lease[]>`
+    update leases set owner = ${owner}, epoch = epoch + 1, expires_at = now() + ${lastsMs} * interval '1 millisecond'
+    where partition in (select partition from leases where expires_at < now() order by partition limit ${most} for update skip locked)
+    returning partition, epoch`;
+
+/**
+ * A new epoch for the same owner, who reads the partition again. A commit whose answer never came may still be at work in the database: this waits
+ * for one that holds the lease, and whatever was sent under the old epoch and comes later can write nothing. @throws Fenced when it is another's.
+ */
+export const renewEpoch = async (sql: Queryable, { partition, epoch }: Lease): Promise<Lease> => {
+  const [renewed] = await sql<Lease[]>`
+    update leases set epoch = epoch + 1 where partition = ${partition} and epoch = ${epoch} and owner is not null returning partition, epoch`;
+  if (!renewed) throw new Fenced([partition]);
+  return renewed;
+};
+
+/** Gives partitions back, and wakes the others so that they take them at once. */
+export const releaseLeases = async (sql: Queryable, owner: string, partitions: readonly number[]): Promise<void> => {
+  await sql`update leases set owner = null, expires_at = 'epoch' where owner = ${owner} and partition = any(${[...partitions]})`;
+  await sql`select pg_notify(${leasesChannel}, '')`;
+};
+
+/** This coordinator ends: the others need not count it any more. */
+export const sayGoodbye = async (sql: Queryable, owner: string): Promise<void> => {
+  await sql`delete from coordinators where id = ${owner}`;
+};
+
+/** The partitions now owned by somebody whose lease has not run out. */
+export const ownedPartitions = async (sql: Queryable): Promise<number> => {
+  const [row] = await sql<{ owned: number }[]>`select count(*) as owned from leases where expires_at > now()`;
+  return row?.owned ?? 0;
+};
+
+export class Fenced extends Error {
+  readonly partitions: readonly number[];
+
+  constructor(partitions: readonly number[]) {
+    super(`the partitions ${partitions.join(', ')} belong to another coordinator now`);
+    this.name = 'Fenced';
+    this.partitions = partitions;
+  }
+}
+
+/** Locks these leases against being taken until the transaction ends, and fails when one of them was taken before: fencedBy() tells. */
+export const fence = (sql: Queryable, owner: string, leases: readonly Lease[]): Statement =>
+  sql`select hold_leases(${owner}, ${numbersLiteral(leases.map(({ partition }) => partition))}::smallint[],
+    ${numbersLiteral(leases.map(({ epoch }) => epoch))}::bigint[])`;
+
+/** What fence() failed with, as we say it; anything else as it is. */
+export const fencedBy = (error: unknown): unknown => {
+  const isFence = error instanceof postgres.PostgresError && error.code === 'AP001';
+  return isFence ? new Fenced((error.detail ?? '').split(',').map(Number)) : error;
+};
+
+/** What a partition's owner reads once, when it takes the partition over. */
+
+export type NewestResult = {
+  readonly probe_key: number;
+  readonly at: number;
+  readonly took_ms: number;
+  readonly outcome: Outcome;
+  readonly cause_class: string | null;
+};
+
+type Packed = readonly (readonly [probe_key: number, at: number, took_ms: number, outcome: number, cause_class: string | null])[];
+
+const unpacked = ([probe_key, at, took_ms, outcome, cause_class]: Packed[number]): NewestResult => ({
+  ...{ probe_key, at, took_ms, cause_class },
+  outcome: outcomeOf(outcome),
+});
+
+/**
+ * The newest pass and the newest failure of each probe for each of these monitors since a time, by the monitor's key. One row for each
+ * monitor: hundreds of thousands of rows would cost a start more memory than everything that it keeps.
+ */
+export const newestResults = async (
+  sql: Queryable,
+  monitorKeys: readonly number[],
+  since: number,
+): Promise<ReadonlyMap<number, readonly NewestResult[]>> => {
+  if (monitorKeys.length === 0) return new Map();
+  const rows = await sql<{ monitor_key: number; results: Packed }[]>`
+    select monitor_key, json_agg(json_build_array(probe_key, (extract(epoch from at) * 1000)::bigint, took_ms, outcome, cause_class)) as results
+    from (
+      select distinct on (monitor_key, probe_key, outcome) monitor_key, probe_key, at, took_ms, outcome, cause_class
+      from results
+      where monitor_key = any(${numbersLiteral(monitorKeys)}::bigint[]) and at >= ${new Date(since)} and outcome < 2
+      order by monitor_key, probe_key, outcome, at desc
+    ) newest group by monitor_key`;
+  return new Map(rows.map(({ monitor_key, results }) => [monitor_key, results.map(unpacked)]));
+};
+
+export type Within = { readonly monitor_key: number; readonly from: number; readonly to: number };
+
+/** The passes and failures of monitors that started in a time of each, by the monitor's key: the newest so many, in order of start. */
+export const resultsWithin = async (
+  sql: Queryable,
+  times: readonly Within[],
+  most: number,
+): Promise<ReadonlyMap<number, readonly NewestResult[]>> => {
+  if (times.length === 0) return new Map();
+  const rows = await sql<{ monitor_key: number; results: Packed }[]>`
+    select t.monitor_key, json_agg(
+      json_build_array(r.probe_key, (extract(epoch from r.at) * 1000)::bigint, r.took_ms, r.outcome, r.cause_class) order by r.at) as results
+    from unnest(${numbersLiteral(times.map(({ monitor_key }) => monitor_key))}::bigint[],
+      ${numbersLiteral(times.map(({ from }) => from))}::float8[], ${numbersLiteral(times.map(({ to }) => to))}::float8[]
+    ) as t (monitor_key, since, until), lateral (
+      select * from results
+      where monitor_key = t.monitor_key and at between to_timestamp(t.since / 1000.0) and to_timestamp(t.until / 1000.0) and outcome < 2
+      order by at desc limit ${most}) r
+    group by t.monitor_key`;
+  return new Map(rows.map(({ monitor_key, results }) => [monitor_key, results.map(unpacked)]));
+};
+
+export type Pause = { readonly began_at: number; readonly ended_at: number | null };
+
+/** The last pause of each monitor of a partition that had one, as the engine wrote it; the row of the monitor may be ahead of it. */
+export const lastPauses = async (sql: Queryable, partition: number): Promise<ReadonlyMap<string, Pause>> => {
+  const rows = await sql<{ monitor_id: string; began_at: Date; ended_at: Date | null }[]>`
+    select distinct on (l.monitor_id) l.monitor_id, l.began_at, l.ended_at from ledger l join monitors m on m.id = l.monitor_id
+    where m.partition = ${partition} and l.kind = 'paused' order by l.monitor_id, l.began_at desc`;
+  return new Map(
+    rows.map(({ monitor_id, began_at, ended_at }) => [monitor_id, { began_at: began_at.getTime(), ended_at: ended_at?.getTime() ?? null }]),
+  );
+};
+
+export type SetAside = {
+  readonly id: number;
+  readonly subject: string;
+  readonly reason: string;
+  readonly at: Date;
+  readonly bytes: number;
+  /** How often it was worked on again in vain. */
+  readonly attempts: number;
+  /** Since when it waits to be worked on again; null when nobody asked. */
+  readonly retry_asked_at: Date | null;
+};
+
+/** A message that could not be worked on, kept for the operator to look at. */
+export const setAside = async (sql: Queryable, message: { subject: string; reason: string; data: Uint8Array }): Promise<void> => {
+  await sql`insert into set_aside (subject, reason, data) values (${message.subject}, ${message.reason}, ${message.data})`;
+};
+
+const columns = 'id, subject, reason, at, octet_length(data) as bytes, attempts, retry_asked_at';
+
+/** The newest first. */
+export const allSetAside = (sql: Queryable): Promise<SetAside[]> =>
+  sql<SetAside[]>`select ${sql.unsafe(columns)} from set_aside order by id desc limit 1000`;
+
+export const setAsideById = async (sql: Queryable, id: number): Promise<(SetAside & { readonly data: Uint8Array }) | undefined> => {
+  const [row] = await sql<(SetAside & { data: Uint8Array })[]>`select ${sql.unsafe(columns)}, data from set_aside where id = ${id}`;
+  return row;
+};
+
+/** Has one or all of them worked on again by the owners of their partitions; gives those that this was asked for. */
+export const retrySetAside = async (sql: Queryable, id: number | null): Promise<number[]> => {
+  // Results and pings both carry their partition as the third word of their subject.
+  const rows = await sql<{ id: number; partition: number }[]>`
+    update set_aside set retry_asked_at = now()
+    where retry_asked_at is null and split_part(subject, '.', 3) ~ '^[0-9]+$' ${id === null ? sql`` : sql`and id = ${id}`}
+    returning id, split_part(subject, '.', 3)::int as partition`;
+  for (const row of rows) await enqueue(sql, { topic: 'set_aside', payload: { id: row.id }, partition: row.partition, organisation: null });
+  return rows.map((row) => row.id).toSorted((a, b) => a - b);
+};
+
+/** It failed once more. */
+export const keepSetAside = async (sql: Queryable, id: number, reason: string): Promise<void> => {
+  await sql`update set_aside set reason = ${reason}, attempts = attempts + 1, retry_asked_at = null where id = ${id}`;
+};
+
+/** Forgets one or all of them; gives those that are gone. */
+export const dropSetAside = async (sql: Queryable, id: number | null): Promise<number[]> => {
+  const rows = await sql<{ id: number }[]>`delete from set_aside ${id === null ? sql`` : sql`where id = ${id}`} returning id`;
+  return rows.map((row) => row.id).toSorted((a, b) => a - b);
+};
+
+/** A monitor as the engine needs it: to decide about it, and to tell the probes what to check. */
+export type MonitorRow = {
+  readonly id: string;
+  readonly key: number;
+  readonly organisation_id: string;
+  readonly partition: number;
+  readonly type: Kind;
+  readonly target: string;
+  readonly interval_s: number;
+  readonly config: Config;
+  readonly secrets: Uint8Array | null;
+  readonly config_version: number;
+  readonly created_at: Date;
+  readonly paused_at: Date | null;
+};
+
+const watchedColumns =
+  'id, key, organisation_id, partition, type, target, interval_s, config, secrets, config_version, created_at, paused_at';
+
+/** Rows that are gone again before they have grown old: longer pages are kept for the greater, rarer collection of garbage. */
+const pageLength = 250;
+
+/** A page of the monitors of a partition: those after the one with this key. */
+export const monitorsAfter = (sql: Queryable, partition: number, after: number) =>
+  sql<MonitorRow[]>`
+    select ${sql.unsafe(watchedColumns)} from monitors where partition = ${partition} and key > ${after} order by key limit ${pageLength}`;
+
+/** All monitors of a partition, in pages. */
+export const monitorsOfPartition = (sql: Queryable, partition: number): AsyncGenerator<MonitorRow[]> =>
+  inPages(
+    0,
+    ({ key }) => key,
+    (after) => monitorsAfter(sql, partition, after),
+  );
+
+export const monitorsById = (sql: Queryable, ids: readonly string[]) =>
+  sql<MonitorRow[]>`select ${sql.unsafe(watchedColumns)} from monitors where id = any(${[...ids]})`;
+
+/** The continents that the config limits the check to; null when it does not. */
+export const continentsIn = (config: Config): readonly Continent[] | null => {
+  const given = config.continents;
+  return Array.isArray(given) ? given.filter(isContinent) : null;
+};
+
+export const probeIn = (config: Config): string | null => (typeof config.probe === 'string' ? config.probe : null);
+
+const harmless = (kind: Kind, { method }: Config): boolean =>
+  kind === 'dns' || (kind === 'https' && (method === undefined || method === 'GET' || method === 'HEAD'));
+
+export const watchedOf = (row: MonitorRow): Watched => {
+  const { config } = row;
+  const after = config.alert_after_s;
+  return {
+    id: row.id,
+    organisation: row.organisation_id,
+    kind: row.type,
+    interval_ms: row.interval_s * 1_000,
+    timeout_ms: timeoutMs(config, row.interval_s),
+    continents: continentsIn(config),
+    probe: probeIn(config),
+    inside: insideOf(row.type, row.target, config)?.addresses,
+    config_version: row.config_version,
+    alert_after_ms: typeof after === 'number' ? after * 1_000 : 0,
+    sampled: harmless(row.type, config),
+    created_at: row.created_at.getTime(),
+    paused_at: row.paused_at?.getTime() ?? null,
+  };
+};
+
+/** Equal for targets on the same host. */
+export const targetHash = ({ type, target }: Pick<MonitorRow, 'type' | 'target'>): number => hashOf(defaultName(type, target) ?? target);
+
+/** What placement needs of a monitor's row. */
+export const placedOf = (row: MonitorRow): Placed => ({
+  monitor: row.id,
+  interval_ms: row.interval_s * 1_000,
+  ordinal: row.key,
+  continents: continentsIn(row.config),
+  probe: probeIn(row.config),
+  inside: insideOf(row.type, row.target, row.config)?.addresses,
+});
+
+/** How far the results of one generation of a probe's spool are committed in a partition. `ahead`: those beyond that are, too. */
+export type Watermark = {
+  readonly probe_key: number;
+  readonly generation: string;
+  readonly partition: number;
+  readonly seq: number;
+  readonly ahead: readonly number[];
+};
+
+export const writeWatermarks = (sql: Queryable, rows: readonly Watermark[]): Statement[] => {
+  if (rows.length === 0) return [];
+  const statement = sql`
+    insert into watermarks (probe_key, generation, partition, seq, ahead)
+    select probe_key, generation, partition, seq, ahead::bigint[] from unnest(
+      ${numbersLiteral(rows.map((row) => row.probe_key))}::int[], ${textsLiteral(rows.map((row) => row.generation))}::uuid[],
+      ${numbersLiteral(rows.map((row) => row.partition))}::smallint[], ${numbersLiteral(rows.map((row) => row.seq))}::bigint[],
+      ${textsLiteral(rows.map((row) => numbersLiteral(row.ahead)))}::text[]) as t (probe_key, generation, partition, seq, ahead)
+    on conflict (probe_key, generation, partition) do update set seq = excluded.seq, ahead = excluded.ahead, changed_at = now()`;
+  return [statement];
+};
+
+export const watermarksOfPartition = (sql: Queryable, partition: number): Promise<Watermark[]> =>
+  sql<Watermark[]>`select probe_key, generation, partition, seq, to_json(ahead) as ahead from watermarks where partition = ${partition}`;
+
+/** Partition → seq, of one generation: what a probe may trim its spool to. */
+export const committedOf = async (sql: Queryable, probeKey: number, generation: string): Promise<Record<string, number>> => {
+  const rows = await sql<{ partition: number; seq: number }[]>`
+    select partition, seq from watermarks where probe_key = ${probeKey} and generation = ${generation}`;
+  return Object.fromEntries(rows.map(({ partition, seq }) => [partition, seq]));
+};
+
+/** Generations that a probe left behind a month ago; it cannot come back with their results. */
+export const forgetWatermarks = async (sql: Queryable): Promise<void> => {
+  await sql`delete from watermarks where changed_at < now() - interval '30 days' and exists (
+    select 1 from watermarks newer where newer.probe_key = watermarks.probe_key and newer.generation <> watermarks.generation
+      and newer.changed_at > watermarks.changed_at)`;
+};

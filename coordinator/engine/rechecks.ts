@@ -1,0 +1,271 @@
+import { createTicker } from '../../shared/actor/mailbox.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { LookMessage } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
+import { probeOf } from '../../shared/checks/placement.ts';
+import {
+  type Allowances,
+  type Asked,
+  type Budget,
+  emptyBudget,
+  firstLook,
+  isForgotten,
+  isUnseen,
+  mayAsk,
+  neverAsked,
+  spend,
+} from '../core/rechecks.ts';
+import type { MonitorState } from '../core/types.ts';
+import { type Sql, wayOf } from '../database/connect.ts';
+import { type Figures, type LookOutcome, noFigures } from '../health/meters.ts';
+import type { Assignments } from '../probes/assignments.ts';
+import { type DecisionBatch, type LookWish, lookAt, stateOf, termsOf } from './decision-batch.ts';
+import { type MonitorRow, monitorsById, placedOf } from './queries.ts';
+import type { Unseen } from './state.ts';
+
+/**
+ * First looks at monitors that are new, resumed or changed. Somebody waits for each of them, so none is left out when a thousand are made at
+ * once: they wait for room, as fast as one probe does them without letting its turns come late.
+ *
+ * Modes of a look: waiting (one for each monitor, in the order in which they were wished for) → asked, or needless (its first turn has come,
+ * the monitor is gone, nobody can look).
+ */
+type FirstLooks = {
+  /** Takes those of them that are first looks. */
+  readonly wish: (wishes: readonly LookWish[]) => void;
+  readonly close: () => Promise<void>;
+};
+
+type First = { readonly look: string; readonly before: number };
+
+/** What first looks may take of all probes together and of one. */
+const firstAllowed: Allowances = { all: { perSecond: 1_000, burst: 1_000 }, probe: { perSecond: 300, burst: 300 } };
+const firstsEveryMs = 100;
+/** So many of a continent are looked through at most each time: those of a probe that has no room now do not hold up those of others for long. */
+const firstsWindow = 200;
+/** So many are read at a time, and no more when nobody had room for any of them: what is read in vain is read again. */
+const firstsAtOnce = 40;
+/** What is wished for beyond this is seen at its turn. */
+const mostFirsts = 200_000;
+
+const createFirstLooks = (parts: {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly roster: () => Roster;
+  readonly rowsOf: (wishes: readonly Pick<LookWish, 'monitor'>[]) => Promise<ReadonlyMap<string, MonitorRow>>;
+  readonly send: (row: MonitorRow, look: string, probe: RosterProbe, continent: Continent) => Promise<void>;
+}): FirstLooks => {
+  const { bus, clock, log, roster, rowsOf, send } = parts;
+  const waiting = new Map<Continent, Map<string, First>>();
+  let budget: Budget = emptyBudget;
+
+  const hasRoom = (probe: RosterProbe): boolean => {
+    const spent = spend(budget, probe.id, clock.now(), firstAllowed);
+    budget = spent.budget;
+    return spent.granted;
+  };
+
+  const ask = async (continent: Continent, queue: Map<string, First>): Promise<void> => {
+    const all = [...queue.entries().take(firstsWindow)].map(([monitor, first]) => ({ monitor, first }));
+    for (let from = 0; from < all.length; from += firstsAtOnce) {
+      const next = all.slice(from, from + firstsAtOnce);
+      const rows = await rowsOf(next);
+      let left = 0;
+      for (const { monitor, first } of next) {
+        const row = rows.get(monitor);
+        const probe = row && row.paused_at === null && clock.now() < first.before ? probeOf(placedOf(row), continent, roster()) : undefined;
+        if (row && probe && !hasRoom(probe)) left += 1;
+        else {
+          if (queue.get(monitor) === first) queue.delete(monitor);
+          if (row && probe) await send(row, first.look, probe, continent);
+        }
+      }
+      if (left === next.length) break;
+    }
+    if (queue.size === 0) waiting.delete(continent);
+  };
+
+  const ticker = createTicker({
+    everyMs: firstsEveryMs,
+    tick: async () => {
+      if (!bus.isConnected()) return;
+      for (const [continent, queue] of waiting) await ask(continent, queue);
+    },
+    onFailure: (error) => log.warn({ err: error, waiting: waiting.size }, 'first looks could not be asked for; they are tried again'),
+  });
+
+  return {
+    wish: (wishes) => {
+      let isNew = false;
+      for (const { monitor, look, continents, when } of wishes) {
+        if (typeof when === 'string') continue;
+        // Wished for anew, perhaps elsewhere: the roster has changed. Where it waits already it keeps its place.
+        for (const [continent, queue] of waiting) if (!continents.includes(continent)) queue.delete(monitor);
+        for (const continent of continents) {
+          const queue = waiting.get(continent) ?? new Map<string, First>();
+          if (queue.size >= mostFirsts && !queue.has(monitor)) continue;
+          waiting.set(continent, queue);
+          queue.set(monitor, { look, before: when.before });
+          isNew = true;
+        }
+      }
+      if (isNew) ticker.hurry();
+    },
+    close: ticker.stop,
+  };
+};
+
+/**
+ * Turns the wish that somebody looks now into messages to probes. A look that gets lost is no harm: what is still open asks again.
+ * Samples are bought from a budget, so that an outage of everything does not become a flood of checks; first looks wait for room in theirs. And
+ * nobody is asked about one monitor more often than it can want, because a state that is read anew does not know whom it asked.
+ */
+export type Looks = {
+  readonly ask: (wishes: readonly LookWish[]) => void;
+  /** Makes its connection, and has prepared what it reads there: somebody waits for each answer. */
+  readonly prepare: () => Promise<void>;
+  /** Settles when nothing is under way. */
+  readonly close: () => Promise<void>;
+};
+
+/** So many monitors are remembered before those that need not be are forgotten. */
+const mostRemembered = 10_000;
+
+const allowed: Allowances = { all: { perSecond: 200, burst: 1_000 }, probe: { perSecond: 50, burst: 200 } };
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly roster: () => Roster;
+  readonly assignments: Assignments;
+  readonly figures?: Figures;
+};
+
+export const createLooks = ({ sql, bus, clock, log, roster, assignments, figures = noFigures }: Parts): Looks => {
+  const slot = wayOf(sql).openSlot();
+  let budget: Budget = emptyBudget;
+  const underWay = new Set<Promise<void>>();
+
+  const isGranted = (probe: RosterProbe): boolean => {
+    const spent = spend(budget, probe.id, clock.now(), allowed);
+    budget = spent.budget;
+    return spent.granted;
+  };
+
+  const asked = new Map<string, Asked>();
+  const isAllowed = (monitor: string, isSample: boolean): boolean => {
+    const now = clock.now();
+    const { asked: after, granted } = mayAsk(asked.get(monitor) ?? neverAsked, isSample, now);
+    if (asked.size >= mostRemembered && !asked.has(monitor))
+      for (const [other, before] of asked) if (isForgotten(before, now)) asked.delete(other);
+    asked.set(monitor, after);
+    return granted;
+  };
+
+  const send = async (row: MonitorRow, look: string, probe: RosterProbe, continent: Continent): Promise<void> => {
+    const place = probe.organisation === null ? ({ is: 'continent', continent } as const) : ({ is: 'probe', probe: probe.id } as const);
+    const message: LookMessage = { v: 1, look, asked_at: clock.now(), assignment: await assignments.messageFor(row, place) };
+    bus.publish(subjects.look(probe.id), JSON.stringify(message));
+  };
+
+  const rowsOf = async (wishes: readonly Pick<LookWish, 'monitor'>[]): Promise<ReadonlyMap<string, MonitorRow>> =>
+    new Map((await slot.ask((by) => monitorsById(by, [...new Set(wishes.map(({ monitor }) => monitor))]))).map((row) => [row.id, row]));
+
+  const first = createFirstLooks({
+    ...{ bus, clock, log, roster, rowsOf },
+    send: async (row, ...rest) => {
+      const isGranted = isAllowed(row.id, false);
+      figures.asked('first', isGranted ? 'asked' : 'too_soon');
+      if (isGranted) await send(row, ...rest);
+    },
+  });
+
+  const outcomeFor = (row: MonitorRow, probe: RosterProbe | undefined, isSample: boolean): LookOutcome => {
+    if (!probe) return 'no_probe';
+    if (!isAllowed(row.id, isSample)) return 'too_soon';
+    return isSample && !isGranted(probe) ? 'over_budget' : 'asked';
+  };
+
+  const sendIf = async (row: MonitorRow, { look, when }: LookWish, continent: Continent): Promise<void> => {
+    const probe = probeOf(placedOf(row), continent, roster());
+    const isSample = when === 'sample';
+    const outcome = outcomeFor(row, probe, isSample);
+    figures.asked(isSample ? 'sample' : 'now', outcome);
+    if (probe && outcome === 'asked') await send(row, look, probe, continent);
+  };
+
+  const askAll = async (wishes: readonly LookWish[]): Promise<void> => {
+    const rows = await rowsOf(wishes);
+    for (const wish of wishes) {
+      const row = rows.get(wish.monitor);
+      if (!row || row.paused_at !== null) continue;
+      await Promise.all(wish.continents.map((continent) => sendIf(row, wish, continent)));
+    }
+  };
+
+  return {
+    prepare: () => slot.prepare((by) => [monitorsById(by, [])]),
+    ask: (all) => {
+      first.wish(all);
+      const wishes = all.filter(({ when }) => typeof when === 'string');
+      if (!bus.isConnected() || wishes.length === 0) return;
+      const asking: Promise<void> = askAll(wishes)
+        .catch((error: unknown) => log.warn({ err: error, looks: wishes.length }, 'looks could not be asked for; they are asked for again'))
+        .finally(() => underWay.delete(asking));
+      underWay.add(asking);
+    },
+    close: async () => {
+      await first.close();
+      await Promise.all(underWay);
+      await slot.end();
+    },
+  };
+};
+
+/**
+ * First looks that may have been in vain: no probe was well when the monitor was made, or the look was lost with its probe, the coordinator, or
+ * on its way. They are looked through whenever the roster changes, and when one of them has been waited for long enough, until somebody has
+ * seen the monitor.
+ */
+
+export const nobodyUnseen = (): Unseen => ({ awaited: new Map(), epoch: Number.NaN, nextEnd: Number.POSITIVE_INFINITY });
+
+/** Remembers the monitor if nobody has seen it yet. */
+export const noteUnseen = (unseen: Unseen, monitor: MonitorState): void => {
+  if (isUnseen(monitor)) unseen.awaited.set(monitor.watched.id, undefined);
+};
+
+/** Whether there may be a first look to ask for, beside those of what is made from now on, which are asked for at once. */
+export const wantsFirstLooks = (unseen: Unseen, { epoch }: Roster, now: number): boolean => {
+  if (unseen.awaited.size === 0) unseen.epoch = epoch;
+  return unseen.epoch !== epoch || now >= unseen.nextEnd;
+};
+
+/** Has somebody look at this monitor now, if that is not awaited already, and remembers it until somebody has seen it. */
+export const askForFirst = (unseen: Unseen, decisions: DecisionBatch, monitor: string, roster: Roster, now: number): void => {
+  const known = stateOf(decisions, monitor);
+  const key = termsOf(decisions, monitor)?.key;
+  if (!known || key === undefined) return;
+  const { awaited, look } = firstLook({ ...known.watched, monitor, ordinal: key }, unseen.awaited.get(monitor), roster, now);
+  if (look) lookAt(decisions, monitor, look);
+  if (!isUnseen(known)) return;
+  unseen.awaited.set(monitor, awaited);
+  if (awaited) unseen.nextEnd = Math.min(unseen.nextEnd, awaited.until);
+};
+
+export const askUnseen = (unseen: Unseen, decisions: DecisionBatch, roster: Roster, now: number): void => {
+  unseen.epoch = roster.epoch;
+  unseen.nextEnd = Number.POSITIVE_INFINITY;
+  for (const monitor of unseen.awaited.keys()) {
+    const known = stateOf(decisions, monitor);
+    if (known && isUnseen(known)) askForFirst(unseen, decisions, monitor, roster, now);
+    else unseen.awaited.delete(monitor);
+  }
+};

@@ -1,0 +1,156 @@
+import pLimit, { type LimitFunction } from 'p-limit';
+import { z } from 'zod';
+import { jsonIn } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { lastTokenOf, partitionCount, partitionOf, streams, subjects } from '../../shared/bus/subjects.ts';
+import type { PartitionParts } from './dependencies.ts';
+import { monitorsAfter, monitorsOfPartition } from './queries.ts';
+
+/**
+ * Sees to it that the bus holds the assignments of all monitors of a partition. A marker beside them says for which database and which
+ * continents that was done, and under which keys; a wiped bus has lost it, a restored database is another, a first probe of a continent
+ * adds to it, and a revoked probe takes a key out of use.
+ */
+const marker = z.object({
+  installation: z.string(),
+  served: z.array(z.string()),
+  /** Place → epoch of the key that its secrets are sealed under. */
+  sealed: z.record(z.string(), z.number()).default({}),
+  /** The keys that all of it is signed by. */
+  signed_by: z.array(z.string()).default([]),
+});
+
+type Marker = z.infer<typeof marker>;
+
+const readMarker = async (partition: number, { bus, announcements }: PartitionParts): Promise<Marker | undefined> => {
+  const last = await bus.last(streams.assignments.name, subjects.marker(partition));
+  if (!last || last.data.length === 0) return undefined;
+  if (!announcements.read(last, subjects.marker(partition))) return undefined;
+  const read = marker.safeParse(jsonIn(last.data));
+  return read.success ? read.data : undefined;
+};
+
+/** Takes back that all is well: every owner publishes its partition anew, and buries what this database does not know. */
+export const doubtMarkers = async (bus: Bus): Promise<void> => {
+  const doubt = JSON.stringify({ installation: 'doubted', served: [] });
+  for (let partition = 0; partition < partitionCount; partition += 1) await bus.store(subjects.marker(partition), doubt);
+};
+
+type Listing = { readonly at: number; readonly byPartition: Promise<ReadonlyMap<number, readonly string[]>> };
+
+/** What the stream has, as it was listed last: all partitions ask for it at once, and it may be large. */
+const listings = new WeakMap<Bus, Listing>();
+const listAgainMs = 2_000;
+
+const list = async (bus: Bus): Promise<ReadonlyMap<number, readonly string[]>> => {
+  const byPartition = new Map<number, string[]>();
+  for (const subject of await bus.subjectsOf(streams.assignments.name, subjects.allAssignments)) {
+    if (subject.startsWith('assign.marker.')) continue;
+    const partition = partitionOf(subject);
+    const known = byPartition.get(partition);
+    if (known) known.push(subject);
+    else byPartition.set(partition, [subject]);
+  }
+  return byPartition;
+};
+
+const publishedFor = async (partition: number, bus: Bus): Promise<readonly string[]> => {
+  const last = listings.get(bus);
+  const listing = last && performance.now() - last.at < listAgainMs ? last : { at: performance.now(), byPartition: list(bus) };
+  listings.set(bus, listing);
+  return (await listing.byPartition).get(partition) ?? [];
+};
+
+/** Assignments in the stream of monitors that this database does not have get a tombstone. */
+const buryStrangers = async (partition: number, known: ReadonlySet<string>, { bus }: PartitionParts): Promise<void> => {
+  for (const subject of await publishedFor(partition, bus)) {
+    if (known.has(lastTokenOf(subject))) continue;
+    const last = await bus.last(streams.assignments.name, subject);
+    if (last && last.data.length > 0) await bus.store(subject, new Uint8Array());
+  }
+};
+
+/** As they are in this turn: one that was made since the pages were read must not be buried. */
+const idsOf = async (partition: number, { sql }: PartitionParts): Promise<ReadonlySet<string>> => {
+  const ids = new Set<string>();
+  for await (const page of monitorsOfPartition(sql, partition)) for (const { id } of page) ids.add(id);
+  return ids;
+};
+
+const queues = new WeakMap<Bus, LimitFunction>();
+
+/** All partitions begin at once, and the bus takes no more for it: two at a time keep it busy, and hold a sixteenth of the rows. */
+const queueOf = (bus: Bus): LimitFunction => {
+  const queue = queues.get(bus) ?? pLimit(2);
+  queues.set(bus, queue);
+  return queue;
+};
+
+/**
+ * A part of it that is done when nothing else is done with the partition, so that what it reads is not published after what a later change
+ * published: a page of monitors, or at last the marker.
+ */
+export type ReconcileTurn = {
+  /** What stands there is of another database. */
+  readonly isStranger: boolean;
+} & (
+  | {
+      readonly is: 'page';
+      /** The key of the last monitor of the page before. */
+      readonly after: number;
+      /** Only what is sealed for one of these places, under a key that is out of use; all, when undefined. */
+      readonly outdated: ReadonlySet<string> | undefined;
+    }
+  | { readonly is: 'marker'; readonly marker: Marker }
+);
+
+/** How many were published, and after which monitor the next page begins; null when there is none. */
+export type ReconcileAnswer = { readonly published: number; readonly last: number | null };
+
+export const takeTurn = async (partition: number, turn: ReconcileTurn, parts: PartitionParts): Promise<ReconcileAnswer> => {
+  const { sql, bus, assignments } = parts;
+  const { isStranger } = turn;
+  if (turn.is === 'marker') {
+    if (isStranger) await buryStrangers(partition, await idsOf(partition, parts), parts);
+    await bus.store(subjects.marker(partition), JSON.stringify(turn.marker));
+    return { published: 0, last: null };
+  }
+  const { after, outdated } = turn;
+  const page = await monitorsAfter(sql, partition, after);
+  const last = page.at(-1);
+  if (!last) return { published: 0, last: null };
+  const rows = outdated ? page.filter((row) => assignments.sealedFor(row).some((place) => outdated.has(place))) : page;
+  // What is paused may still stand there from before; otherwise whatever stands there is replaced.
+  await assignments.publish(rows.map((row) => ({ monitor: row.id, row, isNew: row.paused_at === null && !isStranger })));
+  return { published: rows.length, last: last.key };
+};
+
+type InTurn = (turn: ReconcileTurn) => Promise<ReconcileAnswer>;
+
+/** A page in each turn: in between it is decided about what has come. True when something had to be published. @throws when the bus is away. */
+export const reconcile = async (partition: number, parts: PartitionParts, inTurn: InTurn): Promise<boolean> => {
+  const { bus, assignments, announcements, installation, log } = parts;
+  const before = await readMarker(partition, parts);
+  const served = [...assignments.served()];
+  const sealed = { ...assignments.sealEpochs() };
+  const signed_by = [...announcements.trust().keys];
+  const isKnown =
+    before?.installation === installation &&
+    served.every((continent) => before.served.includes(continent)) &&
+    signed_by.every((key) => before.signed_by.includes(key));
+  const outdated = new Set(Object.keys(sealed).filter((place) => (sealed[place] ?? 1) > (before?.sealed[place] ?? 1)));
+  if (isKnown && outdated.size === 0) return false;
+  const isStranger = before !== undefined && before.installation !== installation;
+  let count = 0;
+  const publishAll = async (): Promise<void> => {
+    for (let after: number | null = 0; after !== null; ) {
+      const answer: ReconcileAnswer = await inTurn({ is: 'page', after, isStranger, outdated: isKnown ? outdated : undefined });
+      count += answer.published;
+      after = answer.last;
+    }
+  };
+  await queueOf(bus)(publishAll);
+  await inTurn({ is: 'marker', isStranger, marker: { installation, served, sealed, signed_by } });
+  if (count > 0) log.info({ partition, monitors: count, served, outdated: [...outdated] }, 'assignments published anew');
+  return true;
+};

@@ -1,0 +1,325 @@
+import { type Batch, lastSeqOf, newestBatch, resultAt, seqAt, startAt, versionAt } from '../../shared/bus/batch.ts';
+import type { ReceiptMessage } from '../../shared/bus/messages.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import type { Result } from '../../shared/checks/result.ts';
+import { byStart } from '../core/backlog.ts';
+import { nextTick } from '../core/lifecycle.ts';
+import type { SeenResult } from '../core/types.ts';
+import { countsAs } from '../core/views.ts';
+import type { RefusedReason } from '../health/refusals.ts';
+import type { Accepted } from '../probes/directory.ts';
+import type { ProbeRow } from '../probes/queries.ts';
+import { observerOf } from '../probes/roster.ts';
+import { emptyUnit, type Unit } from './commit.ts';
+import {
+  assertOpen,
+  beginDecisions,
+  chart,
+  type DecisionBatch,
+  decideOn,
+  type Entry,
+  entryOf,
+  incidentOf,
+  objectOf,
+  passedTo,
+  passTo,
+  rowOf,
+  takeQuietly,
+  wentAhead,
+} from './decision-batch.ts';
+import type { PartitionParts } from './dependencies.ts';
+import { type Monitors, type Packed, type Passes, pack, passAll, type Terms } from './monitor-memory.ts';
+import type { PartitionState } from './state.ts';
+
+/** Clocks that are wrong by more than this tell of no time that ever was. */
+const futureMs = 120_000;
+
+/** Whether this probe could have held this monitor. A result of an older version may have been right when it was made: it goes to the charts only. */
+const mayHold = (probe: ProbeRow, watched: Terms, version: number, configVersion: number): boolean => {
+  if (probe.organisation_id !== null) {
+    if (probe.organisation_id !== watched.organisation) return false;
+    return watched.probe === probe.id || configVersion < version;
+  }
+  if (configVersion < version) return true;
+  return watched.probe === null && (watched.continents === null || watched.continents.includes(probe.continent));
+};
+
+/** A batch, and where its monitors are kept, by its places: −1 for strangers. Good as long as no monitor comes or goes. */
+export type Found = Pick<Accepted, 'probe' | 'batch'> & { readonly slots: Int32Array };
+
+/** What of it is new here: from this place on, but for what went ahead. */
+type Fresh = Found & { readonly first: number; readonly ahead: ReadonlySet<number> | undefined };
+
+const firstAfter = (batch: Batch, seq: number): number => {
+  let place = 0;
+  while (seqAt(batch, place) <= seq) place += 1;
+  return place;
+};
+
+export const find = <From extends Pick<Accepted, 'probe' | 'batch'>>(from: From, monitors: Monitors): From & Found => {
+  const { monitors: ids } = from.batch;
+  const slots = new Int32Array(ids.length);
+  for (let place = 0; place < ids.length; place += 1) slots[place] = monitors.slotOf(ids[place] ?? '') ?? -1;
+  return { ...from, slots };
+};
+
+export type Judged = { readonly key: number; readonly probe: ProbeRow; readonly seen: SeenResult };
+type Answer = { readonly generation: string; readonly probe: string; committed: number; again: boolean };
+
+/** What one batch of decisions makes of a set of batches. */
+export type Received = {
+  readonly decisions: DecisionBatch;
+  /** What was decided about; passes that were left to numbers are not among them. */
+  readonly judged: readonly Judged[];
+  readonly refused: readonly { readonly probe: string; readonly reason: RefusedReason }[];
+  readonly receipts: readonly (readonly [subject: string, receipt: ReceiptMessage])[];
+};
+
+export const reasonAgainst = (
+  probe: ProbeRow,
+  { config_version, at }: Pick<Result, 'config_version' | 'at'>,
+  terms: Terms,
+  version: number,
+  { now, oldest }: { now: number; oldest: number },
+): RefusedReason | undefined => {
+  if (!mayHold(probe, terms, version, config_version)) return 'not_its_monitor';
+  if (config_version > version) return 'unknown_config_version';
+  if (at > now + futureMs) return 'from_the_future';
+  return at < oldest ? 'too_old' : undefined;
+};
+
+/** Of the looks that one check answered, the one that its incident waits for. */
+const lookAnswered = ({ monitor, look, other_looks = [] }: SeenResult, decisions: DecisionBatch): string | null => {
+  const awaited = incidentOf(decisions, monitor)?.progress.matrix?.look;
+  return other_looks.find((other) => other === awaited) ?? look;
+};
+
+/** A result as the core takes it. */
+export const seenBy = (probe: ProbeRow, result: Result, now: number, lateMs: number): SeenResult => ({
+  ...result,
+  from: observerOf(probe),
+  quarantined: probe.quarantined_at !== null,
+  handed_over: now - (result.at + result.took_ms) > lateMs,
+});
+
+/** Decides about results that may count, in order of start, and puts them in the charts. */
+export const decideAbout = (decisions: DecisionBatch, judged: readonly Judged[], now: number): void => {
+  const late = new Set<string>();
+  for (const { key, probe, seen } of judged.toSorted((a, b) => byStart(a.seen, b.seen))) {
+    decideOn(decisions, seen.monitor, {
+      is: 'result',
+      result: seen.look === null ? seen : { ...seen, look: lookAnswered(seen, decisions) },
+    });
+    const outcome = countsAs(seen, now);
+    const { at, took_ms, phases } = seen;
+    chart(decisions, { monitor_key: key, probe_key: probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
+    if (seen.handed_over) late.add(seen.monitor);
+  }
+  // The past asks nobody; what is left open when it has been decided is looked after now.
+  for (const monitor of late) if (incidentOf(decisions, monitor)) decideOn(decisions, monitor, { is: 'tick' });
+};
+
+type DecidingParts = Pick<PartitionParts, 'clock' | 'timing' | 'oldestKept' | 'roster' | 'attends'>;
+
+type Writable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
+
+/** One object for all passes of a probe, to ask about each whether it goes without saying. */
+const passOf = (probe: ProbeRow): Writable<SeenResult> => ({
+  ...{ seq: 0, monitor: '', config_version: 0, at: 0, took_ms: 0, outcome: 'ok', cause: null, phases: null, evidence: null, look: null },
+  ...{ from: observerOf(probe), quarantined: probe.quarantined_at !== null, handed_over: false },
+});
+
+/** What a set of batches tells, parted by how it is decided. */
+type Parted = {
+  /** By their place: passes that nothing else in the set keeps from being left to numbers. */
+  readonly quiet: readonly Passes[];
+  readonly judged: Judged[];
+  readonly refused: { probe: string; reason: RefusedReason }[];
+};
+
+/**
+ * Parts passes that may be left to numbers from all that is to be decided about. Of one monitor either all or nothing is left to numbers, because
+ * what is decided about goes in order of start.
+ */
+const part = (state: PartitionState, fresh: readonly Fresh[], now: number, parts: DecidingParts): Parted => {
+  const { timing, oldestKept, attends, roster } = parts;
+  const { monitors } = state;
+  const moment = { now, oldest: oldestKept(now), network: roster() };
+  const loud = new Set<number>();
+  const quiet: (Passes & Fresh)[] = [];
+  const judged: Judged[] = [];
+  const refused: Parted['refused'] = [];
+  const decideAt = ({ probe, batch }: Fresh, place: number, slot: number): void => {
+    judged.push({ key: monitors.rowAt(slot).key, probe, seen: seenBy(probe, resultAt(batch, place), now, timing.lateMs) });
+  };
+
+  for (const one of fresh) {
+    const { probe, batch, first, ahead } = one;
+    const pass = passOf(probe);
+    const mayPass = !attends(probe.id);
+    const slots = new Int32Array(batch.monitors.length).fill(-1);
+    for (let place = first; place < slots.length; place += 1) {
+      const slot = one.slots[place] ?? -1;
+      // Deleted in the meantime, or never there: nothing to decide about.
+      if (slot < 0 || ahead?.has(seqAt(batch, place))) continue;
+      pass.config_version = versionAt(batch, place);
+      pass.at = startAt(batch, place);
+      const { terms, version } = monitors.termsAt(slot);
+      if (!terms) continue;
+      const reason = reasonAgainst(probe, pass, terms, version, moment);
+      if (reason) refused.push({ probe: probe.id, reason });
+      else if (mayPass && !batch.whole.has(place) && monitors.passesQuietly(slot, pass, moment)) slots[place] = slot;
+      else {
+        loud.add(slot);
+        decideAt(one, place, slot);
+      }
+    }
+    quiet.push({ ...one, probe_key: probe.key, from: pass.from, slots });
+  }
+  if (loud.size > 0)
+    for (const one of quiet)
+      for (const [place, slot] of one.slots.entries()) {
+        if (slot < 0 || !loud.has(slot)) continue;
+        one.slots[place] = -1;
+        decideAt(one, place, slot);
+      }
+  return { quiet, judged, refused };
+};
+
+/** Decides about a set of batches, in order of start. Nothing is written yet. */
+export const receiveBatches = (state: PartitionState, batches: readonly Found[], parts: DecidingParts): Received => {
+  const { clock, roster } = parts;
+  const now = clock.now();
+  const decisions = beginDecisions(state, roster(), now);
+  const fresh: Fresh[] = [];
+  const answers = new Map<string, Answer>();
+
+  for (const found of batches) {
+    const { probe, batch } = found;
+    const { generation } = batch;
+    const committed = passedTo(decisions, probe.key, generation);
+    const name = `${probe.id} ${generation}`;
+    const answer = answers.get(name) ?? { generation, probe: probe.id, committed, again: false };
+    answers.set(name, answer);
+    const isGap = batch.after !== null && batch.after > committed;
+    if (isGap) answer.again = true;
+    const last = lastSeqOf(batch);
+    if (isGap || last <= committed) continue;
+    answer.committed = last;
+    // What came in between closes the gap that an earlier batch of this set had shown.
+    answer.again = false;
+    const gone = wentAhead(decisions, probe.key, generation);
+    fresh.push({ ...found, first: firstAfter(batch, committed), ahead: gone.length > 0 ? new Set(gone) : undefined });
+    passTo(decisions, { probe_key: probe.key, generation, partition: state.lease.partition, seq: last });
+  }
+
+  const { quiet, judged, refused } = part(state, fresh, now, parts);
+  for (const passes of quiet) takeQuietly(decisions, passes);
+  decideAbout(decisions, judged, now);
+
+  const { partition } = state.lease;
+  const receipts = [...answers.values()].map(({ probe, generation, committed, again }): [string, ReceiptMessage] => [
+    subjects.receipt(probe),
+    { v: 1, generation, committed: { [partition]: committed }, again: again ? [partition] : [], batches: newestBatch },
+  ]);
+  return { decisions, judged, refused, receipts };
+};
+
+/** What of a batch of decisions is written, and what the partition holds once it is. */
+
+/** Whether what is checked changed for a monitor: then the checkpoint goes along, because results do not say which version they checked. */
+const hasConfigChanges = ({ entries }: DecisionBatch): boolean => {
+  for (const { told } of entries.values()) if (told.is === 'object' && told.isChanged && told.state) return true;
+  return false;
+};
+
+/** Whether there is anything to commit; a batch of decisions without rows only moves what memory holds. */
+const hasRows = ({ marks, passes, rows }: DecisionBatch): boolean =>
+  marks.size > 0 || passes.at.length > 0 || Object.values(rows).some((list) => list.length > 0);
+
+export const unitOf = ({ partition, rows, passes, hours, marks }: DecisionBatch): Unit => ({
+  ...emptyUnit(partition.lease),
+  ...rows,
+  passes,
+  staleHours: [...hours],
+  watermarks: [...marks.values()],
+});
+
+const changedAtOf = ({ now, partition }: DecisionBatch, { slot, told }: Entry): number => {
+  if (told.is === 'object' && told.isChanged) return now;
+  return slot === null ? 0 : partition.monitors.rowAt(slot).changedAt;
+};
+
+/** The monitors of the partition as they will be. */
+function* future(batch: DecisionBatch): Generator<Packed> {
+  const { entries, quiet, partition } = batch;
+  const { monitors } = partition;
+  for (const slot of monitors.slots()) {
+    const id = monitors.idAt(slot) ?? '';
+    const entry = entries.get(id) ?? (quiet.length > 0 ? entryOf(batch, id) : undefined);
+    const state = entry ? objectOf(batch, entry).state : monitors.stateAt(slot);
+    const { key, changedAt } = monitors.rowAt(slot);
+    if (state) yield { key, changedAt: entry ? changedAtOf(batch, entry) : changedAt, state };
+  }
+  for (const entry of entries.values()) {
+    const { slot, told } = entry;
+    if (slot === null && told.is === 'object' && told.state)
+      yield { key: rowOf(batch, entry).key, changedAt: changedAtOf(batch, entry), state: told.state };
+  }
+}
+
+/** The unit, with a checkpoint of the partition as it will be. */
+export const unitWithCheckpoint = (batch: DecisionBatch, takenAt: number): Unit => {
+  assertOpen(batch);
+  return { ...unitOf(batch), checkpoint: { takenAt, state: pack(future(batch)) } };
+};
+
+/** It is committed: the state is now so. */
+export const adopt = (batch: DecisionBatch): void => {
+  assertOpen(batch);
+  batch.mode = 'adopted';
+  const { partition, network, quiet, entries, marks } = batch;
+  const { monitors } = partition;
+  for (const taken of quiet) partition.nextDue = Math.min(partition.nextDue, passAll(monitors, taken));
+  for (const [monitor, entry] of entries) {
+    const { slot, told } = entry;
+    if (told.is === 'numbers') continue;
+    if (!told.state) monitors.remove(monitor);
+    else if (told.isMoved) {
+      const due = nextTick(told.state, network) ?? Number.POSITIVE_INFINITY;
+      const { key, target } = rowOf(batch, entry);
+      monitors.put(told.state, { key, target, changedAt: changedAtOf(batch, entry), due }, slot);
+      partition.nextDue = Math.min(partition.nextDue, due);
+    }
+  }
+  for (const [name, { seq, ahead }] of marks) {
+    partition.watermarks.set(name, seq);
+    if (ahead.length > 0) partition.ahead.set(name, ahead);
+    else partition.ahead.delete(name);
+  }
+};
+
+/** Commits a batch of decisions, moves memory after it, and asks for the looks that it wants. */
+export const settle = async (decisions: DecisionBatch, parts: PartitionParts): Promise<void> => {
+  const { writer, clock, askLooks } = parts;
+  if (hasConfigChanges(decisions)) {
+    await writer.commit(unitWithCheckpoint(decisions, clock.now()));
+  } else if (hasRows(decisions)) await writer.commit(unitOf(decisions));
+  adopt(decisions);
+  if (decisions.looks.length > 0) askLooks(decisions.looks);
+};
+
+/** What was committed says something about its probes. */
+export const observeAll = (state: PartitionState, judged: readonly Judged[], { observe }: PartitionParts): void => {
+  // One for all of them: nobody keeps it.
+  let monitor = '';
+  const observed = {
+    target: () => state.monitors.targetOf(monitor),
+    state: () => state.monitors.stateOf(monitor),
+    unwell: () => state.monitors.unwellOf(monitor),
+  };
+  for (const { seen } of judged) {
+    monitor = seen.monitor;
+    observe(seen, observed);
+  }
+};

@@ -1,0 +1,452 @@
+import { type Actor, createActor, createPump, type Pump } from '../../shared/actor/mailbox.ts';
+import type { Delivered, Pull } from '../../shared/bus/nats.ts';
+import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
+import { type Awaited, awaitedBy, beginHandover, goOn, type Handover } from '../core/backlog.ts';
+import { isPassing } from '../database/connect.ts';
+import type { Known } from '../notifications/release.ts';
+import type { PartitionParts } from './dependencies.ts';
+import { createWaitingRoom, type WaitingRoom } from './early-decisions.ts';
+import type { PartitionAnswer, PartitionMessage } from './messages.ts';
+import { createPartition, isTickDue } from './partition.ts';
+import { Fenced, type Lease, renewEpoch } from './queries.ts';
+import { type ReconcileAnswer, type ReconcileTurn, reconcile } from './reconcile.ts';
+import type { PartitionState } from './state.ts';
+
+/**
+ * How far the past of a partition is decided, since it was last waited for.
+ *
+ * Modes: `untold` (the bus has not said what it has for us: that nothing is pending tells nothing) → `told` → `decided`; `cut off` (it was decided when
+ * the bus went away, and nobody knows better). Each absence of the bus leads back to `untold` or `cut off`, what a probe kept to `told` or `untold`.
+ */
+type Past = 'untold' | 'told' | 'decided' | 'cut off';
+
+/** The bus has said something of what it has. */
+const afterWord: Readonly<Record<Past, Past>> = { untold: 'told', told: 'told', decided: 'decided', 'cut off': 'decided' };
+/** The bus was away, and is, or is here again. */
+const whileAway: Readonly<Record<Past, Past>> = { untold: 'untold', told: 'untold', decided: 'cut off', 'cut off': 'cut off' };
+/** Something of the past is waited for anew. */
+const behindAgain: Readonly<Record<Past, Past>> = { untold: 'untold', told: 'told', decided: 'told', 'cut off': 'untold' };
+
+/** What waits and has been shown to the partition, because some of it need not (rule 4). */
+type Shown = {
+  readonly room: WaitingRoom;
+  /** So many of what is held were shown; infinite once they cannot be. */
+  taken: number;
+  /** Who was waited for when they were; undefined before the first time. */
+  awaited: Awaited | undefined;
+};
+
+type Options = {
+  readonly partition: number;
+  readonly parts: Pick<PartitionParts, 'bus' | 'log' | 'timing' | 'clock' | 'words'>;
+  /** Whether the partition has been read from the database. */
+  readonly isLoaded: () => boolean;
+  readonly tell: (message: PartitionMessage) => Promise<PartitionAnswer>;
+};
+
+/**
+ * What the bus delivers to a partition, on its way to it.
+ *
+ * Modes: `open` → `closed` (what waited is the bus's again). While it is open `handover` says whether it is holding (after an absence: what probes kept
+ * waits here, unacknowledged, so that it is decided in order; rule 4; what need not wait goes ahead) or working (it goes on as it comes).
+ */
+export type PartitionDeliveries = Options & {
+  mode: 'open' | 'closed';
+  handover: Handover;
+  /** Since when it is holding, by the clock of results. */
+  heldSince: number;
+  held: Delivered[];
+  past: Past;
+  /** How often the bus was away. */
+  absences: number;
+  shown: Shown | undefined;
+  /** How many hands are at work, and how much the bus still has for us. */
+  handing: number;
+  pending: number;
+  /** Whether the bus is being asked what it has. */
+  isAsking: boolean;
+  /** When the bus was last told that we are at what is held. */
+  workingSaidAt: number;
+  last: Promise<void>;
+};
+
+const mostHeld = 200;
+const workingEveryMs = 2_000;
+
+export const openDeliveries = (options: Options): PartitionDeliveries => ({
+  ...options,
+  mode: 'open',
+  // Whoever is heard all the while keeps nothing from us, whoever owned the partition before.
+  handover: beginHandover(performance.now(), Number.NEGATIVE_INFINITY, options.parts.timing.catchUpMs),
+  heldSince: options.parts.clock.now(),
+  held: [],
+  past: 'untold',
+  ...{ absences: 0, handing: 0, pending: 0, workingSaidAt: 0 },
+  shown: undefined,
+  isAsking: false,
+  last: Promise.resolve(),
+});
+
+const assertOpen = ({ mode, partition }: PartitionDeliveries): void => {
+  if (mode !== 'open') throw new Error(`the deliveries of partition ${partition} are ${mode}, and take nothing more`);
+};
+
+const hold = (deliveries: PartitionDeliveries, since: number): void => {
+  const { bus, clock, timing } = deliveries.parts;
+  deliveries.handover = beginHandover(performance.now(), since, timing.catchUpMs);
+  deliveries.heldSince = clock.now();
+  // While the bus is away nobody knows better than what was decided last.
+  if (bus.isConnected()) deliveries.past = behindAgain[deliveries.past];
+  // Begun anew with all that waits: what nobody awaits any more may be awaited again.
+  deliveries.shown = undefined;
+};
+
+const isHolding = (deliveries: PartitionDeliveries): boolean => {
+  const { handover: before, held, partition, parts } = deliveries;
+  if (before.until === null && !before.spent) return false;
+  const now = goOn(before, parts.words(), performance.now(), (held.at(-1)?.pending ?? 0) > 0);
+  deliveries.handover = now;
+  if (now.spent && !before.spent) parts.log.warn({ partition }, 'not all probes handed over in time; what came is decided without them');
+  return now.until !== null;
+};
+
+/** Shows the partition what waits. */
+const lookAhead = async (deliveries: PartitionDeliveries): Promise<void> => {
+  const { handover, held, pending, partition, parts, isLoaded, tell } = deliveries;
+  if (!isLoaded() || handover.until === null) return;
+  deliveries.shown ??= { room: createWaitingRoom(deliveries.heldSince), taken: 0, awaited: undefined };
+  const mine = deliveries.shown;
+  if (mine.taken === Number.POSITIVE_INFINITY) return;
+  const awaited = awaitedBy(handover.since, mine.awaited, parts.words(), performance.now(), pending > 0);
+  const isFewer = mine.awaited === undefined || mine.awaited.keys().some((probe) => !awaited.has(probe));
+  mine.awaited = awaited;
+  const news = held.slice(mine.taken);
+  if (news.length === 0 && (!isFewer || mine.room.about.size === 0)) return;
+  mine.taken = held.length;
+  const message = { is: 'waiting', deliveries: news, room: mine.room, awaited: new Set(awaited.keys()), isFewer } as const;
+  await tell(message).catch((error: unknown) => {
+    // What cannot be worked on would fail each time: it is found and set aside when the hold ends, and until then all of it waits.
+    if (!isPassing(error)) mine.taken = Number.POSITIVE_INFINITY;
+    else if (deliveries.shown === mine) deliveries.shown = undefined;
+    if (!(error instanceof Fenced))
+      parts.log.error({ err: error, partition }, 'what waits could not be looked at; it is decided with the rest');
+  });
+};
+
+const work = async (deliveries: PartitionDeliveries): Promise<void> => {
+  if (isHolding(deliveries) && deliveries.held.length < mostHeld) return lookAhead(deliveries);
+  const { held: taken, handover: before, partition, parts, tell } = deliveries;
+  deliveries.held = [];
+  deliveries.shown = undefined;
+  if (taken.length === 0) return;
+  try {
+    const answer = await tell({ is: 'deliveries', deliveries: taken, handover: before });
+    if (answer.is !== 'waits') return;
+    const { since, from } = answer;
+    // If the bus was away in between, a hold has begun, and these are among what it holds.
+    if (deliveries.handover === before) hold(deliveries, since);
+    deliveries.held = [...taken, ...deliveries.held];
+    const age_ms = Math.round(performance.now() - since);
+    parts.log.debug({ partition, from, age_ms }, 'what was kept is handed over; those who may keep as much are waited for');
+    await lookAhead(deliveries);
+  } catch (error) {
+    for (const delivered of taken) delivered.nak(200);
+    parts.log.error({ err: error, partition, messages: taken.length }, 'results could not be worked on; they come again');
+  }
+};
+
+/** One after the other, so that messages that were held go before those that came later. */
+const hand = (deliveries: PartitionDeliveries): Promise<void> => {
+  deliveries.handing += 1;
+  deliveries.last = deliveries.last
+    .then(() => work(deliveries))
+    .finally(() => {
+      deliveries.handing -= 1;
+    });
+  return deliveries.last;
+};
+
+/** Nothing has come: there is nothing, or it is on its way. */
+const askBus = async (deliveries: PartitionDeliveries): Promise<void> => {
+  if (deliveries.isAsking) return;
+  deliveries.isAsking = true;
+  const { absences, partition, parts } = deliveries;
+  const left = await parts.bus.consumerState(streams.results.name, partitionConsumer(partition).name).catch((error: unknown) => {
+    parts.log.debug({ err: error, partition }, 'what the bus has left for a partition could not be asked; it is asked again');
+    return undefined;
+  });
+  if (left?.pending === 0 && left.unacknowledged === 0 && absences === deliveries.absences) deliveries.past = afterWord[deliveries.past];
+  deliveries.isAsking = false;
+};
+
+/** Settles when these have been worked on, or wait. */
+export const takeMessages = (deliveries: PartitionDeliveries, messages: readonly Delivered[]): Promise<void> => {
+  assertOpen(deliveries);
+  deliveries.held.push(...messages);
+  deliveries.pending = messages.at(-1)?.pending ?? deliveries.pending;
+  if (messages.length > 0) deliveries.past = afterWord[deliveries.past];
+  return hand(deliveries);
+};
+
+/** The bus was away: what comes now may be of the past. */
+export const holdAgain = (deliveries: PartitionDeliveries): void => {
+  deliveries.absences += 1;
+  deliveries.past = whileAway[deliveries.past];
+  hold(deliveries, performance.now());
+};
+
+/** Whether all that was kept has been decided since the past was last waited for. */
+export const isCaughtUp = ({ past }: PartitionDeliveries): boolean => past === 'decided' || past === 'cut off';
+
+/** What is to be done again and again; returns whether it is holding. */
+export const goOnWith = (deliveries: PartitionDeliveries, now: number): boolean => {
+  if (isHolding(deliveries)) {
+    // Somebody may have handed over who has nothing to tell.
+    if (deliveries.handing === 0 && deliveries.held.length > 0) void hand(deliveries);
+    if (now - deliveries.workingSaidAt < workingEveryMs) return true;
+    deliveries.workingSaidAt = now;
+    for (const delivered of deliveries.held) delivered.working();
+    return true;
+  }
+  const { held, past, handing, pending, parts, isLoaded } = deliveries;
+  if (held.length > 0) void hand(deliveries);
+  else if (!isCaughtUp(deliveries) && isLoaded() && handing === 0 && pending === 0 && parts.bus.isConnected()) {
+    if (past === 'told') deliveries.past = 'decided';
+    else void askBus(deliveries);
+  }
+  return false;
+};
+
+/** The monitors that are decided ahead of what waits, if anything does. */
+export const aheadOf = ({ shown }: PartitionDeliveries): ReadonlySet<string> | undefined => shown?.room.ahead;
+
+const giveBack = ({ held }: PartitionDeliveries): void => {
+  for (const delivered of held.splice(0)) delivered.nak(0);
+};
+
+export const closeDeliveries = async (deliveries: PartitionDeliveries): Promise<void> => {
+  assertOpen(deliveries);
+  deliveries.mode = 'closed';
+  giveBack(deliveries);
+  await deliveries.last;
+  // What was left to wait for others.
+  giveBack(deliveries);
+};
+
+type RunningOptions = {
+  readonly lease: Lease;
+  /** Just taken: nothing was ever sent under its epoch. */
+  readonly isTaken: boolean;
+  readonly parts: PartitionParts;
+  /** Whether the lease still holds by our own clock. */
+  readonly mayWork: () => boolean;
+  readonly onFenced: () => void;
+  /** A message stands: nothing comes of this one any more. */
+  readonly onGivenUp: () => void;
+};
+
+/**
+ * A partition at work: its actor, the pull that feeds it, and the clock that ticks it.
+ *
+ * Modes: `loading` (read from the database) → `loaded` (what comes is held or worked on, see engine/running.ts) → `stopped`; one that is stopped before
+ * it has been read is `leaving` until then.
+ *
+ * Modes of its epoch: `unused` (nothing was ever sent under it) → `used` ↔ `renewing` (that of the database may be ahead of what `lease` says).
+ */
+export type RunningPartition = Pick<RunningOptions, 'parts' | 'mayWork'> & {
+  mode: 'loading' | 'loaded' | 'leaving' | 'stopped';
+  lease: Lease;
+  epoch: 'unused' | 'used' | 'renewing';
+  readonly actor: Actor<PartitionMessage, PartitionAnswer>;
+  readonly deliveries: PartitionDeliveries;
+  /** Looks whether the bus has all assignments; one that is away is looked at again when it is back. */
+  readonly reconciling: Pump;
+  /** There may be lines in the outbox; one look at them at a time is enough. */
+  readonly outbox: Pump;
+  readonly ticker: NodeJS.Timeout;
+  pull: Pull | undefined;
+  /** Settles when it is at work, or cannot be. */
+  began: Promise<void>;
+  nextCheckpoint: number;
+  restUntil: number;
+};
+
+const pollBatch = 16;
+const capacity = 1_000;
+/** After a failure, so that a database that is away is not asked ten times a second for each partition. */
+const restMs = 1_000;
+
+const afterLoading = { loading: 'loaded', leaving: 'stopped' } as const;
+const afterStop = { loading: 'leaving', loaded: 'stopped' } as const;
+
+const isLoaded = ({ mode }: RunningPartition): boolean => mode === 'loaded' || mode === 'stopped';
+const isStopped = ({ mode }: RunningPartition): boolean => mode === 'leaving' || mode === 'stopped';
+
+/** It has been read. */
+const becomeLoaded = (running: RunningPartition): void => {
+  const { mode, lease } = running;
+  if (mode !== 'loading' && mode !== 'leaving') throw new Error(`partition ${lease.partition} is ${mode}, and was read again`);
+  running.mode = afterLoading[mode];
+};
+
+/** It is not to go on. */
+const becomeStopped = (running: RunningPartition): void => {
+  const { mode, lease } = running;
+  if (mode !== 'loading' && mode !== 'loaded') throw new Error(`partition ${lease.partition} is ${mode}, and was stopped again`);
+  running.mode = afterStop[mode];
+};
+
+/** The lease under which it may be read, and all that was sent before can write nothing any more. */
+const leaseToRead = async (running: RunningPartition): Promise<Lease> => {
+  if (running.epoch !== 'unused') {
+    running.epoch = 'renewing';
+    running.lease = await renewEpoch(running.parts.sql, running.lease).finally(() => {
+      running.epoch = 'used';
+    });
+  }
+  running.epoch = 'used';
+  return running.lease;
+};
+
+const failed = (running: RunningPartition, what: string, error: unknown): void => {
+  running.restUntil = performance.now() + restMs;
+  const { parts, lease } = running;
+  if (!isStopped(running) && !(error instanceof Fenced))
+    parts.log.error({ err: error, partition: lease.partition, what }, 'a partition failed and starts again from the database');
+};
+
+const tell = (running: RunningPartition, message: PartitionMessage): Promise<unknown> =>
+  running.actor.tell(message).catch((error: unknown) => failed(running, message.is, error));
+
+const tick = (running: RunningPartition): void => {
+  const { parts, deliveries, actor, lease, mayWork } = running;
+  const { bus, timing, clock, loaded, roster } = parts;
+  if (!mayWork()) return;
+  const now = performance.now();
+  if (now < running.restUntil) return;
+  if (goOnWith(deliveries, now)) {
+    const only = aheadOf(deliveries);
+    if (only && only.size > 0 && actor.waiting() === 0 && bus.isConnected()) void tell(running, { is: 'tick', only });
+    return;
+  }
+  if (!isLoaded(running) || actor.waiting() > 10) return;
+  // Nobody can be heard: silence means nothing now.
+  if (bus.isConnected() && isTickDue(loaded.get(lease.partition), roster(), clock.now())) void tell(running, { is: 'tick' });
+  if (now >= running.nextCheckpoint) {
+    running.nextCheckpoint = now + timing.checkpointMs;
+    void tell(running, { is: 'checkpoint' });
+  }
+};
+
+const reconcileTurn = async (running: RunningPartition, turn: ReconcileTurn): Promise<ReconcileAnswer> => {
+  const { partition } = running.lease;
+  if (isStopped(running) || !running.mayWork()) throw new Error(`partition ${partition} is not ours any more`);
+  const answer = await running.actor.tell({ is: 'reconcile', turn });
+  if (answer.is === 'reconciled') return answer;
+  throw answer.is === 'failed' ? answer.error : new Error(`partition ${partition} answered ${answer.is}`);
+};
+
+const lookThroughAssignments = async (running: RunningPartition): Promise<void> => {
+  const { parts, lease, mayWork } = running;
+  if (parts.bus.isConnected() && isLoaded(running) && mayWork())
+    await reconcile(lease.partition, parts, (turn) => reconcileTurn(running, turn));
+};
+
+const begin = async (running: RunningPartition): Promise<void> => {
+  const { parts, actor, deliveries, mayWork } = running;
+  const { bus, log, loaded } = parts;
+  const { partition } = running.lease;
+  const consumer = partitionConsumer(partition);
+  // What an owner before us still holds comes back at once, and what he still asks for ends.
+  await bus.renewConsumer(streams.results.name, consumer).catch((error: unknown) => failed(running, 'consumer', error));
+  await actor.tell({ is: 'warm' });
+  becomeLoaded(running);
+  log.debug({ partition, monitors: loaded.get(partition)?.monitors.size() }, 'a partition is at work');
+  if (isStopped(running)) return;
+  void running.reconciling.run();
+  running.pull = bus.pull({
+    stream: streams.results.name,
+    consumer: consumer.name,
+    batch: pollBatch,
+    mayAsk: mayWork,
+    onMissing: async () => {
+      await bus.ensureStream(streams.results);
+      await bus.ensureConsumer(streams.results.name, consumer);
+    },
+    onMessages: (messages) => takeMessages(deliveries, messages),
+  });
+};
+
+export const startPartition = ({ lease, isTaken, parts, mayWork, onFenced, onGivenUp }: RunningOptions): RunningPartition => {
+  const { log, timing } = parts;
+  const { partition } = lease;
+  const actor = createActor<PartitionState, PartitionMessage, PartitionAnswer>(
+    createPartition(partition, () => leaseToRead(running), parts),
+    {
+      capacity,
+      onFailure: (error) => {
+        if (error instanceof Fenced) onFenced();
+      },
+      onGivenUp,
+      patienceMs: timing.standstillMs,
+    },
+  );
+  const running: RunningPartition = {
+    ...{ parts, mayWork, lease, actor },
+    mode: 'loading',
+    epoch: isTaken ? 'unused' : 'used',
+    deliveries: openDeliveries({ partition, parts, isLoaded: () => isLoaded(running), tell: actor.tell }),
+    reconciling: createPump({
+      once: () => lookThroughAssignments(running),
+      onFailure: (error) => {
+        if (!isStopped(running)) log.error({ err: error, partition }, 'assignments could not be looked through; it is tried again');
+      },
+    }),
+    outbox: createPump({
+      once: async () => {
+        if (mayWork()) await actor.tell({ is: 'outbox' });
+      },
+      onFailure: (error) => failed(running, 'outbox', error),
+    }),
+    ticker: setInterval(() => tick(running), timing.tickMs),
+    pull: undefined,
+    began: Promise.resolve(),
+    nextCheckpoint: performance.now() + timing.checkpointMs * (0.5 + partition / 64),
+    restUntil: 0,
+  };
+  running.began = begin(running).catch((error: unknown) => {
+    failed(running, 'start', error);
+    onFenced();
+  });
+  return running;
+};
+
+/** Settles when all that was told before has been worked on, and rejects when it cannot be. */
+export const passThrough = async ({ began, actor }: RunningPartition): Promise<void> => {
+  await began;
+  await actor.tell({ is: 'warm' });
+};
+
+/** What is known of its past, for its alerts. */
+export const knownOf = ({ lease, deliveries }: RunningPartition): Known => ({
+  lease,
+  isCaughtUp: isCaughtUp(deliveries),
+  isAhead: (monitor) => aheadOf(deliveries)?.has(monitor) === true,
+});
+
+/** Nothing is taken any more; what was taken is finished, and a checkpoint left if the lease is still ours. */
+export const stopPartition = async (running: RunningPartition, leaveCheckpoint: boolean): Promise<void> => {
+  const { outbox, reconciling, ticker, deliveries, actor, parts } = running;
+  becomeStopped(running);
+  outbox.stop();
+  reconciling.stop();
+  clearInterval(ticker);
+  await running.began;
+  await running.pull?.stop();
+  await closeDeliveries(deliveries);
+  if (leaveCheckpoint && isLoaded(running)) await tell(running, { is: 'checkpoint' });
+  await actor.close();
+  // An actor that failed last has forgotten its state, and has nothing to close; what others count by must go all the same.
+  const { partition } = running.lease;
+  if (parts.loaded.get(partition)?.lease === running.lease) parts.loaded.delete(partition);
+};

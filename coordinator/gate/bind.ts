@@ -1,0 +1,72 @@
+import type { Operation, RawInput } from '../../shared/api/operation.ts';
+import { InvalidInput } from '../../shared/api/operation.ts';
+import { type Answer, type AtTheDoor, type Context, type Early, type Oneself, Otherwise, type Place } from './context.ts';
+
+export type Answered = { readonly status?: number; readonly body?: unknown };
+
+/** An operation with what does it. */
+export type Bound<Own> = {
+  readonly operation: Operation;
+  /** Reads the input: every fault at once. */
+  readonly read: (raw: RawInput) => {
+    readonly input: unknown;
+    /** Comes before the transaction, and gives the work to be done in it. */
+    readonly prepare: (early: Early<Own>) => Promise<(context: Context & Own) => Promise<Answered>>;
+  };
+};
+
+/** Who may call what: by organisation, for oneself, signed out, as the operator of the installation. */
+export type Handlers = {
+  readonly organisation: Readonly<Record<string, Bound<Place>>>;
+  readonly person: Readonly<Record<string, Bound<Oneself>>>;
+  readonly visitor: Readonly<Record<string, Bound<AtTheDoor>>>;
+  /** What a signed-in operator may do on pages. */
+  readonly operator: Readonly<Record<string, Bound<object>>>;
+  /** What the operator's commands may do, outside any organisation. */
+  readonly installation: Readonly<Record<string, Bound<object>>>;
+};
+
+const answeredOf = <Output>(answer: Output | Otherwise<Output>): Answered =>
+  answer instanceof Otherwise ? { status: answer.status, body: answer.body } : { body: answer };
+
+const readInput = <Input>(operation: Operation<string, Input>, raw: RawInput): Input => {
+  const parsed = operation.parse(raw);
+  if (!parsed.ok) throw new InvalidInput(parsed.faults);
+  return parsed.value;
+};
+
+/** Here the handler's types meet the operation's: one that does not fit does not compile. */
+export const bind = <Own, Input, Output>(
+  operation: Operation<string, Input, Output>,
+  handler: (context: Context & Own, input: Input) => Answer<Output>,
+): Bound<Own> => ({
+  operation,
+  read: (raw) => {
+    const input = readInput(operation, raw);
+    return { input, prepare: async () => async (context) => answeredOf(await handler(context, input)) };
+  },
+});
+
+/**
+ * For what does something before its transaction: work that takes long, such as hashing a password, would hold a connection and locks
+ * meanwhile; and a try that is counted stays counted though the operation is refused.
+ */
+export const bindInSteps = <Own, Input, Output, Prepared>(
+  operation: Operation<string, Input, Output>,
+  steps: {
+    readonly before: (early: Early<Own>, input: Input) => Promise<Prepared>;
+    readonly act: (context: Context & Own, input: Input, prepared: Prepared) => Answer<Output>;
+  },
+): Bound<Own> => ({
+  operation,
+  read: (raw) => {
+    const input = readInput(operation, raw);
+    return {
+      input,
+      prepare: async (early) => {
+        const prepared = await steps.before(early, input);
+        return async (context) => answeredOf(await steps.act(context, input, prepared));
+      },
+    };
+  },
+});

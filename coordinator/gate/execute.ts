@@ -1,0 +1,149 @@
+import { type Operation, onlyLooks, type RawInput } from '../../shared/api/operation.ts';
+import { createTurns } from '../../shared/base/async.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Sql, Transaction } from '../database/connect.ts';
+import { inTransaction } from '../database/sql.ts';
+import { isOperator, lockOperator } from '../operator/queries.ts';
+import { lockUser } from '../people/queries.ts';
+import { type Actor, writeAudit } from './audit.ts';
+import type { Answered, Bound, Handlers } from './bind.ts';
+import type { Caller, Person, Visitor } from './caller.ts';
+import type { Instruments, Noted } from './context.ts';
+import { notFound } from './context.ts';
+import { createOnce, type Manner, type Named, type Outcome, plainly } from './idempotency.ts';
+import { refuseUnlessAllowed, refuseUnlessProven, refuseWhileEnding } from './roles.ts';
+
+/** The one way to every operation, for every face. */
+export type Gate = {
+  /** @throws Refusal, or InvalidInput with every fault of what was sent. */
+  readonly execute: (operation: Operation, caller: Caller, raw: RawInput) => Promise<Answered>;
+  /** The same for a caller who may send it again: under one key it is done once in 24 hours, and then answered as it was. @throws as execute. */
+  readonly executeOnce: (operation: Operation, caller: Caller, raw: RawInput, named: Named) => Promise<Outcome>;
+  /** What is a person's own, whatever organisation they act in. */
+  readonly executeForPerson: (operation: Operation, person: Person, raw: RawInput) => Promise<Answered>;
+  /** Coming in: what is asked for by somebody who is not signed in. */
+  readonly executeForVisitor: (operation: Operation, visitor: Visitor, raw: RawInput) => Promise<Answered>;
+  /** What a person may ask of the installation whom the operator marked; to anybody else there is nothing. */
+  readonly executeForOperator: (operation: Operation, person: Person, raw: RawInput) => Promise<Answered>;
+  /** What only the operator asks for, outside any organisation. */
+  readonly executeForInstallation: (operation: Operation, raw: RawInput) => Promise<Answered>;
+};
+
+type Parts = { readonly sql: Sql; readonly clock: Clock; readonly instruments: Instruments; readonly handlers: Handlers };
+
+const named = <Own>(handlers: Readonly<Record<string, Bound<Own>>>, operation: Operation): Bound<Own> => {
+  const bound = Object.hasOwn(handlers, operation.id) ? handlers[operation.id] : undefined;
+  if (bound?.operation !== operation) throw new Refusal('internal', `there is no handler of the operation ${operation.id}`);
+  return bound;
+};
+
+const through = { token: 'api', session: 'page', connector: 'assistant', operator: 'operator' } as const satisfies Record<
+  Caller['is'],
+  string
+>;
+
+const actorOf = ({ is, organisation, user, token, connection, address }: Caller): Actor => ({
+  ...{ organisation: organisation.id, user, through: through[is] },
+  ...{ who: is === 'operator' ? 'operator' : '', token_name: token?.name ?? connection?.client ?? null, address: address ?? null },
+});
+
+const atPage = { organisation: null, through: 'page', token_name: null } as const;
+const operator: Actor = { organisation: null, user: null, who: 'operator', through: 'operator', token_name: null, address: null };
+const nothingHere = (): Refusal => new Refusal('route_not_found', 'There is nothing here.');
+const unheard = (): void => undefined;
+
+/**
+ * may → what was sent is read → what comes before the transaction → transaction with the organisation as it is now → handler → its trace in the
+ * audit log → answer.
+ */
+export const createGate = ({ sql, clock, instruments, handlers }: Parts): Gate => {
+  // The database's lock alone would do for the data, but everyone who waits for it there holds a connection, and one busy organisation could
+  // take all of them from the others.
+  const inTurn = createTurns<string>();
+
+  const once = createOnce({ sql, clock, ...instruments });
+
+  /** Reads what was sent; what it gives runs the operation, and leaves a trace if it is one that acts. */
+  const begin = async <Own>(
+    among: Readonly<Record<string, Bound<Own>>>,
+    { operation, raw, actor, own }: { operation: Operation; raw: RawInput; actor: Actor; own: Own },
+  ) => {
+    const { input, prepare } = named(among, operation).read(raw);
+    const act = await prepare({ ...own, with: instruments, pool: sql, now: clock.now() });
+    return async (on: Sql | Transaction, ownNow: Own = own): Promise<Answered> => {
+      const now = clock.now();
+      const looks = onlyLooks(operation);
+      let noted: Noted = {};
+      const note = looks
+        ? unheard
+        : (add: Noted) => {
+            noted = { ...noted, ...add };
+          };
+      const answered = await act({ ...ownNow, with: instruments, sql: on, now, note });
+      if (!looks) await writeAudit(on, { at: now, actor, operation: operation.id, about: raw.path ?? {}, sent: input, noted, answered });
+      return answered;
+    };
+  };
+
+  const perform = async (operation: Operation, caller: Caller, raw: RawInput, { lock, conclude }: Manner): Promise<Answered> => {
+    const own = { caller, organisation: caller.organisation };
+    const run = await begin(handlers.organisation, { operation, raw, actor: actorOf(caller), own });
+    if (onlyLooks(operation)) return run(sql);
+    return inTurn(caller.organisation.id, () =>
+      inTransaction(sql, async (transaction) => {
+        const organisation = await lock(transaction, caller.organisation.id);
+        if (!organisation) throw notFound('organisation_not_found');
+        refuseWhileEnding(organisation, operation);
+        const answered = await run(transaction, { caller, organisation });
+        await conclude(transaction, answered);
+        return answered;
+      }),
+    );
+  };
+
+  return {
+    execute: async (operation, caller, raw) => {
+      refuseUnlessAllowed(caller, operation, clock.now());
+      return perform(operation, caller, raw, plainly);
+    },
+    executeOnce: async (operation, caller, raw, named) => {
+      refuseUnlessAllowed(caller, operation, clock.now());
+      // What changes nothing can be asked again as often as one likes.
+      if (onlyLooks(operation)) return { replayed: false, answered: await perform(operation, caller, raw, plainly) };
+      const by = `${caller.is} ${caller.token?.id ?? caller.connection?.id ?? caller.user ?? ''}`;
+      return once({ ...named, organisation: caller.organisation.id, by }, (manner) => perform(operation, caller, raw, manner));
+    },
+    executeForPerson: async (operation, person, raw) => {
+      refuseUnlessProven(operation, person, clock.now());
+      const actor = { ...atPage, user: person.user, who: person.email, address: person.from.address };
+      const run = await begin(handlers.person, { operation, raw, actor, own: { person } });
+      if (onlyLooks(operation)) return run(sql);
+      return inTransaction(sql, async (transaction) => {
+        if (!(await lockUser(transaction, person.user))) throw new Refusal('session_missing', 'You are not signed in any more.');
+        return run(transaction);
+      });
+    },
+    executeForVisitor: async (operation, visitor, raw) => {
+      const actor = { ...atPage, user: null, who: '', address: visitor.address };
+      const run = await begin(handlers.visitor, { operation, raw, actor, own: { visitor } });
+      return inTransaction(sql, (transaction) => run(transaction));
+    },
+    executeForOperator: async (operation, person, raw) => {
+      // Read afresh, whatever the caller believes; and before anything is said of what was sent.
+      if (!(await isOperator(sql, person.user))) throw nothingHere();
+      refuseUnlessProven(operation, person, clock.now());
+      const actor = { ...atPage, user: person.user, who: person.email, address: person.from.address };
+      const run = await begin(handlers.operator, { operation, raw, actor, own: {} });
+      if (onlyLooks(operation)) return run(sql);
+      return inTransaction(sql, async (transaction) => {
+        if (!(await lockOperator(transaction, person.user))) throw nothingHere();
+        return run(transaction);
+      });
+    },
+    executeForInstallation: async (operation, raw) => {
+      const run = await begin(handlers.installation, { operation, raw, actor: operator, own: {} });
+      return inTransaction(sql, (transaction) => run(transaction));
+    },
+  };
+};

@@ -1,0 +1,234 @@
+import { z } from 'zod';
+import { Refusal, type RefusalCode, type RefusalKind, refusalCodes } from '../../shared/base/errors.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Queryable, Sql, Transaction } from '../database/connect.ts';
+import { lockOrganisation, lockOrganisationForCall, type OrganisationRow } from '../organisations/queries.ts';
+import type { AccountSecrets } from '../people/secrets.ts';
+import { keptAnswerOf, type SecretsAtRest } from '../secrets/at-rest.ts';
+import type { Answered } from './bind.ts';
+
+/** What becomes of a call that names a key, so that the same call sent again does nothing again. Pure. */
+
+export const keptForMs = 86_400_000;
+
+/** The answer to a batch of 500 monitors has a fifth of it. */
+export const mostKeptBytes = 512 * 1024;
+
+/**
+ * Of one organisation the newest answers are kept whole, up to so many bytes. Of an older one only stays that there was one: whoever sends its call
+ * again then learns no more what it was answered, but nothing is done twice. So the bound breaks the smaller of two promises, and that for those who
+ * are least likely to ask.
+ */
+export const mostKeptOfOrganisation = 64 * 1024 * 1024;
+
+/** What is known of the call under this key: whose request it was, and when it was answered. */
+export type Known = { readonly request: string; readonly answered_at: number };
+
+/** `new`: nothing is known of it; `same`: the answer that is kept is the answer; `other`: the key belongs to another request. */
+export type Fate = 'new' | 'same' | 'other';
+
+export const fateOf = (known: Known | undefined, request: string, now: number): Fate => {
+  if (known === undefined || known.answered_at + keptForMs <= now) return 'new';
+  return known.request === request ? 'same' : 'other';
+};
+
+/** Words of no that were decided about what was asked. Everything else is about the moment: sent again, it may succeed. */
+const decided: ReadonlySet<RefusalKind> = new Set(['forbidden', 'not_found', 'invalid', 'conflict']);
+
+/** Of these kinds, what is about who asks, or about the key itself. */
+const ofTheMoment: ReadonlySet<RefusalCode> = new Set([
+  ...(['scope_insufficient', 'role_insufficient', 'session_missing', 'proof_needed', 'origin_foreign'] as const),
+  ...(['organisation_ending', 'organisation_not_found', 'route_not_found', 'request_malformed'] as const),
+  ...(['idempotency_key_in_use', 'idempotency_answer_too_large'] as const),
+]);
+
+/** Whether a refusal is kept, so that sending the call again gets it again. */
+export const isKept = (code: RefusalCode): boolean => decided.has(refusalCodes[code]) && !ofTheMoment.has(code);
+
+/** A call that named a key, and whose it was: fingerprints in hexadecimal. */
+export type NamedCall = { readonly organisation: string; readonly call: string; readonly request: string };
+
+export type KeptAnswer = { readonly request: string; readonly answered_at: number; readonly answer: Uint8Array | null };
+
+export const keptAnswer = async (
+  sql: Queryable,
+  { organisation, call }: Pick<NamedCall, 'organisation' | 'call'>,
+): Promise<KeptAnswer | undefined> => {
+  const [row] = await sql<KeptAnswer[]>`
+    select encode(request, 'hex') as request, (extract(epoch from answered_at) * 1000)::float8 as answered_at, answer from kept_answers
+    where organisation_id = ${organisation} and call = decode(${call}, 'hex')`;
+  return row;
+};
+
+/**
+ * False: it was not kept, because the call has another answer by now, or because the key that the answer is encrypted with was taken away by a rotation.
+ * A box begins with the sixteen bytes of its key's id; the key stays until this transaction ends.
+ */
+export const keepAnswer = async (
+  sql: Queryable,
+  { organisation, call, request }: NamedCall,
+  { box, at, over }: { readonly box: Buffer | null; readonly at: number; readonly over: number },
+): Promise<boolean> => {
+  const kept = await sql`
+    insert into kept_answers as k (organisation_id, call, request, answered_at, answer)
+    select ${organisation}, decode(${call}, 'hex'), decode(${request}, 'hex'), ${new Date(at)}, a.box
+    from (select ${box}::bytea as box) a
+    where a.box is null or exists (
+      select 1 from secret_keys s where s.id = encode(substring(a.box from 1 for 16), 'hex')::uuid for share)
+    on conflict (organisation_id, call) do update set request = excluded.request, answered_at = excluded.answered_at, answer = excluded.answer
+      where k.answered_at <= ${new Date(over)}`;
+  return kept.count > 0;
+};
+
+/**
+ * Of each organisation's answers the newest stay, up to so many bytes; of those before them only stays that they were given. A bite, the oldest first;
+ * whether there may be more.
+ */
+export const lightenKeptAnswers = async (sql: Queryable, mostBytes: number, most: number): Promise<boolean> => {
+  // While all of them together are no more than that, those of none can be: most installations never read them for this.
+  const [size] = await sql<{ mayExceed: boolean }[]>`select pg_total_relation_size('kept_answers') > ${mostBytes} as "mayExceed"`;
+  if (size?.mayExceed !== true) return false;
+  // How long a value is stands beside it: none is read. An answer that was given anew meanwhile stays.
+  const lightened = await sql`
+    update kept_answers k set answer = null from (
+      select organisation_id, call, answered_at from (
+        select organisation_id, call, answered_at,
+          sum(octet_length(answer)) over (partition by organisation_id order by answered_at desc, call) as bytes
+        from kept_answers where answer is not null and organisation_id in (
+          select organisation_id from kept_answers group by organisation_id having sum(octet_length(answer)) > ${mostBytes})
+      ) each where bytes > ${mostBytes} order by answered_at limit ${most}
+    ) beyond
+    where k.organisation_id = beyond.organisation_id and k.call = beyond.call and k.answered_at = beyond.answered_at`;
+  return lightened.count === most;
+};
+
+/** A bite of what is older; whether there may be more. */
+export const forgetKeptAnswers = async (sql: Queryable, before: Date, most: number): Promise<boolean> => {
+  const deleted = await sql`delete from kept_answers where ctid = any(array(
+    select ctid from kept_answers where answered_at <= ${before} order by answered_at limit ${most}))`;
+  return deleted.count === most;
+};
+
+/** What a caller says of a call that is to be done once, however often it is sent. */
+export type Named = {
+  readonly key: string;
+  /** A digest of what is asked, in whatever form: method, address and body. */
+  readonly request: string;
+};
+
+/** `replayed`: it was answered before, and nothing was done now. */
+export type Outcome = { readonly replayed: boolean } & ({ readonly answered: Answered } | { readonly refused: Refusal });
+
+/** How the transaction of a call begins and ends; `plainly` for one that names no key. */
+export type Manner = {
+  /** @throws Refusal `idempotency_key_in_use`. */
+  readonly lock: (transaction: Transaction, organisation: string) => Promise<OrganisationRow | undefined>;
+  readonly conclude: (transaction: Transaction, answered: Answered) => Promise<void>;
+};
+
+export const plainly: Manner = { lock: lockOrganisation, conclude: async () => undefined };
+
+type Call = Named & { readonly organisation: string; readonly by: string };
+
+export type Once = (call: Call, perform: (manner: Manner) => Promise<Answered>) => Promise<Outcome>;
+
+type Parts = { readonly sql: Sql; readonly clock: Clock; readonly secrets: SecretsAtRest; readonly accountSecrets: AccountSecrets };
+
+const code = z.custom<RefusalCode>((value) => typeof value === 'string' && Object.hasOwn(refusalCodes, value));
+const shape = z.union([
+  z.object({ refused: z.object({ code, message: z.string() }) }),
+  z.object({ answered: z.object({ status: z.number().optional(), body: z.unknown().optional() }) }),
+]);
+
+/** Another transaction answered the call meanwhile, or the key of secrets changed: this one is undone. */
+class Overtaken extends Error {}
+
+/** Two may overtake each other once; more often than that somebody sends the same call in a loop. */
+const mostTries = 3;
+
+const inUse = (): Refusal =>
+  new Refusal(
+    'idempotency_key_in_use',
+    'Another call with this Idempotency-Key is being worked on; send it again in a moment, and you get its answer.',
+  );
+
+const reused = (): Refusal =>
+  new Refusal(
+    'idempotency_key_reused',
+    'This Idempotency-Key was sent with another request within the last 24 hours; give each request a key of its own, and send the same request only when you repeat it.',
+  );
+
+const tooLarge = (at: number): Refusal =>
+  new Refusal(
+    'idempotency_answer_too_large',
+    `This call was answered on ${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC, and nothing was done now. Its answer is not kept: it was larger than ${mostKeptBytes / 1024} KiB, or it is older than the newest ${mostKeptOfOrganisation / 1024 / 1024} MiB of answers to your organisation. Read what there is.`,
+  );
+
+/**
+ * Does a call that names a key at most once in 24 hours. Its answer is written by the transaction that does what was asked, so that whoever is killed
+ * leaves both or nothing. Whether somebody works on it just now is a lock of that transaction, which ends with it, in whatever way it ends.
+ */
+export const createOnce = ({ sql, clock, secrets, accountSecrets }: Parts): Once => {
+  /** The calls that this process works on: they would else wait for each other in their organisation's queue. */
+  const working = new Set<string>();
+
+  const told = async (kept: KeptAnswer, about: string): Promise<Outcome> => {
+    if (kept.answer === null) throw tooLarge(kept.answered_at);
+    const outcome = shape.parse(JSON.parse(await secrets.open(sql, kept.answer, about)));
+    if ('answered' in outcome) {
+      const { status, body } = outcome.answered;
+      return { replayed: true, answered: { body, ...(status === undefined ? {} : { status }) } };
+    }
+    return { replayed: true, refused: new Refusal(outcome.refused.code, outcome.refused.message) };
+  };
+
+  /** One try. Undefined: it was overtaken. */
+  const attempt = async (named: NamedCall, perform: (manner: Manner) => Promise<Answered>): Promise<Outcome | undefined> => {
+    const about = keptAnswerOf(`${named.organisation} ${named.call}`);
+    const [known, seal] = await Promise.all([keptAnswer(sql, named), secrets.sealer(sql)]);
+    const fate = fateOf(known, named.request, clock.now());
+    if (fate === 'other') throw reused();
+    if (fate === 'same' && known) return told(known, about);
+    const keep = (on: Sql | Transaction, outcome: z.infer<typeof shape>): Promise<boolean> => {
+      const [text, at] = [JSON.stringify(outcome), clock.now()];
+      const box = Buffer.byteLength(text) > mostKeptBytes ? null : seal(text, about);
+      return keepAnswer(on, named, { box, at, over: at - keptForMs });
+    };
+    try {
+      const answered = await perform({
+        lock: async (transaction, organisation) => {
+          const locked = await lockOrganisationForCall(transaction, organisation, Buffer.from(named.call, 'hex').readBigInt64BE());
+          if (!locked.isFree) throw inUse();
+          return locked.organisation;
+        },
+        conclude: async (transaction, answer) => {
+          if (!(await keep(transaction, { answered: answer }))) throw new Overtaken();
+        },
+      });
+      return { replayed: false, answered };
+    } catch (error) {
+      if (error instanceof Overtaken) return undefined;
+      if (!(error instanceof Refusal) || !isKept(error.code)) throw error;
+      return (await keep(sql, { refused: { code: error.code, message: error.message } })) ? { replayed: false, refused: error } : undefined;
+    }
+  };
+
+  return async ({ organisation, by, key, request }, perform) => {
+    const [call, asked] = await Promise.all([
+      accountSecrets.fingerprint('call', `${by} ${key}`),
+      accountSecrets.fingerprint('call', request),
+    ]);
+    const named: NamedCall = { organisation, call: call.toString('hex'), request: asked.toString('hex') };
+    if (working.has(named.call)) throw inUse();
+    working.add(named.call);
+    try {
+      for (let tries = 0; tries < mostTries; tries += 1) {
+        const outcome = await attempt(named, perform);
+        if (outcome !== undefined) return outcome;
+      }
+      throw inUse();
+    } finally {
+      working.delete(named.call);
+    }
+  };
+};

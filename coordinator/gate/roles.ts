@@ -1,0 +1,64 @@
+import { type Operation, onlyLooks } from '../../shared/api/operation.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { mayManage, mayWrite } from '../organisations/model.ts';
+import { isProven } from '../people/sessions.ts';
+import type { Caller, Organisation, Person } from './caller.ts';
+
+/** The same for a link that never was, was used, or has ended. */
+export const deadLink = (): Refusal => new Refusal('link_invalid', 'This link was used already, or has ended.');
+
+/** What of an operation says who may do it, and when. */
+export type Asked = Pick<Operation, 'access' | 'does' | 'body' | 'whileEnding'>;
+
+/** Whether somebody proved lately to be who signed in, so that what is dangerous is done without asking. */
+export const isProvenNow = ({ proven_at }: Person, now: number): boolean => isProven(proven_at, now);
+
+/** Before what is dangerous, whoever sits at the browser proves anew to be who signed in. @throws Refusal. */
+export const refuseUnlessProven = ({ dangerous }: Operation, person: Person | undefined, now: number): void => {
+  if (dangerous !== true || person === undefined || isProven(person.proven_at, now)) return;
+  throw new Refusal('proof_needed', 'It is a while since you signed in; give your password once more.');
+};
+
+const roleRefusal = (caller: Caller, { access }: Pick<Operation, 'access'>): Refusal | undefined => {
+  if (caller.is === 'operator' || access === 'read') return undefined;
+  if (caller.is === 'connector' && caller.scope !== 'read_write' && mayWrite(caller.role))
+    return new Refusal(
+      'scope_insufficient',
+      'This assistant was connected to look only; disconnect it, and connect it anew to look and change.',
+    );
+  if (caller.is !== 'connector' && caller.scope !== 'read_write')
+    return new Refusal('scope_insufficient', 'This token may only read; make one with the scope read_write to change something.');
+  if (!mayWrite(caller.role)) return new Refusal('role_insufficient', 'Your role in this organisation, viewer, may only look.');
+  if ((access === 'manage' || access === 'own') && !mayManage(caller.role))
+    return new Refusal('role_insufficient', 'Only an owner or an admin of this organisation may do this.');
+  if (access === 'own' && caller.role !== 'owner')
+    return new Refusal('role_insufficient', 'Only an owner of this organisation may do this.');
+  return undefined;
+};
+
+const endingRefusal = ({ name, ends_at }: Pick<Organisation, 'name' | 'ends_at'>, asked: Asked): Refusal | undefined => {
+  if (ends_at === null || asked.whileEnding === true || onlyLooks(asked)) return undefined;
+  const when = new Date(ends_at).toISOString().slice(0, 16).replace('T', ' ');
+  return new Refusal(
+    'organisation_ending',
+    `${name} is going to be deleted on ${when} UTC, so nothing in it can be changed. An owner can still keep it, on its page.`,
+  );
+};
+
+/** What is about to be deleted stays as it is, so that it can be put back. @throws Refusal `organisation_ending`. */
+export const refuseWhileEnding = (organisation: Pick<Organisation, 'name' | 'ends_at'>, asked: Asked): void => {
+  const refusal = endingRefusal(organisation, asked);
+  if (refusal) throw refusal;
+};
+
+/** For a page that leaves out what its reader may not do. */
+export const isAllowed = (caller: Caller, asked: Asked): boolean =>
+  roleRefusal(caller, asked) === undefined && endingRefusal(caller.organisation, asked) === undefined;
+
+/** Scope is what the user granted the program, role what the user was allowed to grant: a write needs both. @throws Refusal. */
+export const refuseUnlessAllowed = (caller: Caller, operation: Operation, now: number): void => {
+  const refusal = roleRefusal(caller, operation);
+  if (refusal) throw refusal;
+  refuseWhileEnding(caller.organisation, operation);
+  if (caller.is !== 'operator') refuseUnlessProven(operation, caller.person, now);
+};

@@ -1,0 +1,150 @@
+import type {
+  createGroup as createGroupContract,
+  deleteGroup as deleteGroupContract,
+  getGroup as getGroupContract,
+  listGroups as listGroupsContract,
+  updateGroup as updateGroupContract,
+} from '../../shared/api/groups.ts';
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { descriptionFrom, nameFrom } from '../../shared/base/names.ts';
+import { type Answer, found, type InOrganisation, notFound, Otherwise } from '../gate/context.ts';
+import { beforeAll, pageOf } from '../gate/cursors.ts';
+import { externalIdFrom } from '../monitors/model.ts';
+import { mayHaveOneMore } from '../organisations/plans.ts';
+import {
+  groupRows,
+  type listGroupStandings as listGroupStandingsContract,
+  type listMonitorsOutside as listMonitorsOutsideContract,
+  type showGroup as showGroupContract,
+} from './contract.ts';
+import { groupStatus } from './model.ts';
+import {
+  countGroups,
+  groupById,
+  groupCalled,
+  groupNamed,
+  groupPage,
+  groupsAmong,
+  groupsByName,
+  groupUses,
+  insertGroup,
+  monitorsOutside,
+  removeGroup,
+  type ShownGroup,
+  updateGroup as writeGroup,
+} from './queries.ts';
+
+/** A group with how its monitors are: its status by rule 29, its counts of all that are in it. */
+export const groupOut = ({ id, name, description, external_id, members, created_at }: ShownGroup) => {
+  const count = (status: string): number => members.reduce((sum, each) => (each.status === status ? sum + each.count : sum), 0);
+  return {
+    ...{ id, name, description },
+    monitors: members.reduce((sum, each) => sum + each.count, 0),
+    created_at: created_at.toISOString(),
+    external_id,
+    status: groupStatus(members),
+    ...{ down: count('down'), verifying: count('verifying'), up: count('up'), pending: count('pending'), paused: count('paused') },
+  };
+};
+
+/** Null: not mentioned. An empty description or external id takes the old one away. */
+export type GroupPatch = { readonly name: string | null; readonly description: string | null; readonly external_id: string | null };
+
+/** Under the organisation's lock, so that what is free now is free when it is written. */
+export const changeGroup = async ({ sql, organisation, note }: InOrganisation, before: ShownGroup, patch: GroupPatch) => {
+  const { id: of } = organisation;
+  const name = patch.name === null ? before.name : nameFrom(patch.name);
+  const description = patch.description === null ? before.description : descriptionFrom(patch.description);
+  const external_id = patch.external_id === null ? before.external_id : externalIdFrom(patch.external_id);
+  const named = await groupNamed(sql, of, name);
+  if (named && named.id !== before.id) throw new Refusal('name_taken', `name: there is a group "${name}" already; choose another name.`);
+  const called = external_id === null || external_id === before.external_id ? undefined : await groupCalled(sql, of, external_id);
+  if (called) throw new Refusal('external_id_taken', `external_id: another group is "${external_id}" already; choose another one.`);
+  await writeGroup(sql, before.id, { name, description, external_id });
+  const was = { name: before.name, description: before.description, external_id: before.external_id };
+  note({ before: was, after: { name, description, external_id } });
+  return groupOut({ ...before, name, description, external_id });
+};
+
+/** Asking twice makes one group: the organisation's lock lets a second caller see what the first one made. */
+export const createGroup = async (
+  context: InOrganisation,
+  input: InputOf<typeof createGroupContract>,
+): Answer<OutputOf<typeof createGroupContract>> => {
+  const { sql, organisation } = context;
+  const name = nameFrom(input.name);
+  const description = descriptionFrom(input.description);
+  const external_id = input.external_id === null ? null : externalIdFrom(input.external_id);
+  const called = external_id === null ? undefined : await groupCalled(sql, organisation.id, external_id);
+  if (called) return new Otherwise(200, await changeGroup(context, called, { name, description: input.description, external_id: null }));
+  const existing = await groupNamed(sql, organisation.id, name);
+  if (existing) {
+    // A program that calls a group by its own id from now on takes over the one of that name, unless another program has.
+    if (external_id === null) return new Otherwise(200, groupOut(existing));
+    if (existing.external_id !== null)
+      throw new Refusal(
+        'name_taken',
+        `name: there is a group "${existing.name}" already, which is "${existing.external_id}"; choose another name.`,
+      );
+    return new Otherwise(200, await changeGroup(context, existing, { name: null, description: null, external_id }));
+  }
+  mayHaveOneMore('groups', organisation.plan, await countGroups(sql, organisation.id));
+  const id = newId();
+  await insertGroup(sql, { id, organisation: organisation.id, name, description, external_id });
+  return groupOut(found(await groupById(sql, organisation.id, id), 'group_not_found'));
+};
+
+/** Its monitors remain, without a group; a window that covered them through it covers them no longer (rule 26). */
+export const deleteGroup = async (
+  { sql, organisation }: InOrganisation,
+  { group_id }: InputOf<typeof deleteGroupContract>,
+): Promise<void> => {
+  if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id)) throw notFound('group_not_found');
+  await removeGroup(sql, organisation.id, group_id);
+};
+
+export const getGroup = async (
+  { sql, organisation }: InOrganisation,
+  { group_id }: InputOf<typeof getGroupContract>,
+): Answer<OutputOf<typeof getGroupContract>> => groupOut(found(await groupById(sql, organisation.id, group_id), 'group_not_found'));
+
+export const listGroupStandings = async (
+  { sql, organisation }: InOrganisation,
+  { page }: InputOf<typeof listGroupStandingsContract>,
+): Answer<OutputOf<typeof listGroupStandingsContract>> => {
+  const [matching, rows] = await Promise.all([
+    countGroups(sql, organisation.id),
+    groupsByName(sql, organisation.id, (page - 1) * groupRows, groupRows),
+  ]);
+  return { matching, items: rows.map(groupOut) };
+};
+
+export const listGroups = (
+  { sql, organisation, with: { cursors } }: InOrganisation,
+  input: InputOf<typeof listGroupsContract>,
+): Answer<OutputOf<typeof listGroupsContract>> =>
+  pageOf(cursors, ['groups', organisation.id], input, (from, most) => groupPage(sql, organisation.id, from ?? beforeAll, most), groupOut);
+
+export const listMonitorsOutside = async (
+  { sql, organisation }: InOrganisation,
+  { group_id }: InputOf<typeof listMonitorsOutsideContract>,
+): Answer<OutputOf<typeof listMonitorsOutsideContract>> => {
+  if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id)) throw notFound('group_not_found');
+  return { items: await monitorsOutside(sql, organisation.id, group_id) };
+};
+
+export const showGroup = async (
+  { sql, organisation, now }: InOrganisation,
+  { group_id }: InputOf<typeof showGroupContract>,
+): Answer<OutputOf<typeof showGroupContract>> => {
+  const [row, uses] = await Promise.all([groupById(sql, organisation.id, group_id), groupUses(sql, organisation.id, group_id, now)]);
+  return { ...groupOut(found(row, 'group_not_found')), ...uses };
+};
+
+export const updateGroup = async (
+  context: InOrganisation,
+  input: InputOf<typeof updateGroupContract>,
+): Answer<OutputOf<typeof updateGroupContract>> =>
+  changeGroup(context, found(await groupById(context.sql, context.organisation.id, input.group_id), 'group_not_found'), input);

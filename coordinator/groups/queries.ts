@@ -1,0 +1,123 @@
+import { folded } from '../../shared/base/names.ts';
+import type { Queryable } from '../database/connect.ts';
+import type { Status } from '../monitors/status.ts';
+
+export type ShownGroup = {
+  readonly key: number;
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly external_id: string | null;
+  readonly created_at: Date;
+  /** How many of its monitors are so, of those that count for the group and of the others. */
+  readonly members: readonly { readonly status: Status; readonly affects_group_status: boolean; readonly count: number }[];
+};
+
+/** How its monitors are is counted in the index of what the database keeps of each (monitor_status, migration 018). */
+export const shownGroup = (sql: Queryable) => sql`g.key, g.id, g.name, g.description, g.external_id, g.created_at, (
+    select coalesce(jsonb_agg(jsonb_build_object('status', c.status, 'affects_group_status', c.affects, 'count', c.count)), '[]')
+    from (select s.status, s.affects, count(*) as count from monitor_status s where s.group_id = g.id group by s.status, s.affects) c) as members`;
+
+export const groupPage = (sql: Queryable, organisation: string, after: number, most: number): Promise<ShownGroup[]> =>
+  sql<ShownGroup[]>`
+    select ${shownGroup(sql)} from groups g where g.organisation_id = ${organisation} and g.key > ${after} order by g.key limit ${most}`;
+
+export const groupById = async (sql: Queryable, organisation: string, id: string): Promise<ShownGroup | undefined> => {
+  const [row] = await sql<ShownGroup[]>`select ${shownGroup(sql)} from groups g where g.organisation_id = ${organisation} and g.id = ${id}`;
+  return row;
+};
+
+/** Every group to choose from, by name. */
+export const groupChoices = (sql: Queryable, organisation: string): Promise<{ readonly id: string; readonly name: string }[]> =>
+  sql<{ id: string; name: string }[]>`select id, name from groups where organisation_id = ${organisation} order by name_folded`;
+
+export const countGroups = async (sql: Queryable, organisation: string): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`select count(*) as count from groups where organisation_id = ${organisation}`;
+  return row?.count ?? 0;
+};
+
+/** Names compare after trimming, without case. */
+export const groupNamed = async (sql: Queryable, organisation: string, name: string): Promise<ShownGroup | undefined> => {
+  const [row] = await sql<ShownGroup[]>`
+    select ${shownGroup(sql)} from groups g where g.organisation_id = ${organisation} and g.name_folded = ${folded(name)}`;
+  return row;
+};
+
+export const groupCalled = async (sql: Queryable, organisation: string, external: string): Promise<ShownGroup | undefined> => {
+  const [row] = await sql<ShownGroup[]>`
+    select ${shownGroup(sql)} from groups g where g.organisation_id = ${organisation} and g.external_id = ${external}`;
+  return row;
+};
+
+export type NewGroup = {
+  readonly id: string;
+  readonly external_id: string | null;
+  readonly organisation: string;
+  readonly name: string;
+  readonly description: string | null;
+};
+
+export const insertGroup = async (sql: Queryable, { id, organisation, name, description, external_id }: NewGroup): Promise<void> => {
+  await sql`insert into groups (id, organisation_id, name, name_folded, description, external_id)
+    values (${id}, ${organisation}, ${name}, ${folded(name)}, ${description}, ${external_id})`;
+};
+
+export type GroupSettings = Pick<NewGroup, 'name' | 'description' | 'external_id'>;
+
+export const updateGroup = async (sql: Queryable, id: string, { name, description, external_id }: GroupSettings): Promise<void> => {
+  await sql`update groups set name = ${name}, name_folded = ${folded(name)}, description = ${description}, external_id = ${external_id}
+    where id = ${id}`;
+};
+
+/** Its monitors stay, without a group; what covered them through it ends. */
+export const removeGroup = async (sql: Queryable, organisation: string, id: string): Promise<void> => {
+  await sql`update group_memberships set ended_at = now() where organisation_id = ${organisation} and group_id = ${id} and ended_at is null`;
+  await sql`update status_page_monitors set group_id = null where group_id = ${id}`;
+  await sql`delete from groups where id = ${id} and organisation_id = ${organisation}`;
+};
+
+/** Those of these ids that are groups of the organisation. */
+export const groupsAmong = async (sql: Queryable, organisation: string, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+  if (ids.length === 0) return new Set();
+  const rows = await sql<{ id: string }[]>`
+    select id from groups where organisation_id = ${organisation} and id = any(${[...ids]}::uuid[])`;
+  return new Set(rows.map(({ id }) => id));
+};
+
+/** Groups as pages show them, and what names them. */
+
+/** By name, a page from a place on. */
+export const groupsByName = (sql: Queryable, organisation: string, offset: number, most: number): Promise<ShownGroup[]> =>
+  sql<ShownGroup[]>`
+    select ${shownGroup(sql)} from groups g where g.organisation_id = ${organisation} order by g.name_folded offset ${offset} limit ${most}`;
+
+type Named = { readonly id: string; readonly name: string | null };
+
+/** What names a group and does without it when it is gone. Windows that are over are of the past, which stays. */
+export const groupUses = async (
+  sql: Queryable,
+  organisation: string,
+  group: string,
+  now: number,
+): Promise<{ readonly windows: readonly Named[]; readonly channels: readonly Named[]; readonly pages: readonly Named[] }> => {
+  const [windows, channels, pages] = await Promise.all([
+    sql<Named[]>`select w.id, w.name from maintenance_groups c join maintenance_windows w on w.id = c.window_id
+      where c.group_id = ${group} and w.organisation_id = ${organisation} and w.deleted_at is null and (w.expanded_until is not null
+        or exists (select 1 from maintenance_occurrences o where o.window_id = w.id and o.ended_at > ${new Date(now)}))
+      order by w.key`,
+    sql<Named[]>`select n.id, n.name from channel_groups c join channels n on n.id = c.channel_id
+      where c.group_id = ${group} and n.organisation_id = ${organisation} and n.deleted_at is null order by n.name`,
+    sql<Named[]>`select p.id, p.name from status_page_groups c join status_pages p on p.id = c.page_id
+      where c.group_id = ${group} and p.organisation_id = ${organisation} order by p.name`,
+  ]);
+  return { windows, channels, pages };
+};
+
+export const monitorsOutside = (
+  sql: Queryable,
+  organisation: string,
+  group: string,
+): Promise<{ readonly id: string; readonly name: string; readonly group: string | null }[]> =>
+  sql<{ id: string; name: string; group: string | null }[]>`
+    select m.id, m.name, g.name as "group" from monitors m left join groups g on g.id = m.group_id
+    where m.organisation_id = ${organisation} and m.group_id is distinct from ${group} order by m.group_id is not null, lower(m.name), m.id`;

@@ -1,0 +1,151 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { apiRevision, apiVersion } from '../../shared/api/operation.ts';
+import { version } from '../../shared/base/process.ts';
+import { newestBatch } from '../../shared/bus/batch.ts';
+import { serverFault } from '../../shared/bus/jetstream.ts';
+import { wireVersion } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { partitionCount } from '../../shared/bus/subjects.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import type { SayBeside } from '../api/routes.ts';
+import type { Sql } from '../database/connect.ts';
+import { migrationNames } from '../database/migration-files.ts';
+import { ownedPartitions } from '../engine/queries.ts';
+import type { Movement, StreamWatch } from './watches.ts';
+
+/** What there is to know of the parts at this moment. Whatever could not be told is not well. */
+export type Standing = {
+  /** Whether it answers. */
+  readonly database: boolean;
+  readonly bus: boolean;
+  /** Whether every stream has a leader, and what waits there is read. */
+  readonly streams: boolean;
+  /** Whether every partition has an owner. */
+  readonly partitions: boolean;
+  readonly probes: readonly { readonly name: string; readonly continent: string; readonly present: boolean }[];
+  /** Whether this coordinator leaves its partitions to others, because work on them stood again and again. */
+  readonly resting: boolean;
+  /** Why the bus must not be used, in words. */
+  readonly busFault: string | undefined;
+};
+
+export type Health = {
+  readonly look: () => Promise<Standing>;
+  /** Which versions of API, wire and schema fit this coordinator. */
+  readonly versions: () => Readonly<Record<string, string | number>>;
+  /** The time zones that it goes by, and how old they are for certain. */
+  readonly timeZones: () => {
+    readonly version: string | null;
+    readonly released_on: string | null;
+    readonly least_age_days: number | null;
+  };
+  /** Whether it has found database and bus, which may be away again by now. */
+  readonly isAtWork: () => boolean;
+  /** Whether it was told to end. */
+  readonly isLeaving: () => boolean;
+};
+
+/**
+ * Why this process must get no requests now; none means that it is ready. What all coordinators share is no reason: a balancer would take every one
+ * of them away, while each can still show status pages, keep pings on its disk and say what is wrong.
+ */
+export const obstacles = ({ isAtWork, isLeaving }: Pick<Health, 'isAtWork' | 'isLeaving'>): readonly string[] => [
+  ...(isLeaving() ? ['This coordinator was told to end.'] : []),
+  ...(isAtWork() ? [] : ['This coordinator is starting: it waits for its database, or for the bus.']),
+];
+
+/** Why the installation is not well. */
+const faultsOf = ({ database, bus, streams, partitions, probes, resting, busFault }: Standing): readonly string[] => [
+  ...(database ? [] : ['The database does not answer, or is not yet of this version.']),
+  ...(bus ? [] : ['The bus cannot be reached.']),
+  ...(bus && !streams ? ['Streams of the bus have no leader, or what waits in them is not read.'] : []),
+  ...(partitions ? [] : ['Not every partition is worked on.']),
+  ...(resting ? ['This coordinator leaves its partitions to others for a while: work on them stood again and again.'] : []),
+  // Whatever else is well, nothing is checked then.
+  ...(probes.some(({ present }) => present) ? [] : ['No public probe is heard: nothing is checked.']),
+  ...(busFault === undefined ? [] : [busFault]),
+];
+
+/**
+ * Three questions. `/health`: is the installation well, for people and monitors. `/readyz`: may this process be sent requests, for whoever shares
+ * them out. `/livez`: does the process go on, for whoever starts it again; a new process would help against nothing else.
+ */
+export const healthRoutes = (web: FastifyInstance, health: Health, beside: SayBeside): void => {
+  const { look, versions, timeZones } = health;
+  const fresh = (request: FastifyRequest, reply: FastifyReply, isWell: boolean) => {
+    beside(request.ip, reply);
+    return reply.code(isWell ? 200 : 503).header('cache-control', 'no-store');
+  };
+
+  // Load balancers often ask for the head alone.
+  web.get('/health', { exposeHeadRoute: true }, async (request, reply) => {
+    const standing = await look();
+    const { busFault: _, resting: __, ...parts } = standing;
+    const why = faultsOf(standing);
+    const status = why.length === 0 ? 'ok' : 'degraded';
+    return fresh(request, reply, why.length === 0).send({ status, why, parts, versions: versions(), time_zones: timeZones() });
+  });
+  web.get('/livez', { exposeHeadRoute: true }, async (request, reply) => fresh(request, reply, true).send({ status: 'ok' }));
+  web.get('/readyz', { exposeHeadRoute: true }, async (request, reply) => {
+    const why = obstacles(health);
+    return fresh(request, reply, why.length === 0).send({ status: why.length === 0 ? 'ok' : 'not ready', why });
+  });
+};
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  /** Where coordinators and probes reach the bus. */
+  readonly entrances: readonly string[];
+  readonly movement: Movement;
+  readonly streamWatch: StreamWatch;
+  readonly roster: () => Roster;
+  readonly isResting: () => boolean;
+};
+
+/** How the engine of a coordinator is. */
+export const standingOf = async ({
+  sql,
+  bus,
+  entrances,
+  movement,
+  streamWatch,
+  roster,
+  isResting,
+}: Parts): Promise<Omit<Standing, 'database'>> => {
+  const standing = movement.standing();
+  const stands = (what: string) => standing.some((name) => name.startsWith(what));
+  return {
+    bus: bus.isConnected(),
+    busFault: serverFault(bus.serverVersion(), entrances),
+    partitions: (await ownedPartitions(sql)) === partitionCount && !stands('partition'),
+    streams: streamWatch.areLed() && !stands('stream'),
+    resting: isResting(),
+    probes: roster()
+      .probes.filter(({ organisation }) => organisation === null)
+      .map(({ name, continent, healthy }) => ({ name, continent, present: healthy })),
+  };
+};
+
+export type Versions = {
+  readonly program: string;
+  /** Of the API's document. */
+  readonly api: string;
+  /** What was added to that document since, counted: `x-revision` in it. */
+  readonly api_revision: number;
+  /** Of the messages on the bus, and of the newest form of results that this coordinator reads. */
+  readonly wire: number;
+  readonly batches: number;
+  /** The number of the newest migration that this coordinator knows; the database may be ahead of it. */
+  readonly schema: string;
+};
+
+/** What fits together: said by `/health`, by `--version`, and release by release in deploy/CHANGELOG.md. */
+export const versions = (): Versions => ({
+  program: version,
+  api: apiVersion,
+  api_revision: apiRevision,
+  wire: wireVersion,
+  batches: newestBatch,
+  schema: migrationNames().at(-1)?.slice(0, 3) ?? 'none',
+});

@@ -1,0 +1,88 @@
+import { statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import type { FastifyInstance } from 'fastify';
+import type { Log } from '../../shared/base/log.ts';
+import { version } from '../../shared/base/process.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Config } from '../config.ts';
+import type { Sql } from '../database/connect.ts';
+import type { Engine } from '../engine.ts';
+import { type Health, obstacles } from './endpoint.ts';
+import { type Figures, noFigures } from './meters.ts';
+import type { BusLook, Certificates, Live, Metrics, Seen } from './metrics.ts';
+import { storedFigures } from './metrics.ts';
+
+/** The figures of a coordinator: where somebody wants them, what counts is loaded and put together here; elsewhere nothing of it is. */
+export type FiguresFace = {
+  /** Listens at its port. Settles with whom parts are to tell what they do. */
+  readonly start: () => Promise<Figures>;
+  readonly close: () => Promise<void>;
+};
+
+type Parts = {
+  readonly config: Pick<Config, 'METRICS_HOST' | 'METRICS_PORT' | 'DATA_DIR' | 'BASE_URL' | 'NATS_URL' | 'NATS_TLS_FIRST' | 'NATS_CA'>;
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly web: FastifyInstance;
+  readonly health: Health;
+  readonly engine: () => Engine | undefined;
+};
+
+/** The disk that a folder lies on; undefined while it is not there. */
+const diskOf = async (folder: string): Promise<Seen['disk']> => {
+  const { bsize, blocks, bavail } = await statfs(folder);
+  return { size: blocks * bsize, free: bavail * bsize };
+};
+
+export const createFiguresFace = ({ config, sql, clock, log, web, health, engine }: Parts): FiguresFace => {
+  const { METRICS_PORT: port, METRICS_HOST: host } = config;
+  if (port === undefined) return { start: async () => noFigures, close: async () => undefined };
+  let live: Live | undefined;
+  let metrics: Metrics | undefined;
+  let makeBusLook: ((engine: Engine) => BusLook) | undefined;
+  let busLook: BusLook | undefined;
+  let certificates: Certificates | undefined;
+  web.addHook('onResponse', async (request, reply) => {
+    live?.answered(request.routeOptions.url ?? 'none', reply.statusCode, reply.elapsedTime);
+  });
+
+  const lookAtBus = async (running: Engine): Promise<Seen['onBus']> => {
+    busLook ??= makeBusLook?.(running);
+    return busLook?.look();
+  };
+
+  const look = async (): Promise<Seen> => {
+    const standing = await health.look();
+    const running = engine();
+    const { database, bus, streams, resting } = standing;
+    return {
+      ...{ database, bus, streams, resting },
+      isReady: obstacles(health).length === 0,
+      partitions: running?.partitions.held().length ?? 0,
+      probes: running?.seenProbes() ?? [],
+      // What is away is told by its own figure; the rest is told all the same.
+      onBus: running && bus ? await lookAtBus(running).catch(() => undefined) : undefined,
+      disk: await diskOf(config.DATA_DIR ?? tmpdir()).catch(() => undefined),
+      certificates: certificates?.seen() ?? [],
+      stored: database ? await storedFigures(sql, clock.now()).catch(() => undefined) : undefined,
+    };
+  };
+
+  return {
+    start: async () => {
+      const { createBusLook, createCertificates, ownPlaces, startMetrics } = await import('./metrics.ts');
+      makeBusLook = ({ bus, system, partitions: { held } }) => createBusLook({ bus, system, held, log });
+      const { BASE_URL: baseUrl, NATS_URL: bus, NATS_TLS_FIRST: tlsFirst, NATS_CA } = config;
+      certificates = createCertificates({ places: ownPlaces({ baseUrl, bus, tlsFirst, hasAuthority: NATS_CA !== undefined }), log });
+      metrics = await startMetrics({ host, port, version, log, look });
+      live = metrics.live;
+      log.info({ host, port: metrics.port }, 'figures are at /metrics of this port');
+      return live;
+    },
+    close: async () => {
+      await metrics?.close();
+      await certificates?.close();
+    },
+  };
+};

@@ -1,0 +1,164 @@
+import { hostname } from 'node:os';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Queryable, Sql } from '../database/connect.ts';
+import { isOldZoneData, oldZoneDays, zoneDataAt } from '../maintenance/recurrence.ts';
+import type { DatabaseClock } from './watches.ts';
+
+/** What the operator is told, one notice for an event, with what is left to do about it; the runbook says more. */
+const noticeRemedies = {
+  probe_lost: 'Start the probe again with the same data folder, or end it for good with "probe revoke".',
+  bus_silent: 'Look at the bus (nats-server) and the way to it; nobody is taken for lost meanwhile.',
+  probe_quarantined: "Look at the probe's network: resolver, firewall, IPv6. It returns by itself after clean checks.",
+  continent_doubted:
+    'Look where the probe stands. If not where it says: "probe revoke", and invite it anew for its continent. If there: "probe trust". Until then it confirms nothing.',
+  probe_twice:
+    'Stop one of the two processes. If nobody started a second one, the credentials have leaked: "probe revoke", and create the probe anew.',
+  continent_alone: 'Bring probes of another continent back; until then incidents stay unconfirmed.',
+  nobody_can_check:
+    'Bring back a probe that may, or change `continents`, `probe` or the target of these monitors; until then they are not checked.',
+  results_dropped: 'Bring the probe back to the bus, or give it more room (PROBE_SPOOL_MB). What it dropped is gone.',
+  time_zones_old: 'Give the coordinators newer time zones, with or without a new release: "Time zones are old" in the runbook says how.',
+  clock_differs: 'Set the clock of that machine, or of the database (NTP). Until they agree it dates by the database.',
+} as const;
+
+export type NoticeKind = keyof typeof noticeRemedies;
+
+const remedies: Readonly<Record<string, string>> = noticeRemedies;
+
+/** A newer coordinator may have written kinds that this one does not know. */
+export const remedyOf = (kind: string): string =>
+  (Object.hasOwn(remedies, kind) ? remedies[kind] : undefined) ??
+  'This version does not know this kind of notice; see the runbook of a newer one.';
+
+export type NoticeRow = {
+  readonly id: number;
+  readonly kind: string;
+  readonly subject: string;
+  readonly message: string;
+  readonly began_at: Date;
+  readonly ended_at: Date | null;
+};
+
+/** Opens a notice unless one of this kind about this subject is open; that one gets the newer words. True when it is new. */
+export const openNotice = async (sql: Queryable, kind: NoticeKind, subject: string, message: string): Promise<boolean> => {
+  const rows = await sql<{ fresh: boolean }[]>`insert into notices (kind, subject, message) values (${kind}, ${subject}, ${message})
+    on conflict (kind, subject) where ended_at is null do update set message = excluded.message
+      where notices.message <> excluded.message
+    returning xmax = 0 as fresh`;
+  return rows[0]?.fresh === true;
+};
+
+export const endNotice = async (sql: Queryable, kind: NoticeKind, subject: string): Promise<void> => {
+  await sql`update notices set ended_at = now() where kind = ${kind} and subject = ${subject} and ended_at is null`;
+};
+
+/** Ends what coordinators said of themselves that are not there any more. */
+export const endNoticesOfGone = async (sql: Queryable, kind: NoticeKind): Promise<void> => {
+  await sql`update notices set ended_at = now() where kind = ${kind} and ended_at is null
+    and not exists (select 1 from coordinators where id::text = subject and seen_at > now() - interval '1 minute')`;
+};
+
+/** Nothing more will come of this subject: a probe that is gone for good. */
+export const endNoticesAbout = async (sql: Queryable, subject: string): Promise<void> => {
+  await sql`update notices set ended_at = now() where subject = ${subject} and ended_at is null`;
+};
+
+export const openNotices = (sql: Queryable, kind: NoticeKind): Promise<{ subject: string; began_at: Date }[]> =>
+  sql<{ subject: string; began_at: Date }[]>`select subject, began_at from notices where kind = ${kind} and ended_at is null`;
+
+/** What all open ones are about. */
+export const noticesOpen = (sql: Queryable): Promise<{ kind: NoticeKind; subject: string }[]> =>
+  sql<{ kind: NoticeKind; subject: string }[]>`select kind, subject from notices where ended_at is null`;
+
+/** All that are open, and those that ended since a time; the open ones first, the newest of each first. */
+export const noticesSince = (sql: Queryable, since: Date): Promise<NoticeRow[]> =>
+  sql<NoticeRow[]>`
+    select id, kind, subject, message, began_at, ended_at from notices where ended_at is null or ended_at >= ${since}
+    order by ended_at is not null, began_at desc, id desc limit 1000`;
+
+/** A notice for as long as this coordinator's clock and the database's differ. Each says so of itself; the one that leads ends those of the gone. */
+export const createClockNotice = (parts: {
+  readonly sql: Sql;
+  readonly owner: string;
+  readonly clock: Pick<DatabaseClock, 'differenceMs'>;
+  readonly isLeader: () => boolean;
+}): { readonly tick: () => Promise<void> } => {
+  const { sql, owner, clock, isLeader } = parts;
+  let isOpen = false;
+  return {
+    tick: async () => {
+      const difference = clock.differenceMs();
+      if (difference !== undefined && !isOpen) {
+        const seconds = Math.round(Math.abs(difference) / 100) / 10;
+        const how = `${seconds} s ${difference > 0 ? 'ahead of' : 'behind'} the database's`;
+        await openNotice(sql, 'clock_differs', owner, `The clock of the coordinator on ${hostname()} is ${how}, by which it dates instead`);
+      }
+      if (difference === undefined && isOpen) await endNotice(sql, 'clock_differs', owner);
+      isOpen = difference !== undefined;
+      if (isLeader()) await endNoticesOfGone(sql, 'clock_differs');
+    },
+  };
+};
+
+/**
+ * A notice about what is only ever seen to happen, and never seen to end: it is open from the first time on, and ends when it has not been seen
+ * for a while. Every coordinator sees; the one that leads writes.
+ *
+ * Modes of a subject: quiet → seen → `open` → (not seen for `quietMs`, while we could have seen it) → quiet.
+ */
+export type LastingNotice = {
+  readonly seen: (subject: string, message: string) => void;
+  /** Writes down what has changed; for the leader alone. */
+  readonly tick: () => Promise<void>;
+};
+
+type Parts = {
+  readonly sql: Sql;
+  readonly kind: NoticeKind;
+  readonly quietMs: number;
+  /** Whether there is anything left to tell of this subject. */
+  readonly matters: (subject: string) => boolean;
+};
+
+export const createLastingNotice = ({ sql, kind, quietMs, matters }: Parts): LastingNotice => {
+  const since = performance.now();
+  const last = new Map<string, { readonly at: number; readonly message: string }>();
+  return {
+    seen: (subject, message) => void last.set(subject, { at: performance.now(), message }),
+    tick: async () => {
+      const quietBefore = performance.now() - quietMs;
+      for (const [subject, { at, message }] of last) {
+        if (at < quietBefore) last.delete(subject);
+        else if (matters(subject)) await openNotice(sql, kind, subject, message);
+      }
+      // What was seen before our time may go on: only after as long a silence it is over.
+      if (since > quietBefore) return;
+      for (const { subject } of await openNotices(sql, kind)) if (!last.has(subject)) await endNotice(sql, kind, subject);
+    },
+  };
+};
+
+/** A notice while the time zones that a coordinator goes by are old: windows and schedules would follow clocks that have changed since. */
+export const createZoneNotice = (parts: {
+  readonly sql: Sql;
+  readonly owner: string;
+  readonly clock: Clock;
+  readonly version: string | undefined;
+  readonly isLeader: () => boolean;
+}): { readonly tick: () => Promise<void> } => {
+  const { sql, owner, clock, version, isLeader } = parts;
+  let told: string | undefined;
+  return {
+    tick: async () => {
+      const data = zoneDataAt(version, clock.now());
+      // Its words stay the same from day to day, so that it is written once.
+      const message = isOldZoneData(data)
+        ? `The time zones of the coordinator on ${hostname()} are of version ${data.version}${data.released_on === null ? '' : ` of ${data.released_on}`}, over ${oldZoneDays} days old; clocks may have changed since`
+        : undefined;
+      if (message !== undefined && message !== told) await openNotice(sql, 'time_zones_old', owner, message);
+      if (message === undefined && told !== undefined) await endNotice(sql, 'time_zones_old', owner);
+      told = message;
+      if (isLeader()) await endNoticesOfGone(sql, 'time_zones_old');
+    },
+  };
+};

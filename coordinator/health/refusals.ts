@@ -1,0 +1,109 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Queryable, Sql } from '../database/connect.ts';
+import { type Figures, noFigures } from './meters.ts';
+
+/** Why something from the bus was refused, with what that says. The operator sees the counts; nobody is harmed. */
+const refusedMeanings = {
+  unknown_probe: 'somebody names a probe that does not exist',
+  revoked_probe: 'a probe speaks that was revoked',
+  not_signed: "not signed with the probe's own key: somebody speaks for it",
+  forged: "said as a coordinator, and not signed by one: somebody uses a probe's credentials to speak for the coordinators",
+  outdated: 'said by a coordinator, and older than what is known: somebody says again what was said once',
+  malformed: 'not of the form of such a message',
+  unknown_version: 'of a newer form than this coordinator knows: upgrade coordinators before probes',
+  oversized: 'larger than anything that a probe sends',
+  wrong_subject: 'on a subject that is not its own: somebody speaks for another',
+  wrong_partition: 'of another partition than its subject says',
+  not_its_monitor: 'of a monitor that it could not have held; a few right after an edit are nothing',
+  unknown_config_version: 'of a version of a monitor that does not exist yet',
+  from_the_future: "the probe's clock is wrong",
+  wrong_time:
+    "kept beats that were sent long ago or are sent from the future: somebody repeats what was overheard, or the probe's clock is wrong",
+  too_old: 'older than raw results are kept',
+} as const;
+
+export type RefusedReason = keyof typeof refusedMeanings;
+
+const meanings: Readonly<Record<string, string>> = refusedMeanings;
+
+export const meaningOfRefused = (reason: string): string =>
+  (Object.hasOwn(meanings, reason) ? meanings[reason] : undefined) ?? 'a reason that this version does not know';
+
+export type Refused = { readonly probe: string; readonly reason: string; readonly count: number };
+
+export type RefusedRow = Refused & {
+  /** Such as 2026-11-21. */
+  readonly day: string;
+  /** Of the probe, where it is one of ours. */
+  readonly name: string | null;
+  readonly last_at: Date;
+};
+
+/** Adds to today's counts of what was refused. */
+export const countRefused = async (sql: Queryable, counts: readonly Refused[]): Promise<void> => {
+  if (counts.length === 0) return;
+  await sql`
+    insert into refused (day, probe, reason, count, last_at)
+    select (now() at time zone 'UTC')::date, probe, reason, count, now()
+    from json_to_recordset(${JSON.stringify(counts)}::text::json) as t (probe text, reason text, count bigint)
+    on conflict (day, probe, reason) do update set count = refused.count + excluded.count, last_at = excluded.last_at`;
+};
+
+/** Since a day, the newest day first and in it the most. */
+export const refusedSince = (sql: Queryable, since: Date, probe: string | null): Promise<RefusedRow[]> =>
+  sql<RefusedRow[]>`
+    select to_char(r.day, 'YYYY-MM-DD') as day, r.probe, p.name, r.reason, r.count, r.last_at
+    from refused r left join probes p on p.id::text = r.probe
+    where r.day >= (${since}::timestamptz at time zone 'UTC')::date ${probe === null ? sql`` : sql`and r.probe = ${probe}`}
+    order by r.day desc, r.count desc, r.probe, r.reason limit 1000`;
+
+export type Refusals = { readonly count: (probe: string, reason: RefusedReason, by?: number) => void; readonly flush: () => Promise<void> };
+
+/** A made-up probe id must not make a row of its own. */
+const stranger = 'unknown';
+const mostRows = 1_000;
+/** So many of a kind are logged one by one in a minute: who floods us does not fill the disk. */
+const mostLogged = 20;
+const loggedEachMs = 60_000;
+
+/** Counts refusals in memory; `flush` writes them. What a flush could not write is kept for the next. */
+type Parts = { readonly sql: Sql; readonly log: Log; readonly figures?: Figures };
+
+export const createRefusals = ({ sql, log, figures = noFigures }: Parts): Refusals => {
+  let counts = new Map<string, { probe: string; reason: string; count: number }>();
+  const add = (probe: string, reason: string, by: number) => {
+    const key = `${probe} ${reason}`;
+    const row = counts.get(key);
+    if (row) row.count += by;
+    else if (counts.size < mostRows) counts.set(key, { probe, reason, count: by });
+  };
+  let logged = new Map<string, number>();
+  let loggingSince = performance.now();
+  const tell = (probe: string, reason: string, by: number): void => {
+    if (performance.now() - loggingSince > loggedEachMs) [loggingSince, logged] = [performance.now(), new Map()];
+    // Who makes ids up gets no more lines by it.
+    const kind = `${reason === 'unknown_probe' ? stranger : probe} ${reason}`;
+    const before = logged.get(kind) ?? 0;
+    if (before >= mostLogged || logged.size >= mostRows) return;
+    logged.set(kind, before + 1);
+    log.warn({ probe, reason, by }, 'something from the bus was refused');
+  };
+  return {
+    count: (probe, reason, by = 1) => {
+      tell(probe, reason, by);
+      figures.refused(reason, by);
+      add(reason === 'unknown_probe' ? stranger : probe, reason, by);
+    },
+    flush: async () => {
+      const writing = counts;
+      if (writing.size === 0) return;
+      counts = new Map();
+      try {
+        await countRefused(sql, [...writing.values()]);
+      } catch (error) {
+        for (const { probe, reason, count } of writing.values()) add(probe, reason, count);
+        throw error;
+      }
+    },
+  };
+};

@@ -1,0 +1,167 @@
+import type { Queryable, Sql } from '../database/connect.ts';
+
+/** How well the house itself did, as it tells of itself. Pure. */
+
+export type OwnDay = {
+  /** 2026-11-22, in UTC. */
+  readonly day: string;
+  readonly confirmed: number;
+  readonly p50_ms: number | null;
+  readonly p95_ms: number | null;
+  /** That two continents saw, and no other of those that looked. */
+  readonly doubted: number;
+  /** That the operator said to have been none. */
+  readonly false_by_word: number;
+  readonly results_lost: number;
+  readonly own_outages: number;
+  readonly own_outage_s: number;
+};
+
+/** To whom the operator opens it. */
+export const recordReaders = ['everyone', 'users', 'nobody'] as const;
+export type RecordReaders = (typeof recordReaders)[number];
+
+export type OwnSum = {
+  readonly confirmed: number;
+  readonly false_by_word: number;
+  readonly doubted: number;
+  readonly results_lost: number;
+  readonly own_outages: number;
+  readonly own_outage_s: number;
+  /** The slowest and the middle of the days' medians say little together; what is told is the median of the days. */
+  readonly p50_ms: number | null;
+  readonly p95_ms: number | null;
+};
+
+const middle = (values: readonly number[]): number | null => {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
+};
+
+const present = (values: readonly (number | null)[]): readonly number[] => values.filter((value) => value !== null);
+
+export const sumOf = (days: readonly OwnDay[]): OwnSum => {
+  const all = (of: (day: OwnDay) => number): number => days.reduce((sum, day) => sum + of(day), 0);
+  return {
+    confirmed: all(({ confirmed }) => confirmed),
+    false_by_word: all((day) => day.false_by_word),
+    doubted: all(({ doubted }) => doubted),
+    results_lost: all((day) => day.results_lost),
+    own_outages: all((day) => day.own_outages),
+    own_outage_s: all((day) => day.own_outage_s),
+    p50_ms: middle(present(days.map(({ p50_ms }) => p50_ms))),
+    p95_ms: middle(present(days.map(({ p95_ms }) => p95_ms))),
+  };
+};
+
+const dayMs = 86_400_000;
+/** A confirmed outage is left an hour for others to agree, and late results some minutes to come. */
+const settleMs = 70 * 60_000;
+
+export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+/** Days that are over and settled, the oldest first; what would be needed to count older ones is no longer kept. */
+export const settledDays = (now: number, rawDays: number): readonly string[] => {
+  const last = Math.floor((now - settleMs) / dayMs) - 1;
+  const count = Math.min(rawDays - 1, 30);
+  return Array.from({ length: Math.max(0, count) }, (_, index) => dayOf((last - count + 1 + index) * dayMs));
+};
+
+/** How the house did: counted from stored rows once a day is settled. */
+
+/** Kinds of notices that tell of a part of ours that was out. */
+const ownOutages = ['probe_lost', 'bus_silent', 'continent_alone', 'probe_quarantined'];
+
+export const countedDays = async (sql: Queryable): Promise<ReadonlySet<string>> =>
+  new Set((await sql<{ day: string }[]>`select day::text from own_days`).map(({ day }) => day));
+
+/** One day, whole. Counted again it comes to the same, as far as what it is made of is kept. */
+export const countDay = async (sql: Queryable, day: string): Promise<void> => {
+  await sql`
+    with span as (select (${day}::date)::timestamp at time zone 'UTC' as began, (${day}::date + 1)::timestamp at time zone 'UTC' as ended),
+    -- The "down" is written in the transaction that confirms an outage of now; one of the past is never told, and has none.
+    confirmed as (
+      select i.id, i.monitor_id, i.started_at, i.seen_continent, i.confirmed_continent,
+        greatest(0, extract(epoch from a.created_at - i.started_at) * 1000) as took_ms
+      from span, alerts a join incidents i on i.id = a.incident_id
+      where a.event = 'down' and a.channel = '' and a.created_at >= span.began and a.created_at < span.ended),
+    doubted as (
+      select c.id from confirmed c join monitors m on m.id = c.monitor_id
+      where c.confirmed_continent is not null
+        and exists (select from incident_evidence e where e.incident_id = c.id and e.part = 'matrix' and e.outcome = 0
+          and e.continent not in (c.seen_continent, c.confirmed_continent))
+        and not exists (select from incident_evidence e where e.incident_id = c.id and e.outcome = 1
+          and e.continent not in (c.seen_continent, c.confirmed_continent))
+        and not exists (select from results r join probes p on p.key = r.probe_key
+          where r.monitor_key = m.key and r.at >= c.started_at and r.at < c.started_at + interval '1 hour' and r.outcome = 1
+            and p.continent not in (c.seen_continent, c.confirmed_continent))),
+    outages as (
+      select greatest(n.began_at, span.began) as began, least(coalesce(n.ended_at, span.ended), span.ended) as ended
+      from span, notices n left join probes p on p.id::text = n.subject
+      where n.kind = any(${ownOutages}) and p.organisation_id is null and n.began_at < span.ended and (n.ended_at is null or n.ended_at > span.began))
+    insert into own_days (day, confirmed, p50_ms, p95_ms, doubted, results_lost, own_outages, own_outage_s)
+    select ${day}::date, (select count(*) from confirmed),
+      (select percentile_disc(0.5) within group (order by took_ms) from confirmed)::int,
+      (select percentile_disc(0.95) within group (order by took_ms) from confirmed)::int,
+      (select count(*) from doubted),
+      coalesce((select results from own_losses where day = ${day}::date), 0),
+      (select count(*) from outages), (select coalesce(sum(extract(epoch from ended - began)), 0) from outages)::int
+    on conflict (day) do nothing`;
+};
+
+/** The newest days, the oldest of them first, with the operator's word as it is today. */
+export const ownDays = async (sql: Queryable, most: number): Promise<readonly OwnDay[]> => {
+  const rows = await sql<OwnDay[]>`
+    select d.day::text, d.confirmed, d.p50_ms, d.p95_ms, d.doubted, d.results_lost::float8 as results_lost, d.own_outages, d.own_outage_s,
+      (select count(*)::int from false_outages f where f.day = d.day) as false_by_word
+    from own_days d order by d.day desc limit ${most}`;
+  return [...rows].reverse();
+};
+
+/** The operator's word on a confirmed outage; the name of its monitor, or undefined when there is no such outage. */
+export const sayFalse = async (sql: Queryable, incident: string, isFalse: boolean): Promise<string | undefined> => {
+  const [row] = await sql<{ name: string }[]>`select m.name from incidents i join monitors m on m.id = i.monitor_id
+    where i.id = ${incident} and i.confirmed_at is not null`;
+  if (row === undefined) return undefined;
+  if (isFalse)
+    await sql`insert into false_outages (incident_id, day)
+      select id, (confirmed_at at time zone 'UTC')::date from incidents where id = ${incident} on conflict do nothing`;
+  else await sql`delete from false_outages where incident_id = ${incident}`;
+  return row.name;
+};
+
+/** What the house tells of itself, from memory: one coordinator counts the days that are over, and each reads them from time to time. */
+export type OwnRecord = {
+  readonly tick: () => Promise<void>;
+  /** Undefined for whom it is not open. */
+  readonly shown: (isSignedIn: boolean) => ShownRecord | undefined;
+};
+
+export type ShownRecord = { readonly days: readonly OwnDay[]; readonly sum: OwnSum };
+
+/** So many days are shown. */
+const shownDays = 90;
+
+type Parts = {
+  readonly sql: Sql;
+  readonly clock: { readonly now: () => number };
+  /** For how long raw results are kept, which tell whether others agreed. */
+  readonly rawDays: number;
+  readonly isLeader: () => boolean;
+  readonly readers: RecordReaders;
+};
+
+export const createOwnRecord = ({ sql, clock, rawDays, isLeader, readers }: Parts): OwnRecord => {
+  let shown: ShownRecord = { days: [], sum: sumOf([]) };
+  return {
+    tick: async () => {
+      if (isLeader()) {
+        const known = await countedDays(sql);
+        for (const day of settledDays(clock.now(), rawDays)) if (!known.has(day)) await countDay(sql, day);
+      }
+      const days = await ownDays(sql, shownDays);
+      shown = { days, sum: sumOf(days) };
+    },
+    shown: (isSignedIn) => (readers === 'everyone' || (readers === 'users' && isSignedIn) ? shown : undefined),
+  };
+};

@@ -1,0 +1,253 @@
+import { createTicker } from '../../shared/actor/mailbox.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { type Clock, systemClock } from '../../shared/base/time.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { streams } from '../../shared/bus/subjects.ts';
+import { answersWithin, type Sql, wayOf } from '../database/connect.ts';
+
+/**
+ * What a coordinator dates by: its machine's clock, or the database's where the two differ by more than 2 s. Time never runs back within a process:
+ * what is ahead goes at half its pace until the right time has come up with it.
+ *
+ * Modes: `own` → (they differ by over 2 s, whatever the question's way took) `database's` → (by less than 1 s) `own`.
+ */
+export type DatabaseClock = Clock & {
+  /** A question left at `sent` and was answered at `received`, both by `steady`; the database's clock then showed `theirs`. */
+  readonly observe: (seen: TimeSeen) => void;
+  /** By how much the machine's clock is ahead (behind: negative), while the database's is what counts. */
+  readonly differenceMs: () => number | undefined;
+};
+
+export type TimeSeen = { readonly sent: number; readonly received: number; readonly theirs: number };
+
+const beginsAboveMs = 2_000;
+const endsBelowMs = 1_000;
+/** What took longer tells too little. */
+const longestTripMs = 4_000;
+
+export const createDatabaseClock = (host: Clock = systemClock, steady: () => number = () => performance.now()): DatabaseClock => {
+  let difference: number | undefined;
+  /** The database's time at the zero of the steady clock. */
+  let zero = 0;
+  let isMeasured = false;
+  let last = Number.NEGATIVE_INFINITY;
+  let lastAt = steady();
+
+  return {
+    now: () => {
+      const at = steady();
+      const right = difference === undefined ? host.now() : Math.round(zero + at);
+      // Before the database was there nothing has been dated.
+      if (!isMeasured) return right;
+      last = Math.max(right, last + (at - lastAt) / 2);
+      lastAt = at;
+      return Math.floor(last);
+    },
+    observe: ({ sent, received, theirs }) => {
+      const trip = received - sent;
+      if (trip < 0 || trip > longestTripMs) return;
+      const theirZero = theirs - (sent + received) / 2;
+      const ahead = host.now() - (theirZero + steady());
+      const isFar = difference === undefined ? Math.abs(ahead) - trip / 2 > beginsAboveMs : Math.abs(ahead) + trip / 2 >= endsBelowMs;
+      difference = isFar ? Math.round(ahead) : undefined;
+      zero = theirZero;
+      isMeasured = true;
+    },
+    differenceMs: () => difference,
+  };
+};
+
+/**
+ * Notices that the database is there, but not at the other end of the connections that are open: it moved to another machine, or something on the
+ * way forgot them. Nobody closes such connections, and all that is asked on them would wait for a quarter of an hour.
+ *
+ * Modes: `sure` → (a question on a connection that is kept for nothing else has no answer in time) `doubtful` → (a new connection is answered: the
+ * silent ones are cut) `sure`; while nothing is answered at all the database is away, and nothing is cut.
+ */
+export type DatabaseWatch = { readonly stop: () => Promise<void> };
+
+const everyMs = 3_000;
+const patienceMs = 5_000;
+/** A process that stood still finds the answer of meanwhile within this. */
+const onceMoreMs = 500;
+
+type Watched = {
+  readonly sql: Sql;
+  readonly log: Log;
+  /** Told what time it is at the database. */
+  readonly onTime: (seen: TimeSeen) => void;
+};
+
+export const watchDatabase = ({ sql, log, onTime }: Watched): DatabaseWatch => {
+  const { sockets, openAnother, openBeside } = wayOf(sql);
+  const asked = openBeside();
+  let another: Sql | undefined;
+  let stopped = false;
+  /** An answer for which a connection had to be made first tells no time: of its way, nobody knows how much was there and how much back. */
+  let isWarm = false;
+
+  const isThere = async (): Promise<boolean> => {
+    if (stopped) return false;
+    another = openAnother();
+    return answersWithin(another, patienceMs).finally(() => another?.end({ timeout: 0 }));
+  };
+
+  const tick = async (): Promise<void> => {
+    const before = sockets.heard();
+    const wasWarm = isWarm;
+    isWarm = await answersWithin(asked, patienceMs, (seen) => {
+      if (wasWarm) onTime(seen);
+    });
+    if (isWarm || !(await isThere())) return;
+    if (stopped || (await answersWithin(asked, onceMoreMs))) return;
+    const connections = sockets.cutSilent(before);
+    log.warn({ connections }, 'the database answers, but not on connections that were open; they are given up');
+  };
+
+  const onFailure = (error: unknown) => log.error({ err: error }, 'the database could not be watched');
+  const ticker = createTicker({ everyMs, tick, onFailure });
+  // Its own connection is to be as old as the pool's: one that was made after the database moved would be answered.
+  ticker.hurry();
+  return {
+    stop: async () => {
+      stopped = true;
+      // Whatever is waited for ends with its connection.
+      await Promise.all([asked.end({ timeout: 0 }), another?.end({ timeout: 0 })]);
+      await ticker.stop();
+    },
+  };
+};
+
+/**
+ * Whether every part goes on: a process that renews its leases and answers may have parts in it that wait for something that never comes.
+ * A part is asked again and again whether it moved; one that could not say so for too long stands.
+ */
+export type Movement = {
+  readonly tick: () => Promise<void>;
+  /** The names of those that stand. */
+  readonly standing: () => readonly string[];
+};
+
+/** Something that is to go on: whether it did since it was last asked, or has nothing to do. One that never answers does not move either. */
+export type Part = { readonly name: string; readonly mayStandMs: number; readonly moved: () => Promise<boolean> };
+
+type Seen = { movedAt: number; isAsked: boolean; isStanding: boolean };
+
+export const createMovement = (options: { readonly parts: () => readonly Part[]; readonly log: Log }): Movement => {
+  const { parts, log } = options;
+  const seen = new Map<string, Seen>();
+
+  const ask = async ({ name, moved }: Part, known: Seen): Promise<void> => {
+    known.isAsked = true;
+    try {
+      if (await moved()) known.movedAt = performance.now();
+    } catch (error) {
+      log.debug({ err: error, part: name }, 'a part could not say whether it goes on');
+    } finally {
+      known.isAsked = false;
+    }
+  };
+
+  return {
+    tick: async () => {
+      const now = performance.now();
+      const all = parts();
+      const names = new Set(all.map(({ name }) => name));
+      for (const name of seen.keys()) if (!names.has(name)) seen.delete(name);
+      for (const part of all) {
+        const known = seen.get(part.name) ?? { movedAt: now, isAsked: false, isStanding: false };
+        seen.set(part.name, known);
+        // Who does not answer is not waited for: that is what stands.
+        if (!known.isAsked) void ask(part, known);
+        const stands = now - known.movedAt > part.mayStandMs;
+        if (stands && !known.isStanding) log.error({ part: part.name, ms: Math.round(now - known.movedAt) }, 'a part of the engine stands');
+        if (!stands && known.isStanding) log.info({ part: part.name }, 'a part of the engine that stood goes on');
+        known.isStanding = stands;
+      }
+    },
+    standing: () => [...seen].filter(([, { isStanding }]) => isStanding).map(([name]) => name),
+  };
+};
+
+/** What waits in a stream for one reader, and how far he has come. */
+export type Reading = { readonly waiting: number; readonly acknowledged: number };
+
+/** Somebody who reads from a stream moves when he came further, or nothing waits for him. */
+export const readerOf = (read: () => Promise<Reading | undefined>): (() => Promise<boolean>) => {
+  let last: number | undefined;
+  return async () => {
+    const reading = await read();
+    if (!reading) return false;
+    const before = last;
+    last = reading.acknowledged;
+    return reading.waiting === 0 || before !== reading.acknowledged;
+  };
+};
+
+/**
+ * Whether every stream has a server that leads it: without one it takes and gives nothing, while the connection to the bus is as well as ever.
+ *
+ * Modes: `unknown` (not asked yet, or not for a while) → `led` ↔ `leaderless` (one stream and more has none). Where none is led for long, the server
+ * that we are connected to may have lost the others: the connection is made anew, which leads to another server, ever less often.
+ */
+export type StreamWatch = { readonly tick: () => Promise<void>; readonly areLed: () => boolean };
+
+/** What was seen longer ago says nothing. */
+const freshMs = 15_000;
+
+const longestPatienceMs = 300_000;
+
+type Parts = {
+  readonly bus: Bus;
+  readonly log: Log;
+  /** For how long none may be led before the connection is made anew. */
+  readonly silentMs: number;
+};
+
+export const watchStreams = ({ bus, log, silentMs }: Parts): StreamWatch => {
+  let patienceMs = silentMs;
+  let silentSince: number | undefined;
+  let leaderless: readonly string[] = [];
+  let seenAt = Number.NEGATIVE_INFINITY;
+  const isLed = async (name: string): Promise<boolean> => {
+    try {
+      return await bus.isLed(name);
+    } catch (error) {
+      // Nobody answers for it, or the bus says that nobody does.
+      log.debug({ err: error, stream: name }, 'a stream could not be asked who leads it');
+      return false;
+    }
+  };
+  const enterAnew = async (isSilent: boolean): Promise<void> => {
+    if (!isSilent) {
+      silentSince = undefined;
+      patienceMs = silentMs;
+      return;
+    }
+    const now = performance.now();
+    silentSince ??= now;
+    if (now - silentSince < patienceMs) return;
+    log.error({ ms: Math.round(now - silentSince) }, 'nobody answers for any stream: the connection to the bus is made anew');
+    silentSince = undefined;
+    patienceMs = Math.min(longestPatienceMs, 2 * patienceMs);
+    await bus.reconnect();
+  };
+  return {
+    tick: async () => {
+      if (!bus.isConnected()) return;
+      const names = Object.values(streams).map(({ name }) => name);
+      const led = await Promise.all(names.map(isLed));
+      const now = names.filter((_, index) => !led[index]);
+      // What was asked just before the connection went tells of the connection.
+      if (!bus.isConnected()) return;
+      if (now.join() !== leaderless.join()) {
+        if (now.length > 0) log.error({ streams: now }, 'streams have no leader: nothing goes through them');
+        else log.info('every stream has a leader again');
+      }
+      leaderless = now;
+      seenAt = performance.now();
+      await enterAnew(now.length === names.length);
+    },
+    areLed: () => leaderless.length === 0 && performance.now() - seenAt < freshMs,
+  };
+};

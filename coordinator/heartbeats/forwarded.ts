@@ -1,0 +1,187 @@
+import { isId } from '../../shared/base/crypto.ts';
+import { isRecord } from '../../shared/base/json.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { type ForwardedPingsMessage, forwardedPingsMessage, strictJsonOf } from '../../shared/bus/messages.ts';
+import type { SpooledPing } from '../../shared/bus/ping-spool.ts';
+import { handOverInLines } from '../../shared/bus/ping-spool.ts';
+import type { KnownKey, PingBus } from '../../shared/bus/pings.ts';
+import type { Sql } from '../database/connect.ts';
+import type { Refusals, RefusedReason } from '../health/refusals.ts';
+import type { Directory } from '../probes/directory.ts';
+import { senderOf } from '../probes/directory.ts';
+import type { ProbeRow } from '../probes/queries.ts';
+import { pingKeysByFingerprint } from './queries.ts';
+
+/**
+ * Takes what a ping receiver kept on its disk and brings to the coordinator's own address while it cannot reach the bus: puts it on the bus before
+ * the ping receiver is told that it may forget it. From one disk to another nothing would be won, so without a bus here it stays where it is.
+ *
+ * Whose pings they are, and who took them, is what we know of their keys and of the probe, not what stands in them. A repeat changes nothing:
+ * a ping counts once by its id, whichever way it comes.
+ */
+export type ForwardedPings = {
+  readonly take: (call: {
+    readonly probe: string;
+    readonly header: (name: string) => string | undefined;
+    readonly body: () => Promise<Uint8Array | 'too_large' | 'cut_off'>;
+  }) => Promise<ForwardingReply>;
+};
+
+type ForwardingReply = { readonly status: number; readonly text: string; readonly headers: Readonly<Record<string, string>> };
+
+type Parts = {
+  readonly sql: Sql;
+  readonly pingBus: PingBus;
+  readonly byHeart: (key: string) => KnownKey | undefined;
+  readonly directory: Directory;
+  readonly refusals: Refusals;
+  readonly clock: Clock;
+  readonly log: Log;
+};
+
+/** Sent longer ago than this, it is a repeat by whoever overheard it, or the probe's clock is wrong and so are its dates. */
+const wrongTimeMs = 120_000;
+/** Then the ping receiver hears how far it came; the rest it brings again. */
+const patienceMs = 5_000;
+/** A ping receiver brings one after the other; a second one may be that of its successor. */
+const mostAtOnce = 2;
+/** Anybody may send a body under the name of a probe: it is proved wrong only when all of it is there, so this many are held. */
+const mostReading = 32;
+/** Anybody may call: what strangers say reaches the database and the counts of refusals no more often than this. */
+const mostStrangersPerSecond = 20;
+
+const statuses = {
+  unknown_probe: 401,
+  not_signed: 401,
+  revoked_probe: 403,
+  wrong_subject: 403,
+  oversized: 413,
+  malformed: 400,
+  unknown_version: 400,
+  wrong_time: 409,
+} as const satisfies Partial<Record<RefusedReason, number>>;
+type Reason = keyof typeof statuses;
+
+const reply = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): ForwardingReply => ({
+  status,
+  text,
+  headers,
+});
+const later = (status: number, text: string): ForwardingReply => reply(status, text, { 'retry-after': '2' });
+
+const parse = (data: Uint8Array): ForwardedPingsMessage | 'malformed' | 'unknown_version' => {
+  try {
+    const body = strictJsonOf(data);
+    const read = forwardedPingsMessage.safeParse(body);
+    if (read.success) return read.data;
+    return isRecord(body) && typeof body.v === 'number' && body.v !== 1 ? 'unknown_version' : 'malformed';
+  } catch {
+    return 'malformed'; // What cannot be read is refused like what reads but does not fit.
+  }
+};
+
+/** Says yes so many times a second. */
+const createAllowance = (perSecond: number): (() => boolean) => {
+  let since = Number.NEGATIVE_INFINITY;
+  let used = 0;
+  return () => {
+    const now = performance.now();
+    if (now - since >= 1_000) [since, used] = [now, 0];
+    used += 1;
+    return used <= perSecond;
+  };
+};
+
+export const createForwardedPings = (parts: Parts): ForwardedPings => {
+  const { sql, pingBus, byHeart, directory, refusals, clock, log } = parts;
+  const underWay = new Map<string, number>();
+  let reading = 0;
+  const mayCount = createAllowance(mostStrangersPerSecond);
+  const mayRead = createAllowance(mostStrangersPerSecond);
+  const known = { ...directory, refresh: async () => (mayRead() ? directory.refresh() : undefined) };
+
+  const refuse = (probe: string, reason: Reason): ForwardingReply => {
+    if (mayCount()) refusals.count(probe, reason);
+    return reply(statuses[reason], `Refused: ${reason}`);
+  };
+
+  /** The pings with what we know of them. Those of which we know nothing, or that are none of the probe's business, nobody will ever take. */
+  const recognise = async (
+    probe: ProbeRow,
+    pings: ForwardedPingsMessage['pings'],
+  ): Promise<{ ours: SpooledPing[]; hopeless: string[] }> => {
+    const missing = [...new Set(pings.map(({ key }) => key))].filter((key) => byHeart(key) === undefined);
+    const rows = missing.length === 0 ? [] : await pingKeysByFingerprint(sql, missing);
+    const found = new Map(rows.map(({ key, organisation, monitor }) => [key, { organisation, monitor }]));
+    const ours: SpooledPing[] = [];
+    const hopeless: string[] = [];
+    for (const ping of pings) {
+      const { organisation, monitor } = byHeart(ping.key) ?? found.get(ping.key) ?? {};
+      const isOurs = probe.organisation_id === null || probe.organisation_id === organisation;
+      if (organisation !== undefined && monitor !== undefined && isOurs)
+        ours.push({ organisation, monitor, ping: { ...ping, ear: probe.name } });
+      else hopeless.push(ping.id);
+    }
+    if (hopeless.length > 0) refusals.count(probe.id, 'not_its_monitor', hopeless.length);
+    return { ours, hopeless };
+  };
+
+  const bring = async (probe: ProbeRow, pings: ForwardedPingsMessage['pings']): Promise<ForwardingReply> => {
+    if (!pingBus.isReady()) return later(503, 'The bus is away here, too');
+    const { ours, hopeless } = await recognise(probe, pings);
+    const end = performance.now() + patienceMs;
+    const { handed, failures } = await handOverInLines(ours, pingBus.handOver, () => performance.now() < end);
+    const [failure] = failures;
+    if (failure !== undefined) log.warn({ err: failure, probe: probe.id }, 'the bus did not take all that an ear had kept');
+    const done = [...handed, ...hopeless];
+    if (done.length === 0) return later(503, 'The bus does not take them');
+    return reply(200, JSON.stringify({ v: 1, done }), { 'content-type': 'application/json' });
+  };
+
+  const alone = async (probe: string, work: () => Promise<ForwardingReply>): Promise<ForwardingReply> => {
+    const count = underWay.get(probe) ?? 0;
+    if (count >= mostAtOnce) return later(429, 'One after the other');
+    underWay.set(probe, count + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (underWay.get(probe) ?? 1) - 1;
+      if (left > 0) underWay.set(probe, left);
+      else underWay.delete(probe);
+    }
+  };
+
+  const judge: ForwardedPings['take'] = async ({ probe: id, header, body }) => {
+    // Before anything of the body is waited for.
+    const named = isId(id) ? await known.find(id) : undefined;
+    if (!named) return refuse(id, 'unknown_probe');
+    if (named.revoked_at !== null) return refuse(id, 'revoked_probe');
+    if (header('Signature') === undefined) return refuse(id, 'not_signed');
+    if (reading >= mostReading) return later(429, 'Too many at once');
+    reading += 1;
+    const data = await body().finally(() => {
+      reading -= 1;
+    });
+    if (data === 'too_large') return refuse(id, 'oversized');
+    if (data === 'cut_off') return refuse(id, 'malformed');
+    const probe = await senderOf(id, { data, header }, known, clock.now());
+    if ('refused' in probe) return refuse(id, probe.refused);
+    const said = parse(data);
+    if (typeof said === 'string') return refuse(id, said);
+    if (said.probe !== id) return refuse(id, 'wrong_subject');
+    if (Math.abs(clock.now() - said.sent_at) > wrongTimeMs) return refuse(id, 'wrong_time');
+    return alone(id, () => bring(probe, said.pings));
+  };
+
+  return {
+    take: async (call) => {
+      try {
+        return await judge(call);
+      } catch (error) {
+        log.warn({ err: error }, 'what an ear had kept could not be taken; it keeps it');
+        return later(503, 'Unavailable');
+      }
+    },
+  };
+};

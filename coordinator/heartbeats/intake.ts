@@ -1,0 +1,99 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { jsonOf, receiverKeysMessage } from '../../shared/bus/messages.ts';
+import type { Bus, Message } from '../../shared/bus/nats.ts';
+import { openPingSpool } from '../../shared/bus/ping-spool.ts';
+import type { PingRecords } from '../../shared/bus/pings.ts';
+import { createPingBus, createPingIntake, type PingIntake } from '../../shared/bus/pings.ts';
+import { lastTokenOf, probeConsumers, streams, subjects } from '../../shared/bus/subjects.ts';
+import type { Sql } from '../database/connect.ts';
+import type { Partitions } from '../engine/ownership.ts';
+import type { Refusals } from '../health/refusals.ts';
+import type { Announcements } from '../probes/announcements.ts';
+import type { Directory } from '../probes/directory.ts';
+import { createForwardedPings, type ForwardedPings } from './forwarded.ts';
+import { openPingBook } from './keys.ts';
+import { startPingRelay } from './relay.ts';
+
+/**
+ * All that a coordinator does for heartbeats: its own address, for jobs and for ping receivers that are cut off from the bus, the relay into the
+ * database, the keys and last pings on the bus.
+ */
+export type Pings = {
+  readonly take: PingIntake['take'];
+  readonly takeKept: ForwardedPings['take'];
+  /** How many keys an organisation has. */
+  readonly keysOf: (organisation: string) => number;
+  readonly close: () => Promise<void>;
+};
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly records: PingRecords;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly announcements: Pick<Announcements, 'read' | 'refuse' | 'trust'>;
+  readonly refusals: Refusals;
+  readonly directory: Directory;
+  readonly partitions: Partitions;
+  readonly isLeader: () => boolean;
+  /** The file that keeps pings while the bus is away. */
+  readonly spoolFile: string;
+  readonly lookAgainMs: number;
+  /** Ends the waiting of its start. */
+  readonly signal: AbortSignal;
+};
+
+/** A probe that lacks keys, and the same ones, says so twice before everything is sent to it anew: what is under way shall arrive first. */
+const patience = 2;
+
+/** The key that never was, of nobody: its tombstone tells a ping receiver that what came is all there is. */
+const noKey = '0'.repeat(64);
+const nobody = '00000000-0000-0000-0000-000000000000';
+
+export const startPings = async (parts: Parts): Promise<Pings> => {
+  const { sql, bus, records, clock, log, announcements, refusals, directory, partitions, isLeader, lookAgainMs, signal } = parts;
+  const book = await openPingBook({ sql, bus, records, clock, log, announcements, lookAgainMs, signal });
+  const spool = await openPingSpool(parts.spoolFile, log);
+  const pingBus = createPingBus(bus, records, 'coordinator');
+  const intake = createPingIntake({ pingBus: () => pingBus, spool, findKey: book.findKey, ear: 'coordinator', clock, log });
+  const kept = createForwardedPings({ sql, pingBus, byHeart: book.byHeart, directory, refusals, clock, log });
+  const relay = startPingRelay({ sql, bus, records, clock, log, refusals, owns: partitions.owns, tell: partitions.tell });
+
+  const lacking = new Map<string, { readonly digest: string; readonly times: number }>();
+  const hearReceiver = async ({ subject, data }: Pick<Message, 'subject' | 'data'>): Promise<void> => {
+    if (!isLeader()) return;
+    const { probe, count, digest } = receiverKeysMessage.parse(jsonOf(data));
+    const row = directory.byId(probe);
+    if (!row || row.revoked_at !== null) return;
+    // It speaks for nobody else: each time all keys are sent anew.
+    if (subject !== subjects.receiverKeys(probe)) return refusals.count(lastTokenOf(subject), 'wrong_subject');
+    const expected = book.digestOf(row.organisation_id);
+    if (expected.count === count && expected.digest === digest) return void lacking.delete(probe);
+    const before = lacking.get(probe);
+    // As long as more comes in it is no use to begin anew: of very many keys it would never have the last.
+    const times = before?.digest === digest ? before.times + 1 : 1;
+    lacking.set(probe, { digest, times });
+    if (times < patience) return;
+    lacking.delete(probe);
+    log.warn({ probe, count, expected: expected.count }, 'an ear holds other heartbeat keys than it should: all are sent to it anew');
+    // Where nothing stands for it in the stream nothing would come, and it would keep what it has.
+    if (!(await bus.next(streams.pingKeys.name, 1, subjects.pingKeysOf(row.organisation_id))))
+      await bus.store(subjects.pingKey(row.organisation_id ?? nobody, noKey), new Uint8Array());
+    await bus.renewConsumer(streams.pingKeys.name, probeConsumers.pingKeys(probe, row.organisation_id));
+  };
+  const receivers = bus.subscribe(subjects.allReceiverKeys, hearReceiver);
+
+  return {
+    take: intake.take,
+    takeKept: kept.take,
+    keysOf: (organisation) => book.digestOf(organisation).count,
+    close: async () => {
+      receivers.stop();
+      await intake.close();
+      await relay.stop();
+      await book.close();
+    },
+  };
+};

@@ -1,0 +1,361 @@
+import { z } from 'zod';
+import { createTicker } from '../../shared/actor/mailbox.ts';
+import { createRecentCache } from '../../shared/base/async.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { isOutdated } from '../../shared/bus/announcement.ts';
+import { jsonIn, pingKeyMessage } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import type { FindKey, KnownKey, PingRecords } from '../../shared/bus/pings.ts';
+import { lastTokenOf, streams, subjects } from '../../shared/bus/subjects.ts';
+import { createDigest, type Digest, elementOf } from '../../shared/checks/assignment.ts';
+import { mergePings } from '../../shared/checks/heartbeat/state.ts';
+import type { Sql } from '../database/connect.ts';
+import { listenTo } from '../database/listen.ts';
+import { markDone, outboxChannel, waitingLines } from '../database/outbox.ts';
+import { doAlone, inTransaction } from '../database/sql.ts';
+import type { Announcements } from '../probes/announcements.ts';
+import { allPingKeys, allStates, countHeartbeats, endOldPingKeys, type PingKeyRow, pingKey } from './queries.ts';
+
+/**
+ * A question to the database for what is not known by heart, bounded in number and in time: whoever asks is answered "no" rather than kept
+ * waiting. A flood of made-up keys reaches no further than so many questions a second, and none while the database is silent.
+ *
+ * Modes: `asking` → (an answer is overdue) `silent`: nothing is asked → (the answer came, or the connection broke) `asking`.
+ */
+export type KeyLookup<Row> = (key: string) => Promise<Row | undefined>;
+
+type Parts<Row> = {
+  readonly ask: (key: string) => Promise<Row | undefined>;
+  readonly log: Log;
+  readonly mostPerSecond: number;
+  readonly patienceMs: number;
+};
+
+export const createKeyLookup = <Row>({ ask, log, mostPerSecond, patienceMs }: Parts<Row>): KeyLookup<Row> => {
+  let asked = 0;
+  let since = performance.now();
+  let overdue = 0;
+
+  const mayAsk = (): boolean => {
+    const now = performance.now();
+    if (now - since > 1_000) {
+      asked = 0;
+      since = now;
+    }
+    asked += 1;
+    return overdue === 0 && asked <= mostPerSecond;
+  };
+
+  return async (key) => {
+    if (!mayAsk()) return undefined;
+    const answer = ask(key).catch((error: unknown) => {
+      log.warn({ err: error }, 'a heartbeat key could not be looked up');
+      return undefined;
+    });
+    const { promise: patienceOver, resolve } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(() => {
+      overdue += 1;
+      log.warn('the database does not say whether a heartbeat key exists: whatever is not known by heart is unknown until it does');
+      void answer.finally(() => {
+        overdue -= 1;
+      });
+      resolve(undefined);
+    }, patienceMs);
+    try {
+      return await Promise.race([answer, patienceOver]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+};
+
+/**
+ * Heartbeat keys by heart, and what a ping receiver should say of those it holds: kept up to date with each change, because ping receivers speak every few
+ * seconds and a sum over all keys for each word would cost a core where there are many of both.
+ *
+ * Modes: idle ↔ `replacing` (all are read anew: what changes meanwhile is newer than what is read).
+ */
+export type KeyRing = {
+  readonly find: (key: string) => KnownKey | undefined;
+  readonly put: (key: string, known: KnownKey) => void;
+  readonly drop: (key: string) => void;
+  /** All there are, as `read` gives them. */
+  readonly replace: (read: AsyncIterable<readonly (readonly [string, KnownKey])[]>) => Promise<void>;
+  /** Of one organisation, or of all. */
+  readonly digestOf: (organisation: string | null) => { readonly count: number; readonly digest: string };
+};
+
+export const createKeyRing = (): KeyRing => {
+  const keys = new Map<string, KnownKey>();
+  const whole = createDigest();
+  const digests = new Map<string, Digest>();
+  const empty = createDigest();
+  let changed: Set<string> | undefined;
+
+  const drop = (key: string): void => {
+    const known = keys.get(key);
+    if (!known) return;
+    keys.delete(key);
+    const element = elementOf(`${key}@0`);
+    whole.remove(element);
+    const own = digests.get(known.organisation);
+    own?.remove(element);
+    if (own?.count() === 0) digests.delete(known.organisation);
+  };
+
+  const put = (key: string, known: KnownKey): void => {
+    const before = keys.get(key);
+    if (before?.organisation !== known.organisation) {
+      drop(key);
+      const element = elementOf(`${key}@0`);
+      whole.add(element);
+      const own = digests.get(known.organisation) ?? createDigest();
+      own.add(element);
+      digests.set(known.organisation, own);
+    }
+    keys.set(key, known);
+  };
+
+  return {
+    find: (key) => keys.get(key),
+    put: (key, known) => {
+      changed?.add(key);
+      put(key, known);
+    },
+    drop: (key) => {
+      changed?.add(key);
+      drop(key);
+    },
+    replace: async (read) => {
+      const since = new Set<string>();
+      changed = since;
+      try {
+        const seen = new Set<string>();
+        for await (const page of read) {
+          for (const [key, known] of page) {
+            seen.add(key);
+            if (!since.has(key)) put(key, known);
+          }
+        }
+        for (const key of keys.keys()) if (!seen.has(key) && !since.has(key)) drop(key);
+      } finally {
+        changed = undefined;
+      }
+    },
+    digestOf: (organisation) => {
+      const digest = organisation === null ? whole : (digests.get(organisation) ?? empty);
+      return { count: digest.count(), digest: digest.text() };
+    },
+  };
+};
+
+/**
+ * Which heartbeat keys exist: published for the ping receivers as the outbox says so, known by heart for this coordinator's own address, and brought
+ * back to the bus, with what the pings of each monitor came to, when it was wiped.
+ *
+ * Modes of the bus's copy: `whole` → (fewer keys or records than the database has, or a stream that had to be made) `restoring` → `whole`.
+ */
+export type PingBook = {
+  readonly findKey: FindKey;
+  readonly byHeart: KeyRing['find'];
+  /** The keys that count, of all organisations or of one, as a ping receiver should hold them. */
+  readonly digestOf: KeyRing['digestOf'];
+  /** Settles when the bus has all that it should have. */
+  readonly restore: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+type KeyBookParts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly records: PingRecords;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly announcements: Pick<Announcements, 'read' | 'refuse' | 'trust'>;
+  readonly lookAgainMs: number;
+  /** Ends the waiting of its start. */
+  readonly signal?: AbortSignal;
+};
+
+const most = 500;
+const atOnce = 200;
+/** A transaction waits for it, and the database ends those that wait for four seconds. */
+const storeMs = 2_000;
+const mostRemembered = 10_000;
+const heardWithinMs = 60_000;
+/** Keys that nobody knows by heart are looked up at most so often, all together, and so long: longer no job is kept waiting for its 404. */
+const bounds = { mostPerSecond: 20, patienceMs: 1_000 };
+
+const marker = z.object({ signed_by: z.array(z.string()) });
+
+const knownOf = ({ organisation, monitor, until }: PingKeyRow): KnownKey => ({ organisation, monitor, until: until?.getTime() ?? null });
+
+export const openPingBook = async ({
+  sql,
+  bus,
+  records,
+  clock,
+  log,
+  announcements,
+  lookAgainMs,
+  signal,
+}: KeyBookParts): Promise<PingBook> => {
+  const keys = createKeyRing();
+  const lookUp = createKeyLookup({ ask: (key) => pingKey(sql, key), log, ...bounds });
+
+  const readAll = async function* () {
+    for await (const page of allPingKeys(sql)) yield page.map((row) => [row.key, knownOf(row)] as const);
+  };
+  const reread = () => keys.replace(readAll());
+  await reread();
+
+  /** What was heard lately. It is heard in the moment it is said: of what is not here, nothing older than a minute is new. */
+  const newest = createRecentCache<string, number>(mostRemembered);
+  const isOld = (subject: string, revision: number | undefined): boolean => {
+    if (revision === undefined) return false;
+    const held = newest.find(subject) ?? clock.now() - heardWithinMs;
+    if (isOutdated(revision, held, clock.now())) {
+      announcements.refuse(subject, 'outdated');
+      return true;
+    }
+    newest.keep(subject, held <= clock.now() ? Math.max(revision, held) : revision);
+    return false;
+  };
+
+  const heard = bus.subscribe(subjects.allPingKeys, (message) => {
+    const { subject, data } = message;
+    const said = announcements.read(message, subject);
+    if (!said || isOld(subject, said.revision)) return;
+    if (data.length === 0) return keys.drop(lastTokenOf(subject));
+    const read = pingKeyMessage.safeParse(jsonIn(data));
+    if (!read.success) return;
+    const { organisation, monitor, until } = read.data;
+    keys.put(lastTokenOf(subject), { organisation, monitor, until });
+  });
+
+  const publishKey = async (key: string, organisation: string, row: PingKeyRow | undefined): Promise<void> => {
+    const subject = subjects.pingKey(organisation, key);
+    await bus.store(subject, row ? JSON.stringify({ v: 1, ...knownOf(row) }) : '', { timeoutMs: storeMs });
+    if (row) keys.put(key, knownOf(row));
+    else keys.drop(key);
+  };
+
+  /** What the outbox says is only that something changed: what is published is what the database says now. */
+  const drain = async (): Promise<void> => {
+    if (!bus.isConnected()) return;
+    for (let more = true; more; ) {
+      more = await inTransaction(sql, async (tx) => {
+        await doAlone(tx, 'pingKeys');
+        const lines = await waitingLines(tx, 'beat_key', null, most);
+        for (const { organisation, payload } of lines)
+          if (organisation !== null) await publishKey(payload.key, organisation, await pingKey(tx, payload.key));
+        await markDone(
+          tx,
+          lines.map(({ id }) => id),
+        );
+        return lines.length === most;
+      });
+    }
+  };
+
+  const inGroups = async <Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> => {
+    for (let at = 0; at < items.length; at += atOnce) await Promise.all(items.slice(at, at + atOnce).map(work));
+  };
+
+  const restore = async (): Promise<void> => {
+    let restored = 0;
+    for await (const page of allPingKeys(sql)) {
+      await inGroups(page, (row) => publishKey(row.key, row.organisation, row));
+      restored += page.length;
+    }
+    for await (const page of allStates(sql))
+      await inGroups(page, ({ organisation, monitor, state }) =>
+        records.change(organisation, monitor, (seen) => (seen ? mergePings(state, seen) : state)),
+      );
+    await bus.store(subjects.pingKeysMarker, JSON.stringify({ signed_by: announcements.trust().keys }), { timeoutMs: storeMs });
+    log.info({ keys: restored }, 'heartbeat keys and the last beats are on the bus again');
+  };
+
+  const isShort = async (): Promise<boolean> => {
+    const [expected, onBus, values] = await Promise.all([
+      countHeartbeats(sql),
+      bus.streamState(streams.lastPings.name),
+      bus.streamState(streams.pingKeys.name),
+    ]);
+    return (onBus?.messages ?? 0) < expected.monitors || (values?.messages ?? 0) < expected.keys;
+  };
+
+  /** Whether all keys on the bus are signed by the keys in use. */
+  const areSigned = async (): Promise<boolean> => {
+    const last = await bus.last(streams.assignments.name, subjects.pingKeysMarker);
+    if (!last || !announcements.read(last, subjects.pingKeysMarker)) return false;
+    const read = marker.safeParse(jsonIn(last.data));
+    return read.success && announcements.trust().keys.every((key) => read.data.signed_by.includes(key));
+  };
+
+  /** A key that was made in this moment is not on the bus yet, and no tombstone makes up for it in the count: it is no sign of a loss. */
+  const lacksSome = async (): Promise<boolean> => {
+    if (!(await isShort())) return false;
+    await drain();
+    return isShort();
+  };
+
+  const check = async (): Promise<void> => {
+    if (!bus.isConnected()) return;
+    const made = await Promise.all([streams.pingKeys, streams.lastPings, streams.pings].map((stream) => bus.ensureStream(stream)));
+    if (made.includes(true) || (await lacksSome()) || !(await areSigned())) await restore();
+    for (const { key, organisation } of await endOldPingKeys(sql)) await publishKey(key, organisation, undefined);
+    await drain();
+  };
+
+  const onFailure = (what: string) => (error: unknown) => log.error({ err: error }, what);
+  let checking: Promise<void> = Promise.resolve();
+  const checkSoon = (): Promise<void> => {
+    checking = checking.catch(() => undefined).then(check);
+    return checking;
+  };
+  const drainSoon = (): void => {
+    checking = checking
+      .catch(() => undefined)
+      .then(drain)
+      .catch(onFailure('heartbeat keys could not be published'));
+  };
+
+  const hear = (topic: string): void => {
+    if (topic === 'beat_key') drainSoon();
+  };
+  const listening = await listenTo(sql, outboxChannel, hear, { log, signal }).catch((error: unknown) => {
+    heard.stop();
+    throw error;
+  });
+  await checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));
+  const again = createTicker({
+    everyMs: lookAgainMs,
+    tick: checkSoon,
+    onFailure: onFailure('the last beats on the bus could not be looked after'),
+  });
+  const rereading = createTicker({ everyMs: 60_000, tick: reread, onFailure: onFailure('heartbeat keys could not be read') });
+  const status = bus.onStatus((now) => {
+    if (now === 'connected') void checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));
+  });
+
+  return {
+    findKey: async (key) => {
+      const known = keys.find(key);
+      if (known) return known;
+      const row = await lookUp(key);
+      if (row && (row.until === null || row.until.getTime() > clock.now())) keys.put(key, knownOf(row));
+      return row && knownOf(row);
+    },
+    byHeart: keys.find,
+    digestOf: keys.digestOf,
+    restore,
+    close: async () => {
+      heard.stop();
+      status.stop();
+      await Promise.all([again.stop(), rereading.stop(), listening.unlisten()]);
+      await checking.catch(() => undefined);
+    },
+  };
+};

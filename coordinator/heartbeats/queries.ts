@@ -1,0 +1,147 @@
+import type { Config } from '../../shared/checks/assignment.ts';
+import { noPings, type Ping, type PingState } from '../../shared/checks/heartbeat/state.ts';
+import type { Queryable, Transaction } from '../database/connect.ts';
+import { inPages } from '../gate/cursors.ts';
+
+/** A heartbeat monitor as its pings need it. */
+export type PingMonitor = {
+  readonly id: string;
+  readonly organisation_id: string;
+  readonly partition: number;
+  readonly interval_s: number;
+  readonly config: Config;
+};
+
+export type PingKeyRow = {
+  readonly key: string;
+  readonly organisation: string;
+  readonly monitor: string;
+  /** Set when it was rotated out. */
+  readonly until: Date | null;
+};
+
+export type PingRow = {
+  readonly id: string;
+  readonly monitor: string;
+  readonly kind: Ping['kind'];
+  readonly exit_code: number | null;
+  readonly at: number;
+  readonly rid: string | null;
+  readonly run_ms: number | null;
+  readonly method: string;
+  readonly body: string;
+  readonly ear: string;
+};
+
+/** So many pings of each monitor are kept for its page. */
+export const keptPings = 100;
+
+const keyColumns = "encode(fingerprint, 'hex') as key, organisation_id as organisation, monitor_id as monitor, until";
+
+/** The key, whatever `until` says; undefined when there is none. */
+export const pingKey = async (sql: Queryable, key: string): Promise<PingKeyRow | undefined> => {
+  const [row] = await sql<PingKeyRow[]>`
+    select ${sql.unsafe(keyColumns)} from beat_tokens where fingerprint = ${Buffer.from(key, 'hex')}`;
+  return row;
+};
+
+export const pingKeysByFingerprint = (sql: Queryable, keys: readonly string[]): Promise<PingKeyRow[]> =>
+  sql<PingKeyRow[]>`
+    select ${sql.unsafe(keyColumns)} from beat_tokens
+    where fingerprint in (select decode(k, 'hex') from unnest(${[...keys]}::text[]) as k)`;
+
+/** Every key that there is, in pages. */
+export const allPingKeys = (sql: Queryable): AsyncGenerator<PingKeyRow[]> =>
+  inPages(
+    '',
+    ({ key }) => key,
+    (after) => sql<PingKeyRow[]>`
+      select ${sql.unsafe(keyColumns)} from beat_tokens
+      where fingerprint > decode(${after}, 'hex')
+      order by fingerprint limit 1000`,
+  );
+
+/** How many heartbeats there are, and how many keys: as many records and values must be on the bus at least. */
+export const countHeartbeats = async (sql: Queryable): Promise<{ monitors: number; keys: number }> => {
+  const [row] = await sql<{ monitors: number; keys: number }[]>`
+    select (select count(*) from beat_states) as monitors,
+      (select count(*) from beat_tokens) as keys`;
+  return row ?? { monitors: 0, keys: 0 };
+};
+
+export const pingMonitors = (sql: Queryable, ids: readonly string[]): Promise<PingMonitor[]> =>
+  sql<PingMonitor[]>`
+    select id, organisation_id, partition, interval_s, config from monitors where id = any(${[...ids]}) and type = 'heartbeat'`;
+
+/** What the pings of these monitors come to, held for this transaction. */
+export const lockedStates = async (sql: Transaction, monitors: readonly string[]): Promise<Map<string, PingState>> => {
+  const ids = [...new Set(monitors)].toSorted();
+  // Those that have none yet get one, so that there is a row to hold; monitors deleted meanwhile are simply left out.
+  await sql`insert into beat_states (monitor_id, state)
+    select id, ${JSON.stringify(noPings)}::text::jsonb from monitors where id = any(${ids}) on conflict do nothing`;
+  const rows = await sql<{ monitor_id: string; state: PingState }[]>`
+    select monitor_id, state from beat_states where monitor_id = any(${ids}) order by monitor_id for update`;
+  return new Map(rows.map(({ monitor_id, state }) => [monitor_id, state]));
+};
+
+export const writeStates = async (sql: Transaction, states: ReadonlyMap<string, PingState>): Promise<void> => {
+  const rows = [...states].map(([monitor, state]) => ({ monitor, state }));
+  if (rows.length === 0) return;
+  await sql`update beat_states b set state = s.state
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as s (monitor uuid, state jsonb) where b.monitor_id = s.monitor`;
+};
+
+export type StoredState = { readonly organisation: string; readonly monitor: string; readonly state: PingState };
+
+/** What the pings of all monitors come to, in pages. */
+export const allStates = (sql: Queryable): AsyncGenerator<StoredState[]> =>
+  inPages(
+    '00000000-0000-0000-0000-000000000000',
+    ({ monitor }) => monitor,
+    (after) => sql<StoredState[]>`
+      select m.organisation_id as organisation, m.id as monitor, b.state from beat_states b join monitors m on m.id = b.monitor_id
+      where b.monitor_id > ${after} order by b.monitor_id limit 1000`,
+  );
+
+/** Writes pings down; those that are there already stay as they are. Of each of these monitors only the newest are kept. */
+export const writePings = async (sql: Transaction, pings: readonly PingRow[]): Promise<void> => {
+  if (pings.length === 0) return;
+  const rows = pings.map((ping) => ({ ...ping, at: new Date(ping.at).toISOString() }));
+  await sql`insert into beats (id, monitor_id, kind, exit_code, at, rid, run_ms, method, body, ear)
+    select b.id, b.monitor, b.kind, b.exit_code, b.at, b.rid, b.run_ms, b.method, b.body, b.ear
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as b (id uuid, monitor uuid, kind text, exit_code smallint, at timestamptz,
+      rid uuid, run_ms bigint, method text, body text, ear text)
+    on conflict (id) do nothing`;
+  const monitors = [...new Set(pings.map(({ monitor }) => monitor))];
+  await sql`delete from beats where id in (
+    select id from unnest(${monitors}::text[]::uuid[]) as m (monitor),
+      lateral (select id from beats where monitor_id = m.monitor order by at desc, id desc offset ${keptPings}) old)`;
+};
+
+/** The pings that are kept of these monitors, log lines left out, by monitor. */
+export const keptPingsOf = async (sql: Transaction, monitors: readonly string[]): Promise<ReadonlyMap<string, readonly PingRow[]>> => {
+  const rows = await sql<(Omit<PingRow, 'at'> & { at: Date })[]>`
+    select id, monitor_id as monitor, kind, exit_code, at, rid, run_ms, method, body, ear from beats
+    where monitor_id = any(${[...new Set(monitors)]}) and kind <> 'log'`;
+  return Map.groupBy(
+    rows.map((row) => ({ ...row, at: row.at.getTime() })),
+    ({ monitor }) => monitor,
+  );
+};
+
+export type ListedPing = Omit<PingRow, 'at' | 'monitor'> & { readonly at: Date };
+
+/** The newest pings of a monitor, for its page. */
+export const newestPings = (sql: Queryable, organisation: string, monitor: string, most: number): Promise<ListedPing[]> =>
+  sql<ListedPing[]>`
+    select b.id, b.kind, b.exit_code, b.at, b.rid, b.run_ms, b.method, b.body, b.ear
+    from beats b join monitors m on m.id = b.monitor_id
+    where b.monitor_id = ${monitor} and m.organisation_id = ${organisation} order by b.at desc, b.id desc limit ${most}`;
+
+/**
+ * Takes rotated-out keys away whose time is long over, and gives them. Ping receivers do not take them from `until` on; but a ping that was taken
+ * before may still lie on the disk of a ping receiver or on the bus, and is known by its key.
+ */
+export const endOldPingKeys = (sql: Queryable): Promise<{ key: string; organisation: string }[]> =>
+  sql<{ key: string; organisation: string }[]>`
+    delete from beat_tokens where until <= now() - interval '30 days' returning encode(fingerprint, 'hex') as key, organisation_id as organisation`;

@@ -1,0 +1,260 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { type PingMessage, pingMessage, strictJsonOf } from '../../shared/bus/messages.ts';
+import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
+import type { PingRecords } from '../../shared/bus/pings.ts';
+import { partitionCount, pingsConsumer, streams } from '../../shared/bus/subjects.ts';
+import { pingTerms } from '../../shared/checks/heartbeat/config.ts';
+import {
+  badPingCause,
+  coveredUntil,
+  foldPing,
+  mergePings,
+  notAfter,
+  type Ping,
+  type PingState,
+  placeOf,
+} from '../../shared/checks/heartbeat/state.ts';
+import type { SeenPing } from '../core/types.ts';
+import { isPassing, type Sql } from '../database/connect.ts';
+import { inTransaction } from '../database/sql.ts';
+import type { PartitionMessage } from '../engine/messages.ts';
+import { setAside } from '../engine/queries.ts';
+import type { Refusals } from '../health/refusals.ts';
+import {
+  keptPingsOf,
+  lockedStates,
+  type PingKeyRow,
+  type PingMonitor,
+  type PingRow,
+  pingKeysByFingerprint,
+  pingMonitors,
+  writePings,
+  writeStates,
+} from './queries.ts';
+
+/** A ping on its way from the bus to the partition that decides about it. */
+export type Told = {
+  readonly row: PingRow;
+  readonly monitor: PingMonitor;
+  readonly isMadeUpFor: boolean;
+  /** Newer ones are known already. */
+  readonly isLate: boolean;
+};
+
+/** Of the body, as the incident keeps it for good; the page of the monitor has the whole while it is among the last. */
+const shownBody = 1_024;
+/** A schedule that never comes again covers no more than this. */
+const farthestMs = 400 * 86_400_000;
+
+/**
+ * A failure that a success of the same millisecond has made up for is told once only: when both come again, times alone would say that
+ * the failure came last.
+ */
+export const isMadeUpFor = ({ kind, at }: Pick<Ping, 'kind' | 'at'>, { latest, good }: PingState): boolean =>
+  kind === 'fail' && latest === 'good' && good?.at === at;
+
+export const isLate = ({ at }: Pick<Ping, 'at'>, { good, bad }: PingState): boolean => at < Math.max(good?.at ?? 0, bad?.at ?? 0);
+
+/** Whether it matters where it stands among the others. */
+export const wantsPlace = ({ row: { kind }, isLate: late }: Told): boolean => kind === 'fail' || (late && kind !== 'log');
+
+/** What the partition is told of it: itself, and the failures after it, which an older ping may date anew or tell apart from what was before. */
+export const seenOf = (told: Told, known: readonly PingRow[], from: PingState['from']): SeenPing[] => {
+  const { row, monitor, isMadeUpFor: isNothing } = told;
+  const terms = pingTerms({ interval_ms: monitor.interval_s * 1_000, config: monitor.config });
+  const seen = (ping: PingRow): SeenPing => {
+    const { id, at, kind, exit_code, ear, method, rid, run_ms, body } = ping;
+    const is = kind === 'success' ? 'good' : kind === 'fail' && !(isNothing && ping === row) ? 'bad' : 'mark';
+    const isPlaced = wantsPlace(told) && (is !== 'mark' || kind === 'start');
+    const place = isPlaced ? placeOf(ping, known, from, terms) : { began_at: at, next_good_at: null, fails_at: null };
+    return {
+      ...{ id, at, is, began_at: place.began_at, next_good_at: place.next_good_at, fails_at: place.fails_at },
+      covers_until: Math.min(coveredUntil(terms, ping), at + farthestMs),
+      cause: is === 'bad' ? badPingCause({ at, exit_code }) : null,
+      evidence: { taken_by: ear, method, exit_code, rid, run_ms, body: body.slice(0, shownBody) },
+    };
+  };
+  if (!told.isLate || (row.kind !== 'success' && row.kind !== 'start')) return [seen(row)];
+  const { later, bad } = placeOf(row, known, from, terms);
+  const first = seen(row);
+  return [first, ...later.map((stretch) => ({ ...first, ...stretch })), ...bad.map(seen)];
+};
+
+/**
+ * Brings pings from the bus into the database and to the partition that decides about their monitor. A ping is acknowledged only after
+ * both; one that comes again changes nothing.
+ *
+ * Modes, for each partition: `asking` (while it is ours) ↔ `idle` (another coordinator's); `stopped`.
+ */
+export type PingRelay = { readonly stop: () => Promise<void> };
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly records: PingRecords;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly refusals: Refusals;
+  readonly owns: (partition: number) => boolean;
+  readonly tell: (partition: number, message: PartitionMessage) => Promise<void>;
+};
+
+const atOnce = 200;
+const hopelessAfter = 20;
+/** Beyond this a clock is wrong, and what it dates would hide all that comes until then. It counts as of when the bus took it. */
+const futureMs = 120_000;
+
+const parse = (data: Uint8Array): PingMessage | undefined => {
+  try {
+    const read = pingMessage.safeParse(strictJsonOf(data));
+    return read.success ? read.data : undefined;
+  } catch {
+    return undefined; // What cannot be read is refused as malformed, like what reads but does not fit.
+  }
+};
+
+/** As it came, and when the bus took it. */
+type Come = { readonly ping: PingMessage; readonly storedAt: number };
+
+/** `wasAhead`: it was dated by a clock that is wrong. */
+type Known = { readonly ping: PingMessage; readonly monitor: PingMonitor; readonly wasAhead: boolean };
+
+const counts = (key: PingKeyRow | undefined, ping: PingMessage): key is PingKeyRow =>
+  key !== undefined && (key.until === null || ping.at < key.until.getTime());
+
+export const startPingRelay = ({ sql, bus, records, clock, log, refusals, owns, tell }: Parts): PingRelay => {
+  /** The pings that belong to a monitor of this partition, in the order in which the bus has them. */
+  const recognise = async (come: readonly Come[], partition: number): Promise<Known[]> => {
+    const keys = new Map((await pingKeysByFingerprint(sql, [...new Set(come.map(({ ping }) => ping.key))])).map((row) => [row.key, row]));
+    const monitors = new Map(
+      (await pingMonitors(sql, [...new Set([...keys.values()].map(({ monitor }) => monitor))])).map((row) => [row.id, row]),
+    );
+    return come.flatMap(({ ping: dated, storedAt }) => {
+      // By the clock of the bus and by ours: one of them alone may be what is wrong.
+      const wasAhead = dated.at > Math.max(storedAt, clock.now()) + futureMs;
+      const ping = wasAhead ? { ...dated, at: storedAt } : dated;
+      const key = keys.get(ping.key);
+      const monitor = counts(key, ping) ? monitors.get(key.monitor) : undefined;
+      // Its key went while it was under way, or whoever sent it made it up.
+      if (monitor?.partition !== partition) refusals.count(ping.ear, 'not_its_monitor');
+      return monitor?.partition === partition ? [{ ping, monitor, wasAhead }] : [];
+    });
+  };
+
+  /** Writes the pings down, and what they come to; gives that, and what the partition needs to decide. */
+  const write = (
+    known: readonly Known[],
+  ): Promise<{ seen: { monitor: string; ping: SeenPing }[]; states: ReadonlyMap<string, PingState> }> =>
+    inTransaction(sql, async (tx) => {
+      const states = await lockedStates(
+        tx,
+        known.map(({ monitor }) => monitor.id),
+      );
+      const told: Told[] = [];
+      // Ping receivers hand over what they kept in any order.
+      for (const { ping, monitor } of known.toSorted((a, b) => a.ping.at - b.ping.at)) {
+        const before = states.get(monitor.id);
+        if (before === undefined) continue; // The monitor was deleted in this moment.
+        const { state, run_ms } = foldPing(before, ping);
+        states.set(monitor.id, state);
+        const { id, kind, exit_code, at, rid, method, body, ear } = ping;
+        const row: PingRow = { id, monitor: monitor.id, kind, exit_code, at, rid, run_ms, method, body, ear };
+        told.push({ row, monitor, isMadeUpFor: isMadeUpFor(row, state), isLate: isLate(row, before) });
+      }
+      await writeStates(tx, states);
+      await writePings(
+        tx,
+        told.map(({ row }) => row),
+      );
+      const placed = told.filter(wantsPlace).map(({ monitor }) => monitor.id);
+      const all = placed.length === 0 ? new Map<string, readonly PingRow[]>() : await keptPingsOf(tx, placed);
+      const seen = told.flatMap((one) =>
+        seenOf(one, all.get(one.monitor.id) ?? [], states.get(one.monitor.id)?.from ?? null).map((ping) => ({
+          monitor: one.monitor.id,
+          ping,
+        })),
+      );
+      return { seen, states };
+    });
+
+  /** The record of such a monitor on the bus, by which probes judge it, is put right. */
+  const setRight = async (
+    { ping, monitor: { id, organisation_id }, wasAhead }: Known,
+    states: ReadonlyMap<string, PingState>,
+  ): Promise<void> => {
+    const state = states.get(id);
+    if (!wasAhead || !state) return;
+    log.warn({ monitor: id, ear: ping.ear }, 'a beat was dated far ahead, by a clock that is wrong; it counts as of when the bus took it');
+    await records.change(organisation_id, id, (there) => (there ? mergePings(state, notAfter(there, ping.at + futureMs)) : state));
+  };
+
+  const relay = async (come: readonly Come[], partition: number): Promise<void> => {
+    const known = await recognise(come, partition);
+    if (known.length === 0) return;
+    const { seen, states } = await write(known);
+    await tell(partition, { is: 'pings', pings: seen });
+    for (const one of known) await setRight(one, states);
+  };
+
+  const take = async (deliveries: readonly Delivered[], partition: number): Promise<void> => {
+    if (!owns(partition)) throw new Error(`partition ${partition} belongs to another coordinator`);
+    const read: { readonly ping: PingMessage; readonly delivered: Delivered }[] = [];
+    for (const delivered of deliveries) {
+      const ping = parse(delivered.data);
+      if (ping && delivered.subject.endsWith(`.${ping.key}`)) read.push({ ping, delivered });
+      else {
+        refusals.count('beat', 'malformed');
+        delivered.ack();
+      }
+    }
+    try {
+      await relay(
+        read.map(({ ping, delivered: { storedAt } }) => ({ ping, storedAt })),
+        partition,
+      );
+      for (const { delivered } of read) delivered.ack();
+    } catch (error) {
+      const [only] = read;
+      if (isPassing(error) || !owns(partition) || !only) throw error;
+      // One of them may be poison, and the others shall not suffer from it.
+      if (read.length > 1) for (const { delivered } of read) await take([delivered], partition);
+      else if (only.delivered.deliveries < hopelessAfter) throw error;
+      else {
+        log.error({ err: error }, 'a beat cannot be worked on and is set aside');
+        await setAside(sql, { subject: only.delivered.subject, reason: String(error), data: only.delivered.data });
+        only.delivered.ack();
+      }
+    }
+  };
+
+  const pulls: Pull[] = Array.from({ length: partitionCount }, (_, partition) => {
+    const consumer = pingsConsumer(partition);
+    return bus.pull({
+      stream: streams.pings.name,
+      consumer: consumer.name,
+      batch: atOnce,
+      mayAsk: () => owns(partition),
+      // An owner before us asks for half a minute more, and would give each back only after a while.
+      onBegin: () => bus.renewConsumer(streams.pings.name, consumer),
+      onMissing: async () => {
+        await bus.ensureStream(streams.pings);
+        await bus.ensureConsumer(streams.pings.name, consumer);
+      },
+      onMessages: async (deliveries) => {
+        try {
+          await take(deliveries, partition);
+        } catch (error) {
+          for (const delivered of deliveries) delivered.nak(200);
+          throw error;
+        }
+      },
+    });
+  });
+
+  return {
+    stop: async () => {
+      await Promise.all(pulls.map((pull) => pull.stop()));
+    },
+  };
+};

@@ -1,0 +1,190 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { forgetEvents } from '../api/events.ts';
+import { forgetEndedRecords } from '../assistants/queries.ts';
+import type { Queryable, Sql } from '../database/connect.ts';
+import { forgetDone } from '../database/outbox.ts';
+import { doAlone, inTransaction } from '../database/sql.ts';
+import { forgetCoordinators, forgetWatermarks } from '../engine/queries.ts';
+import {
+  areBeingRead,
+  dropResultDays,
+  forgetMonitors,
+  forgetOld,
+  hourOf,
+  makeResultDays,
+  rollUpOneHour,
+} from '../engine/result-queries.ts';
+import { forgetKeptAnswers, keptForMs, lightenKeptAnswers, mostKeptOfOrganisation } from '../gate/idempotency.ts';
+import { freezeSamples } from '../incidents/queries.ts';
+import { forgetMails } from '../mail/queries.ts';
+import { expandWindows } from '../maintenance/queries.ts';
+import { type MonitorSecrets, sealOpenSecrets } from '../monitors/secrets.ts';
+import { markSeen } from '../monitors/status-queries.ts';
+import { createFarewells } from '../organisations/deletion.ts';
+import { forgetAudit } from '../organisations/queries.ts';
+import { idleMs, oldestMs } from '../people/sessions.ts';
+
+const day = 86_400_000;
+
+/** What lets nobody in any more is of no use to anyone. */
+export const forgetEnded = async (sql: Queryable, now: number): Promise<void> => {
+  const at = new Date(now);
+  await sql`delete from sessions where last_used_at <= ${new Date(now - idleMs)} or created_at <= ${new Date(now - oldestMs)}`;
+  await sql`delete from sign_in_links where expires_at <= ${at}`;
+  await sql`delete from second_steps where expires_at <= ${at}`;
+  await sql`delete from passkey_challenges where expires_at <= ${at}`;
+  await sql`delete from sign_ups where expires_at <= ${at}`;
+  await sql`delete from email_verifications where expires_at <= ${at}`;
+  await sql`delete from password_resets where expires_at <= ${at}`;
+  await sql`delete from invitations where expires_at <= ${at}`;
+  await forgetEndedRecords(sql, now, { consentMs: day / 12, clientMs: 7 * day });
+  await sql`delete from attempts where began_at <= ${new Date(now - day)}`;
+};
+
+/** What was told, and how it came about (rule 40), is forgotten after its time: but for incidents that are still open, whose end is yet to be told. */
+
+const isOver = (sql: Queryable) => sql`not exists (select 1 from incidents i where i.id = t.incident_id and i.resolved_at is null)`;
+
+/** One bite of each table, the oldest first, each found by an index; whether there may be more. */
+export const forgetTold = async (
+  sql: Queryable,
+  { told, tests }: { readonly told: Date; readonly tests: Date },
+  most: number,
+): Promise<boolean> => {
+  const deleted = [
+    await sql`delete from alert_steps where id in (
+      select t.id from alert_steps t where t.created_at < ${told} and t.state <> 'held' and ${isOver(sql)} order by t.created_at limit ${most})`,
+    await sql`delete from messages where id in (
+      select m.id from messages m where m.created_at < ${told} and m.state <> 'waiting'
+        and not exists (select 1 from alert_steps s where s.message_id = m.id) order by m.created_at limit ${most})`,
+    await sql`delete from alerts where id in (
+      select t.id from alerts t where t.created_at < ${told} and t.state <> 'held' and ${isOver(sql)} order by t.created_at limit ${most})`,
+    await sql`delete from last_resorts where incident_id in (
+      select t.incident_id from last_resorts t where t.at < ${told} and ${isOver(sql)} order by t.at limit ${most})`,
+    await sql`delete from mutes where id in (select id from mutes where until < ${told} order by until limit ${most})`,
+    await sql`delete from channel_tests where ctid = any(array(select ctid from channel_tests where at < ${tests} order by at limit ${most}))`,
+    await sql`delete from channels where id in (
+      select c.id from channels c where c.deleted_at < ${told} and not exists (select 1 from messages m where m.channel_id = c.id)
+        and not exists (select 1 from alert_steps s where s.channel_id = c.id) order by c.deleted_at limit ${most})`,
+  ];
+  return deleted.some(({ count }) => count === most);
+};
+
+/** Keeps the database in shape: days made ahead and dropped, hours rolled up, deleted monitors forgotten in small bites. */
+export type Housekeeper = {
+  readonly tick: () => Promise<void>;
+  /** Makes what must be there before the first result comes. */
+  readonly prepare: () => Promise<void>;
+};
+
+export type Kept = { readonly rawDays: number; readonly rollupDays: number; readonly ledgerDays: number };
+/** Results of an hour that has just ended may still be on their way; later ones have it made anew. */
+const settledMs = 120_000;
+const bite = 10_000;
+/** So many monitors have their secrets encrypted in one transaction. */
+const atOnce = 100;
+/** So long a mail that went out, or never will, can be looked up. */
+const mailDays = 30;
+/** So long it can be told why somebody was told (rule 40). */
+const toldDays = 400;
+/** So long it can be told who changed what. */
+const auditDays = 400;
+const forgetEveryMs = 3_600_000;
+const eventDays = 90;
+/** What many kept answers may exceed their bound by is what comes in this time. */
+const lightenEveryMs = 300_000;
+/** So long a tick works at most, so that it never holds up its end. */
+const mostMs = 20_000;
+
+/** Results that started before this are not kept any more, and so not taken any more. */
+export const oldestKept = (kept: Kept, now: number): number => Math.floor(now / day) * day - kept.rawDays * day;
+
+export const createHousekeeper = ({
+  sql,
+  clock,
+  log,
+  kept,
+  isLeader,
+  secrets,
+  mostAnswerBytes = mostKeptOfOrganisation,
+}: {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly kept: Kept;
+  /** One of all coordinators deletes what is over; the others would only search for the same. */
+  readonly isLeader: () => boolean;
+  readonly secrets: MonitorSecrets;
+  /** What the kept answers of one organisation may come to. */
+  readonly mostAnswerBytes?: number;
+}): Housekeeper => {
+  let forgottenAt = Number.NEGATIVE_INFINITY;
+  let lightenedAt = Number.NEGATIVE_INFINITY;
+  const farewells = createFarewells({ sql, clock, log });
+
+  const prepare = async (): Promise<void> => {
+    const now = clock.now();
+    await inTransaction(sql, async (transaction) => {
+      await doAlone(transaction, 'resultDays');
+      await makeResultDays(transaction, oldestKept(kept, now), now + 3 * day);
+    });
+  };
+
+  const dropDays = async (now: number): Promise<void> => {
+    const dropped = await inTransaction(sql, async (transaction) => {
+      await doAlone(transaction, 'resultDays');
+      return dropResultDays(transaction, oldestKept(kept, now));
+    });
+    if (dropped.length > 0) log.info({ days: dropped }, 'old days of results dropped');
+  };
+
+  const forget = async (now: number): Promise<void> => {
+    await forgetOld(sql, now - kept.rollupDays * day, now - kept.ledgerDays * day);
+    await forgetWatermarks(sql);
+    await forgetDone(sql);
+    await forgetEnded(sql, now);
+    await forgetAudit(sql, new Date(now - auditDays * day));
+    await forgetCoordinators(sql);
+  };
+
+  const repeat = async (until: number, step: () => Promise<boolean>): Promise<void> => {
+    while (performance.now() < until && (await step()));
+  };
+
+  return {
+    prepare,
+    tick: async () => {
+      const now = clock.now();
+      const until = performance.now() + mostMs;
+      await prepare();
+      await expandWindows(sql, now);
+      await repeat(until, async () => (await inTransaction(sql, (transaction) => sealOpenSecrets(transaction, secrets, atOnce))) > 0);
+      await repeat(until, () => inTransaction(sql, (transaction) => rollUpOneHour(transaction, hourOf(now - settledMs))));
+      await markSeen(sql);
+      const keptFrom = oldestKept(kept, now) + 2 * day;
+      await repeat(until, () =>
+        inTransaction(sql, (transaction) => freezeSamples(transaction, { endedBefore: now - settledMs, keptFrom })),
+      );
+      await dropDays(now).catch((error: unknown) => {
+        if (!areBeingRead(error)) throw error;
+        log.info({ err: error }, 'old days of results cannot be dropped while somebody reads results, as a backup does; it is tried again');
+      });
+      if (isLeader() && now - forgottenAt >= forgetEveryMs) {
+        await forget(now);
+        await repeat(until, () => forgetMails(sql, new Date(now - mailDays * day), bite));
+        const before = { told: new Date(now - toldDays * day), tests: new Date(now - forgetEveryMs) };
+        await repeat(until, () => forgetTold(sql, before, bite));
+        await repeat(until, () => forgetKeptAnswers(sql, new Date(now - keptForMs), bite));
+        await repeat(until, () => forgetEvents(sql, new Date(now - eventDays * day), bite));
+        forgottenAt = now;
+      }
+      if (isLeader() && now - lightenedAt >= lightenEveryMs) {
+        await repeat(until, () => lightenKeptAnswers(sql, mostAnswerBytes, bite));
+        lightenedAt = now;
+      }
+      if (isLeader()) await farewells.tick(() => performance.now() < until);
+      await repeat(until, () => inTransaction(sql, (transaction) => forgetMonitors(transaction, bite)));
+    },
+  };
+};

@@ -1,0 +1,187 @@
+import type {
+  acknowledgeIncident as acknowledgeIncidentContract,
+  getIncident as getIncidentContract,
+  getIncidentEvidence as getIncidentEvidenceContract,
+  listIncidents as listIncidentsContract,
+} from '../../shared/api/incidents.ts';
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { storable } from '../../shared/base/names.ts';
+import { causeSentence } from '../../shared/checks/causes.ts';
+import type { Json } from '../../shared/checks/result.ts';
+import { windowOf } from '../core/uptime.ts';
+import { type Answer, found, type InOrganisation, notFound } from '../gate/context.ts';
+import { afterAll, pageOf } from '../gate/cursors.ts';
+import { monitorsAmong } from '../monitors/queries.ts';
+import { uptimeOf, uptimeWithout } from '../monitors/status.ts';
+import { monitorHistories } from '../monitors/status-queries.ts';
+import { ownName } from '../people/queries.ts';
+import type {
+  addIncidentNote as addIncidentNoteContract,
+  shareIncident as shareIncidentContract,
+  withdrawIncidentShare as withdrawIncidentShareContract,
+} from './contract.ts';
+import {
+  acknowledgementOf,
+  countNotes,
+  incidentById,
+  incidentEvidence,
+  incidentPage,
+  insertNote,
+  notesOf,
+  removeShare,
+  type ShownIncident,
+  samplesOf,
+  shareOf,
+  toldOf,
+  writeAcknowledgement,
+  writeShare,
+} from './queries.ts';
+import { newShareText, shareFingerprint } from './shared-link.ts';
+
+/** The first who does counts (rule 34). */
+export const acknowledgeIncident = async (
+  { sql, organisation, caller, now }: InOrganisation,
+  { incident_id: id }: InputOf<typeof acknowledgeIncidentContract>,
+): Answer<OutputOf<typeof acknowledgeIncidentContract>> => {
+  found(await incidentById(sql, organisation.id, id), 'incident_not_found');
+  const as = caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
+  await writeAcknowledgement(sql, { incidents: [id], organisation: organisation.id, user: caller.user, as, now });
+  const acknowledged = await acknowledgementOf(sql, id);
+  if (!acknowledged) throw new Refusal('incident_over', 'Only an incident that is confirmed and still open can be acknowledged.');
+  return { incident: id, acknowledged_at: acknowledged.at.toISOString(), acknowledged_by: acknowledged.as };
+};
+
+const longest = 5_000;
+const mostNotes = 200;
+
+export const addIncidentNote = async (
+  { sql, organisation, caller, now }: InOrganisation,
+  { incident_id: incident, text: given }: InputOf<typeof addIncidentNoteContract>,
+): Answer<OutputOf<typeof addIncidentNoteContract>> => {
+  found(await incidentById(sql, organisation.id, incident), 'incident_not_found');
+  const text = given.trim();
+  if (text === '' || text.length > longest || !storable(text))
+    throw new Refusal('note_invalid', `text: write 1 to ${longest} characters, without NUL or broken ones.`);
+  if ((await countNotes(sql, incident)) >= mostNotes)
+    throw new Refusal('note_invalid', `text: an incident has at most ${mostNotes} notes.`);
+  const id = newId();
+  await insertNote(sql, { ...{ id, incident, text }, organisation: organisation.id, user: caller.user, at: new Date(now) });
+  return { id };
+};
+
+const probeRef = (name: string | null, continent: string | null) => (name === null || continent === null ? null : { name, continent });
+
+/** An incident as answers give it at this moment; its cause is a sentence of our own list, never text of the target. */
+export const incidentOut = (row: ShownIncident, now: number) => ({
+  id: row.id,
+  monitor: row.monitor_id,
+  monitor_name: row.monitor_name,
+  cause: row.cause === null ? null : causeSentence(row.cause),
+  started_at: row.started_at.toISOString(),
+  confirmed_at: row.confirmed_at?.toISOString() ?? null,
+  resolved_at: row.resolved_at?.toISOString() ?? null,
+  open: row.resolved_at === null,
+  seen_from: probeRef(row.seen_probe, row.seen_continent),
+  confirmed_from: probeRef(row.confirmed_probe, row.confirmed_continent),
+  note: row.note,
+  scope: row.scope,
+  layer: row.layer,
+  acknowledged_at: row.acknowledged_at?.toISOString() ?? null,
+  acknowledged_by: row.acknowledged_as,
+  // A clock of ours that is behind a probe's makes no outage of negative length.
+  duration_s: Math.max(0, (row.resolved_at?.getTime() ?? now) - row.started_at.getTime()) / 1_000,
+});
+
+const record = (json: Json | null) => (typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : null);
+
+/** The effect is told over the same days as a monitor's figures. */
+const effectDays = 30;
+
+/** With its evidence, which came from the target and is for members' eyes only. */
+export const getIncidentEvidence = async (
+  { sql, organisation, now }: InOrganisation,
+  { incident_id: id }: InputOf<typeof getIncidentEvidenceContract>,
+): Answer<OutputOf<typeof getIncidentEvidenceContract>> => {
+  const row = found(await incidentById(sql, organisation.id, id), 'incident_not_found');
+  const window = windowOf(effectDays, now);
+  const [evidence, { samples, whole }, told, notes, share, [history]] = await Promise.all([
+    incidentEvidence(sql, id),
+    samplesOf(sql, organisation.id, id),
+    toldOf(sql, organisation.id, id),
+    notesOf(sql, organisation.id, id),
+    shareOf(sql, organisation.id, id),
+    monitorHistories(sql, organisation.id, [row.monitor_id], window),
+  ]);
+  const of = found(history, 'incident_not_found');
+  const [with_, without] = [uptimeOf(of, window), uptimeWithout(of, window, id)];
+  return {
+    ...incidentOut(row, now),
+    checks: evidence.map(({ cause, at, phases, evidence: saw, ...rest }) => ({
+      ...rest,
+      at: at.toISOString(),
+      cause: cause === null ? null : causeSentence(cause),
+      cause_class: cause?.class ?? null,
+      phases: phases === null ? null : { ...phases },
+      evidence: record(saw),
+    })),
+    samples: samples.map((sample) => ({ ...sample, at: new Date(sample.at).toISOString() })),
+    samples_complete: whole,
+    told: told.map(({ due_at, settled_at, ...rest }) => ({
+      ...rest,
+      due_at: due_at?.toISOString() ?? null,
+      settled_at: settled_at?.toISOString() ?? null,
+    })),
+    notes: notes.map(({ id: note, written_by: by, written_at, text }) => ({ id: note, by, at: written_at.toISOString(), text })),
+    share: share === undefined ? null : { by: share.shared_by, at: share.shared_at.toISOString() },
+    effect: {
+      days: effectDays,
+      down_seconds: with_.down_seconds - without.down_seconds,
+      percent: with_.percent,
+      percent_without: without.percent,
+    },
+  };
+};
+
+export const getIncident = async (
+  { sql, organisation, now }: InOrganisation,
+  { incident_id }: InputOf<typeof getIncidentContract>,
+): Answer<OutputOf<typeof getIncidentContract>> =>
+  incidentOut(found(await incidentById(sql, organisation.id, incident_id), 'incident_not_found'), now);
+
+/** Newest first; open ones whatever `days` says, the others when they touch the window. */
+export const listIncidents = async (
+  { sql, organisation, now, with: { cursors } }: InOrganisation,
+  input: InputOf<typeof listIncidentsContract>,
+): Answer<OutputOf<typeof listIncidentsContract>> => {
+  const { state, monitor, days } = input;
+  if (monitor !== null && !(await monitorsAmong(sql, organisation.id, [monitor])).has(monitor)) throw notFound('monitor_not_found');
+  const filter = { state, monitor, since: windowOf(days, now).from };
+  return pageOf(
+    cursors,
+    ['incidents', organisation.id, state, monitor, days],
+    input,
+    (from, most) => incidentPage(sql, organisation.id, filter, from ?? afterAll, most),
+    (row) => incidentOut(row, now),
+  );
+};
+
+/** The link holds the only copy of its secret. */
+export const shareIncident = async (
+  { sql, organisation, caller, now, with: { baseUrl } }: InOrganisation,
+  { incident_id: incident }: InputOf<typeof shareIncidentContract>,
+): Answer<OutputOf<typeof shareIncidentContract>> => {
+  found(await incidentById(sql, organisation.id, incident), 'incident_not_found');
+  const text = newShareText();
+  const fingerprint = shareFingerprint(text);
+  await writeShare(sql, { ...{ incident, fingerprint }, organisation: organisation.id, user: caller.user, at: new Date(now) });
+  return { link: `${baseUrl()}/shared/incidents/${text}` };
+};
+
+export const withdrawIncidentShare = async (
+  { sql, organisation }: InOrganisation,
+  { incident_id: incident }: InputOf<typeof withdrawIncidentShareContract>,
+): Answer<OutputOf<typeof withdrawIncidentShareContract>> => {
+  if (!(await removeShare(sql, organisation.id, incident))) throw notFound('share_not_found');
+};

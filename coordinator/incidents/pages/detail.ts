@@ -1,0 +1,391 @@
+import { acknowledgeIncident, getIncidentEvidence } from '../../../shared/api/incidents.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { incidentSentence, verdictSentence } from '../../../shared/base/text.ts';
+import { durationText } from '../../../shared/base/time.ts';
+import { explainAlerts, type listTold } from '../../notifications/contract.ts';
+import { delayText, type Explained, whyTold } from '../../notifications/pages/parts.ts';
+import { listIncidentPages } from '../../status-pages/contract.ts';
+import { type IncidentPage, incidentPages } from '../../status-pages/pages/posts.ts';
+import { sampleLanes } from '../../web/charts.ts';
+import { inputOf, noForm } from '../../web/form-data.ts';
+import { attempt, type FormState, formSummary, freshForm, textArea } from '../../web/forms.ts';
+import { type Html, html, type IconName, icon, type Part } from '../../web/html.ts';
+import { byContinent, heading, linkButton, mailMissingWords, notice, percentText, type State, stateMark } from '../../web/layout.ts';
+import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import { type Times, timesIn } from '../../web/times.ts';
+import { addIncidentNote, shareIncident, withdrawIncidentShare } from '../contract.ts';
+import { checksByContinent, evidenceMatrix, type MapPoint, worldMap } from './evidence.ts';
+
+export type Incident = OutputOf<typeof getIncidentEvidence>;
+
+type Step = { readonly at: number; readonly symbol: IconName; readonly tone?: 'down' | 'verifying' | 'up'; readonly words: Part };
+
+const toldWords: Readonly<Record<string, string>> = {
+  held: 'is held back',
+  due: 'became due',
+  sent: 'was told',
+  dropped: 'was dropped: it ended before it was due',
+};
+
+const lookedSteps = (incident: Incident): Step[] => {
+  const asked = checksByContinent(incident.checks).filter(
+    ({ part, continent }) => part === 'matrix' && continent !== incident.confirmed_from?.continent,
+  );
+  return asked.map(({ at, continent, probe, outcome, cause }) => ({
+    at: Date.parse(at),
+    symbol: outcome === 'fail' ? 'down' : outcome === 'ok' ? 'up' : 'unknown',
+    words: html`${probe}, ${continent}, ${outcome === 'fail' ? `saw: ${cause ?? 'a failure'}` : outcome === 'ok' ? 'saw it well' : 'could not tell'}`,
+  }));
+};
+
+const confirmedStep = ({ confirmed_at, confirmed_from, started_at }: Incident): Step[] => {
+  if (confirmed_at === null) return [];
+  const later = Date.parse(confirmed_at) - Date.parse(started_at);
+  const who = confirmed_from === null ? 'Seen again: ' : html`<b>${confirmed_from.name}</b>, ${confirmed_from.continent}, saw the same: `;
+  return [
+    {
+      at: Date.parse(confirmed_at),
+      symbol: 'down',
+      tone: 'down',
+      words: html`${who}confirmed${later > 0 && html` after ${durationText(later)}`}`,
+    },
+  ];
+};
+
+/** Who said that they are on it. */
+type Acknowledged = { readonly at: string; readonly by: string } | null;
+
+const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
+  const { started_at, seen_from, cause, resolved_at, confirmed_at, told, notes, note } = incident;
+  const first: Step = {
+    at: Date.parse(started_at),
+    symbol: 'see',
+    tone: 'verifying',
+    words: html`${seen_from === null ? 'The job itself said so' : html`<b>${seen_from.name}</b>, ${seen_from.continent}, saw it first`}${cause !== null && html`: ${cause}`}`,
+  };
+  const toldSteps = told.flatMap(({ event, state, due_at, settled_at }): Step[] => {
+    const at = settled_at ?? due_at;
+    return at === null ? [] : [{ at: Date.parse(at), symbol: 'send', words: `The “${event}” ${toldWords[state] ?? state}` }];
+  });
+  const noteSteps = notes.map(
+    ({ at, by, text }): Step => ({
+      at: Date.parse(at),
+      symbol: 'note',
+      words: html`<span class="note-by">${by ?? 'Somebody who has left'}</span> <span class="note-text">${text}</span>`,
+    }),
+  );
+  const onIt: Step[] =
+    acknowledged === null ? [] : [{ at: Date.parse(acknowledged.at), symbol: 'check', words: html`<b>${acknowledged.by}</b> is on it` }];
+  const end: Step[] =
+    resolved_at === null
+      ? []
+      : [
+          {
+            at: Date.parse(resolved_at),
+            symbol: 'up',
+            tone: 'up',
+            words: confirmed_at === null ? `Over${note === null ? '' : `: ${note}`}` : `Up again${note === null ? '' : `: ${note}`}`,
+          },
+        ];
+  return [
+    ...[first, ...confirmedStep(incident), ...lookedSteps(incident), ...toldSteps, ...noteSteps, ...onIt, ...end].toSorted(
+      (a, b) => a.at - b.at,
+    ),
+  ];
+};
+
+/** What happened, in order: within the first minute to the millisecond, after that by the clock. */
+export const incidentStory = (incident: Incident, times: Times, acknowledged: Acknowledged): Html => {
+  const begin = Date.parse(incident.started_at);
+  const when = (at: number): Part => {
+    if (at === begin) return times.precise(at);
+    return at - begin < 60_000 ? html`+${durationText(at - begin)}` : times.moment(at);
+  };
+  return html`<ol class="story">${stepsOf(incident, acknowledged).map(
+    ({ at, symbol, tone, words }) =>
+      html`<li class="tone-${tone ?? 'plain'}"><span class="story-when">${when(at)}</span>${icon(symbol)}<span>${words}</span></li>`,
+  )}${incident.open && html`<li class="tone-up"><span class="story-when">now</span>${icon('again')}<span>Looked at every few seconds, round the continents</span></li>`}</ol>`;
+};
+
+type Read = { readonly incident: Incident; readonly explained: Explained; readonly pages: readonly IncidentPage[] };
+type Open = Read & { readonly request: MembersRequest; readonly state?: FormState; readonly link?: string };
+
+const lengthOf = ({ duration_s }: Incident): string => durationText(duration_s * 1_000);
+
+/** When, how long, seen from where: what stands below the sentence. */
+const belowOf = (incident: Incident, times: Times): Part => {
+  const { started_at, confirmed_at, seen_from, confirmed_from, open } = incident;
+  const since = open
+    ? html`${confirmed_at === null ? 'Since' : 'Down since'} ${times.moment(started_at)}, ${lengthOf(incident)}.`
+    : html`From ${times.whole(started_at)}, for ${lengthOf(incident)}.`;
+  const seen = seen_from === null ? null : html` Seen from ${seen_from.name}`;
+  if (confirmed_at === null) return html`${since}${seen !== null && html`${seen}, and confirmed by nobody${open ? ' yet' : ''}.`}`;
+  const later = Date.parse(confirmed_at) - Date.parse(started_at);
+  return html`${since}${seen !== null && html`${seen}${confirmed_from === null ? '' : html`, confirmed from ${confirmed_from.name} <b>${durationText(later)}</b> later`}.`}`;
+};
+
+const pointOf =
+  (first: number) =>
+  ({ continent, probe, outcome, at }: { continent: string; probe: string; outcome: string; at: string }): MapPoint => {
+    const later = Date.parse(at) - first;
+    return {
+      continent,
+      outcome: outcome === 'ok' || outcome === 'fail' ? outcome : 'unknown',
+      label: probe,
+      below: `${outcome === 'fail' ? 'fails' : outcome === 'ok' ? 'passes' : 'cannot tell'}, ${later <= 0 ? 'first' : `+${durationText(later)}`}`,
+    };
+  };
+
+const mapOf = (incident: Incident): Html | null => {
+  const checks = checksByContinent(incident.checks);
+  const points = checks.map(pointOf(Date.parse(incident.started_at)));
+  if (points.length === 0) return null;
+  return html`<section class="card"><h2>Where it was seen</h2>${worldMap(points, points.map(({ continent, label, below }) => `${label} in ${continent} ${below}`).join('; '))}</section>`;
+};
+
+const effectOf = ({ effect, open }: Incident): Html => {
+  const { days, down_seconds, percent, percent_without } = effect;
+  const figure = (value: number | null): string => (value === null ? 'not known yet' : percentText(value));
+  if (down_seconds === 0) return html`<p>It counts as no downtime${open ? ' yet' : ''}. Uptime of ${days} days is ${figure(percent)}.</p>`;
+  return html`<p>${durationText(down_seconds * 1_000)} of downtime in ${days} days: <b>${figure(percent)}</b>. Without it, it would be ${figure(percent_without)}.</p>`;
+};
+
+const shareOf = ({ incident, link, request }: Open): Html | null => {
+  if (!request.may(shareIncident)) return incident.share === null ? null : html`<p>A link shows this incident to others.</p>`;
+  const make = (words: string) =>
+    html`<form method="post" action="/incidents/${incident.id}/share"><button class="button">${icon('share')}${words}</button></form>`;
+  const end = html`<form method="post" action="/incidents/${incident.id}/share/withdraw"><button class="button button-quiet">End the link</button></form>`;
+  if (link !== undefined)
+    return html`<p>Whoever has this link sees verdict, times, causes and continents, until you end it. It is shown once.</p>
+<div class="copyable"><code>${link}</code><button type="button" class="button" data-copy="${link}" hidden>${icon('copy')}Copy</button></div><div class="actions">${end}</div>`;
+  if (incident.share === null)
+    return html`<p class="soft">A link shows it to people without an account: verdict, times, causes and continents; never what your target sent.</p><div class="actions">${make('Make a link')}</div>`;
+  return html`<p>A link made ${request.times.ago(incident.share.at)} shows this incident to whoever has it.</p><div class="actions">${make('Make a new one')}${end}</div>`;
+};
+
+const noteForm = ({ incident, request, state = freshForm(noForm) }: Open): Html | null =>
+  request.may(addIncidentNote)
+    ? html`${formSummary(state)}<form class="form" method="post" action="/incidents/${incident.id}/notes" id="note">${textArea({
+        ...{ name: 'text', label: 'Note', state, rows: 3 },
+        help: 'Members of the organisation read it here, in the story.',
+      })}<div class="actions"><button class="button">Write it down</button></div></form>`
+    : null;
+
+/** Rule 34: only what is confirmed and still open; the first who is on it counts. */
+const acknowledging = ({ incident: { id, open, confirmed_at }, explained, request: { may } }: Open): Html | false =>
+  open &&
+  confirmed_at !== null &&
+  explained.acknowledged === null &&
+  may(acknowledgeIncident) &&
+  html`<form method="post" action="/incidents/${id}/acknowledge"><button class="button button-main">${icon('check')}I am on it</button></form>`;
+
+const mainOf = (open: Open): Html => {
+  const { incident, explained, request } = open;
+  const { times } = request;
+  const { id, monitor, monitor_name: name, scope, layer, cause, confirmed_at } = incident;
+  const sentence = incidentSentence({
+    name,
+    scope,
+    open: incident.open,
+    confirmed: confirmed_at !== null,
+    duration_ms: incident.duration_s * 1_000,
+  });
+  const verdict = verdictSentence(scope, layer);
+  const state = incident.open ? (confirmed_at === null ? 'verifying' : 'down') : 'up';
+  const trail = [
+    { href: '/incidents', name: 'Incidents' },
+    { href: `/monitors/${monitor}`, name },
+  ];
+  const map = mapOf(incident);
+  const lanes = sampleLanes(incident.samples, times);
+  return html`<div class="incident-page" id="incident-${id}">${heading({ sentence, below: belowOf(incident, times), actions: acknowledging(open), trail })}
+${verdict !== undefined && notice(state === 'up' ? 'unknown' : state, verdict, cause)}
+<div class="incident-top">${map}<section class="card"><h2>What happened</h2>${incidentStory(incident, times, explained.acknowledged)}</section></div>
+${whyTold(explained, times)}
+${incident.checks.length > 0 && html`<section class="evidence-section"><div class="section-head"><h2>Evidence by continent</h2><p class="soft">Each continent’s own check, kept as long as the incident. It came from your target: data, never instructions.</p></div>${evidenceMatrix(incident.checks, times)}</section>`}
+${lanes && html`<section class="card"><h2>While it lasted</h2>${lanes}${!incident.samples_complete && html`<p class="soft">So long that every so many checks in the middle stand for all.</p>`}</section>`}
+<div class="columns"><section class="card"><h2>Effect on uptime</h2>${effectOf(incident)}<p><a href="/monitors/${monitor}">The ledger of ${name}</a> explains every second.</p></section>
+<section class="card" id="share"><h2>Show it to others</h2>${shareOf(open)}</section></div>
+${incidentPages(incident.id, open.pages, request)}
+${request.may(addIncidentNote) && html`<section class="card"><h2>Write about it</h2>${noteForm(open)}</section>`}</div>`;
+};
+
+const pageOf = (open: Open): PageAnswer => {
+  const { incident, state } = open;
+  const { monitor_name: name, confirmed_at } = incident;
+  const begins = incident.open ? (confirmed_at === null ? 'Verifying' : 'Down') : 'Over';
+  return show({ title: `${begins}: ${name}`, place: 'incidents', live: true, status: state?.status ?? 200, main: mainOf(open) });
+};
+
+const read = async ({ ask, path: { incident_id } }: MembersRequest): Promise<Read> => {
+  const [of, explained, { items: pages }] = await Promise.all([
+    ask(getIncidentEvidence, { incident_id }),
+    ask(explainAlerts, { incident_id }),
+    ask(listIncidentPages, { incident_id }),
+  ]);
+  return { incident: of, explained, pages };
+};
+
+export const incident: Page = {
+  method: 'GET',
+  path: '/incidents/:incident_id',
+  needs: 'member',
+  answer: async (request) => pageOf({ ...(await read(request)), request }),
+};
+
+export const writeNote: Page = {
+  method: 'POST',
+  path: '/incidents/:incident_id/notes',
+  needs: 'member',
+  answer: async (request) => {
+    const { incident_id } = request.path;
+    const tried = await attempt(request.form, () => request.ask(addIncidentNote, { ...inputOf(request.form, ['text']), incident_id }), [
+      'text',
+    ]);
+    if ('refused' in tried) return pageOf({ ...(await read(request)), request, state: tried.refused });
+    return seeOther(`/incidents/${incident_id}`, { said: 'Your note stands in the story.' });
+  },
+};
+
+/** The link is shown in the answer itself, because it is shown once and may stand in no address and no cookie. */
+export const share: Page = {
+  method: 'POST',
+  path: '/incidents/:incident_id/share',
+  needs: 'member',
+  answer: async (request) => {
+    const { link } = await request.ask(shareIncident, { incident_id: request.path.incident_id });
+    const shown = pageOf({ ...(await read(request)), request, link });
+    return { ...shown, headers: { 'cache-control': 'no-store' } };
+  },
+};
+
+export const withdrawShare: Page = {
+  method: 'POST',
+  path: '/incidents/:incident_id/share/withdraw',
+  needs: 'member',
+  answer: async ({ ask, path }) => {
+    await ask(withdrawIncidentShare, { incident_id: path.incident_id });
+    return seeOther(`/incidents/${path.incident_id}`, { said: 'The link shows nothing any more.' });
+  },
+};
+
+export const acknowledge: Page = {
+  method: 'POST',
+  path: '/incidents/:incident_id/acknowledge',
+  needs: 'member',
+  answer: async ({ ask, path: { incident_id } }) => {
+    await ask(acknowledgeIncident, { incident_id });
+    return seeOther(`/incidents/${incident_id}`, {
+      said: 'Reminders have ended, and everybody who was told hears that somebody is on it.',
+    });
+  },
+};
+
+const gone = show({
+  title: 'Nothing is shown here',
+  frame: 'bare',
+  status: 404,
+  headers: { 'x-robots-tag': 'noindex', 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' },
+  main: html`<div class="card entry"><h1>This link shows nothing.</h1><p>It was ended by whoever made it, or it is not whole.</p></div>`,
+});
+
+const verdictMark = (outcome: string): Html =>
+  outcome === 'fail' ? stateMark('down', 'Fails') : outcome === 'ok' ? stateMark('up', 'Passes') : stateMark('unknown', 'Cannot tell');
+
+/** One incident, for whoever has the link: verdict, times, causes, continents, and nothing else. */
+export const sharedIncident: Page = {
+  method: 'GET',
+  path: '/shared/incidents/:secret',
+  needs: 'nobody',
+  answer: async ({ path, with: { readShare }, now }) => {
+    const seen = await readShare(path.secret ?? '');
+    if (!seen) return gone;
+    const times = timesIn(seen.time_zone, now);
+    const { name, scope, layer, cause, started_at, confirmed_at, resolved_at } = seen;
+    const [began, ended] = [started_at.getTime(), resolved_at?.getTime() ?? null];
+    const duration_ms = (ended ?? now) - began;
+    const verdict = verdictSentence(scope, layer);
+    const checks = seen.checks.flatMap((check) => (check.continent === null ? [] : [{ ...check, continent: check.continent }]));
+    const first = new Map(checks.toReversed().map((check) => [check.continent, check]));
+    const rows = [...first.values()].toSorted(byContinent);
+    const lanes = sampleLanes(
+      seen.samples.map((sample) => ({ ...sample, at: new Date(sample.at).toISOString() })),
+      times,
+    );
+    const words = (check: { at: Date; outcome: string }) =>
+      `${check.outcome === 'fail' ? 'fails' : check.outcome === 'ok' ? 'passes' : 'cannot tell'}, +${durationText(check.at.getTime() - began)}`;
+    return show({
+      title: `${ended === null ? (confirmed_at === null ? 'Verifying' : 'Down') : 'Over'}: ${name}`,
+      frame: 'bare',
+      headers: { 'x-robots-tag': 'noindex', 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' },
+      main: html`<div class="shared">${heading({
+        sentence: incidentSentence({ name, scope, open: ended === null, confirmed: confirmed_at !== null, duration_ms }),
+        below: html`From ${times.whole(began)}${ended === null ? ', and it lasts' : html` to ${times.whole(ended)}`}. Times in ${times.zone}.`,
+      })}
+${verdict !== undefined && notice(ended === null ? 'down' : 'unknown', verdict, cause)}
+${
+  rows.length > 0 &&
+  html`<section class="card"><h2>Where it was seen</h2>${worldMap(
+    rows.map((check) => ({ continent: check.continent, outcome: check.outcome, label: check.continent, below: words(check) })),
+    rows.map((check) => `${check.continent} ${words(check)}`).join('; '),
+  )}</section>
+<div class="table-card"><table class="cards"><thead><tr><th scope="col">Continent</th><th scope="col">Verdict</th><th scope="col">Looked at</th><th scope="col">Cause</th></tr></thead><tbody>${rows.map(
+    (check) =>
+      html`<tr><td data-label="Continent">${check.continent}</td><td data-label="Verdict">${verdictMark(check.outcome)}</td><td data-label="Looked at">${times.precise(check.at.getTime())}</td><td data-label="Cause">${check.cause ?? '–'}</td></tr>`,
+  )}</tbody></table></div>`
+}
+${lanes && html`<section class="card"><h2>While it lasted</h2>${lanes}</section>`}
+<p class="soft">Shown by Antipode, which calls an outage only when another continent sees it too.</p></div>`,
+    });
+  },
+};
+
+type Told = OutputOf<typeof listTold>['items'][number];
+
+const shutWords: Readonly<Record<string, string>> = {
+  ...{ off: 'Off', unproven: 'Not confirmed yet', unsubscribed: 'Unsubscribed' },
+  mail_missing: mailMissingWords,
+};
+
+const shutStates: Readonly<Record<string, State>> = { off: 'paused', mail_missing: 'down' };
+
+const rowOf = ({ channel, name, owner, delay_s, shut }: Told): Html =>
+  html`<li><a href="/alerts/${channel}">${name}</a> <span class="soft">${delayText(delay_s)}${owner !== null && `, ${owner}`}</span>${
+    shut !== null && html` ${stateMark(shutStates[shut] ?? 'unknown', shutWords[shut] ?? shut)}`
+  }</li>`;
+
+/** Where an address is asked for that cannot be mailed. */
+export const mailMissingNotice: Html = notice(
+  'down',
+  mailMissingWords,
+  'Nothing is sent to any address until the operator of this installation sets SMTP_URL; until then only your own address is taken.',
+);
+
+const mostNames = 8;
+
+const listed = (names: readonly string[]): string =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+
+/** The same in sentences, for a monitor that is not saved yet: `#ops and ana@shop.example at once; Pager after 5 min.` */
+export const toldInWords = (items: readonly Told[]): string => {
+  const able = items.filter(({ shut }) => shut === null);
+  const shown = able.slice(0, mostNames);
+  const more = able.length - shown.length;
+  const told = [...Map.groupBy(shown, ({ delay_s }) => delay_s)].map(
+    ([delay_s, some]) => `${listed(some.map(({ name }) => name))} ${delayText(delay_s)}`,
+  );
+  if (more > 0) told.push(`${more} more`);
+  const not = items.filter(({ shut }) => shut !== null).map(({ name, shut }) => `${name} (${(shutWords[shut ?? ''] ?? '').toLowerCase()})`);
+  return [
+    told.length === 0 ? 'Nobody would be told when it is down.' : `${told.join('; ')}.`,
+    ...(not.length === 0
+      ? []
+      : [`Not told: ${not.slice(0, mostNames).join(', ')}${not.length > mostNames ? ` and ${not.length - mostNames} more` : ''}.`]),
+  ].join(' ');
+};
+
+/** Who is told of a monitor, the first first. */
+export const whoIsTold = (items: readonly Told[]): Html =>
+  html`<section class="card" id="told"><h2>Who is told</h2>${
+    items.every(({ shut }) => shut !== null) && html`<p>Nobody is told when it is down.</p>`
+  }${items.length > 0 && html`<ul class="told-list">${items.map(rowOf)}</ul>`}<p class="actions">${linkButton('/alerts', 'All channels', { symbol: 'alerts' })}</p></section>`;

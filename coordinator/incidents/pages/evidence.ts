@@ -1,0 +1,226 @@
+import type { getIncidentEvidence } from '../../../shared/api/incidents.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { isRecord } from '../../../shared/base/json.ts';
+import { drawing } from '../../web/assets.ts';
+import { type Html, html, type Part, safeUrl } from '../../web/html.ts';
+import { byContinent, stateMark } from '../../web/layout.ts';
+import type { Times } from '../../web/times.ts';
+
+/** Evidence as rows that can be compared. All of it came from a target: it is shown as text, and never followed. */
+export type Check = {
+  readonly continent: string | null;
+  readonly phases: Readonly<Record<string, unknown>> | null;
+  readonly evidence: Readonly<Record<string, unknown>> | null;
+};
+
+type Row = {
+  readonly label: string;
+  /** What the cells are compared by; undefined: there is none. */
+  readonly text: (check: Check) => string | undefined;
+  readonly cell?: (check: Check) => Part;
+  readonly code?: boolean;
+  /** Numbers that are never alike are not marked as different. */
+  readonly varies?: boolean;
+};
+
+const textOf = (value: unknown): string | undefined => {
+  if (typeof value === 'string') return value === '' ? undefined : value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (value === null || value === undefined) return undefined;
+  return JSON.stringify(value);
+};
+
+const evidenceText =
+  (name: string) =>
+  ({ evidence }: Check): string | undefined =>
+    textOf(evidence?.[name]);
+
+const phase = ({ phases }: Check, name: string): string => {
+  const value = phases?.[name];
+  return typeof value === 'number' ? String(Math.round(value)) : '–';
+};
+
+const phasesText = (check: Check): string | undefined =>
+  check.phases === null
+    ? undefined
+    : `${phase(check, 'dns')} · ${phase(check, 'tcp')} · ${phase(check, 'tls')} · ${phase(check, 'first_byte')} ms`;
+
+const leafOf = ({ evidence }: Check): Readonly<Record<string, unknown>> | undefined => {
+  const tls = evidence?.tls;
+  const chain = isRecord(tls) ? tls.chain : undefined;
+  const leaf: unknown = Array.isArray(chain) ? chain[0] : undefined;
+  return isRecord(leaf) ? leaf : undefined;
+};
+
+const certificateText = (check: Check): string | undefined => {
+  const leaf = leafOf(check);
+  if (!leaf) return undefined;
+  const until = textOf(leaf.not_after ?? leaf.valid_to ?? leaf.until);
+  const subject = textOf(leaf.subject);
+  return [subject, until === undefined ? undefined : `until ${until.slice(0, 10)}`].filter((part) => part !== undefined).join(', ');
+};
+
+const headerText = (check: Check): string | undefined => {
+  const headers = check.evidence?.headers;
+  if (!Array.isArray(headers)) return undefined;
+  return headers
+    .filter((pair): pair is [unknown, unknown] => Array.isArray(pair) && pair.length === 2)
+    .map(([name, value]) => `${String(name)}: ${String(value)}`)
+    .join('\n');
+};
+
+const redirectText = ({ evidence }: Check): string | undefined => {
+  const hops = evidence?.redirects;
+  if (!Array.isArray(hops) || hops.length === 0) return undefined;
+  return hops
+    .filter(isRecord)
+    .map((hop) => `${textOf(hop.status) ?? 'no answer'} ${textOf(hop.url) ?? ''}`)
+    .join('\n');
+};
+
+const rows: readonly Row[] = [
+  { label: 'Status', text: evidenceText('status') },
+  { label: 'Address', text: evidenceText('address'), code: true },
+  { label: 'DNS · TCP · TLS · first byte', text: phasesText, varies: true },
+  { label: 'Certificate', text: certificateText },
+  { label: 'Answer code', text: evidenceText('rcode'), code: true },
+  { label: 'Answers', text: evidenceText('answers'), code: true },
+  { label: 'Redirects', text: redirectText, code: true },
+  { label: 'Headers', text: headerText, code: true, varies: true },
+  { label: 'Body begins', text: evidenceText('body'), code: true },
+];
+
+const named = new Set([
+  'addresses',
+  'attempts',
+  'failure',
+  'status',
+  'address',
+  'rcode',
+  'answers',
+  'redirects',
+  'headers',
+  'body',
+  'tls',
+  'body_bytes',
+  'body_truncated',
+  'url',
+]);
+
+/** What a newer probe tells and this page has no row for. */
+const others = (checks: readonly Check[]): Row[] =>
+  [...new Set(checks.flatMap(({ evidence }) => Object.keys(evidence ?? {})))]
+    .filter((name) => !named.has(name))
+    .map((name) => ({
+      label: name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' '),
+      text: evidenceText(name),
+      code: true,
+      varies: true,
+    }));
+
+const cellOf = ({ code, cell, text }: Row, check: Check, differs: boolean): Html => {
+  const words = text(check);
+  const shown = cell?.(check) ?? (words === undefined ? html`<span class="softer">–</span>` : code ? html`<pre>${words}</pre>` : words);
+  return html`<td data-label="${check.continent ?? ''}"${differs && html` class="differs"`}>${differs && html`<span class="differs-mark" title="not alike">≠<span class="unseen"> not alike</span></span> `}${shown}</td>`;
+};
+
+/** A row for each thing that somebody saw, a column for each check. Cells that are not alike are marked. */
+export const evidenceRows = (checks: readonly Check[]): readonly Html[] =>
+  [...rows, ...others(checks)].flatMap((row) => {
+    const texts = checks.map((check) => row.text(check));
+    if (texts.every((text) => text === undefined)) return [];
+    const seen = texts.filter((text) => text !== undefined);
+    const differs = row.varies !== true && new Set(seen).size > 1;
+    return [
+      html`<tr><th scope="row">${row.label}</th>${checks.map((check) => cellOf(row, check, differs && row.text(check) !== undefined))}</tr>`,
+    ];
+  });
+
+export type SeenCheck = OutputOf<typeof getIncidentEvidence>['checks'][number];
+
+const roles: Readonly<Record<string, string>> = { seen: 'saw it first', confirmed: 'confirmed it', matrix: 'asked to look' };
+
+const partOrder = ['seen', 'confirmed', 'matrix'];
+
+/** One check for each continent: what it saw first, before what it was asked for. */
+export const checksByContinent = (checks: readonly SeenCheck[]): readonly (SeenCheck & { readonly continent: string })[] => {
+  const of = new Map<string, SeenCheck & { readonly continent: string }>();
+  for (const check of checks.toSorted((a, b) => partOrder.indexOf(a.part) - partOrder.indexOf(b.part))) {
+    const continent = check.continent ?? 'The job itself';
+    if (!of.has(continent)) of.set(continent, { ...check, continent });
+  }
+  return [...of.values()].toSorted((a, b) => partOrder.indexOf(a.part) - partOrder.indexOf(b.part) || byContinent(a, b));
+};
+
+const verdictOf = ({ outcome }: SeenCheck): Html => {
+  if (outcome === 'fail') return stateMark('down', 'Fails');
+  return outcome === 'ok' ? stateMark('up', 'Passes') : stateMark('unknown', 'Cannot tell');
+};
+
+const tint = ({ outcome }: SeenCheck): string => (outcome === 'fail' ? 'tint-down' : outcome === 'ok' ? 'tint-up' : 'tint-unknown');
+
+/** What every continent saw, side by side. */
+export const evidenceMatrix = (checks: readonly SeenCheck[], times: Times): Html => {
+  const all = checksByContinent(checks);
+  const first = all[0];
+  const offset = ({ at }: SeenCheck): string => (first ? `+${Math.max(0, Date.parse(at) - Date.parse(first.at))} ms` : '');
+  return html`<div class="table-card evidence"><div class="table-scroll" tabindex="0" role="region" aria-label="Evidence by continent"><table><thead><tr><th scope="col">Continent</th>${all.map(
+    (check) =>
+      html`<th scope="col"><span class="column-name">${check.continent}</span><span class="column-role">${check.probe} · ${roles[check.part] ?? check.part}</span></th>`,
+  )}</tr></thead><tbody>
+<tr><th scope="row">Verdict</th>${all.map((check) => html`<td class="${tint(check)}">${verdictOf(check)}</td>`)}</tr>
+<tr><th scope="row">Looked at</th>${all.map((check, at) => html`<td>${at === 0 ? times.precise(check.at) : offset(check)}</td>`)}</tr>
+<tr><th scope="row">Cause</th>${all.map((check) => html`<td>${check.cause ?? html`<span class="softer">–</span>`}</td>`)}</tr>
+${evidenceRows(all)}
+</tbody></table></div></div>`;
+};
+
+/** A continent on the map: what it saw, and what stands beside its dot. */
+export type MapPoint = {
+  readonly continent: string;
+  readonly outcome: 'ok' | 'fail' | 'unknown' | 'none';
+  readonly label: string;
+  readonly below: string;
+};
+
+const address = drawing('world.svg');
+
+/** Where continents lie on the drawing, in its own units: the middle of where people live, in the Equal Earth projection. */
+const places: Readonly<Record<string, readonly [x: number, y: number]>> = {
+  Europe: [523, 70],
+  'North America': [266, 100],
+  Asia: [760, 134],
+  Africa: [556, 236],
+  'South America': [342, 299],
+  Oceania: [858, 335],
+  Antarctica: [500, 420],
+};
+
+const dot = ({ continent, outcome, label, below }: MapPoint): Html | null => {
+  const place = places[continent];
+  if (!place) return null;
+  const [x, y] = place;
+  // What lies in the east has its words on the left, where the drawing has room.
+  const east = x > 700;
+  const at = east ? x - 16 : x + 16;
+  return html`<g class="dot dot-${outcome}"><circle cx="${x}" cy="${y}" r="11" class="halo"></circle><circle cx="${x}" cy="${y}" r="5.5"></circle><text x="${at}" y="${y - 2}" text-anchor="${
+    east ? 'end' : 'start'
+  }"><tspan class="dot-name">${label}</tspan><tspan x="${at}" dy="1.15em">${below}</tspan></text></g>`;
+};
+
+/** The world with a dot for each continent. `words` say the same to who does not see it. */
+export const worldMap = (points: readonly MapPoint[], words: string): Html => {
+  const first = points.find(({ outcome }) => outcome === 'fail');
+  const from = first && places[first.continent];
+  const arcs = from
+    ? points.flatMap(({ continent, outcome }) => {
+        const to = places[continent];
+        if (!to || continent === first.continent || outcome === 'none') return [];
+        const lift = Math.abs(to[0] - from[0]) / 5;
+        return [`M${from[0]} ${from[1]}Q${(from[0] + to[0]) / 2} ${Math.min(from[1], to[1]) - lift} ${to[0]} ${to[1]}`];
+      })
+    : [];
+  return html`<svg class="world" viewBox="0 -30 1000 446" role="img" aria-label="${words}"><use class="land" href="${safeUrl(`${address}#land`)}"></use><path class="arcs" d="${arcs.join(
+    '',
+  )}"></path>${points.map(dot)}</svg>`;
+};

@@ -1,0 +1,296 @@
+import type { Cause, Json, Outcome, Phases } from '../../shared/checks/result.ts';
+import type { Queryable } from '../database/connect.ts';
+import { outcomeOf } from '../engine/result-queries.ts';
+
+/** Who took up an incident (rule 34), and who is told of it. */
+
+export type Acknowledgement = {
+  readonly incidents: readonly string[];
+  readonly organisation: string;
+  readonly user: string | null;
+  /** In words: a person's name, or the channel whose link was followed. */
+  readonly as: string;
+  readonly now: number;
+};
+
+/** The first who does counts; those that are over, or not confirmed, are left alone. Whoever was told of the "down" is told. @returns which ones were. */
+export const writeAcknowledgement = async (
+  sql: Queryable,
+  { incidents, organisation, user, as, now }: Acknowledgement,
+): Promise<string[]> => {
+  const at = new Date(now);
+  const rows = await sql<{ id: string }[]>`
+    update incidents set acknowledged_at = ${at}, acknowledged_by = ${user}, acknowledged_as = ${as}
+    where organisation_id = ${organisation} and id = any(${[...incidents]}::uuid[]) and acknowledged_at is null and resolved_at is null
+      and confirmed_at is not null
+    returning id`;
+  const ids = rows.map(({ id }) => id);
+  await sql`
+    insert into alert_steps (organisation_id, channel_id, monitor_id, incident_id, event, state, due_at, look_at, created_at)
+    select distinct organisation_id, channel_id, monitor_id, incident_id, 'acknowledged', 'held', ${at}::timestamptz, ${at}::timestamptz, ${at}::timestamptz
+    from alert_steps where incident_id = any(${ids}::uuid[]) and event in ('down', 'flapping') and state = 'told'
+    on conflict (incident_id, channel_id, event, seq) do nothing`;
+  return ids;
+};
+
+export const acknowledgementOf = async (sql: Queryable, incident: string): Promise<{ at: Date; as: string } | undefined> => {
+  const [row] = await sql<{ at: Date; as: string }[]>`
+    select acknowledged_at as at, coalesce(acknowledged_as, '') as as from incidents where id = ${incident} and acknowledged_at is not null`;
+  return row;
+};
+
+export type NoteRow = { readonly id: string; readonly written_by: string | null; readonly written_at: Date; readonly text: string };
+
+export const insertNote = async (
+  sql: Queryable,
+  note: {
+    readonly id: string;
+    readonly incident: string;
+    readonly organisation: string;
+    readonly user: string | null;
+    readonly at: Date;
+    readonly text: string;
+  },
+): Promise<void> => {
+  const { id, incident, organisation, user, at, text } = note;
+  await sql`insert into incident_notes (id, incident_id, organisation_id, written_by, written_at, text)
+    values (${id}, ${incident}, ${organisation}, ${user}, ${at}, ${text})`;
+};
+
+export const countNotes = async (sql: Queryable, incident: string): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`select count(*) as count from incident_notes where incident_id = ${incident}`;
+  return row?.count ?? 0;
+};
+
+/** Oldest first. */
+export const notesOf = (sql: Queryable, organisation: string, incident: string): Promise<NoteRow[]> =>
+  sql<NoteRow[]>`
+    select n.id, u.email as written_by, n.written_at, n.text from incident_notes n left join users u on u.id = n.written_by
+    where n.organisation_id = ${organisation} and n.incident_id = ${incident} order by n.written_at, n.id`;
+
+/** So many points of an incident are kept (rule 42); of longer ones the beginning and the end whole, and every so many in between. */
+const mostPoints = 2_000;
+const wholeEnds = 500;
+
+/** What was seen shortly before and after belongs to the picture. */
+const around = '2 minutes';
+
+/** An incident that lasts is frozen anew so often, once its first results are about to be dropped. */
+const againAfter = '6 hours';
+
+const bite = 50;
+
+type Point = readonly [at: number, continent: string, probe: string, outcome: number, took_ms: number, cause_class: string | null];
+
+export type Sample = {
+  readonly at: number;
+  readonly continent: string;
+  readonly probe: string;
+  readonly outcome: Outcome;
+  readonly took_ms: number;
+  readonly cause_class: string | null;
+};
+
+export type Samples = { readonly samples: readonly Sample[]; readonly whole: boolean };
+
+/**
+ * The points of these incidents as things stand: what was frozen before, and what the results hold after that. `chosen` gives incident_id,
+ * monitor_key, began, ended, points, whole.
+ */
+const pointsOf = (sql: Queryable, chosen: ReturnType<Queryable>) => sql`
+  with chosen as (${chosen}),
+  seen as (
+    select c.incident_id, point from chosen c, jsonb_array_elements(c.points) as point
+    union all
+    select c.incident_id, jsonb_build_array((date_part('epoch', r.at) * 1000)::bigint, p.continent, p.name, r.outcome, r.took_ms, r.cause_class)
+    from chosen c
+      join results r on r.monitor_key = c.monitor_key and r.at <= c.ended
+        and r.at > greatest(c.began, coalesce(to_timestamp((c.points -> -1 ->> 0)::bigint / 1000.0), c.began))
+      join probes p on p.key = r.probe_key),
+  counted as (
+    select incident_id, point, row_number() over (partition by incident_id order by (point ->> 0)::bigint) as place,
+      count(*) over (partition by incident_id) as total
+    from seen)
+  select c.incident_id,
+    coalesce(jsonb_agg(k.point order by k.place) filter (where k.total <= ${mostPoints} or k.place <= ${wholeEnds}
+      or k.place > k.total - ${wholeEnds}
+      or k.place % greatest(1, ceil((k.total - ${2 * wholeEnds}) / ${mostPoints - 2 * wholeEnds}::numeric)::int) = 0), '[]') as points,
+    c.whole and coalesce(max(k.total), 0) <= ${mostPoints} as whole
+  from chosen c left join counted k using (incident_id) group by c.incident_id, c.whole`;
+
+const chosenColumns = (sql: Queryable) => sql`i.id as incident_id, m.key as monitor_key,
+  i.started_at - ${around}::interval as began, coalesce(i.resolved_at + ${around}::interval, 'infinity') as ended,
+  coalesce(s.points, '[]') as points, coalesce(s.whole, true) as whole`;
+
+/**
+ * Freezes what was seen of some incidents: those that ended a while ago, and those that last and began before `keptFrom`, whose first results
+ * are soon dropped. False when none was left.
+ */
+export const freezeSamples = async (
+  sql: Queryable,
+  { endedBefore, keptFrom }: { endedBefore: number; keptFrom: number },
+): Promise<boolean> => {
+  const rows = await sql<{ id: string }[]>`
+    with due as (
+      select i.id from incidents i
+      where (i.frozen_at is null or i.resolved_at is null or i.frozen_at < i.resolved_at)
+        and (i.resolved_at < ${new Date(endedBefore)}
+          or (i.resolved_at is null and i.started_at < ${new Date(keptFrom)}
+            and (i.frozen_at is null or i.frozen_at < now() - ${againAfter}::interval)))
+      order by i.resolved_at limit ${bite} for update skip locked),
+    points as (${pointsOf(
+      sql,
+      sql`select ${chosenColumns(sql)} from due join incidents i on i.id = due.id join monitors m on m.id = i.monitor_id
+        left join incident_samples s on s.incident_id = i.id`,
+    )}),
+    written as (
+      insert into incident_samples (incident_id, points, whole) select incident_id, points, whole from points
+      on conflict (incident_id) do update set points = excluded.points, whole = excluded.whole)
+    update incidents i set frozen_at = greatest(now(), i.resolved_at) from due where i.id = due.id returning i.id`;
+  return rows.length > 0;
+};
+
+/** What the continents saw during an incident: frozen, or as the results hold it. */
+export const samplesOf = async (sql: Queryable, organisation: string, incident: string): Promise<Samples> => {
+  const [row] = await sql<{ points: readonly Point[]; whole: boolean }[]>`${pointsOf(
+    sql,
+    sql`select ${chosenColumns(sql)} from incidents i join monitors m on m.id = i.monitor_id left join incident_samples s on s.incident_id = i.id
+      where i.organisation_id = ${organisation} and i.id = ${incident}`,
+  )}`;
+  return {
+    whole: row?.whole ?? true,
+    samples: (row?.points ?? []).map(([at, continent, probe, outcome, took_ms, cause_class]) => ({
+      ...{ at, continent, probe, took_ms, cause_class },
+      outcome: outcomeOf(outcome),
+    })),
+  };
+};
+
+export type ShareRow = { readonly shared_at: Date; readonly shared_by: string | null };
+
+/** A new link for an incident; the one before it shows nothing from now on. */
+export const writeShare = async (
+  sql: Queryable,
+  share: {
+    readonly incident: string;
+    readonly organisation: string;
+    readonly fingerprint: Buffer;
+    readonly user: string | null;
+    readonly at: Date;
+  },
+): Promise<void> => {
+  const { incident, organisation, fingerprint, user, at } = share;
+  await sql`insert into incident_shares (incident_id, organisation_id, fingerprint, shared_by, shared_at)
+    values (${incident}, ${organisation}, ${fingerprint}, ${user}, ${at})
+    on conflict (incident_id) do update set fingerprint = excluded.fingerprint, shared_by = excluded.shared_by, shared_at = excluded.shared_at`;
+};
+
+/** True when there was one. */
+export const removeShare = async (sql: Queryable, organisation: string, incident: string): Promise<boolean> =>
+  (await sql`delete from incident_shares where organisation_id = ${organisation} and incident_id = ${incident}`).count > 0;
+
+export const shareOf = async (sql: Queryable, organisation: string, incident: string): Promise<ShareRow | undefined> => {
+  const [row] = await sql<ShareRow[]>`
+    select s.shared_at, u.email as shared_by from incident_shares s left join users u on u.id = s.shared_by
+    where s.organisation_id = ${organisation} and s.incident_id = ${incident}`;
+  return row;
+};
+
+/** Which incident a link shows; none of an organisation that is about to end. */
+export const sharedIncident = async (
+  sql: Queryable,
+  fingerprint: Buffer,
+): Promise<{ readonly incident: string; readonly organisation: string; readonly time_zone: string } | undefined> => {
+  const [row] = await sql<{ incident: string; organisation: string; time_zone: string }[]>`
+    select s.incident_id as incident, s.organisation_id as organisation, o.time_zone
+    from incident_shares s join organisations o on o.id = s.organisation_id and o.ends_at is null where s.fingerprint = ${fingerprint}`;
+  return row;
+};
+
+export type ShownIncident = {
+  readonly key: number;
+  readonly id: string;
+  readonly monitor_id: string;
+  readonly monitor_name: string;
+  readonly cause: Cause | null;
+  readonly started_at: Date;
+  readonly confirmed_at: Date | null;
+  readonly resolved_at: Date | null;
+  readonly seen_probe: string | null;
+  readonly seen_continent: string | null;
+  readonly confirmed_probe: string | null;
+  readonly confirmed_continent: string | null;
+  readonly note: string | null;
+  readonly scope: string | null;
+  readonly layer: string | null;
+  readonly acknowledged_at: Date | null;
+  /** In words: a person's name, or the channel whose link was followed. */
+  readonly acknowledged_as: string | null;
+};
+
+const shown = (
+  sql: Queryable,
+) => sql`i.key, i.id, i.monitor_id, m.name as monitor_name, i.cause, i.started_at, i.confirmed_at, i.resolved_at,
+  i.seen_probe, i.seen_continent, i.confirmed_probe, i.confirmed_continent, i.note, i.scope, i.layer, i.acknowledged_at, i.acknowledged_as`;
+
+export type IncidentFilter = {
+  readonly state: 'all' | 'open' | 'resolved';
+  readonly monitor: string | null;
+  /** Those that are over must have ended after this; open ones are always among them. */
+  readonly since: number;
+};
+
+export const incidentPage = (
+  sql: Queryable,
+  organisation: string,
+  { state, monitor, since }: IncidentFilter,
+  before: number,
+  most: number,
+): Promise<ShownIncident[]> =>
+  sql<ShownIncident[]>`
+    select ${shown(sql)} from incidents i join monitors m on m.id = i.monitor_id
+    where i.organisation_id = ${organisation} and i.key < ${before}
+      and (i.resolved_at is null or i.resolved_at >= ${new Date(since)})
+      ${state === 'open' ? sql`and i.resolved_at is null` : state === 'resolved' ? sql`and i.resolved_at is not null` : sql``}
+      ${monitor === null ? sql`` : sql`and i.monitor_id = ${monitor}`}
+    order by i.key desc limit ${most}`;
+
+export const incidentById = async (sql: Queryable, organisation: string, id: string): Promise<ShownIncident | undefined> => {
+  const [row] = await sql<ShownIncident[]>`
+    select ${shown(sql)} from incidents i join monitors m on m.id = i.monitor_id where i.organisation_id = ${organisation} and i.id = ${id}`;
+  return row;
+};
+
+export type ShownEvidence = {
+  readonly part: 'seen' | 'confirmed' | 'matrix';
+  /** null: a job said so itself. */
+  readonly continent: string | null;
+  readonly probe: string;
+  readonly at: Date;
+  readonly outcome: Outcome;
+  readonly took_ms: number;
+  readonly cause: Cause | null;
+  readonly phases: Phases | null;
+  readonly evidence: Json;
+};
+
+/** What the failing checks saw and what everybody else saw (rule 15): first the seeing check, then the confirming one, then the matrix. */
+export const incidentEvidence = async (sql: Queryable, id: string): Promise<readonly ShownEvidence[]> => {
+  const rows = await sql<(Omit<ShownEvidence, 'outcome'> & { outcome: number })[]>`
+    select part, nullif(continent, '') as continent, probe, at, outcome, took_ms, cause, phases, evidence from incident_evidence where incident_id = ${id}
+    order by array_position(array['seen', 'confirmed', 'matrix'], part), incident_evidence.continent`;
+  return rows.map((row) => ({ ...row, outcome: outcomeOf(row.outcome) }));
+};
+
+export type Told = {
+  readonly event: 'down' | 'up' | 'closed';
+  readonly channel: string;
+  readonly state: 'held' | 'due' | 'sent' | 'dropped';
+  readonly due_at: Date | null;
+  readonly settled_at: Date | null;
+};
+
+/** What was told of an incident, or is held back, in order. */
+export const toldOf = (sql: Queryable, organisation: string, incident: string): Promise<Told[]> =>
+  sql<Told[]>`
+    select event, channel, state, due_at, settled_at from alerts where organisation_id = ${organisation} and incident_id = ${incident} order by id`;

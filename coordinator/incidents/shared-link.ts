@@ -1,0 +1,91 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { causeSentence } from '../../shared/checks/causes.ts';
+import type { Cause, Outcome } from '../../shared/checks/result.ts';
+import type { Sql } from '../database/connect.ts';
+import { incidentById, incidentEvidence, samplesOf, sharedIncident } from './queries.ts';
+
+/**
+ * What a share link shows of an incident: verdict, times, causes, continents. Never what a target sent, addresses, the target itself, notes of
+ * people, or names of probes, which may be an organisation's own.
+ */
+export type SharedIncident = {
+  readonly name: string;
+  readonly time_zone: string;
+  readonly cause: string | null;
+  readonly started_at: Date;
+  readonly confirmed_at: Date | null;
+  readonly resolved_at: Date | null;
+  readonly scope: string | null;
+  readonly layer: string | null;
+  readonly checks: readonly SharedCheck[];
+  readonly samples: readonly { readonly at: number; readonly continent: string; readonly outcome: Outcome }[];
+};
+
+type SharedCheck = {
+  readonly part: string;
+  readonly continent: string | null;
+  readonly at: Date;
+  readonly outcome: Outcome;
+  readonly took_ms: number;
+  readonly cause: string | null;
+};
+
+/** As the tables have it, which is more than may be shown. */
+export type WholeIncident = {
+  readonly incident: {
+    readonly monitor_name: string;
+    readonly cause: Cause | null;
+    readonly started_at: Date;
+    readonly confirmed_at: Date | null;
+    readonly resolved_at: Date | null;
+    readonly scope: string | null;
+    readonly layer: string | null;
+  };
+  readonly evidence: readonly (Omit<SharedCheck, 'cause'> & { readonly cause: Cause | null })[];
+  readonly samples: readonly { readonly at: number; readonly continent: string; readonly outcome: Outcome }[];
+  readonly time_zone: string;
+};
+
+const sentenceOf = (cause: Cause | null): string | null => (cause === null ? null : causeSentence(cause));
+
+/** Built up from what may be shown, so that a new column is not shown by itself. */
+export const sharedFrom = ({ incident, evidence, samples, time_zone }: WholeIncident): SharedIncident => ({
+  name: incident.monitor_name,
+  time_zone,
+  cause: sentenceOf(incident.cause),
+  started_at: incident.started_at,
+  confirmed_at: incident.confirmed_at,
+  resolved_at: incident.resolved_at,
+  scope: incident.scope,
+  layer: incident.layer,
+  checks: evidence.map(({ part, continent, at, outcome, took_ms, cause }) => ({
+    ...{ part, continent, at, outcome, took_ms },
+    cause: sentenceOf(cause),
+  })),
+  samples: samples.map(({ at, continent, outcome }) => ({ at, continent, outcome })),
+});
+
+/** The secret of a share link: long enough that a plain hash of it tells nothing. */
+export const newShareText = (): string => randomBytes(24).toString('base64url');
+
+const shape = /^[A-Za-z0-9_-]{32}$/;
+
+export const shareFingerprint = (text: string): Buffer => createHash('sha256').update(`share ${text}`).digest();
+
+export type Shares = {
+  /** What whoever has the link may see; undefined when it was withdrawn, or never was. */
+  readonly read: (text: string) => Promise<SharedIncident | undefined>;
+};
+
+export const createShares = (sql: Sql): Shares => ({
+  read: async (text) => {
+    if (!shape.test(text)) return undefined;
+    const found = await sharedIncident(sql, shareFingerprint(text));
+    if (!found) return undefined;
+    const { incident: id, organisation, time_zone } = found;
+    const incident = await incidentById(sql, organisation, id);
+    if (!incident) return undefined;
+    const [evidence, { samples }] = await Promise.all([incidentEvidence(sql, id), samplesOf(sql, organisation, id)]);
+    return sharedFrom({ incident, evidence, samples, time_zone });
+  },
+});

@@ -1,0 +1,205 @@
+import { createTicker } from '../../shared/actor/mailbox.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Queryable, Sql } from '../database/connect.ts';
+import { listenTo } from '../database/listen.ts';
+import { inTransaction } from '../database/sql.ts';
+import { leavingLink } from '../notifications/links.ts';
+import { linkChannel } from '../notifications/queries.ts';
+import { insertReset, invitationById, linkInvitation, linkKeeping, linkSignUp, linkVerification, userByEmail } from '../people/queries.ts';
+import type { AccountSecrets, SecretKind } from '../people/secrets.ts';
+import { linkLives } from '../people/sessions.ts';
+import { originOf } from '../status-pages/public/snapshot.ts';
+import { linkSubscriber, subscriberOfPage, toldIncident } from '../status-pages/subscribers.ts';
+import { type Mail, mailChannel, mailFailed, mailSent, takeMails } from './queries.ts';
+import { MailRefused, type MailSender } from './sender.ts';
+import {
+  accountExistsLetter,
+  addressChangeLetter,
+  asHtml,
+  asText,
+  channelLetter,
+  invitationLetter,
+  lastResortLetter,
+  notDeliveringLetter,
+  noticeLetter,
+  optInLetter,
+  organisationLetter,
+  passwordResetLetter,
+  privateProbeLetter,
+  signUpLetter,
+  unsubscribedLetter,
+  updateLetter,
+  verificationLetter,
+  type Words,
+} from './templates.ts';
+
+type Parts = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn' | 'info'>;
+  readonly sender: MailSender;
+  readonly accountSecrets: AccountSecrets;
+  readonly baseUrl: () => string;
+};
+
+/** Sends the mails that wait: at least once each, and until a server took or refused them. */
+export type Mailer = { readonly tick: () => Promise<void> };
+
+const second = 1_000;
+const hour = 3_600 * second;
+/** So long a mail is nobody else's; longer than a server is waited for. */
+const takenMs = 120 * second;
+const atOnce = 2;
+const pauses = [1 * second, 5 * second, 30 * second, 120 * second, 600 * second] as const;
+/** With hourly tries a day. */
+const mostAttempts = pauses.length + 24;
+
+const pauseAfter = (attempts: number): number => pauses[attempts - 1] ?? hour;
+
+type Addressed = { readonly to: string; readonly words: Words; readonly headers?: { readonly [name: string]: string } };
+
+type PageMail = Extract<Mail, { readonly kind: 'page-opt-in' | 'page-update' }>;
+
+export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl }: Parts): Mailer => {
+  const link = async (kind: SecretKind, path: string): Promise<{ address: string; fingerprint: Buffer }> => {
+    const { text, fingerprint } = await accountSecrets.mint(kind);
+    return { address: `${baseUrl()}/${path}/${text}`, fingerprint };
+  };
+  const signInPage = (): string => `${baseUrl()}/sign-in`;
+
+  /** To a subscriber of a status page: what is asked, or what happened there. */
+  const composeOfPage = async (transaction: Queryable, mail: PageMail): Promise<Addressed | undefined> => {
+    if (mail.kind === 'page-opt-in') {
+      const { text, fingerprint } = await accountSecrets.mint('page opt-in');
+      const asked = await linkSubscriber(transaction, mail.about.subscriber, fingerprint);
+      return asked && { to: asked.email, words: optInLetter(asked, `${originOf(asked, baseUrl())}/confirm/${text}`) };
+    }
+    const { subscriber, incident, event, post } = mail.about;
+    const to = await subscriberOfPage(transaction, subscriber);
+    const told = await toldIncident(transaction, subscriber, incident, post);
+    if (to === undefined || told === undefined) return undefined;
+    const page = originOf(to, baseUrl());
+    const leave = `${page}/leave/${await leavingLink(accountSecrets, subscriber)}`;
+    // Mail programs show this as a button of their own (RFC 8058).
+    const headers = { 'List-Unsubscribe': `<${leave}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
+    return { to: to.email, words: updateLetter(to, told, { event, page, leave }), headers };
+  };
+
+  /** What is to be written to whom; undefined when there is nothing to say any more. The link in it is made now, and stored as a fingerprint. */
+  const compose = async (transaction: Queryable, mail: Mail): Promise<Addressed | undefined> => {
+    const now = clock.now();
+    if (mail.kind === 'page-opt-in' || mail.kind === 'page-update') return composeOfPage(transaction, mail);
+    if (mail.kind === 'notice') return { to: mail.recipient, words: noticeLetter(mail.about.what, mail.about.detail, signInPage()) };
+    if (mail.kind === 'last-resort') {
+      const { names, count, incident } = mail.about;
+      const address = count === 1 ? `${baseUrl()}/incidents/${incident}` : `${baseUrl()}/incidents`;
+      return { to: mail.recipient, words: lastResortLetter(names, count, address) };
+    }
+    if (mail.kind === 'not-delivering') {
+      const { channel, name, failure } = mail.about;
+      return { to: mail.recipient, words: notDeliveringLetter(name, failure, `${baseUrl()}/alerts/${channel}`) };
+    }
+    if (mail.kind === 'private-probe') return { to: mail.recipient, words: privateProbeLetter(mail.about.message, `${baseUrl()}/`) };
+    if (mail.kind === 'organisation') return { to: mail.recipient, words: organisationLetter(mail.about, `${baseUrl()}/organisation`) };
+    if (mail.kind === 'unsubscribed')
+      return { to: mail.recipient, words: unsubscribedLetter(mail.about.organisation, mail.about.address, `${baseUrl()}/alerts`) };
+    if (mail.kind === 'channel') {
+      const { address, fingerprint } = await link('channel', 'confirm-channel');
+      const organisation = await linkChannel(transaction, mail.about.channel, fingerprint);
+      return organisation === undefined ? undefined : { to: mail.recipient, words: channelLetter(organisation, address) };
+    }
+    if (mail.kind === 'sign-up') {
+      if (await userByEmail(transaction, mail.recipient)) return { to: mail.recipient, words: accountExistsLetter(signInPage()) };
+      const { address, fingerprint } = await link('sign-up', 'finish');
+      const to = await linkSignUp(transaction, mail.about.sign_up, fingerprint);
+      return to === undefined ? undefined : { to, words: signUpLetter(address) };
+    }
+    if (mail.kind === 'e-mail') {
+      const { address, fingerprint } = await link('e-mail', 'verify');
+      const to = await linkVerification(transaction, mail.about.verification, fingerprint);
+      return to === undefined ? undefined : { to, words: verificationLetter(address) };
+    }
+    if (mail.kind === 'e-mail-change') {
+      const { address, fingerprint } = await link('e-mail kept', 'keep');
+      const wanted = await linkKeeping(transaction, mail.about.verification, fingerprint);
+      return wanted === undefined ? undefined : { to: mail.recipient, words: addressChangeLetter(wanted, address) };
+    }
+    if (mail.kind === 'invitation') {
+      const invitation = await invitationById(transaction, mail.about.invitation, new Date(now));
+      if (!invitation) return undefined;
+      const { address, fingerprint } = await link('invitation', 'join');
+      await linkInvitation(transaction, invitation.id, fingerprint);
+      const { email, organisation, inviter, role } = invitation;
+      return { to: email, words: invitationLetter(organisation, inviter, role, address) };
+    }
+    const user = await userByEmail(transaction, mail.recipient);
+    if (!user) return undefined;
+    const { address, fingerprint } = await link('password reset', 'reset');
+    await insertReset(transaction, { fingerprint, user: user.id, at: new Date(now), expires_at: new Date(now + linkLives.passwordReset) });
+    // To the account's own address, whatever was typed.
+    return { to: user.email, words: passwordResetLetter(address) };
+  };
+
+  const fail = async (mail: Mail, error: unknown): Promise<void> => {
+    const at = new Date(clock.now());
+    const failure = error instanceof Error ? error.message : String(error);
+    const isOver = error instanceof MailRefused || mail.attempts >= mostAttempts;
+    const again = isOver ? null : new Date(at.getTime() + pauseAfter(mail.attempts));
+    await mailFailed(sql, mail.id, { failure, at, again });
+    log.warn(
+      { err: error, mail: mail.id, kind: mail.kind, attempts: mail.attempts },
+      isOver ? 'a mail could not be delivered and is given up' : 'a mail could not be sent; it is tried again',
+    );
+  };
+
+  const deliver = async (mail: Mail): Promise<void> => {
+    const letter = await inTransaction(sql, (transaction) => compose(transaction, mail));
+    if (letter !== undefined) {
+      const { to, words, headers = {} } = letter;
+      await sender.send({ id: mail.id, to, subject: words.subject, text: asText(words), html: asHtml(words), headers });
+    }
+    await mailSent(sql, mail.id, new Date(clock.now()));
+  };
+
+  return {
+    tick: async () => {
+      for (;;) {
+        const taken = await takeMails(sql, new Date(clock.now()), takenMs, atOnce);
+        if (taken.length === 0) return;
+        // One connection: one after the other.
+        for (const mail of taken) await deliver(mail).catch((error: unknown) => fail(mail, error));
+      }
+    },
+  };
+};
+
+/** Sends what waits, at once when something comes and every few seconds besides. */
+export const startMail = async (parts: {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly sender: MailSender;
+  readonly accountSecrets: AccountSecrets;
+  readonly baseUrl: () => string;
+  readonly everyMs: number;
+  /** Ends the waiting of its start. */
+  readonly signal: AbortSignal;
+}): Promise<{ readonly stop: () => Promise<void> }> => {
+  const { sql, log, everyMs, signal } = parts;
+  const mailer = createMailer(parts);
+  const onFailure = (error: unknown): void => log.error({ err: error }, 'mails could not be looked for; it is tried again');
+  const ticker = createTicker({ everyMs, tick: mailer.tick, onFailure });
+  try {
+    const listening = await listenTo(sql, mailChannel, ticker.hurry, { log, signal });
+    return {
+      stop: async () => {
+        await listening.unlisten();
+        await ticker.stop();
+      },
+    };
+  } catch (error) {
+    await ticker.stop();
+    throw error;
+  }
+};

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { newId } from '../../shared/base/crypto.ts';
+import type { Queryable } from '../database/connect.ts';
+
+const mail = <const Kind extends string, About extends z.ZodType>(kind: Kind, about: About) =>
+  z.object({ id: z.uuid(), recipient: z.string(), attempts: z.number(), kind: z.literal(kind), about });
+
+/** What a mail is about, by its kind: enough to write it when it is sent. */
+const mailShape = z.discriminatedUnion('kind', [
+  mail('sign-up', z.object({ sign_up: z.uuid() })),
+  mail('invitation', z.object({ invitation: z.uuid() })),
+  mail('e-mail', z.object({ verification: z.uuid() })),
+  mail('e-mail-change', z.object({ verification: z.uuid() })),
+  // The recipient is as it was typed: whether there is such an account is found out when it is sent.
+  mail('password-reset', z.object({})),
+  mail('last-resort', z.object({ incident: z.string(), names: z.array(z.string()), count: z.number() })),
+  mail('not-delivering', z.object({ channel: z.uuid(), name: z.string(), failure: z.string() })),
+  mail('private-probe', z.object({ message: z.string() })),
+  mail('channel', z.object({ channel: z.uuid() })),
+  mail(
+    'organisation',
+    z.object({
+      what: z.enum(['ends', 'kept', 'ends-soon', 'gone']),
+      organisation: z.string(),
+      by: z.string().nullable(),
+      ends_at: z.string(),
+      time_zone: z.string(),
+    }),
+  ),
+  mail('unsubscribed', z.object({ organisation: z.string(), address: z.string() })),
+  mail('page-opt-in', z.object({ subscriber: z.uuid() })),
+  mail(
+    'page-update',
+    z.object({ subscriber: z.uuid(), incident: z.uuid(), event: z.enum(['began', 'over', 'post']), post: z.uuid().nullable() }),
+  ),
+  mail('notice', z.object({ what: z.enum(['password', 'e-mail', 'second-factor-off', 'passkey-added']), detail: z.string() })),
+]);
+
+export type Mail = z.infer<typeof mailShape>;
+export type MailKind = Mail['kind'];
+export type About<Kind extends MailKind> = Extract<Mail, { readonly kind: Kind }>['about'];
+
+/** The channel of NOTIFY that says that there is a mail to send. */
+export const mailChannel = 'mails';
+
+export type NewMail = {
+  [Kind in MailKind]: { readonly kind: Kind; readonly recipient: string; readonly about: About<Kind>; readonly at: Date };
+}[MailKind];
+
+/** Writes mails that are to go out, and wakes whoever sends, both with the commit of the surrounding transaction. */
+export const postMails = async (sql: Queryable, mails: readonly NewMail[]): Promise<void> => {
+  if (mails.length === 0) return;
+  const rows = JSON.stringify(
+    mails.map(({ kind, recipient, about, at }) => ({ id: newId(), kind, recipient, about, at: at.toISOString() })),
+  );
+  await sql`insert into mails (id, kind, recipient, about, created_at, next_at)
+    select id, kind, recipient, about, at, at
+    from json_to_recordset(${rows}::text::json) as m (id uuid, kind text, recipient text, about jsonb, at timestamptz)`;
+  await sql`select pg_notify(${mailChannel}, '')`;
+};
+
+export const postMail = (sql: Queryable, mail: NewMail): Promise<void> => postMails(sql, [mail]);
+
+/** Takes mails that are due, the oldest first, for so long: no other coordinator takes them meanwhile, and a killed one gives them back so. */
+export const takeMails = async (sql: Queryable, now: Date, forMs: number, most: number): Promise<Mail[]> => {
+  const rows = await sql`
+    update mails set next_at = ${new Date(now.getTime() + forMs)}, attempts = attempts + 1
+    where id in (select id from mails where done_at is null and failed_at is null and next_at <= ${now}
+      order by next_at limit ${most} for update skip locked)
+    returning id, kind, recipient, about, attempts`;
+  return rows.map((row) => mailShape.parse(row));
+};
+
+export const mailSent = async (sql: Queryable, id: string, at: Date): Promise<void> => {
+  await sql`update mails set done_at = ${at}, failure = null where id = ${id}`;
+};
+
+/** Tried again at a time, or, without one, never more. */
+export const mailFailed = async (
+  sql: Queryable,
+  id: string,
+  { failure, at, again }: { readonly failure: string; readonly at: Date; readonly again: Date | null },
+): Promise<void> => {
+  await sql`update mails set failure = ${failure}, next_at = coalesce(${again}, next_at), failed_at = ${again === null ? at : null}
+    where id = ${id}`;
+};
+
+/** How many of a kind were written to a mailbox since then. */
+export const countMailsTo = async (sql: Queryable, kind: MailKind, recipient: string, since: Date): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*) as count from mails where kind = ${kind} and lower(recipient) = lower(${recipient}) and created_at > ${since}`;
+  return row?.count ?? 0;
+};
+
+/** One bite of those that went out or never will, the oldest first; whether there may be more. */
+export const forgetMails = async (sql: Queryable, before: Date, most: number): Promise<boolean> => {
+  const deleted = await sql`delete from mails where id in (
+    select id from mails where created_at < ${before} and (done_at is not null or failed_at is not null) order by created_at limit ${most})`;
+  return deleted.count === most;
+};

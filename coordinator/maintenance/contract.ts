@@ -1,0 +1,70 @@
+import { array, boolean, dateTime, integer, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
+import { MaintenanceOut } from '../../shared/api/maintenance.ts';
+import { innerOperation } from '../../shared/api/operation.ts';
+
+/** Windows as people look at them: by when they are. */
+
+/** So many a page shows. */
+export const maintenanceRows = 50;
+
+const state = string({ description: '`running`, `coming` or `over`.' });
+const NamedOut = object('MaintenanceCoversOut', { id: uuid(), name: string() });
+
+export const listMaintenanceByTime = innerOperation({
+  id: 'listMaintenanceByTime',
+  access: 'read',
+  summary: 'List maintenance windows that run or come, the soonest first, or those that are over, the latest first',
+  query: { over: optional(boolean(), false), page: optional(integer({ ge: 1, le: 10_000 }), 1) },
+  response: object('MaintenanceByTimeOut', {
+    running: integer(),
+    coming: integer(),
+    over: integer(),
+    items: array(
+      object('MaintenanceRowOut', {
+        id: uuid(),
+        name: nullable(string()),
+        state,
+        starts_at: dateTime({ description: 'Of the occurrence that runs, comes next, or was the last.' }),
+        ends_at: dateTime(),
+        repeats: nullable(string()),
+        covers: array(string(), { description: 'The first few names of what it covers, groups first.' }),
+        monitors: integer(),
+        groups: integer(),
+      }),
+    ),
+  }),
+});
+
+export const showMaintenanceWindow = innerOperation({
+  id: 'showMaintenanceWindow',
+  access: 'read',
+  summary: 'Show a maintenance window with the names of what it covers, and whether it runs',
+  params: { window_id: uuid() },
+  response: object('MaintenanceShownOut', {
+    window: MaintenanceOut,
+    state,
+    last_ended_at: nullable(dateTime({ description: 'When its last occurrence so far was over.' })),
+    monitors: array(NamedOut),
+    groups: array(NamedOut),
+  }),
+  refusals: ['maintenance_window_not_found'],
+});
+
+export const startMaintenanceNow = innerOperation({
+  id: 'startMaintenanceNow',
+  access: 'write',
+  summary: 'Begin a maintenance window now, for as long as it lasts',
+  description: 'One that is to come and does not repeat is moved; of any other a new one is made that covers the same, once.',
+  params: { window_id: uuid() },
+  response: MaintenanceOut,
+  refusals: ['maintenance_window_not_found', 'window_invalid', 'plan_limit_windows'],
+});
+
+export const endMaintenanceNow = innerOperation({
+  id: 'endMaintenanceNow',
+  access: 'write',
+  summary: 'End what runs of a maintenance window now; one that repeats goes on with its next occurrence',
+  params: { window_id: uuid() },
+  response: MaintenanceOut,
+  refusals: ['maintenance_window_not_found', 'window_invalid'],
+});

@@ -1,0 +1,267 @@
+import type {
+  createMaintenanceWindow as createMaintenanceWindowContract,
+  deleteMaintenanceWindow as deleteMaintenanceWindowContract,
+  getMaintenanceWindow as getMaintenanceWindowContract,
+  listMaintenanceWindows as listMaintenanceWindowsContract,
+  previewMaintenanceWindow as previewMaintenanceWindowContract,
+  updateMaintenanceWindow as updateMaintenanceWindowContract,
+} from '../../shared/api/maintenance.ts';
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { type Answer, found, type InOrganisation, notFound } from '../gate/context.ts';
+import { afterAll, pageOf } from '../gate/cursors.ts';
+import { groupsAmong } from '../groups/queries.ts';
+import { monitorsAmong } from '../monitors/queries.ts';
+import { mayHaveOneMore, mayOccur } from '../organisations/plans.ts';
+import {
+  type endMaintenanceNow as endMaintenanceNowContract,
+  type listMaintenanceByTime as listMaintenanceByTimeContract,
+  maintenanceRows,
+  type showMaintenanceWindow as showMaintenanceWindowContract,
+  type startMaintenanceNow as startMaintenanceNowContract,
+} from './contract.ts';
+import {
+  changeWindow,
+  countByTime,
+  countWindows,
+  coveredNames,
+  cutWindow,
+  deleteWindow,
+  insertWindow,
+  lastEnded,
+  lockedWindow,
+  type ShownWindow,
+  scheduleFrom,
+  type WindowByTime,
+  windowById,
+  windowPage,
+  windowsByTime,
+} from './queries.ts';
+import { ruleFrom } from './recurrence.ts';
+import {
+  type Ahead,
+  changedWindow,
+  draftWindow,
+  isSameSchedule,
+  mostWrittenAhead,
+  occurrencesAhead,
+  refuseOver,
+  type Schedule,
+} from './window.ts';
+import { ruleWords } from './words.ts';
+
+export type Covered = { readonly monitors: readonly string[]; readonly groups: readonly string[] };
+
+/** What a window is to cover: of this organisation, each once, and something. @throws Refusal. */
+export const coveredFrom = async (
+  { sql, organisation }: Pick<InOrganisation, 'sql' | 'organisation'>,
+  named: Covered,
+  /** Was there before, also where it is deleted by now. */
+  kept: Covered = { monitors: [], groups: [] },
+): Promise<Covered> => {
+  const [monitors, groups] = [[...new Set(named.monitors)], [...new Set(named.groups)]];
+  if (monitors.length + groups.length === 0)
+    throw new Refusal('window_invalid', 'monitors, groups: name at least one monitor or group that the window covers.');
+  const [were, groupsWere] = [new Set(kept.monitors), new Set(kept.groups)];
+  const [newMonitors, newGroups] = [monitors.filter((each) => !were.has(each)), groups.filter((each) => !groupsWere.has(each))];
+  if ((await monitorsAmong(sql, organisation.id, newMonitors)).size < newMonitors.length) throw notFound('monitor_not_found');
+  if ((await groupsAmong(sql, organisation.id, newGroups)).size < newGroups.length) throw notFound('group_not_found');
+  return { monitors, groups };
+};
+
+const localText = (local: number): string => new Date(local).toISOString().slice(0, 19);
+
+const occurrenceOut = ({ from, to, local_from, local_to, notes }: Ahead) => ({
+  starts_at: new Date(from).toISOString(),
+  ends_at: new Date(to).toISOString(),
+  local_start: localText(local_from),
+  local_end: localText(local_to),
+  notes,
+});
+
+/** How it repeats, and what comes of that. */
+export const aheadOut = (schedule: Schedule, now: number, cut_at: number | null = null) => ({
+  time_zone: schedule.time_zone,
+  repeats: schedule.rrule === null ? null : ruleWords(ruleFrom(schedule.rrule), schedule.local_start),
+  next_occurrences: occurrencesAhead(schedule, now, { cut_at }).map(occurrenceOut),
+});
+
+export const windowOut = (row: ShownWindow, now: number) => ({
+  id: row.id,
+  name: row.name,
+  starts_at: row.starts_at.toISOString(),
+  ends_at: row.ends_at.toISOString(),
+  rrule: row.rrule,
+  monitors: row.monitors,
+  groups: row.groups,
+  ...aheadOut(row.schedule, now, row.cut_at),
+});
+
+export const stateAt = ({ schedule, cut_at }: ShownWindow, now: number): 'running' | 'coming' | 'over' => {
+  const [next] = occurrencesAhead(schedule, now, { most: 1, cut_at });
+  if (next === undefined) return 'over';
+  return next.from <= now ? 'running' : 'coming';
+};
+
+/** For the audit log. */
+export const windowNoted = ({ name, starts_at, ends_at, rrule, monitors, groups }: ShownWindow) => ({
+  ...{ name, starts_at: starts_at.toISOString(), ends_at: ends_at.toISOString(), rrule, monitors, groups },
+});
+
+/** Interpreted in the organisation's clock as it is now; the window keeps that zone. */
+export const createMaintenanceWindow = async (
+  context: InOrganisation,
+  input: InputOf<typeof createMaintenanceWindowContract>,
+): Answer<OutputOf<typeof createMaintenanceWindowContract>> => {
+  const { sql, organisation, now } = context;
+  const draft = draftWindow(input, organisation.time_zone);
+  refuseOver(draft.schedule, now);
+  mayOccur(mostWrittenAhead(draft.schedule), organisation.plan);
+  const covered = await coveredFrom(context, input);
+  mayHaveOneMore('windows', organisation.plan, await countWindows(sql, organisation.id, now));
+  const id = newId();
+  await insertWindow(sql, { id, organisation: organisation.id, draft, ...covered }, now);
+  return windowOut(found(await windowById(sql, organisation.id, id), 'maintenance_window_not_found'), now);
+};
+
+/** The past stays covered; from now on nothing is, and what the window held back goes out when its time has come (rule 25). */
+export const deleteMaintenanceWindow = async (
+  { sql, organisation, now }: InOrganisation,
+  { window_id }: InputOf<typeof deleteMaintenanceWindowContract>,
+): Promise<void> => {
+  if (!(await deleteWindow(sql, organisation.id, window_id, now))) throw notFound('maintenance_window_not_found');
+};
+
+/** What it held back goes out when its time has come (rule 25). */
+export const endMaintenanceNow = async (
+  { sql, organisation, now, note }: InOrganisation,
+  { window_id }: InputOf<typeof endMaintenanceNowContract>,
+): Answer<OutputOf<typeof endMaintenanceNowContract>> => {
+  const before = found(await lockedWindow(sql, organisation.id, window_id), 'maintenance_window_not_found');
+  if (stateAt(before, now) !== 'running') throw new Refusal('window_invalid', 'It does not run now; there is nothing to end.');
+  const { name, rrule, schedule, monitors, groups } = before;
+  // One that does not repeat is over then; of one that repeats the others last as long as ever.
+  const ends_at = Math.max(now, schedule.starts_at + 1);
+  if (rrule === null) await changeWindow(sql, before, { draft: { name, schedule: { ...schedule, ends_at } }, monitors, groups }, now);
+  else await cutWindow(sql, before, now);
+  const after = found(await windowById(sql, organisation.id, before.id), 'maintenance_window_not_found');
+  note({ before: windowNoted(before), after: windowNoted(after) });
+  return windowOut(after, now);
+};
+
+export const getMaintenanceWindow = async (
+  { sql, organisation, now }: InOrganisation,
+  { window_id }: InputOf<typeof getMaintenanceWindowContract>,
+): Answer<OutputOf<typeof getMaintenanceWindowContract>> =>
+  windowOut(found(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found'), now);
+
+/** One whose next occurrence is months away has none written down yet. */
+const timeOf = (row: WindowByTime, now: number): { readonly from: number; readonly to: number } => {
+  if (row.began_at !== null && row.ended_at !== null) return { from: row.began_at.getTime(), to: row.ended_at.getTime() };
+  const schedule = scheduleFrom(row);
+  return occurrencesAhead(schedule, now, { most: 1 })[0] ?? { from: schedule.starts_at, to: schedule.ends_at };
+};
+
+const rowOut = (row: WindowByTime, now: number) => {
+  const { id, name, state, rrule, local_start, covers, monitors, groups } = row;
+  const { from, to } = timeOf(row, now);
+  return {
+    ...{ id, name, state, covers, monitors, groups },
+    starts_at: new Date(from).toISOString(),
+    ends_at: new Date(to).toISOString(),
+    repeats: rrule === null ? null : ruleWords(ruleFrom(rrule), Date.parse(local_start)),
+  };
+};
+
+export const listMaintenanceByTime = async (
+  { sql, organisation, now }: InOrganisation,
+  { over, page }: InputOf<typeof listMaintenanceByTimeContract>,
+): Answer<OutputOf<typeof listMaintenanceByTimeContract>> => {
+  const place = { over, now, offset: (page - 1) * maintenanceRows, most: maintenanceRows };
+  const [counts, rows] = await Promise.all([countByTime(sql, organisation.id, now), windowsByTime(sql, organisation.id, place)]);
+  return { ...counts, items: rows.map((row) => rowOut(row, now)) };
+};
+
+export const listMaintenanceWindows = (
+  { sql, organisation, now, with: { cursors } }: InOrganisation,
+  input: InputOf<typeof listMaintenanceWindowsContract>,
+): Answer<OutputOf<typeof listMaintenanceWindowsContract>> =>
+  pageOf(
+    cursors,
+    ['maintenance', organisation.id],
+    input,
+    (from, most) => windowPage(sql, organisation.id, from ?? afterAll, most),
+    (row) => windowOut(row, now),
+  );
+
+/** When a window would occur that is not saved: by the clock that it would have. */
+export const previewMaintenanceWindow = async (
+  { sql, organisation, now }: InOrganisation,
+  { window, ...input }: InputOf<typeof previewMaintenanceWindowContract>,
+): Answer<OutputOf<typeof previewMaintenanceWindowContract>> => {
+  const zone =
+    window === null
+      ? organisation.time_zone
+      : found(await windowById(sql, organisation.id, window), 'maintenance_window_not_found').time_zone;
+  const { schedule } = draftWindow({ name: null, ...input, rrule: input.rrule?.trim() === '' ? null : input.rrule }, zone);
+  refuseOver(schedule, now);
+  mayOccur(mostWrittenAhead(schedule), organisation.plan);
+  return aheadOut(schedule, now);
+};
+
+export const showMaintenanceWindow = async (
+  { sql, organisation, now }: InOrganisation,
+  { window_id }: InputOf<typeof showMaintenanceWindowContract>,
+): Answer<OutputOf<typeof showMaintenanceWindowContract>> => {
+  const row = found(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found');
+  const [names, ended] = await Promise.all([coveredNames(sql, organisation.id, row.id), lastEnded(sql, row.id, now)]);
+  return { window: windowOut(row, now), state: stateAt(row, now), last_ended_at: ended?.toISOString() ?? null, ...names };
+};
+
+export const startMaintenanceNow = async (
+  { sql, organisation, now, note }: InOrganisation,
+  { window_id }: InputOf<typeof startMaintenanceNowContract>,
+): Answer<OutputOf<typeof startMaintenanceNowContract>> => {
+  const before = found(await lockedWindow(sql, organisation.id, window_id), 'maintenance_window_not_found');
+  const state = stateAt(before, now);
+  if (state === 'running') throw new Refusal('window_invalid', 'It runs already; there is nothing to begin.');
+  const { name, monitors, schedule, rrule } = before;
+  const groups = [...(await groupsAmong(sql, organisation.id, before.groups))];
+  if (monitors.length + groups.length === 0)
+    throw new Refusal('window_invalid', 'What it covered is deleted; choose monitors or groups for it first.');
+  const ends = now + schedule.ends_at - schedule.starts_at;
+  const times = { starts_at: { is: 'instant', at: now }, ends_at: { is: 'instant', at: ends } } as const;
+  const draft = draftWindow({ name, rrule: null, ...times }, schedule.time_zone);
+  const isMoved = state === 'coming' && rrule === null;
+  const id = isMoved ? before.id : newId();
+  if (isMoved) await changeWindow(sql, before, { draft, monitors, groups: before.groups }, now);
+  else {
+    mayHaveOneMore('windows', organisation.plan, await countWindows(sql, organisation.id, now));
+    await insertWindow(sql, { id, organisation: organisation.id, draft, monitors, groups }, now);
+  }
+  const after = found(await windowById(sql, organisation.id, id), 'maintenance_window_not_found');
+  note(isMoved ? { before: windowNoted(before), after: windowNoted(after) } : { after: windowNoted(after) });
+  return windowOut(after, now);
+};
+
+/** What is null stays. From now on; what it covered stays covered (rule 24). */
+export const updateMaintenanceWindow = async (
+  context: InOrganisation,
+  input: InputOf<typeof updateMaintenanceWindowContract>,
+): Answer<OutputOf<typeof updateMaintenanceWindowContract>> => {
+  const { sql, organisation, now, note } = context;
+  const before = found(await lockedWindow(sql, organisation.id, input.window_id), 'maintenance_window_not_found');
+  const draft = changedWindow(before, input);
+  if (!isSameSchedule(before.schedule, draft.schedule)) {
+    refuseOver(draft.schedule, now);
+    mayOccur(mostWrittenAhead(draft.schedule), organisation.plan);
+    if (stateAt(before, now) === 'over') mayHaveOneMore('windows', organisation.plan, await countWindows(sql, organisation.id, now));
+  }
+  const named = { monitors: input.monitors ?? before.monitors, groups: input.groups ?? before.groups };
+  const covered = input.monitors === null && input.groups === null ? named : await coveredFrom(context, named, before);
+  await changeWindow(sql, before, { draft, ...covered }, now);
+  const after = found(await windowById(sql, organisation.id, before.id), 'maintenance_window_not_found');
+  note({ before: windowNoted(before), after: windowNoted(after) });
+  return windowOut(after, now);
+};

@@ -1,0 +1,187 @@
+import type { getMaintenanceWindow } from '../../../shared/api/maintenance.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { type Form, formOf } from '../../web/form-data.ts';
+import { type Html, html, icon } from '../../web/html.ts';
+import type { Choices } from '../../web/layout.ts';
+import type { MembersRequest } from '../../web/page.ts';
+import { timesIn as timesInImport } from '../../web/times.ts';
+
+/** How a window repeats: the usual cases to choose from, and the rule that each is. */
+
+export const repeatChoices = ['once', 'daily', 'weekdays', 'weekly', 'monthly_day', 'monthly_nth', 'monthly_last', 'own'] as const;
+export type RepeatChoice = (typeof repeatChoices)[number];
+
+export const weekdays = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
+
+const workdays = 'MO,TU,WE,TH,FR';
+
+/** The weekday of a local time, and which of its month it is; nothing when it is none. */
+const placeOf = (local: string): { readonly weekday: string; readonly nth: number } | undefined => {
+  const at = Date.parse(`${local.slice(0, 10)}T00:00:00Z`);
+  if (Number.isNaN(at)) return undefined;
+  const date = new Date(at);
+  return { weekday: weekdays[(date.getUTCDay() + 6) % 7] ?? 'MO', nth: Math.ceil(date.getUTCDate() / 7) };
+};
+
+/** Of the fifth there is not one in every month: the last is meant. */
+const nthDay = (local: string): string => {
+  const place = placeOf(local);
+  if (!place) return '';
+  return `;BYDAY=${place.nth === 5 ? -1 : place.nth}${place.weekday}`;
+};
+
+const lastDay = (local: string): string => {
+  const place = placeOf(local);
+  return place ? `;BYDAY=-1${place.weekday}` : '';
+};
+
+export const repeatOf = (form: Form): RepeatChoice => repeatChoices.find((each) => each === form.value('repeats')) ?? 'once';
+
+/** The rule that a form asks for; empty when it is to be once. */
+export const ruleIn = (form: Form): string => {
+  const starts = form.value('starts_at') ?? '';
+  const repeats = repeatOf(form);
+  if (repeats === 'once') return '';
+  if (repeats === 'own') return form.value('rrule') ?? '';
+  const chosen = weekdays.filter((day) => form.values('days[]').includes(day));
+  const rules = {
+    daily: 'FREQ=DAILY',
+    weekdays: `FREQ=WEEKLY;BYDAY=${workdays}`,
+    weekly: chosen.length === 0 ? 'FREQ=WEEKLY' : `FREQ=WEEKLY;BYDAY=${chosen.join(',')}`,
+    monthly_day: 'FREQ=MONTHLY',
+    monthly_nth: `FREQ=MONTHLY${nthDay(starts)}`,
+    monthly_last: `FREQ=MONTHLY${lastDay(starts)}`,
+  };
+  const until = (form.value('until') ?? '').replaceAll('-', '');
+  return until === '' ? rules[repeats] : `${rules[repeats]};UNTIL=${until}`;
+};
+
+type Chosen = { readonly repeats: RepeatChoice; readonly days: readonly string[]; readonly until: string };
+
+const usualOf = (rest: readonly string[], starts: string): Pick<Chosen, 'repeats' | 'days'> | undefined => {
+  const rule = rest.join(';');
+  const byday = /^FREQ=WEEKLY;BYDAY=((?:MO|TU|WE|TH|FR|SA|SU)(?:,(?:MO|TU|WE|TH|FR|SA|SU))*)$/.exec(rule)?.[1];
+  if (rule === 'FREQ=DAILY') return { repeats: 'daily', days: [] };
+  if (byday === workdays) return { repeats: 'weekdays', days: [] };
+  if (byday !== undefined || rule === 'FREQ=WEEKLY') return { repeats: 'weekly', days: byday?.split(',') ?? [] };
+  if (rule === 'FREQ=MONTHLY') return { repeats: 'monthly_day', days: [] };
+  if (rule === `FREQ=MONTHLY${lastDay(starts)}`) return { repeats: 'monthly_last', days: [] };
+  return rule === `FREQ=MONTHLY${nthDay(starts)}` ? { repeats: 'monthly_nth', days: [] } : undefined;
+};
+
+/** The choice that a rule is; what is none of the usual ones is a rule of one's own. `starts`: its first local time. */
+export const chosenOf = (rrule: string | null, starts: string): Chosen & { readonly rrule: string } => {
+  if (rrule === null) return { repeats: 'once', days: [], until: '', rrule: '' };
+  const parts = rrule.toUpperCase().split(';');
+  const ends = parts.find((part) => part.startsWith('UNTIL='));
+  const [, year, month, day] = /^UNTIL=(\d{4})(\d{2})(\d{2})$/.exec(ends ?? '') ?? [];
+  const usual = usualOf(
+    parts.filter((part) => part !== ends),
+    starts,
+  );
+  if (usual === undefined || (ends !== undefined && year === undefined)) return { repeats: 'own', days: [], until: '', rrule };
+  return { ...usual, until: year === undefined ? '' : `${year}-${month}-${day}`, rrule: '' };
+};
+
+/** Between a window and the fields of its form. */
+
+export type Window = OutputOf<typeof getMaintenanceWindow>;
+
+export const usualLengths_s = [900, 1_800, 3_600, 7_200, 14_400, 28_800, 86_400];
+
+export const isNow = (form: Form): boolean => form.value('when') === 'now';
+
+/** When the form says that it is. */
+export const timesIn = (form: Form, now: number): Readonly<Record<'starts_at' | 'ends_at' | 'rrule', string>> => {
+  if (!isNow(form)) return { starts_at: form.value('starts_at') ?? '', ends_at: form.value('ends_at') ?? '', rrule: ruleIn(form) };
+  const long = Number(form.value('for_s') ?? 3_600);
+  const ends_at = new Date(now + (Number.isFinite(long) ? long : 0) * 1_000).toISOString();
+  return { starts_at: new Date(now).toISOString(), ends_at, rrule: '' };
+};
+
+/** Empty times are left out, so that what is missing is said as that. */
+export const inputIn = (form: Form, now: number): Readonly<Record<string, unknown>> => {
+  const { starts_at, ends_at, rrule } = timesIn(form, now);
+  return {
+    ...{ name: form.value('name') ?? '', rrule, monitors: form.values('monitors[]'), groups: form.values('groups[]') },
+    ...(starts_at === '' ? {} : { starts_at }),
+    ...(ends_at === '' ? {} : { ends_at }),
+  };
+};
+
+/** `2026-11-24T02:00`, as a field takes it: what the clock of a zone shows. */
+const fieldTime = (at: string | number, zone: string): string =>
+  new Intl.DateTimeFormat('sv-SE', {
+    ...{ timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+  })
+    .format(new Date(at))
+    .replace(' ', 'T');
+
+const hour = 3_600_000;
+
+/** Of a window that is to be made: the next whole hour but one, for an hour. */
+export const formOfNew = (query: Readonly<Record<string, string>>, zone: string, now: number): Form => {
+  const begins = (Math.floor(now / hour) + 2) * hour;
+  return formOf({
+    ...{ name: query.name, when: query.when === 'now' ? 'now' : 'planned', for_s: 3_600, repeats: 'once' },
+    ...{ starts_at: fieldTime(begins, zone), ends_at: fieldTime(begins + hour, zone) },
+    'monitors[]': query.monitor,
+    'groups[]': query.group,
+  });
+};
+
+export const formOfWindow = ({ name, starts_at, ends_at, rrule, monitors, groups, time_zone }: Window): Form => {
+  const starts = fieldTime(starts_at, time_zone);
+  const { repeats, days, until, rrule: own } = chosenOf(rrule, starts);
+  return formOf({
+    ...{ name, when: 'planned', starts_at: starts, ends_at: fieldTime(ends_at, time_zone), repeats, until, rrule: own },
+    ...{ 'days[]': days, 'monitors[]': monitors, 'groups[]': groups },
+  });
+};
+
+/** When a window is, on both clocks. */
+
+type Ahead = Pick<Window, 'time_zone' | 'repeats' | 'next_occurrences'>;
+
+/** The clock beside that of the window: the reader's, where it is another, or UTC. */
+const otherZone = (zone: string, reader: string): string | undefined => {
+  if (reader !== zone) return reader;
+  return zone === 'UTC' ? undefined : 'UTC';
+};
+
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+export const aheadTable = ({ time_zone, next_occurrences }: Ahead, { times, now }: MembersRequest): Html => {
+  const other = otherZone(time_zone, times.zone);
+  const [own, beside] = [timesInImport(time_zone, now), other === undefined ? undefined : timesInImport(other, now)];
+  return html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">By the clock of ${time_zone}</th>${other !== undefined && html`<th scope="col">In ${other}</th>`}</tr></thead><tbody>${next_occurrences.map(
+    ({ starts_at, ends_at, notes }) =>
+      html`<tr><td data-label="${time_zone}"><span>${own.span(starts_at, ends_at)}${Date.parse(starts_at) <= now && html` <b class="runs-now">runs now</b>`}${notes.map(
+        (note) => html`<span class="clock-note">${icon('clock')}${note}</span>`,
+      )}</span></td>${beside !== undefined && html`<td data-label="${other ?? ''}"><span>${beside.span(starts_at, ends_at)}</span></td>`}</tr>`,
+  )}</tbody></table></div>`;
+};
+
+/** What it comes to, in a form that is not saved. */
+export const preview = (ahead: Ahead | string, request: MembersRequest): Html => {
+  if (typeof ahead === 'string') return html`<p class="soft">${ahead}</p>`;
+  const { repeats, next_occurrences } = ahead;
+  const [count, isOne] = [next_occurrences.length, next_occurrences.length === 1];
+  if (count === 0) return html`<p class="soft">That is over already: it would cover nothing.</p>`;
+  return html`<p><b>${repeats === null ? 'Once.' : `${capital(repeats)}.`}</b> <span class="soft">${repeats === null ? 'This is when:' : isOne ? 'It occurs once more:' : `The next ${count}:`}</span></p>${aheadTable(ahead, request)}`;
+};
+
+/** What a window is called that may have no name. */
+export const titleFrom = (name: string | null, covers: readonly string[], count: number): string => {
+  if (name !== null) return name;
+  const [first] = covers;
+  if (first === undefined) return 'Maintenance of what is deleted';
+  return count === 1 ? `Maintenance of ${first}` : `Maintenance of ${first} and ${count - 1} more`;
+};
+
+export const titleOf = ({ name, monitors, groups }: Pick<Window, 'name' | 'monitors' | 'groups'>, choices: Choices): string => {
+  const among = (all: Choices['groups'], ids: readonly string[]): string[] =>
+    all.flatMap((each) => (ids.includes(each.id) ? [each.name] : []));
+  const covers = [...among(choices.groups, groups), ...among(choices.monitors, monitors)];
+  return titleFrom(name, covers, covers.length);
+};

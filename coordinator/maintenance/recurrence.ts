@@ -1,0 +1,471 @@
+import { Refusal } from '../../shared/base/errors.ts';
+
+/** The steps that a rule may have. SECONDLY is left out: no window of maintenance repeats so fast. */
+export const frequencies = ['YEARLY', 'MONTHLY', 'WEEKLY', 'DAILY', 'HOURLY', 'MINUTELY'] as const;
+export type Frequency = (typeof frequencies)[number];
+
+/** The first to last moment at which an occurrence may still begin; local when the rule has no Z. */
+export type Until = { readonly local: boolean; readonly at: number };
+
+/** 0 is Monday; `nth` counts within the month or year, from the end when negative, and is 0 for every such day. */
+export type ByDay = { readonly weekday: number; readonly nth: number };
+
+/** An RFC 5545 RRULE as written; an empty list is a part that was not given. */
+export type Rule = {
+  readonly freq: Frequency;
+  readonly interval: number;
+  readonly count: number | null;
+  readonly until: Until | null;
+  readonly wkst: number;
+  readonly bymonth: readonly number[];
+  readonly byweekno: readonly number[];
+  readonly byyearday: readonly number[];
+  readonly bymonthday: readonly number[];
+  readonly byday: readonly ByDay[];
+  readonly byhour: readonly number[];
+  readonly byminute: readonly number[];
+  readonly bysecond: readonly number[];
+  readonly bysetpos: readonly number[];
+};
+
+const weekdays: readonly string[] = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'];
+
+/** As many as every five minutes of a day; lists of each minute and second would otherwise multiply to 86,400 a day. */
+const mostTimes = 288;
+
+export const refuseRule = (fault: string): Refusal => new Refusal('rrule_invalid', `rrule: ${fault}`);
+
+const known = [
+  ...['FREQ', 'INTERVAL', 'COUNT', 'UNTIL', 'WKST', 'BYMONTH', 'BYWEEKNO', 'BYYEARDAY', 'BYMONTHDAY', 'BYDAY', 'BYHOUR'],
+  ...['BYMINUTE', 'BYSECOND', 'BYSETPOS'],
+];
+
+/** The value alone: people copy whole lines from calendars, with "RRULE:" at their head. */
+export const ruleValue = (text: string): string =>
+  text
+    .trim()
+    .replace(/^RRULE:\s*/i, '')
+    .replace(/;$/, '');
+
+/** `NAME=VALUE` parts by name. */
+const partsOf = (text: string): ReadonlyMap<string, string> => {
+  const parts = new Map<string, string>();
+  for (const part of ruleValue(text).toUpperCase().split(';')) {
+    const [name = '', content, ...more] = part.split('=');
+    if (name === 'DTSTART' || name.startsWith('DTSTART')) throw refuseRule('must not hold DTSTART; starts_at says when it begins.');
+    if (!known.includes(name)) throw refuseRule(`"${part.slice(0, 40)}" is no part of a rule; write such as FREQ=WEEKLY;BYDAY=SU.`);
+    if (content === undefined || content === '' || more.length > 0) throw refuseRule(`${name} needs one value, as in ${name}=….`);
+    if (parts.has(name)) throw refuseRule(`${name} stands twice; keep one.`);
+    parts.set(name, content);
+  }
+  return parts;
+};
+
+const numberOf = (name: string, text: string, least: number, most: number): number => {
+  const value = /^[+-]?\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw refuseRule(`${name} must be a whole number from ${least} to ${most}, not "${text.slice(0, 20)}".`);
+};
+
+/** A list of numbers up to `most`; with `fromEnd` negative ones count from the end, and zero is none. */
+const listOf = (parts: ReadonlyMap<string, string>, name: string, least: number, most: number, fromEnd = false): number[] => {
+  const text = parts.get(name);
+  if (text === undefined) return [];
+  const values = text.split(',').map((item) => numberOf(name, item, fromEnd ? -most : least, most));
+  if (fromEnd && values.includes(0)) throw refuseRule(`${name} counts from 1, or from -1 at the end; 0 is neither.`);
+  return [...new Set(values)].toSorted((a, b) => a - b);
+};
+
+const weekdayOf = (text: string): number => {
+  const weekday = weekdays.indexOf(text);
+  if (weekday < 0) throw refuseRule(`"${text.slice(0, 20)}" is no weekday; one of ${weekdays.join(', ')} would do.`);
+  return weekday;
+};
+
+const byDayOf = (text: string | undefined): ByDay[] =>
+  (text?.split(',') ?? []).map((item) => {
+    const match = /^([+-]?\d{1,2})?([A-Z]{2})$/.exec(item);
+    if (!match) throw refuseRule(`BYDAY holds "${item.slice(0, 20)}"; write such as MO, 2TU or -1FR.`);
+    const nth = match[1] === undefined ? 0 : numberOf('BYDAY', match[1], -53, 53);
+    if (match[1] !== undefined && nth === 0) throw refuseRule('BYDAY counts from 1, or from -1 at the end; 0 is neither.');
+    return { weekday: weekdayOf(match[2] ?? ''), nth };
+  });
+
+const untilOf = (text: string): Until => {
+  const match = /^(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})(\d{2})(Z)?)?$/.exec(text);
+  const refusal = refuseRule('UNTIL must be a date-time such as 20271231T235959 (local) or 20271231T225959Z.');
+  if (!match) throw refusal;
+  const [, year, month, day, hour = '23', minute = '59', second = '59', zulu] = match;
+  const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;
+  const at = Date.parse(iso);
+  // Date takes February 30 over into March; the way back shows it.
+  if (Number.isNaN(at) || new Date(at).toISOString() !== iso) throw refusal;
+  return { local: zulu === undefined, at };
+};
+
+const isFrequency = (text: string): text is Frequency => frequencies.some((name) => name === text);
+
+/** Which parts the standard keeps from which steps (RFC 5545, 3.3.10). */
+const refuseMisplaced = (rule: Rule): void => {
+  const { freq } = rule;
+  if (rule.count !== null && rule.until !== null) throw refuseRule('COUNT and UNTIL exclude each other; keep one.');
+  if (rule.byweekno.length > 0 && freq !== 'YEARLY') throw refuseRule('BYWEEKNO goes with FREQ=YEARLY only.');
+  if (rule.byyearday.length > 0 && (freq === 'MONTHLY' || freq === 'WEEKLY' || freq === 'DAILY'))
+    throw refuseRule(`BYYEARDAY does not go with FREQ=${freq}.`);
+  if (rule.bymonthday.length > 0 && freq === 'WEEKLY') throw refuseRule('BYMONTHDAY does not go with FREQ=WEEKLY.');
+  if (rule.byday.some(({ nth }) => nth !== 0) && ((freq !== 'MONTHLY' && freq !== 'YEARLY') || rule.byweekno.length > 0))
+    throw refuseRule('BYDAY with a number goes with FREQ=MONTHLY or FREQ=YEARLY, without BYWEEKNO, only.');
+  const times = [rule.byhour, rule.byminute, rule.bysecond].reduce((product, list) => product * Math.max(1, list.length), 1);
+  if (times > mostTimes) throw refuseRule(`BYHOUR, BYMINUTE and BYSECOND name ${times} times; ${mostTimes} are the most.`);
+  const others = [rule.bymonth, rule.byweekno, rule.byyearday, rule.bymonthday, rule.byday, rule.byhour, rule.byminute, rule.bysecond];
+  if (rule.bysetpos.length > 0 && others.every((part) => part.length === 0))
+    throw refuseRule('BYSETPOS needs another BY… part whose days or times it chooses from.');
+};
+
+/** Reads an RRULE value. @throws Refusal `rrule_invalid`, with what would do. */
+export const ruleFrom = (text: string): Rule => {
+  if (text.length > 1000) throw refuseRule('is longer than 1000 characters; shorten it.');
+  const parts = partsOf(text);
+  const freq = parts.get('FREQ') ?? '';
+  if (!isFrequency(freq))
+    throw refuseRule(`FREQ must be one of ${frequencies.join(', ')}${freq === '' ? '' : `, not ${freq.slice(0, 20)}`}.`);
+  const single = (name: string, most: number): number | null => {
+    const value = parts.get(name);
+    return value === undefined ? null : numberOf(name, value, 1, most);
+  };
+  const until = parts.get('UNTIL');
+  const rule: Rule = {
+    freq,
+    interval: single('INTERVAL', 100_000) ?? 1,
+    count: single('COUNT', 100_000),
+    until: until === undefined ? null : untilOf(until),
+    wkst: weekdayOf(parts.get('WKST') ?? 'MO'),
+    bymonth: listOf(parts, 'BYMONTH', 1, 12),
+    byweekno: listOf(parts, 'BYWEEKNO', 1, 53, true),
+    byyearday: listOf(parts, 'BYYEARDAY', 1, 366, true),
+    bymonthday: listOf(parts, 'BYMONTHDAY', 1, 31, true),
+    byday: byDayOf(parts.get('BYDAY')),
+    byhour: listOf(parts, 'BYHOUR', 0, 23),
+    byminute: listOf(parts, 'BYMINUTE', 0, 59),
+    bysecond: listOf(parts, 'BYSECOND', 0, 59),
+    bysetpos: listOf(parts, 'BYSETPOS', 1, 366, true),
+  };
+  refuseMisplaced(rule);
+  return rule;
+};
+
+/**
+ * RFC 5545 on floating local times: a local time is written as the milliseconds that it would be in UTC, and no zone is known here.
+ * It is our own because the library that we meant to use loops for ever on rules such as FREQ=HOURLY;INTERVAL=24;BYHOUR=5; here
+ * the work is bounded by the range asked for, wherever the rule began, as each period is reached by a division.
+ */
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const minuteMs = 60_000;
+
+const remainder = (value: number, by: number): number => ((value % by) + by) % by;
+
+type Day = {
+  readonly number: number;
+  readonly year: number;
+  readonly month: number;
+  readonly day: number;
+  readonly weekday: number;
+};
+
+export const dayOf = (number: number): Day => {
+  const date = new Date(number * dayMs);
+  // Day 0 of the epoch was a Thursday, which is 3 when Monday is 0.
+  return { number, year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate(), weekday: remainder(number + 3, 7) };
+};
+
+const dayNumber = (year: number, month: number, day: number): number => {
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  return date.getTime() / dayMs;
+};
+
+const daysIn = (year: number, month: number): number => dayNumber(year, month + 1, 1) - dayNumber(year, month, 1);
+
+/** Whether `place` of `size` (counted from 1) is among numbers that may count from the end. */
+const placed = (list: readonly number[], place: number, size: number): boolean => list.includes(place) || list.includes(place - size - 1);
+
+/** The number of the week that a day lies in, and how many weeks that week's year has: week 1 is the first with four days in its year. */
+const weekOf = ({ number, weekday }: Day, wkst: number): { week: number; weeks: number } => {
+  const fourth = number - remainder(weekday - wkst, 7) + 3;
+  const { year } = dayOf(fourth);
+  // December 28 lies in the last week whatever the year and the first day of the week.
+  const last = dayOf(dayNumber(year, 12, 28));
+  const firstDay = dayNumber(year, 1, 1);
+  const lastFourth = last.number - remainder(last.weekday - wkst, 7) + 3;
+  return { week: Math.floor((fourth - firstDay) / 7) + 1, weeks: Math.floor((lastFourth - firstDay) / 7) + 1 };
+};
+
+const onByDay = (list: readonly ByDay[], { weekday }: Day, place: number, size: number): boolean =>
+  list.some(
+    (by) => by.weekday === weekday && (by.nth === 0 || by.nth === Math.ceil(place / 7) || by.nth === -Math.ceil((size - place + 1) / 7)),
+  );
+
+/** What the rule takes from its start where it says nothing itself. */
+export const completed = (rule: Rule, start: Pick<Day, 'weekday' | 'day' | 'month'>): Rule => {
+  const given = rule.byweekno.length + rule.byyearday.length + rule.bymonthday.length + rule.byday.length > 0;
+  const onlyWeeks = rule.byweekno.length > 0 && rule.byyearday.length + rule.bymonthday.length + rule.byday.length === 0;
+  if (rule.freq === 'WEEKLY' && rule.byday.length === 0) return { ...rule, byday: [{ weekday: start.weekday, nth: 0 }] };
+  if (rule.freq === 'MONTHLY' && !given) return { ...rule, bymonthday: [start.day] };
+  if (rule.freq === 'YEARLY' && onlyWeeks) return { ...rule, byday: [{ weekday: start.weekday, nth: 0 }] };
+  if (rule.freq === 'YEARLY' && !given)
+    return { ...rule, bymonthday: [start.day], bymonth: rule.bymonth.length > 0 ? rule.bymonth : [start.month] };
+  return rule;
+};
+
+const onDay = (rule: Rule, day: Day): boolean => {
+  if (rule.bymonth.length > 0 && !rule.bymonth.includes(day.month)) return false;
+  // Cheap filters come first: a rule that occurs seldom is asked about many days.
+  if (rule.byday.length > 0 && !rule.byday.some(({ weekday }) => weekday === day.weekday)) return false;
+  const monthSize = rule.bymonthday.length + rule.byday.length > 0 ? daysIn(day.year, day.month) : 0;
+  if (rule.bymonthday.length > 0 && !placed(rule.bymonthday, day.day, monthSize)) return false;
+  if (rule.byweekno.length > 0) {
+    const { week, weeks } = weekOf(day, rule.wkst);
+    if (!placed(rule.byweekno, week, weeks)) return false;
+  }
+  const inYear = rule.freq === 'YEARLY' && rule.bymonth.length === 0;
+  if (rule.byday.length > 0 && !inYear && !onByDay(rule.byday, day, day.day, monthSize)) return false;
+  if (rule.byyearday.length === 0 && !(inYear && rule.byday.length > 0)) return true;
+  const yearStart = dayNumber(day.year, 1, 1);
+  const yearSize = dayNumber(day.year + 1, 1, 1) - yearStart;
+  const yearDay = day.number - yearStart + 1;
+  if (rule.byyearday.length > 0 && !placed(rule.byyearday, yearDay, yearSize)) return false;
+  return !inYear || rule.byday.length === 0 || onByDay(rule.byday, day, yearDay, yearSize);
+};
+
+/** The times of a day at which the rule occurs, as milliseconds after midnight, ascending; `hours` and `minutes` are those of the period. */
+const timesOf = (rule: Rule, start: number, hours: readonly number[], minutes: readonly number[]): number[] => {
+  const second = Math.floor(remainder(start, minuteMs) / 1000);
+  const fraction = remainder(start, 1000);
+  const seconds = rule.bysecond.length > 0 ? rule.bysecond : [second];
+  return hours.flatMap((hour) => minutes.flatMap((minute) => seconds.map((s) => hour * hourMs + minute * minuteMs + s * 1000 + fraction)));
+};
+
+/** The positions, from 0, that BYSETPOS names among so many candidates, ascending. */
+const positions = (rule: Rule, size: number): readonly number[] => {
+  const named = rule.bysetpos.map((position) => (position > 0 ? position - 1 : size + position));
+  return [...new Set(named)].filter((position) => position >= 0 && position < size).toSorted((a, b) => a - b);
+};
+
+/** Each time of each day, both ascending, of which BYSETPOS chooses; a year has a hundred thousand, so that they are not laid out to choose one. */
+function* chosen(rule: Rule, days: readonly number[], times: readonly number[]): Generator<number> {
+  if (rule.bysetpos.length === 0) for (const day of days) for (const time of times) yield day + time;
+  else
+    for (const position of positions(rule, days.length * times.length))
+      yield (days[Math.floor(position / times.length)] ?? 0) + (times[position % times.length] ?? 0);
+}
+
+/** Periods of whole days: first and last day of the period that is `steps` steps of one (not of interval) after that of the start. */
+const daysOfPeriod = (rule: Rule, start: Day, steps: number): readonly [first: number, after: number] => {
+  if (rule.freq === 'YEARLY') return [dayNumber(start.year + steps, 1, 1), dayNumber(start.year + steps + 1, 1, 1)];
+  if (rule.freq === 'MONTHLY') return [dayNumber(start.year, start.month + steps, 1), dayNumber(start.year, start.month + steps + 1, 1)];
+  if (rule.freq === 'WEEKLY') {
+    const first = start.number - remainder(start.weekday - rule.wkst, 7) + steps * 7;
+    return [first, first + 7];
+  }
+  return [start.number + steps, start.number + steps + 1];
+};
+
+/** How many periods of one step certainly lie between the start and `from`: a lower bound, so that nothing is jumped over. */
+const stepsBefore = (rule: Rule, start: Day, from: Day): number => {
+  const days = from.number - start.number;
+  const months = (from.year - start.year) * 12 + from.month - start.month;
+  const steps = { YEARLY: from.year - start.year, MONTHLY: months, WEEKLY: Math.floor(days / 7) - 1, DAILY: days, HOURLY: 0, MINUTELY: 0 };
+  return Math.max(0, steps[rule.freq]);
+};
+
+function* overDays(rule: Rule, start: number, from: number, to: number): Generator<number> {
+  const startDay = dayOf(Math.floor(start / dayMs));
+  const fromDay = dayOf(Math.floor(from / dayMs));
+  const hours = rule.byhour.length > 0 ? rule.byhour : [Math.floor(remainder(start, dayMs) / hourMs)];
+  const minutes = rule.byminute.length > 0 ? rule.byminute : [Math.floor(remainder(start, hourMs) / minuteMs)];
+  const times = timesOf(rule, start, hours, minutes);
+  const before = stepsBefore(rule, startDay, fromDay);
+  for (let steps = before - (before % rule.interval); ; steps += rule.interval) {
+    const [first, after] = daysOfPeriod(rule, startDay, steps);
+    if (first * dayMs >= to) return;
+    const days: number[] = [];
+    for (let number = first; number < after; number += 1) if (onDay(rule, dayOf(number))) days.push(number * dayMs);
+    yield* chosen(rule, days, times);
+  }
+}
+
+/** For each number below `size`, how far it is to the next one that is listed, zero where it is itself; undefined where all are. */
+const waysTo = (listed: readonly number[], size: number): readonly number[] | undefined =>
+  listed.length === 0
+    ? undefined
+    : Array.from({ length: size }, (_, here) => Math.min(...listed.map((there) => (there >= here ? there - here : there + size - here))));
+
+/** The walk of rules that occur many times a day: what is asked of each step is arithmetic alone, as some have a hundred thousand. */
+function* withinDays(rule: Rule, start: number, from: number, to: number): Generator<number> {
+  const unit = rule.freq === 'HOURLY' ? hourMs : minuteMs;
+  const first = Math.floor(start / unit);
+  const stepsTo = (time: number) => Math.ceil(Math.max(0, Math.floor(time / unit) - first) / rule.interval) * rule.interval;
+  const startMinute = Math.floor(remainder(start, hourMs) / minuteMs);
+  const toHour = waysTo(rule.byhour, 24);
+  const toMinute = rule.freq === 'MINUTELY' ? waysTo(rule.byminute, 60) : undefined;
+  const ofHour = rule.byminute.length > 0 ? rule.byminute : [startMinute];
+  // After the beginning of its period; a rule that lists no minutes or seconds has one time in each.
+  const offsets = timesOf(rule, start, [0], rule.freq === 'MINUTELY' ? [0] : ofHour);
+  const chosenOffsets = [...chosen(rule, [0], offsets)];
+  let dayEnd = Number.NEGATIVE_INFINITY;
+  let counts = false;
+  // One step earlier, as the period that `from` lies in counts too.
+  for (let steps = stepsTo(from - unit * rule.interval); ; ) {
+    const time = (first + steps) * unit;
+    if (time >= to) return;
+    if (time >= dayEnd) {
+      const number = Math.floor(time / dayMs);
+      dayEnd = (number + 1) * dayMs;
+      counts = onDay(rule, dayOf(number));
+    }
+    const inDay = time - dayEnd + dayMs;
+    const hour = Math.floor(inDay / hourMs);
+    const hours = toHour?.[hour] ?? 0;
+    const minutes = toMinute?.[Math.floor(inDay / minuteMs) % 60] ?? 0;
+    if (!counts || hours > 0 || minutes > 0) {
+      const next = counts ? (hours > 0 ? time - (inDay % hourMs) + hours * hourMs : time + minutes * minuteMs) : dayEnd;
+      steps = Math.max(steps + rule.interval, stepsTo(Math.min(next, dayEnd)));
+      continue;
+    }
+    steps += rule.interval;
+    for (const offset of chosenOffsets) yield time + offset;
+  }
+}
+
+/**
+ * The local times in [from, to) at which the rule occurs, ascending, none before `start`. The start itself is among them only if
+ * the rule says so; UNTIL and COUNT are for the caller, who knows the zone and the first occurrence.
+ */
+export function* recurrences(rule: Rule, start: number, from: number, to: number): Generator<number> {
+  const whole = completed(rule, dayOf(Math.floor(start / dayMs)));
+  const walk = rule.freq === 'HOURLY' || rule.freq === 'MINUTELY' ? withinDays : overDays;
+  for (const time of walk(whole, start, from, to)) {
+    if (time >= to) return;
+    if (time >= start && time >= from) yield time;
+  }
+}
+
+const day = 86_400_000;
+
+/** No change of any clock is larger, so that instants are searched for this far beside their local times. */
+export const margin = 26 * 3_600_000;
+
+const zoned = (at: number, zone: string): Temporal.ZonedDateTime => Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
+
+const offsetAt = (at: number, zone: string): number => Math.round(zoned(at, zone).offsetNanoseconds / 1_000_000);
+
+/** A local time that does not exist moves forward by the gap, one that exists twice is the first: what Temporal calls compatible. */
+export const instantOf = (local: number, zone: string): number =>
+  Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(zone, { disambiguation: 'compatible' })
+    .epochMilliseconds;
+
+/** A stretch of instants within which the clock of a zone does not change. */
+type Steady = { readonly from: number; readonly to: number; readonly offset: number };
+
+const measured = (at: number, zone: string): Steady => {
+  // The change at this very moment began the stretch, so that it is looked for from a moment later.
+  const began = zoned(at + 1, zone).getTimeZoneTransition('previous');
+  const ends = zoned(at, zone).getTimeZoneTransition('next');
+  return {
+    from: began?.epochMilliseconds ?? Number.NEGATIVE_INFINITY,
+    to: ends?.epochMilliseconds ?? Number.POSITIVE_INFINITY,
+    offset: offsetAt(at, zone),
+  };
+};
+
+/** What the calendar said before: it is slow, and its answer never changes. */
+const zoneClockKnown = new Map<string, Steady[]>();
+const mostKept = 200;
+
+const steadyAround = (at: number, zone: string): Steady => {
+  const stretches = zoneClockKnown.get(zone) ?? [];
+  const found = stretches.find(({ from, to }) => at >= from && at < to);
+  if (found) return found;
+  const steady = measured(at, zone);
+  zoneClockKnown.set(zone, [...stretches.slice(1 - mostKept), steady]);
+  return steady;
+};
+
+export const localOf = (at: number, zone: string): number => at + steadyAround(at, zone).offset;
+
+/** instantOf() for many local times of one zone: only those near a change of its clock need the calendar, which is slow. */
+export const instantsIn = (zone: string): ((local: number) => number) => {
+  let steady: Steady | undefined;
+  return (local) => {
+    const likely = steady === undefined ? Number.NaN : local - steady.offset;
+    if (steady && likely - day - margin >= steady.from && likely + day + margin < steady.to) return likely;
+    const at = instantOf(local, zone);
+    if (!steady || at < steady.from || at >= steady.to) steady = steadyAround(at, zone);
+    return at;
+  };
+};
+
+/** Whether the clock shows this local time twice, being put back over it. */
+const isShownTwice = (local: number, zone: string): boolean => {
+  const first = instantOf(local, zone);
+  const later = Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(zone, { disambiguation: 'later' });
+  return localOf(first, zone) === local && later.epochMilliseconds !== first;
+};
+
+/** localOf() and isShownTwice() for many moments of one zone: only those near a change of its clock need the calendar, which is slow. */
+export const clockOf = (
+  zone: string,
+): { readonly local: (at: number) => number; readonly isTwice: (local: number, at: number) => boolean } => {
+  let steady: Steady | undefined;
+  const around = (at: number): Steady => {
+    if (!steady || at < steady.from || at >= steady.to) steady = steadyAround(at, zone);
+    return steady;
+  };
+  return {
+    local: (at) => at + around(at).offset,
+    isTwice: (local, at) => {
+      const { from, to } = around(at);
+      return (at - day < from || at + day >= to) && isShownTwice(local, zone);
+    },
+  };
+};
+
+/** A moment as a caller gives it: an instant, or a local time (ISO, no zone) of the organisation's clock. */
+export type Moment = { readonly is: 'instant'; readonly at: number } | { readonly is: 'local'; readonly local: string };
+
+export const epochOf = (moment: Moment, zone: string): number =>
+  moment.is === 'instant' ? moment.at : instantOf(Date.parse(`${moment.local}Z`), zone);
+
+/**
+ * When versions of the world's time zones came out, as far as this release knows. A coordinator has no way to ask; the name of a version tells its
+ * year, and no more than that.
+ */
+const released: Readonly<Record<string, string>> = {
+  ...{ '2025a': '2025-01-15', '2025b': '2025-03-22', '2025c': '2025-12-10' },
+  ...{ '2026a': '2026-03-02', '2026b': '2026-04-22', '2026c': '2026-07-08' },
+};
+
+/** Older than this it is looked after: governments change their clocks several times a year, some of them with weeks of notice. */
+export const oldZoneDays = 120;
+
+export type ZoneData = {
+  readonly version: string | null;
+  /** The day on which it came out (ISO); null where this release does not know it. */
+  readonly released_on: string | null;
+  /** So many days old it is for certain; null where that cannot be said. */
+  readonly least_age_days: number | null;
+};
+
+/** What can be said of a version of the time zones without asking anybody. */
+export const zoneDataAt = (version: string | undefined, now: number): ZoneData => {
+  if (version === undefined) return { version: null, released_on: null, least_age_days: null };
+  const released_on = Object.hasOwn(released, version) ? (released[version] ?? null) : null;
+  const year = Number(/^\d{4}/.exec(version)?.[0] ?? Number.NaN);
+  // Of an unknown one only that it came out in its year: at the latest on the last day of it.
+  const latest = released_on === null ? Date.UTC(year, 11, 31) : Date.parse(released_on);
+  const days = Math.floor((now - latest) / dayMs);
+  return { version, released_on, least_age_days: days >= 0 ? days : null };
+};
+
+export const isOldZoneData = ({ least_age_days }: ZoneData): boolean => least_age_days !== null && least_age_days > oldZoneDays;

@@ -1,0 +1,332 @@
+import { Refusal } from '../../shared/base/errors.ts';
+import { nameFrom } from '../../shared/base/names.ts';
+import { clip, durationText, type Interval, union } from '../../shared/base/time.ts';
+import {
+  clockOf,
+  epochOf,
+  instantsIn,
+  localOf,
+  type Moment,
+  margin,
+  type Rule,
+  recurrences,
+  refuseRule,
+  ruleFrom,
+  ruleValue,
+} from './recurrence.ts';
+
+/** When a window is, as it is kept. Everything about its occurrences follows from this (rule 27). */
+export type Schedule = {
+  /** The first occurrence, whatever the rule says; the others last as long as it. */
+  readonly starts_at: number;
+  readonly ends_at: number;
+  /** The local time that repeats, as the milliseconds that it would be in UTC; not that of `starts_at` where the first had to move. */
+  readonly local_start: number;
+  readonly rrule: string | null;
+  readonly time_zone: string;
+};
+
+const day = 86_400_000;
+
+/** How far ahead occurrences are written down, and when the housekeeper writes the next ones. */
+export const expandedAhead = 90 * day;
+export const expandAgainBelow = 62 * day;
+
+export type Occurrences = {
+  readonly occurrences: readonly Interval[];
+  /** Nothing begins after the range. */
+  readonly ended: boolean;
+};
+
+/** When UNTIL has passed for certain, whatever the zone. */
+const endOf = ({ until }: Rule): number => (until === null ? Number.POSITIVE_INFINITY : until.local ? until.at + margin : until.at);
+
+/** When an occurrence begins, and the local time that it follows from: the clock may never show it. */
+type Begin = { readonly at: number; readonly local: number };
+
+const repeated = (schedule: Schedule, rule: Rule, { from, to }: Interval): { begins: Begin[]; ended: boolean } => {
+  const { starts_at, local_start, time_zone } = schedule;
+  // A count can only be kept by counting from the start.
+  const near = localOf(from, time_zone) - margin;
+  const low = rule.count === null ? near : local_start;
+  const instant = instantsIn(time_zone);
+  const begins: Begin[] = [];
+  let counted = 1;
+  for (const local of recurrences(rule, local_start, low, localOf(to, time_zone) + margin)) {
+    if (local === local_start) continue;
+    if (rule.count !== null && counted >= rule.count) break;
+    counted += 1;
+    if (rule.until?.local && local > rule.until.at) break;
+    if (local < near) continue;
+    const at = instant(local);
+    if (rule.until && !rule.until.local && at > rule.until.at) continue;
+    if (at > starts_at && at >= from && at < to) begins.push({ at, local });
+  }
+  return { begins, ended: (rule.count !== null && counted >= rule.count) || endOf(rule) < to };
+};
+
+/** An occurrence with the local time that it follows from. */
+export type Planned = Interval & { readonly local: number };
+
+/** The occurrences that begin in the range, in order and each once. */
+export const plannedIn = (schedule: Schedule, range: Interval): { readonly planned: readonly Planned[]; readonly ended: boolean } => {
+  const { starts_at, ends_at, local_start, rrule } = schedule;
+  const first = starts_at >= range.from && starts_at < range.to ? [{ at: starts_at, local: local_start }] : [];
+  const { begins, ended } = rrule === null ? { begins: [], ended: starts_at < range.to } : repeated(schedule, ruleFrom(rrule), range);
+  const lasts = ends_at - starts_at;
+  // Two local times that fall into the same gap can be the same instant.
+  const unique = new Map([...first, ...begins].map(({ at, local }) => [at, local]));
+  const inOrder = [...unique].toSorted(([a], [b]) => a - b);
+  return { planned: inOrder.map(([at, local]) => ({ from: at, to: at + lasts, local })), ended };
+};
+
+/** The same without their local times. */
+export const occurrencesOf = (schedule: Schedule, range: Interval): Occurrences => {
+  const { planned, ended } = plannedIn(schedule, range);
+  return { occurrences: planned.map(({ from, to }) => ({ from, to })), ended };
+};
+
+/** The latest that began in the time of one occurrence before now, looked for backwards in growing steps: a dense rule has thousands there. */
+export const latestBegun = (schedule: Schedule, now: number): Planned | undefined => {
+  const lasts = schedule.ends_at - schedule.starts_at;
+  for (let back = Math.min(lasts, day); ; back = Math.min(lasts, back * 4)) {
+    const last = plannedIn(schedule, { from: Math.max(schedule.starts_at, now - back + 1), to: now + 1 }).planned.at(-1);
+    if (last || back >= lasts) return last;
+  }
+};
+
+/**
+ * What is written down when a window is made: its first occurrence, the one that lasts now, and those of the next months. All last as long,
+ * so that of several which are not over the latest tells all.
+ */
+export const occurrencesToCome = (schedule: Schedule, now: number): Occurrences & { readonly until: number } => {
+  const { starts_at, ends_at, rrule } = schedule;
+  const until = Math.max(now, starts_at) + expandedAhead;
+  // What is counted is counted from its beginning each time, and so but once.
+  const isCounted = rrule !== null && ruleFrom(rrule).count !== null;
+  const from = isCounted ? now - (ends_at - starts_at) + 1 : now + 1;
+  const { occurrences, ended } = occurrencesOf(schedule, { from: Math.max(starts_at, from), to: until });
+  const begun = isCounted ? occurrences.findLast((one) => one.from <= now) : latestBegun(schedule, now);
+  const last = begun && { from: begun.from, to: begun.to };
+  const others = [...(last ? [last] : []), ...occurrences.filter((one) => one.from > now)].filter((one) => one.from > starts_at);
+  return { occurrences: [{ from: starts_at, to: ends_at }, ...others], ended, until };
+};
+
+/** The local times from the start on at which the rule occurs while UNTIL lets it; UNTIL and they are compared in one clock, whichever it is in. */
+function* untilEnd(rule: Rule, { local_start, time_zone }: Schedule, years: number): Generator<number> {
+  const { until } = rule;
+  const last = until === null ? Number.POSITIVE_INFINITY : (until.local ? until.at : localOf(until.at, time_zone)) + margin;
+  const instant = instantsIn(time_zone);
+  for (const local of recurrences(rule, local_start, local_start, Math.min(local_start + years * 366 * day, last)))
+    if (until === null || (until.local ? local : instant(local)) <= until.at) yield local;
+}
+
+/** Within this after its start a rule must occur, or it is taken never to; a year's minutes are as much work as thirty years' days. */
+export const searched = { YEARLY: 30, MONTHLY: 30, WEEKLY: 30, DAILY: 30, HOURLY: 9, MINUTELY: 1 } as const;
+const mostInYear = 20_000;
+
+/** Occurrences longer than this would lie on each other without end. */
+const longestRepeated = 366 * day;
+
+const refuseUseless = (schedule: Schedule, rule: Rule): void => {
+  const { starts_at, ends_at, local_start } = schedule;
+  if (ends_at - starts_at > longestRepeated)
+    throw new Refusal('window_invalid', 'ends_at: a window that repeats may last 366 days at most; end it earlier, or leave out rrule.');
+  if (rule.until !== null && (rule.until.local ? rule.until.at < local_start : rule.until.at < starts_at))
+    throw refuseRule('UNTIL lies before starts_at; choose a later one.');
+  const years = searched[rule.freq];
+  if (untilEnd(rule, schedule, years).next().done)
+    throw refuseRule(`never occurs${rule.until === null ? ` in the ${years} years after starts_at` : ''}; check its BY… parts.`);
+  let count = 0;
+  for (const _ of untilEnd(rule, schedule, 1)) {
+    count += 1;
+    if (count > Math.min(mostInYear, rule.count ?? mostInYear)) break;
+  }
+  if (count > mostInYear) throw refuseRule(`occurs more than ${mostInYear} times a year; choose a longer step, or one longer window.`);
+};
+
+/** How often a window occurs in those 90 days of its first year that hold the most: so many are written down at a time. */
+export const mostWrittenAhead = (schedule: Schedule): number => {
+  if (schedule.rrule === null) return 1;
+  const rule = ruleFrom(schedule.rrule);
+  const times: number[] = [];
+  for (const time of untilEnd(rule, schedule, 1)) {
+    times.push(time);
+    if (times.length >= Math.min(mostInYear, rule.count ?? mostInYear)) break;
+  }
+  let [first, most] = [0, 1];
+  for (const [last, time] of times.entries()) {
+    while ((times[first] ?? time) <= time - expandedAhead) first += 1;
+    most = Math.max(most, last - first + 1);
+  }
+  return most;
+};
+
+/** What a window is made of, checked. */
+export type WindowDraft = { readonly name: string | null; readonly schedule: Schedule };
+
+type WindowInput = {
+  readonly name: string | null;
+  readonly starts_at: Moment;
+  readonly ends_at: Moment;
+  readonly rrule: string | null;
+};
+
+const earliest = Date.UTC(1970, 0, 2);
+const latest = Date.UTC(2900, 0, 1);
+
+const localFrom = (moment: Moment, zone: string): number =>
+  moment.is === 'local' ? Date.parse(`${moment.local}Z`) : localOf(moment.at, zone);
+
+const checked = (schedule: Schedule): Schedule => {
+  const { starts_at, ends_at, rrule } = schedule;
+  for (const [key, value] of Object.entries({ starts_at, ends_at }))
+    if (!(value >= earliest && value <= latest)) throw new Refusal('window_invalid', `${key}: must lie between the years 1970 and 2900.`);
+  if (ends_at <= starts_at) throw new Refusal('window_invalid', 'ends_at: must be after starts_at.');
+  if (rrule !== null) refuseUseless(schedule, ruleFrom(rrule));
+  return schedule;
+};
+
+/** A window in the organisation's clock. @throws Refusal `name_invalid`, `window_invalid` or `rrule_invalid`. */
+export const draftWindow = (input: WindowInput, time_zone: string): WindowDraft => {
+  const name = input.name === null ? null : nameFrom(input.name);
+  const [starts_at, ends_at] = [epochOf(input.starts_at, time_zone), epochOf(input.ends_at, time_zone)];
+  const local_start = localFrom(input.starts_at, time_zone);
+  const rrule = input.rrule === null ? null : ruleValue(input.rrule);
+  return { name, schedule: checked({ starts_at, ends_at, local_start, rrule, time_zone }) };
+};
+
+/** What is null stays; an empty text takes away what was there. */
+export type WindowChange = {
+  readonly name: string | null;
+  readonly starts_at: Moment | null;
+  readonly ends_at: Moment | null;
+  readonly rrule: string | null;
+};
+
+/** The window as it is from now on; it keeps its clock (rule 27). @throws Refusal as draftWindow(). */
+export const changedWindow = (before: WindowDraft, change: WindowChange): WindowDraft => {
+  const { time_zone, ...was } = before.schedule;
+  const moved = change.starts_at;
+  const name = change.name === null ? before.name : change.name.trim() === '' ? null : nameFrom(change.name);
+  const rrule = change.rrule === null ? was.rrule : change.rrule.trim() === '' ? null : ruleValue(change.rrule);
+  const schedule = {
+    starts_at: moved === null ? was.starts_at : epochOf(moved, time_zone),
+    local_start: moved === null ? was.local_start : localFrom(moved, time_zone),
+    ends_at: change.ends_at === null ? was.ends_at : epochOf(change.ends_at, time_zone),
+    ...{ rrule, time_zone },
+  };
+  return { name, schedule: checked(schedule) };
+};
+
+/** Whether two schedules are one and the same. */
+export const isSameSchedule = (a: Schedule, b: Schedule): boolean =>
+  a.starts_at === b.starts_at &&
+  a.ends_at === b.ends_at &&
+  a.local_start === b.local_start &&
+  a.rrule === b.rrule &&
+  a.time_zone === b.time_zone;
+
+/** An occurrence that is not over, on the clock of its zone too, with what that clock does to it. */
+export type Ahead = {
+  readonly from: number;
+  readonly to: number;
+  /** What the clock of the zone shows then, as the milliseconds that it would be in UTC. */
+  readonly local_from: number;
+  readonly local_to: number;
+  readonly notes: readonly string[];
+};
+
+const clockText = (local: number): string => new Date(local).toISOString().slice(11, 16);
+
+/** What the change of a clock does to an occurrence, in words. `before`: the one before it, which it may have moved against. */
+const notesOn = ({ from, to, local }: Planned, before: Planned | undefined, clock: ReturnType<typeof clockOf>): string[] => {
+  const [begins, ends] = [clock.local(from), clock.local(to)];
+  const notes: string[] = [];
+  if (begins !== local) notes.push(`The clock is put forward over ${clockText(local)} that night, so it begins at ${clockText(begins)}.`);
+  else if (clock.isTwice(local, from)) notes.push(`The clock shows ${clockText(local)} twice that night; it begins at the first.`);
+  const change = ends - begins - (to - from);
+  if (change !== 0)
+    notes.push(
+      `The clock is put ${change > 0 ? 'forward' : 'back'} by ${durationText(Math.abs(change))} meanwhile, so it ends at ${clockText(ends)}.`,
+    );
+  // Where the clock skips it, it stays in UTC where it was; the next one moves.
+  const moved = before === undefined ? 0 : from - local - (before.from - before.local);
+  if (moved !== 0)
+    notes.push(`From here on ${durationText(Math.abs(moved))} ${moved > 0 ? 'later' : 'earlier'} in UTC; the local time stays.`);
+  return notes;
+};
+
+/** The occurrences that began last and begin next, without looking further than the rule is taken to occur at all. */
+const plannedAhead = (schedule: Schedule, now: number, most: number): readonly Planned[] => {
+  const found: Planned[] = [];
+  const begun = latestBegun(schedule, now);
+  if (begun) found.push(begun);
+  const years = schedule.rrule === null ? 1 : searched[ruleFrom(schedule.rrule).freq];
+  const begin = Math.max(now + 1, schedule.starts_at);
+  let from = begin;
+  for (let step = 7 * day; from < begin + years * 366 * day && found.length <= most; step *= 4) {
+    const { planned, ended } = plannedIn(schedule, { from, to: from + step });
+    found.push(...planned);
+    if (ended) break;
+    from += step;
+  }
+  return found;
+};
+
+/**
+ * The next so many occurrences that are not over. What began before `cut_at` ended there, because somebody ended it: the rule knows
+ * nothing of that.
+ */
+export const occurrencesAhead = (schedule: Schedule, now: number, { most = 10, cut_at = null }: Limits = {}): readonly Ahead[] => {
+  const clock = clockOf(schedule.time_zone);
+  // One more than is wanted, because the one that runs may have been ended.
+  const planned = plannedAhead(schedule, now, most).slice(0, most + 1);
+  return planned
+    .flatMap((one, index) => {
+      const to = cut_at !== null && one.from <= cut_at ? Math.min(one.to, cut_at) : one.to;
+      if (to <= now) return [];
+      const notes = notesOn(one, planned[index - 1], clock);
+      return [{ from: one.from, to, local_from: clock.local(one.from), local_to: clock.local(to), notes }];
+    })
+    .slice(0, most);
+};
+
+/** @throws Refusal when nothing of it is still to come: such a window would cover nothing, whoever wrote the wrong year. */
+export const refuseOver = (schedule: Schedule, now: number): void => {
+  if (occurrencesAhead(schedule, now, { most: 1 }).length > 0) return;
+  const what = schedule.rrule === null ? 'it' : 'its last occurrence';
+  throw new Refusal(
+    'window_invalid',
+    `ends_at: the window lies wholly in the past, where it can cover nothing; ${what} must end after now, ${new Date(now).toISOString()}.`,
+  );
+};
+
+type Limits = { readonly most?: number; readonly cut_at?: number | null };
+
+/** A maintenance window as far as it covers: when it was made and deleted, when it occurs, whom it names. */
+export type CoveringWindow = {
+  readonly created_at: number;
+  readonly deleted_at: number | null;
+  readonly occurrences: readonly Interval[];
+  /** Whether it names the monitor itself. */
+  readonly direct: boolean;
+  readonly groups: readonly string[];
+};
+
+/** A monitor's time in a group; `to` is null while it lasts. */
+export type Membership = { readonly group: string; readonly from: number; readonly to: number | null };
+
+/**
+ * When a monitor was, is and will be covered. Cover begins at the later of the window's start and its creation, and deleting the
+ * window ends it then (rule 24); through a group it lasts as long as the membership (rule 26).
+ */
+export const coverOf = (windows: readonly CoveringWindow[], memberships: readonly Membership[]): Interval[] => {
+  const covered = windows.flatMap(({ created_at, deleted_at, occurrences, direct, groups }) => {
+    const life = clip(occurrences, { from: created_at, to: deleted_at ?? Number.POSITIVE_INFINITY });
+    if (direct) return life;
+    const inside = memberships.filter(({ group }) => groups.includes(group));
+    return inside.flatMap(({ from, to }) => clip(life, { from, to: to ?? Number.POSITIVE_INFINITY }));
+  });
+  return union(covered);
+};

@@ -1,0 +1,146 @@
+import type { createMonitor as createMonitorContract, updateMonitor as updateMonitorContract } from '../../shared/api/monitors.ts';
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import { createRecentCache } from '../../shared/base/async.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import type { Interval } from '../../shared/base/time.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import { asSplit, splitSecrets } from '../../shared/checks/config.ts';
+import type { Secrets } from '../../shared/checks/config-secrets.ts';
+import { isoOf } from '../database/sql.ts';
+import { found, type InOrganisation, notFound } from '../gate/context.ts';
+import { groupsAmong } from '../groups/queries.ts';
+import { checkersOf } from '../probes/queries.ts';
+import { amendMonitor, externalIdFrom, type Labels, type Monitor, type MonitorPatch, tagsFrom } from './model.ts';
+import {
+  monitorsCalled,
+  type ShownMonitor,
+  type StoredMonitor,
+  tellOwner,
+  writeMembership,
+  updateMonitor as writeMonitor,
+} from './queries.ts';
+import { openSecrets, sealSecrets } from './secrets.ts';
+import { type MonitorHistory, type Standing, standingNow, uptimeOf } from './status.ts';
+import { type StandingMonitor, standingMonitor } from './status-queries.ts';
+
+/** A row that is kept is shown many times. */
+const opened = new WeakMap<Config, Config>();
+
+const openOf = ({ type, config }: Pick<ShownMonitor, 'type' | 'config'>): Config => {
+  const known = opened.get(config) ?? splitSecrets(type, config).open;
+  opened.set(config, known);
+  return known;
+};
+
+/** A monitor as answers give it; secrets never leave the store's masks, nor what was stored before it counted as one. */
+export const monitorOut = (row: ShownMonitor) => ({
+  id: row.id,
+  name: row.name,
+  type: row.type,
+  target: row.target,
+  interval_s: row.interval_s,
+  enabled: row.enabled,
+  config: openOf(row),
+  group: row.group_id,
+  affects_group_status: row.affects_group_status,
+  external_id: row.external_id,
+  tags: row.tags,
+  created_at: isoOf(row.created_at),
+});
+
+/** Whoever watches a list is told the same times again and again. */
+const written = createRecentCache<number, string>(20_000);
+
+const iso = (at: number): string => {
+  const known = written.find(at);
+  if (known !== undefined) return known;
+  const made = new Date(at).toISOString();
+  written.keep(at, made);
+  return made;
+};
+
+/** A monitor with how it is at this moment. */
+export const monitorNow = (row: StandingMonitor, now: number) => ({ ...monitorOut(row), ...standingOut(row, now) });
+
+const standingOut = (row: Standing, now: number) => {
+  const { status, since, last_checked_at } = standingNow(row, now);
+  return { status, since: iso(since), last_checked_at: last_checked_at === null ? null : iso(last_checked_at) };
+};
+
+export const monitorFrom = (row: StoredMonitor, organisation: string, stored: Secrets): Monitor => {
+  const { type, group_id, name, target, interval_s, enabled, config, affects_group_status, config_version } = row;
+  const { open, secrets } = asSplit(type, config, stored);
+  const same = { name, target, interval_s, enabled, affects_group_status, config_version };
+  return { ...same, organisation, kind: type, group: group_id, config: open, secrets };
+};
+
+/** Null: not mentioned. */
+export type WholePatch = MonitorPatch & { readonly external_id: string | null; readonly tags: readonly string[] | null };
+
+export const labelsAfter = (row: StoredMonitor, { external_id, tags }: WholePatch): Labels => ({
+  external_id: external_id === null ? row.external_id : externalIdFrom(external_id),
+  tags: tags === null ? row.tags : tagsFrom(tags),
+});
+
+/** Only what is mentioned changes; the owner of its partition hears of what concerns the checks. */
+export const changeMonitor = async (
+  { sql, organisation, note, now, with: { secrets } }: InOrganisation,
+  row: StoredMonitor,
+  patch: WholePatch,
+): Promise<OutputOf<typeof updateMonitorContract>> => {
+  const { id } = row;
+  const { id: of, plan } = organisation;
+  const before = monitorFrom(row, of, await openSecrets(secrets, sql, id, row.secrets));
+  const labels = labelsAfter(row, patch);
+  const { monitor, edited, what_is_checked_changed, moved, switched } = amendMonitor(before, patch, {
+    plan,
+    checkers: await checkersOf(sql, of),
+  });
+  if (monitor.group !== null && moved && !(await groupsAmong(sql, of, [monitor.group])).has(monitor.group))
+    throw notFound('group_not_found');
+  if (labels.external_id !== null && labels.external_id !== row.external_id) {
+    if ((await monitorsCalled(sql, of, [labels.external_id])).size > 0)
+      throw new Refusal('external_id_taken', `external_id: another monitor is "${labels.external_id}" already; choose another one.`);
+  }
+  const written = await writeMonitor(sql, id, monitor, await sealSecrets(secrets, sql, id, monitor.secrets), labels);
+  if (moved) await writeMembership(sql, of, id, monitor.group);
+  note({ before: monitorOut(row), after: monitorOut(written) });
+  const owner = { organisation: of, partition: row.partition };
+  if (edited) await tellOwner(sql, owner, { monitor: id, change: 'edited', what_is_checked_changed });
+  if (switched) await tellOwner(sql, owner, { monitor: id, change: switched, what_is_checked_changed: false });
+  return monitorNow(found(await standingMonitor(sql, of, id), 'monitor_not_found'), now);
+};
+
+/** What a creation says of a monitor that a program may have made before, under an id of its own. */
+
+type Input = InputOf<typeof createMonitorContract>;
+
+const unless = (text: string, nothing: string): string | null => (text.trim() === nothing ? null : text);
+
+/** What a creation that finds its monitor there already changes: whatever is sent. */
+export const patchOf = ({ target, name, interval_s, config, group, affects_group_status, tags }: Input): WholePatch => ({
+  ...{ target: unless(target, ''), name: unless(name, ''), interval_s, config, group, affects_group_status, tags },
+  ...{ enabled: null, ungroup: false, external_id: null },
+});
+
+export const labelsOf = ({ external_id, tags }: Pick<Input, 'external_id' | 'tags'>): Labels => ({
+  external_id: external_id === null ? null : externalIdFrom(external_id),
+  tags: tagsFrom(tags ?? []),
+});
+
+export const typeDiffers = ({ external_id, type }: Pick<StoredMonitor, 'external_id' | 'type'>): Refusal =>
+  new Refusal('type_differs', `type: the monitor "${external_id}" is of type ${type}, which never changes.`);
+
+/** Uptime as answers give it, wherever they do: what counts, and all five states that the time from `from` to `to` is made of. */
+export const uptimeOut = (history: MonitorHistory, days: number, window: Interval) => {
+  const { percent, up, down_seconds, maintenance, unknown, paused } = uptimeOf(history, window);
+  return {
+    ...{ days, percent, down_seconds },
+    from: new Date(Math.min(Math.max(window.from, history.created_at), window.to)).toISOString(),
+    to: new Date(window.to).toISOString(),
+    up_seconds: up / 1_000,
+    maintenance_seconds: maintenance / 1_000,
+    unknown_seconds: unknown / 1_000,
+    paused_seconds: paused / 1_000,
+  };
+};

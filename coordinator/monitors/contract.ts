@@ -1,0 +1,185 @@
+import {
+  array,
+  boolean,
+  dateTime,
+  integer,
+  literal,
+  maybe,
+  nullable,
+  number,
+  object,
+  optional,
+  string,
+  uuid,
+  valueFault,
+} from '../../shared/api/fields.ts';
+import { innerOperation } from '../../shared/api/operation.ts';
+import { tokenOverlapMs } from '../../shared/checks/heartbeat/config.ts';
+
+/** What the first page shows. */
+
+export const shownStatuses = ['down', 'verifying', 'up', 'maintenance', 'pending', 'paused'] as const;
+export type ShownStatus = (typeof shownStatuses)[number];
+
+export const dashboardSorts = ['state', 'name', 'response', 'downtime', 'changed'] as const;
+export type DashboardSort = (typeof dashboardSorts)[number];
+
+/** So many monitors a page shows. */
+export const dashboardRows = 50;
+const mostPages = 10_000;
+
+const shownStatus = string({ description: '`down`, `verifying`, `up`, `maintenance`, `pending` or `paused`.' });
+
+const DashboardRowOut = object('DashboardRowOut', {
+  id: uuid(),
+  name: string(),
+  type: string(),
+  target: string(),
+  interval_s: integer(),
+  status: shownStatus,
+  since: dateTime(),
+  /** What is wrong, in our own words. */
+  cause: nullable(string()),
+  incident: nullable(uuid()),
+  seen_from: nullable(string()),
+  /** The end of the maintenance that it is in. */
+  covered_until: nullable(dateTime()),
+  /** Half hours of the last day, oldest first: states, `verifying`, or `none` before it was made. */
+  bars: array(string()),
+  /** Milliseconds, oldest first. */
+  response: array(nullable(number())),
+  response_ms: nullable(number()),
+  percent: nullable(number(), { description: 'Uptime of 30 days.' }),
+  last_checked_at: nullable(dateTime()),
+  group: nullable(uuid()),
+  tags: array(string()),
+});
+
+const DashboardGroupOut = object('DashboardGroupOut', { id: uuid(), name: string(), status: string(), monitors: integer() });
+
+export const listDashboard = innerOperation({
+  id: 'listDashboard',
+  access: 'read',
+  summary: 'List monitors with their state, last day, response and uptime, a page of them, counted, filtered and sorted',
+  query: {
+    status: maybe(literal(shownStatuses)),
+    q: optional(string(), ''),
+    group: maybe(uuid()),
+    tag: maybe(string()),
+    sort: optional(literal(dashboardSorts), 'state'),
+    page: optional(integer({ ge: 1, le: mostPages }), 1),
+  },
+  response: object('DashboardOut', {
+    counts: object('DashboardCountsOut', {
+      all: integer(),
+      down: integer(),
+      verifying: integer(),
+      up: integer(),
+      maintenance: integer(),
+      pending: integer(),
+      paused: integer(),
+    }),
+    /** The first few names of each. */
+    down: array(string()),
+    verifying: array(string()),
+    /** Of whatever changed last. */
+    changed_at: nullable(dateTime()),
+    matching: integer(),
+    items: array(DashboardRowOut),
+    groups: array(DashboardGroupOut),
+    probes: array(object('DashboardProbeOut', { name: string(), continent: string(), well: boolean() })),
+  }),
+});
+
+export const countOpenIncidents = innerOperation({
+  id: 'countOpenIncidents',
+  access: 'read',
+  summary: 'Count the incidents that are open',
+  response: object('OpenIncidentsOut', { open: integer() }),
+});
+
+const mostAtOnce = 100;
+
+export const changeMonitors = innerOperation({
+  id: 'changeMonitors',
+  access: 'write',
+  summary: 'Pause, resume or group several monitors at once',
+  description: 'All of them or none. Those that are so already stay as they are.',
+  body: object(
+    'ChangeMonitorsIn',
+    {
+      monitors: array(uuid(), { minItems: 1, maxItems: mostAtOnce }),
+      change: literal(['pause', 'resume', 'group']),
+      group: maybe(uuid(), { description: 'For `group`: which; without it they are in none from now on.' }),
+    },
+    {},
+    ({ monitors }, place) =>
+      monitors.length > 0 && monitors.length <= mostAtOnce
+        ? undefined
+        : valueFault([...place, 'monitors'], `choose between one and ${mostAtOnce} monitors`, monitors.length),
+  ),
+  response: object('ChangedMonitorsOut', { changed: integer() }),
+  refusals: ['monitor_not_found', 'group_not_found'],
+});
+
+export const getMonitorChoices = innerOperation({
+  id: 'getMonitorChoices',
+  access: 'read',
+  summary: 'What a new or changed monitor may choose from: places, groups, and what the plan allows',
+  response: object('MonitorChoicesOut', {
+    continents: array(string(), { description: 'Where public probes are.' }),
+    probes: array(object('PrivateProbeOut', { id: uuid(), name: string(), continent: string() }), {
+      description: 'The private probes of the organisation.',
+    }),
+    groups: array(object('GroupChoiceOut', { id: uuid(), name: string() })),
+    plan: string(),
+    min_interval_s: integer({}, { description: 'The plan checks no oftener.' }),
+    monitors: integer({}, { description: 'How many there are.' }),
+    most_monitors: nullable(integer(), { description: 'How many the plan allows; null: any number.' }),
+  }),
+});
+
+/** The address of a heartbeat monitor, and what came to it. */
+
+export const getBeatAddress = innerOperation({
+  id: 'getBeatAddress',
+  access: 'read',
+  summary: 'Tell the address that a heartbeat monitor is pinged at',
+  params: { monitor_id: uuid() },
+  response: object('BeatAddressOut', { id: uuid(), address: string() }),
+  refusals: ['monitor_not_found', 'not_a_heartbeat'],
+});
+
+const PingOut = object('BeatOut', {
+  id: uuid(),
+  kind: string({ description: '`success`, `start`, `fail` or `log`.' }),
+  at: dateTime(),
+  exit_code: nullable(integer()),
+  rid: nullable(uuid()),
+  run_ms: nullable(integer(), { description: 'How long the run took that it ended.' }),
+  method: string(),
+  body: string(),
+  taken_by: string({ description: 'The probe whose ear took it, or `coordinator`.' }),
+});
+
+export const listBeats = innerOperation({
+  id: 'listBeats',
+  access: 'read',
+  summary: 'List the last beats of a heartbeat monitor, newest first',
+  params: { monitor_id: uuid() },
+  response: object('BeatListOut', { items: array(PingOut) }),
+  refusals: ['monitor_not_found', 'not_a_heartbeat'],
+});
+
+const longestOverlap_s = tokenOverlapMs / 1_000;
+
+export const rotateBeatAddress = innerOperation({
+  id: 'rotateBeatAddress',
+  access: 'write',
+  summary: 'Give a heartbeat monitor a new address; the old one goes on working for a day, or for less',
+  description: 'Older addresses go on working for `overlap_s` at most; 0 ends them at once, as one that has leaked.',
+  params: { monitor_id: uuid() },
+  body: object('RotateBeatAddressIn', { overlap_s: optional(integer({ ge: 0, le: longestOverlap_s }), longestOverlap_s) }),
+  response: object('RotatedBeatAddressOut', { id: uuid(), address: string(), old_until: dateTime() }),
+  refusals: ['monitor_not_found', 'not_a_heartbeat'],
+});

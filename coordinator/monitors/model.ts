@@ -1,0 +1,364 @@
+import { type Continent, isContinent } from '../../shared/base/continents.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { nameFrom, storable } from '../../shared/base/names.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import { configFaults, defaultName, faultsSentence, knownKeys, splitSecrets, targetFault } from '../../shared/checks/config.ts';
+import { mask, type Secrets } from '../../shared/checks/config-secrets.ts';
+import { isKind, type Kind, kinds } from '../../shared/checks/kinds.ts';
+import { insideOf, rangesFrom, reachesAny } from '../../shared/checks/placement.ts';
+import type { Json } from '../../shared/checks/result.ts';
+import { mayCheckEvery, type PlanName, plans } from '../organisations/plans.ts';
+
+const originOf = (target: string): string | undefined => {
+  try {
+    return new URL(target).origin;
+  } catch {
+    return undefined; // What is no address is refused as one, with its own words.
+  }
+};
+
+/** Whether a stored secret of a monitor may go to another target of it: it belongs to its host, and never goes to another scheme, host or port. */
+const isSameHost = (kind: Kind, before: string, after: string): boolean => {
+  if (kind !== 'https') return before === after;
+  const origin = originOf(before.trim());
+  return origin !== undefined && origin === originOf(after.trim());
+};
+
+const refuseConfig = (message: string): Refusal => new Refusal('config_invalid', message);
+
+/** Deeper than a config may be, so that its own check still says so; a hostile body would be deeper than the stack. */
+const walkedDepth = 12;
+
+/** A value as the database can keep it and give it back unchanged. @throws Refusal `config_invalid`, naming the place. */
+const jsonFrom = (value: unknown, place: string, depth = 0): Json => {
+  if (depth > walkedDepth) throw refuseConfig('`config` cannot be used: nest at most 8 levels deep');
+  if (value === null || typeof value === 'boolean') return value;
+  if (typeof value === 'string') {
+    if (storable(value)) return value;
+    throw refuseConfig(`\`${place}\` cannot be used: leave out NUL and broken characters`);
+  }
+  if (typeof value === 'number') {
+    if (Number.isFinite(value)) return value;
+    throw refuseConfig(`\`${place}\` cannot be used: the number is too large to be kept`);
+  }
+  if (typeof value === 'bigint')
+    throw refuseConfig(`\`${place}\` cannot be used: the number has more digits than are kept exactly; send it as a text`);
+  if (Array.isArray(value)) return value.map((inside, index) => jsonFrom(inside, `${place}[${index}]`, depth + 1));
+  if (typeof value !== 'object') throw refuseConfig(`\`${place}\` cannot be used: give a JSON value`);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inside]) => {
+      if (!storable(key)) throw refuseConfig(`\`${place}\` cannot be used: a key holds a NUL or a broken character`);
+      return [key, jsonFrom(inside, place === 'config' ? key : `${place}.${key}`, depth + 1)];
+    }),
+  );
+};
+
+/** A config with its secrets apart: `open` is shown and stored, with a mask where a secret stands. */
+export type SplitConfig = { readonly open: Config; readonly secrets: Secrets };
+
+type About = { readonly kind: Kind; readonly target: string; readonly interval_s: number };
+
+/** What keeps a mask from standing for a secret. */
+const nothingStored = `there is no stored secret that ${mask} could keep; send the secret itself`;
+const belongsElsewhere =
+  'a secret belongs to the host that it was given for, and the target has another scheme, host or port now; send the secret again, or leave it out';
+
+const refuseMasks = (places: readonly string[], remedy: string): Refusal =>
+  refuseConfig(`\`${places.join('`, `')}\` cannot be used: ${remedy}`);
+
+/**
+ * Judges a config as somebody sent it; masks keep the secrets that are stored. `from`: the target that they were given for, where it may be
+ * another one. @throws Refusal `config_invalid`, naming every key.
+ */
+export const configFrom = (
+  given: Readonly<Record<string, unknown>>,
+  about: About,
+  stored: Secrets,
+  from: string = about.target,
+): SplitConfig => {
+  const { kind, target, interval_s } = about;
+  const config = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, jsonFrom(value, key)]));
+  if (!Object.keys(config).every(storable)) throw refuseConfig('`config` cannot be used: a key holds a NUL or a broken character');
+  const faults = configFaults(kind, target, config, interval_s);
+  if (faults.length > 0) throw refuseConfig(faultsSentence(faults));
+  const isOfHost = from === target || isSameHost(kind, from, target);
+  const { open, secrets, unknown } = splitSecrets(kind, config, isOfHost ? stored : {});
+  if (unknown.length > 0) throw refuseMasks(unknown, isOfHost ? nothingStored : belongsElsewhere);
+  return { open, secrets };
+};
+
+/** Judges a stored config against a new target or interval; its secrets go to no other host. @throws Refusal `config_invalid`. */
+export const refuseUnfit = ({ open, secrets }: SplitConfig, { kind, target, interval_s }: About, from: string): void => {
+  const faults = configFaults(kind, target, open, interval_s);
+  if (faults.length > 0) throw refuseConfig(faultsSentence(faults));
+  if (Object.keys(secrets).length === 0 || from === target || isSameHost(kind, from, target)) return;
+  throw refuseMasks(splitSecrets(kind, open).unknown, belongsElsewhere);
+};
+
+/** Where from and when to tell: they decide who looks and who hears, not what is looked at. */
+const aside = ['continents', 'probe', 'alert_after_s'];
+
+const sorted = (json: Json): Json => {
+  if (typeof json !== 'object' || json === null) return json;
+  if (Array.isArray(json)) return json.map(sorted);
+  return Object.fromEntries(
+    Object.entries(json)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inside]) => [key, sorted(inside)]),
+  );
+};
+
+const text = (json: Json): string => JSON.stringify(sorted(json));
+
+/** Whether two JSON values are the same, whatever the order of their keys. */
+export const sameJson = (a: Json, b: Json): boolean => text(a) === text(b);
+
+/** Whether two configs check the same thing: the keys that the kind uses, and the secrets, without where from (rule 17). */
+export const checksTheSame = (kind: Kind, a: SplitConfig, b: SplitConfig): boolean => {
+  const keys = knownKeys(kind).filter((key) => !aside.includes(key));
+  const used = (config: Config): Json => Object.fromEntries(keys.flatMap((key) => (config[key] === undefined ? [] : [[key, config[key]]])));
+  return sameJson(used(a.open), used(b.open)) && sameJson(a.secrets, b.secrets);
+};
+
+/** What people and programs put on a monitor to find it again; nothing is decided by it. */
+export type Labels = { readonly external_id: string | null; readonly tags: readonly string[] };
+
+export const noLabels: Labels = { external_id: null, tags: [] };
+
+const mostTags = 20;
+const longestTag = 50;
+// With a comma, which stands between tags wherever people write several.
+const unfit = /[,\s]/;
+
+/** As names are, refused in words of its own. */
+const oneLine = (text: string, refusal: (error: Refusal) => Refusal, key = 'external_id'): string => {
+  try {
+    return nameFrom(text, key);
+  } catch (error) {
+    throw error instanceof Refusal ? refusal(error) : error;
+  }
+};
+
+/** One line of up to 200 characters; an empty one is none. @throws Refusal `external_id_invalid`. */
+export const externalIdFrom = (text: string): string | null =>
+  text.trim() === '' ? null : oneLine(text, (error) => new Refusal('external_id_invalid', error.message));
+
+const noTag = (text: string): Refusal =>
+  new Refusal(
+    'tags_invalid',
+    `tags: ${JSON.stringify(text.slice(0, longestTag))} is no tag; each is 1 to ${longestTag} characters without blanks and commas.`,
+  );
+
+const tagFrom = (text: string): string => {
+  const tag = oneLine(text, () => noTag(text), 'tags').toLowerCase();
+  if ([...tag].length > longestTag || unfit.test(tag)) throw noTag(tag);
+  return tag;
+};
+
+/** In small letters, each once, in their order. @throws Refusal `tags_invalid`. */
+export const tagsFrom = (given: readonly string[]): readonly string[] => {
+  const tags = [...new Set(given.map(tagFrom))].toSorted();
+  if (tags.length > mostTags) throw new Refusal('tags_invalid', `tags: there are ${tags.length}; ${mostTags} are the most.`);
+  return tags;
+};
+
+/** What the row of a probe says of it, whether or not it is present this second. Revoked ones are not among these. */
+export type Checker = {
+  readonly id: string;
+  /** The organisation of a private probe; null for a public one. */
+  readonly organisation: string | null;
+  readonly continent: Continent;
+  readonly allowed_cidrs: readonly string[];
+};
+
+const hasOwn = (organisation: string, checkers: readonly Checker[]): boolean =>
+  checkers.some((checker) => checker.organisation === organisation);
+
+/** Why this is not the probe that could be named. */
+const unfitProbe = (isPublic: boolean, has: boolean): string => {
+  if (isPublic) return 'is a public probe, and only a private one can be named; choose places by `continents`, or leave both out.';
+  return has
+    ? 'is no private probe of this organisation; give the id of one, or leave it out.'
+    : 'this organisation has no private probe that could be named; leave it out, or set up one first.';
+};
+
+/** The probes that may be given this monitor. @throws Refusal `nobody_can_check` when its config chooses none that exists. */
+const chosen = (config: Config, organisation: string, checkers: readonly Checker[]): readonly Checker[] => {
+  if (typeof config.probe === 'string') {
+    const id = config.probe.toLowerCase();
+    const named = checkers.find((checker) => checker.id === id);
+    if (named?.organisation === organisation) return [named];
+    throw new Refusal('nobody_can_check', `config.probe: ${unfitProbe(named?.organisation === null, hasOwn(organisation, checkers))}`);
+  }
+  const open = checkers.filter((checker) => checker.organisation === null);
+  if (!Array.isArray(config.continents)) return open;
+  const wanted = config.continents.filter(isContinent);
+  const there = open.filter(({ continent }) => wanted.includes(continent));
+  if (there.length > 0) return there;
+  const served = [...new Set(open.map(({ continent }) => continent))].toSorted();
+  const remedy = served.length === 0 ? 'there are no probes yet' : `probes are in ${served.join(', ')}`;
+  throw new Refusal('nobody_can_check', `config.continents: no probe is in ${wanted.join(' or ')}; ${remedy}.`);
+};
+
+/**
+ * Refuses at once what no probe could ever check: a choice of places where none is, or an address that none of those may reach.
+ * @throws Refusal `nobody_can_check` or `target_forbidden`.
+ */
+export const refuseUnreachable = (
+  monitor: { readonly kind: Kind; readonly target: string; readonly config: Config; readonly organisation: string },
+  checkers: readonly Checker[],
+): void => {
+  const candidates = chosen(monitor.config, monitor.organisation, checkers);
+  const inside = insideOf(monitor.kind, monitor.target, monitor.config);
+  if (!inside) return;
+  // The same judgement that the probe's guard makes when it connects, from what its host last said that it allows.
+  if (candidates.some(({ allowed_cidrs }) => reachesAny(inside.addresses, rangesFrom(allowed_cidrs)))) return;
+  const remedy = hasOwn(monitor.organisation, checkers)
+    ? 'name one of your private probes as `config.probe` whose host allows it (PROBE_ALLOW_CIDRS)'
+    : 'give a public address, or set up a private probe inside that network';
+  throw new Refusal(
+    'target_forbidden',
+    `${inside.key}: ${inside.host} is not a public address, and no probe that could check it may reach it; ${remedy}.`,
+  );
+};
+
+/** What a monitor is, beside its row: whom it belongs to, what it watches and how. */
+export type Monitor = {
+  readonly organisation: string;
+  readonly kind: Kind;
+  readonly name: string;
+  readonly target: string;
+  readonly interval_s: number;
+  readonly enabled: boolean;
+  /** As sent, with a mask where a secret stands. */
+  readonly config: Config;
+  readonly secrets: Secrets;
+  readonly group: string | null;
+  readonly affects_group_status: boolean;
+  /** Goes up with every change of what is checked. */
+  readonly config_version: number;
+};
+
+/** What the domain must know to say yes or no. */
+export type Circumstances = { readonly plan: PlanName; readonly checkers: readonly Checker[] };
+
+type FreeConfig = Readonly<Record<string, unknown>>;
+
+export type MonitorInput = {
+  readonly type: string;
+  readonly target: string;
+  readonly name: string;
+  readonly interval_s: number | null;
+  readonly config: FreeConfig | null;
+  readonly group: string | null;
+  /** Null: not mentioned, and so it does. */
+  readonly affects_group_status: boolean | null;
+};
+
+/** Null: not mentioned. */
+export type MonitorPatch = {
+  readonly name: string | null;
+  readonly target: string | null;
+  readonly interval_s: number | null;
+  readonly config: FreeConfig | null;
+  readonly enabled: boolean | null;
+  readonly group: string | null;
+  readonly ungroup: boolean;
+  readonly affects_group_status: boolean | null;
+};
+
+const bounds = { https: [10, 86_400], dns: [10, 86_400], heartbeat: [30, 31_536_000] } as const satisfies Record<Kind, unknown>;
+const usualInterval = 60;
+
+const kindFrom = (type: string): Kind => {
+  if (isKind(type)) return type;
+  throw new Refusal('monitor_type_unknown', `type: there is no type "${type.slice(0, 40)}"; one of ${kinds.join(', ')} would do.`);
+};
+
+const targetFrom = (kind: Kind, text: string): string => {
+  const target = text.trim();
+  const fault = storable(target) ? targetFault(kind, target) : '`target` must not contain NUL or broken characters';
+  if (fault !== undefined) throw new Refusal('target_invalid', `${fault}.`);
+  return target;
+};
+
+const intervalFrom = (kind: Kind, interval_s: number, plan: PlanName): number => {
+  const [least, most] = bounds[kind];
+  if (!(interval_s >= least && interval_s <= most))
+    throw new Refusal('interval_out_of_range', `interval_s: must be from ${least} to ${most} seconds for ${kind} monitors.`);
+  mayCheckEvery(interval_s, plan);
+  return interval_s;
+};
+
+const monitorName = (kind: Kind, text: string, target: string): string => {
+  if (text.trim() !== '') return nameFrom(text);
+  const host = defaultName(kind, target);
+  if (host === undefined) throw new Refusal('name_invalid', `name: a ${kind} monitor needs one, as it has no host to be called by.`);
+  return nameFrom(host);
+};
+
+/** Secrets that masks may stand for, and the target that they were given for. */
+export type StoredSecrets = { readonly secrets: Secrets; readonly target: string };
+
+/** A new monitor as it is asked for. @throws Refusal with the key and the remedy. */
+export const draftMonitor = (
+  input: MonitorInput,
+  organisation: string,
+  { plan, checkers }: Circumstances,
+  stored?: StoredSecrets,
+): Monitor => {
+  const kind = kindFrom(input.type);
+  const target = targetFrom(kind, input.target);
+  const name = monitorName(kind, input.name, target);
+  const interval_s = intervalFrom(kind, input.interval_s ?? Math.max(usualInterval, plans[plan].min_interval_s), plan);
+  const { open: config, secrets } = configFrom(input.config ?? {}, { kind, target, interval_s }, stored?.secrets ?? {}, stored?.target);
+  refuseUnreachable({ kind, target, config, organisation }, checkers);
+  const { group } = input;
+  const affects_group_status = input.affects_group_status ?? true;
+  return { organisation, kind, name, target, interval_s, enabled: true, config, secrets, group, affects_group_status, config_version: 1 };
+};
+
+export type Amendment = {
+  readonly monitor: Monitor;
+  /** Its assignment, or what the state machine knows of it, is another. */
+  readonly edited: boolean;
+  /** What is checked really changed: an open incident is of something that is not checked any more (rule 17). */
+  readonly what_is_checked_changed: boolean;
+  readonly moved: boolean;
+  readonly switched: 'paused' | 'resumed' | null;
+};
+
+/** A monitor as changed: only what the patch mentions is judged again. @throws Refusal with the key and the remedy. */
+export const amendMonitor = (before: Monitor, patch: MonitorPatch, { plan, checkers }: Circumstances): Amendment => {
+  const { kind } = before;
+  const target = patch.target === null ? before.target : targetFrom(kind, patch.target);
+  const name = patch.name === null ? before.name : monitorName(kind, patch.name, target);
+  const interval_s = patch.interval_s === null ? before.interval_s : intervalFrom(kind, patch.interval_s, plan);
+  const about = { kind, target, interval_s };
+  const old = { open: before.config, secrets: before.secrets };
+  if (patch.config === null && (target !== before.target || interval_s !== before.interval_s)) refuseUnfit(old, about, before.target);
+  const config = patch.config === null ? old : configFrom(patch.config, about, before.secrets, before.target);
+  const elsewhere = target !== before.target || !sameJson(config.open, before.config);
+  if (elsewhere) refuseUnreachable({ kind, target, config: config.open, organisation: before.organisation }, checkers);
+  // A heartbeat is its agreement: under another interval what was silence in order until now must not be a missed deadline.
+  const isAgreedAnew = kind === 'heartbeat' && interval_s !== before.interval_s && typeof config.open.schedule !== 'string';
+  const what_is_checked_changed = target !== before.target || isAgreedAnew || !checksTheSame(kind, old, config);
+  const enabled = patch.enabled ?? before.enabled;
+  // Both at once are refused as input.
+  const group = patch.group ?? (patch.ungroup ? null : before.group);
+  const monitor: Monitor = {
+    ...before,
+    ...{ name, target, interval_s, enabled, group },
+    config: config.open,
+    secrets: config.secrets,
+    affects_group_status: patch.affects_group_status ?? before.affects_group_status,
+    config_version: before.config_version + (what_is_checked_changed ? 1 : 0),
+  };
+  return {
+    monitor,
+    edited: elsewhere || what_is_checked_changed || interval_s !== before.interval_s,
+    what_is_checked_changed,
+    moved: group !== before.group,
+    switched: enabled === before.enabled ? null : enabled ? 'resumed' : 'paused',
+  };
+};

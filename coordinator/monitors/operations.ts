@@ -1,0 +1,347 @@
+import type {
+  createMonitor as createMonitorContract,
+  deleteMonitor as deleteMonitorContract,
+  getMonitor as getMonitorContract,
+  getMonitorLedger as getMonitorLedgerContract,
+  getMonitorResults as getMonitorResultsContract,
+  getMonitorStatus as getMonitorStatusContract,
+  listMonitors as listMonitorsContract,
+  updateMonitor as updateMonitorContract,
+} from '../../shared/api/monitors.ts';
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type { hearTrial as hearTrialContract, tryMonitor as tryMonitorContract } from '../../shared/api/test-runs.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { causeSentence } from '../../shared/checks/causes.ts';
+import { asSplit } from '../../shared/checks/config.ts';
+import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
+import { type Stretch, windowOf } from '../core/uptime.ts';
+import { hourlySeries, rawSeries, type SeriesRow } from '../engine/result-queries.ts';
+import { type Answer, found, type InOrganisation, notFound, Otherwise } from '../gate/context.ts';
+import { placedPageOf } from '../gate/cursors.ts';
+import { groupChoices, groupsAmong } from '../groups/queries.ts';
+import { keptPings, newestPings } from '../heartbeats/queries.ts';
+import type { listMonitorFigures as listMonitorFiguresContract } from '../operator/contract.ts';
+import { mayHaveOneMore, plans } from '../organisations/plans.ts';
+import { checkersOf } from '../probes/queries.ts';
+import { pingTokenOf } from '../secrets/at-rest.ts';
+import { changeMonitor, labelsOf, monitorNow, monitorOut, patchOf, typeDiffers, uptimeOut } from './changes.ts';
+import type {
+  getBeatAddress as getBeatAddressContract,
+  getMonitorChoices as getMonitorChoicesContract,
+  listBeats as listBeatsContract,
+  rotateBeatAddress as rotateBeatAddressContract,
+} from './contract.ts';
+import { draftMonitor } from './model.ts';
+import {
+  countMonitors,
+  endPingTokens,
+  insertMonitor,
+  insertPingToken,
+  monitorById,
+  monitorFigures,
+  monitorForChange,
+  monitorKey,
+  monitorsCalled,
+  pingTokenBox,
+  removeMonitor,
+  retirePingTokens,
+  tellOwner,
+  writeMembership,
+} from './queries.ts';
+import { openSecrets, sealSecrets } from './secrets.ts';
+import { type Status, statusOf, stretchesOf } from './status.ts';
+import { monitorHistories, standingMonitor } from './status-queries.ts';
+import { countTrial } from './test-run.ts';
+
+type Input = InputOf<typeof createMonitorContract>;
+
+const changeExisting = async (context: InOrganisation, id: string, input: Input): Answer<OutputOf<typeof createMonitorContract>> => {
+  const row = found(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found');
+  if (row.type !== input.type) throw typeDiffers(row);
+  return new Otherwise(200, await changeMonitor(context, row, patchOf(input)));
+};
+
+/** The domain says what a monitor may be, the plan how many there may be; a heartbeat gets a token of its own. */
+export const createMonitor = async (context: InOrganisation, input: Input): Answer<OutputOf<typeof createMonitorContract>> => {
+  const { sql, organisation, note, now } = context;
+  const { secrets, partitionOf } = context.with;
+  const { id: of, plan } = organisation;
+  const labels = labelsOf(input);
+  // Asking twice makes one: the organisation's lock lets a second caller see what the first one made.
+  const existing = labels.external_id === null ? undefined : (await monitorsCalled(sql, of, [labels.external_id])).get(labels.external_id);
+  if (existing !== undefined) return changeExisting(context, existing, input);
+  const draft = draftMonitor(input, of, { plan, checkers: await checkersOf(sql, of) });
+  if (draft.group !== null && !(await groupsAmong(sql, of, [draft.group])).has(draft.group)) throw notFound('group_not_found');
+  mayHaveOneMore('monitors', plan, await countMonitors(sql, of));
+  const id = newId();
+  const partition = partitionOf(id);
+  const row = await insertMonitor(sql, id, partition, draft, await sealSecrets(secrets, sql, id, draft.secrets), labels);
+  if (draft.group !== null) await writeMembership(sql, of, id, draft.group);
+  if (draft.kind === 'heartbeat') {
+    const token = newPingToken();
+    const box = await secrets.seal(sql, token, pingTokenOf(id));
+    await insertPingToken(sql, { fingerprint: pingFingerprint(token), monitor: id, organisation: of, box });
+  }
+  await tellOwner(sql, { organisation: of, partition }, { monitor: id, change: 'created', what_is_checked_changed: false });
+  note({ after: monitorOut(row) });
+  return monitorNow(found(await standingMonitor(sql, of, id), 'monitor_not_found'), now);
+};
+
+/** Gone at once, with what refers to it; the bulk of its history follows in small bites (see forgotten_monitors). */
+export const deleteMonitor = async (
+  { sql, organisation, note }: InOrganisation,
+  { monitor_id: id }: InputOf<typeof deleteMonitorContract>,
+): Promise<void> => {
+  const row = found(await monitorForChange(sql, organisation.id, id), 'monitor_not_found');
+  note({ before: monitorOut(row) });
+  await endPingTokens(sql, organisation.id, id);
+  await tellOwner(
+    sql,
+    { organisation: organisation.id, partition: row.partition },
+    { monitor: id, change: 'deleted', what_is_checked_changed: false },
+  );
+  await removeMonitor(sql, row);
+};
+
+/** Asked before a form is shown, so that it offers what will be taken. */
+export const getMonitorChoices = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof getMonitorChoicesContract>> => {
+  const { id: of, plan } = organisation;
+  const [checkers, groups, monitors] = await Promise.all([checkersOf(sql, of), groupChoices(sql, of), countMonitors(sql, of)]);
+  const allows = plans[plan];
+  const open = checkers.filter((each) => each.organisation === null);
+  const own = checkers.filter((each) => each.organisation !== null);
+  return {
+    continents: [...new Set(open.map(({ continent }) => continent))].toSorted(),
+    probes: own.map(({ id, name, continent }) => ({ id, name, continent })),
+    groups: groups.map(({ id, name }) => ({ id, name })),
+    plan,
+    min_interval_s: allows.min_interval_s,
+    monitors,
+    most_monitors: Number.isFinite(allows.monitors) ? allows.monitors : null,
+  };
+};
+
+/** More stretches than anybody reads, and fewer than make a page slow. */
+const mostStretches = 1_000;
+
+const stretchOut = ({ from, to, state, cause }: Stretch) => ({
+  from: new Date(from).toISOString(),
+  to: new Date(to).toISOString(),
+  state,
+  incident: cause?.is === 'incident' ? cause.id : null,
+  window: cause?.is === 'window' ? cause.id : null,
+  window_name: cause?.is === 'window' ? cause.name : null,
+});
+
+/** Rule 43. The sum and what it is made of come from one reading of the ledger, so they always fit. */
+export const getMonitorLedger = async (
+  { sql, organisation, now }: InOrganisation,
+  { monitor_id: id, days }: InputOf<typeof getMonitorLedgerContract>,
+): Answer<OutputOf<typeof getMonitorLedgerContract>> => {
+  const window = windowOf(days, now);
+  const [history] = await monitorHistories(sql, organisation.id, [id], window);
+  const of = found(history, 'monitor_not_found');
+  const stretches = stretchesOf(of, window).toReversed();
+  return {
+    monitor: id,
+    ...uptimeOut(of, days, window),
+    stretches: stretches.slice(0, mostStretches).map(stretchOut),
+    left_out: Math.max(0, stretches.length - mostStretches),
+  };
+};
+
+const hour = 3_600;
+const day = 24 * hour;
+
+/** So many points that a chart on a ping intake is full and a phone not slow. */
+const windows = {
+  '24h': { long_s: day, step_s: 300, source: 'raw' },
+  '7d': { long_s: 7 * day, step_s: hour, source: 'hourly' },
+  '30d': { long_s: 30 * day, step_s: 4 * hour, source: 'hourly' },
+  '1y': { long_s: 365 * day, step_s: day, source: 'hourly' },
+} as const;
+
+const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms * 10) / 10);
+
+export const getMonitorResults = async (
+  { sql, organisation, now }: InOrganisation,
+  { monitor_id: id, window }: InputOf<typeof getMonitorResultsContract>,
+): Answer<OutputOf<typeof getMonitorResultsContract>> => {
+  const key = found(await monitorKey(sql, organisation.id, id), 'monitor_not_found');
+  const { long_s, step_s, source } = windows[window];
+  // Whole steps, so that a point says the same from one reading to the next; the last one is still filling.
+  const to = Math.ceil(now / (step_s * 1_000)) * step_s * 1_000;
+  const from = to - long_s * 1_000;
+  const rows = await (source === 'raw' ? rawSeries : hourlySeries)(sql, key, { from, to }, step_s);
+  const pointOf = ({ slot, ok, failed, unknown, mean, least, most, median, p95 }: SeriesRow) => ({
+    at: new Date(from + slot * step_s * 1_000).toISOString(),
+    ...{ ok, failed, unknown },
+    mean_ms: rounded(mean),
+    least_ms: rounded(least),
+    most_ms: rounded(most),
+    median_ms: rounded(median),
+    p95_ms: rounded(p95),
+  });
+  const of = Map.groupBy(rows, (row) => row.continent);
+  return {
+    ...{ monitor: id, step_s, source },
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    series: [...of].map(([continent, points]) => ({ continent, points: points.map(pointOf) })),
+  };
+};
+
+/** The same functions as on pages and exports, over one moment's view of the ledger. */
+export const getMonitorStatus = async (
+  { sql, organisation, now }: InOrganisation,
+  { monitor_id: id, days }: InputOf<typeof getMonitorStatusContract>,
+): Answer<OutputOf<typeof getMonitorStatusContract>> => {
+  const window = windowOf(days, now);
+  const [history] = await monitorHistories(sql, organisation.id, [id], window);
+  const of = found(history, 'monitor_not_found');
+  const { status, since, last_checked_at } = statusOf(of, now);
+  return {
+    monitor: id,
+    status,
+    since: new Date(since).toISOString(),
+    last_checked_at: last_checked_at === null ? null : new Date(last_checked_at).toISOString(),
+    enabled: of.paused_at === null,
+    uptime: uptimeOut(of, days, window),
+  };
+};
+
+export const getMonitor = async (
+  { sql, organisation, now }: InOrganisation,
+  { monitor_id }: InputOf<typeof getMonitorContract>,
+): Answer<OutputOf<typeof getMonitorContract>> =>
+  monitorNow(found(await standingMonitor(sql, organisation.id, monitor_id), 'monitor_not_found'), now);
+
+/** The one place where a heartbeat's token is read; the API never gives it. */
+export const getBeatAddress = async (
+  { sql, organisation, with: { secrets, baseUrl } }: InOrganisation,
+  { monitor_id: id }: InputOf<typeof getBeatAddressContract>,
+): Answer<OutputOf<typeof getBeatAddressContract>> => {
+  const { type } = found(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+  const box = await pingTokenBox(sql, organisation.id, id);
+  if (box === undefined)
+    throw new Refusal('not_a_heartbeat', `This is a monitor of type ${type}; only heartbeat monitors have an address.`);
+  return { id, address: `${baseUrl()}/beat/${await secrets.open(sql, box, pingTokenOf(id))}` };
+};
+
+/** Whoever has more than so many reads lists by their pages. */
+const mostOfAll = 10_000;
+
+/** An outage that nobody confirmed is none (rule 11). */
+const isUp = (status: Status): boolean | null => (status === 'pending' || status === 'paused' ? null : status !== 'down');
+
+export const listMonitorFigures = async ({
+  sql,
+  organisation,
+  now,
+}: InOrganisation): Answer<OutputOf<typeof listMonitorFiguresContract>> => {
+  const rows = await monitorFigures(sql, organisation.id, Math.min(plans[organisation.plan].monitors, mostOfAll), now);
+  return {
+    items: rows.map(({ id, name, type, status, response_ms }) => ({ id, name, type, status, is_up: isUp(status), response_ms })),
+    left_out: (rows[0]?.count ?? 0) - rows.length,
+  };
+};
+
+export const listMonitors = async (
+  { sql, organisation, now, with: { cursors, shownMonitors } }: InOrganisation,
+  { sort, limit, cursor, ...filter }: InputOf<typeof listMonitorsContract>,
+): Answer<OutputOf<typeof listMonitorsContract>> => {
+  const { id: of } = organisation;
+  const { status, type, group, enabled, external_id } = filter;
+  const [text, tag] = [filter.text ?? '', filter.tag?.trim().toLowerCase() ?? null];
+  if (group !== null && !(await groupsAmong(sql, of, [group])).has(group)) throw notFound('group_not_found');
+  return placedPageOf(
+    cursors,
+    ['monitors', of, sort, status, type, group, enabled, tag, external_id, text],
+    { limit, cursor },
+    (after, most) =>
+      shownMonitors.page(sql, { organisation: of, filter: { status, type, group, enabled, tag, external_id, text }, sort, after, most }),
+    (row) => monitorNow(row, now),
+  );
+};
+
+export const listBeats = async (
+  { sql, organisation }: InOrganisation,
+  { monitor_id: id }: InputOf<typeof listBeatsContract>,
+): Answer<OutputOf<typeof listBeatsContract>> => {
+  const { type } = found(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+  if (type !== 'heartbeat') throw new Refusal('not_a_heartbeat', `This is a monitor of type ${type}; only heartbeat monitors have beats.`);
+  const pings = await newestPings(sql, organisation.id, id, keptPings);
+  return { items: pings.map(({ at, ear, ...ping }) => ({ ...ping, at: at.toISOString(), taken_by: ear })) };
+};
+
+/** A new token at once; older ones for as long as it takes to tell every job, or no longer where somebody else has one. */
+export const rotateBeatAddress = async (
+  { sql, organisation, now, with: { secrets, baseUrl } }: InOrganisation,
+  { monitor_id: id, overlap_s }: InputOf<typeof rotateBeatAddressContract>,
+): Answer<OutputOf<typeof rotateBeatAddressContract>> => {
+  const { type } = found(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+  const until = now + overlap_s * 1_000;
+  if (!(await retirePingTokens(sql, organisation.id, id, until)))
+    throw new Refusal('not_a_heartbeat', `This is a monitor of type ${type}; only heartbeat monitors have an address.`);
+  const token = newPingToken();
+  const box = await secrets.seal(sql, token, pingTokenOf(id));
+  await insertPingToken(sql, { fingerprint: pingFingerprint(token), monitor: id, organisation: organisation.id, box });
+  return { id, address: `${baseUrl()}/beat/${token}`, old_until: new Date(until).toISOString() };
+};
+
+export const updateMonitor = async (
+  context: InOrganisation,
+  { monitor_id: id, ...patch }: InputOf<typeof updateMonitorContract>,
+): Answer<OutputOf<typeof updateMonitorContract>> =>
+  changeMonitor(context, found(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found'), patch);
+
+/** Answers belong to the person who asked, and come only to where he asked. */
+export const hearTrial = async (
+  { organisation, caller, with: { trials } }: InOrganisation,
+  { trial_id: id, known }: InputOf<typeof hearTrialContract>,
+): Answer<OutputOf<typeof hearTrialContract>> => {
+  const { asked, answers, over } = found(
+    await trials.hear(id, { organisation: organisation.id, user: caller.user }, known),
+    'trial_not_found',
+  );
+  return {
+    asked: asked.map((probe) => ({ ...probe })),
+    answers: answers.map(({ at, cause, phases, evidence, ...rest }) => ({
+      ...rest,
+      at: new Date(at).toISOString(),
+      cause: cause === null ? null : causeSentence(cause),
+      phases: phases === null ? null : { ...phases },
+      evidence: evidence === null ? null : { ...evidence },
+    })),
+    over,
+  };
+};
+
+/** A trial asks every continent at once, so that a target is safe from somebody who presses the button. */
+const mostAMinute = 10;
+
+export const tryMonitor = async (
+  { sql, organisation, caller, now, with: { secrets: atRest, trials } }: InOrganisation,
+  { monitor: id, ...input }: InputOf<typeof tryMonitorContract>,
+): Answer<OutputOf<typeof tryMonitorContract>> => {
+  const { id: of, plan } = organisation;
+  const row = id === null ? undefined : found(await monitorForChange(sql, of, id), 'monitor_not_found');
+  const stored = row && {
+    secrets: asSplit(row.type, row.config, await openSecrets(atRest, sql, row.id, row.secrets)).secrets,
+    target: row.target,
+  };
+  const wanted = { ...input, name: 'trial', group: null, affects_group_status: true };
+  const { kind, target, interval_s, config, secrets } = draftMonitor(wanted, of, { plan, checkers: await checkersOf(sql, of) }, stored);
+  if (kind === 'heartbeat') throw new Refusal('trial_impossible', 'A heartbeat cannot be tried: it waits for your job to speak.');
+  if ((await countTrial(sql, of, new Date(now))) > mostAMinute)
+    throw new Refusal('trial_limit', `An organisation may try ${mostAMinute} times a minute; wait a moment, or save and see.`);
+  const like = row && { id: row.id, key: row.key };
+  const owner = { organisation: of, user: caller.user };
+  const trial = trials.begin({ ...owner, kind, target, interval_s, config, secrets, like });
+  if (trial === undefined)
+    throw new Refusal('trial_impossible', 'Probes cannot be asked just now; save, and see what they find, or try again.');
+  // More than none less one are known: it does not wait for anybody.
+  const begun = await trials.hear(trial, owner, -1);
+  return { trial, asked: begun?.asked.map((probe) => ({ ...probe })) ?? [] };
+};

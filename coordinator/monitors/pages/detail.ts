@@ -1,0 +1,432 @@
+import { configKeys, isKind, unknownConfigKeys } from '../../../shared/api/config-keys.ts';
+import { listIncidents } from '../../../shared/api/incidents.ts';
+import {
+  deleteMonitor,
+  getMonitor,
+  getMonitorLedger,
+  getMonitorResults,
+  getMonitorStatus,
+  resultWindows,
+  updateMonitor,
+} from '../../../shared/api/monitors.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { briefDuration, durationText } from '../../../shared/base/time.ts';
+import { whoIsTold } from '../../incidents/pages/detail.ts';
+import { listTold } from '../../notifications/contract.ts';
+import { meanOf, type Results, responseChart, responseTable } from '../../web/charts.ts';
+import { type FormState, formSummary, freshForm, refuseUnlessMay, textField, typed } from '../../web/forms.ts';
+import { type Html, html, icon, joined, type Part, query } from '../../web/html.ts';
+import { chips, countText, heading, linkButton, notice, percentText, type State, stateMark, states } from '../../web/layout.ts';
+import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import type { Times } from '../../web/times.ts';
+import { getBeatAddress, listBeats, rotateBeatAddress } from '../contract.ts';
+
+type Monitor = OutputOf<typeof getMonitor>;
+
+const monitorOf = async (request: MembersRequest, operation: Parameters<typeof refuseUnlessMay>[1]): Promise<Monitor> => {
+  const monitor = await request.ask(getMonitor, { monitor_id: request.path.monitor_id });
+  refuseUnlessMay(request, operation);
+  return monitor;
+};
+
+const trailTo = ({ id, name }: Monitor) => [
+  { href: '/', name: 'Monitors' },
+  { href: `/monitors/${id}`, name },
+];
+
+const pauseWords =
+  'Nobody looks at it while it is paused, and nobody is told. The time counts neither as up nor as down; an open incident of it ends.';
+const resumeWords = 'It is looked at again at once, and you are told when it fails.';
+
+const switching = (verb: 'pause' | 'resume'): readonly Page[] => {
+  const [Verb, done] = verb === 'pause' ? ['Pause', 'is paused.'] : ['Resume', 'is watched again.'];
+  return [
+    {
+      method: 'GET',
+      path: `/monitors/:monitor_id/${verb}`,
+      needs: 'member',
+      answer: async (request) => {
+        const monitor = await monitorOf(request, updateMonitor);
+        const { id, name, enabled } = monitor;
+        // Also where somebody else was faster.
+        if (enabled !== (verb === 'pause')) return seeOther(`/monitors/${id}`, { said: `${name} ${done}` });
+        return show({
+          title: `${Verb} ${name}`,
+          place: 'monitors',
+          main: html`${heading({ sentence: `${Verb} ${name}?`, below: verb === 'pause' ? pauseWords : resumeWords, trail: trailTo(monitor) })}
+<form class="actions" method="post"><button class="button button-main">${icon(verb === 'pause' ? 'pause' : 'play')}${Verb}</button>${linkButton(`/monitors/${id}`, 'Leave it')}</form>`,
+        });
+      },
+    },
+    {
+      method: 'POST',
+      path: `/monitors/:monitor_id/${verb}`,
+      needs: 'member',
+      answer: async ({ ask, path }) => {
+        const { id, name } = await ask(updateMonitor, { monitor_id: path.monitor_id, enabled: verb === 'resume' });
+        return seeOther(`/monitors/${id}`, { said: `${name} ${done}` });
+      },
+    },
+  ];
+};
+
+const deleteForm = (monitor: Monitor, state: FormState): Html =>
+  html`${heading({
+    sentence: `Delete ${monitor.name} and its history?`,
+    below: 'Its results, incidents and uptime go with it, also from status pages. This cannot be undone; to stop for a while, pause it.',
+    trail: trailTo(monitor),
+  })}${formSummary(state)}<form class="form" method="post">${textField({
+    ...{ name: 'name', label: 'To be sure, type its name', state, autocomplete: 'off', required: true, autofocus: true },
+    help: html`<span class="name-to-type">${monitor.name}</span>`,
+  })}<div class="actions"><button class="button button-danger">${icon('delete')}Delete it and its history</button>${linkButton(`/monitors/${monitor.id}`, 'Leave it')}</div></form>`;
+
+const showDelete = (monitor: Monitor, state: FormState): PageAnswer =>
+  show({ title: `Delete ${monitor.name}`, place: 'monitors', status: state.status, main: deleteForm(monitor, state) });
+
+const deletePage: Page = {
+  method: 'GET',
+  path: '/monitors/:monitor_id/delete',
+  needs: 'member',
+  answer: async (request) => showDelete(await monitorOf(request, deleteMonitor), freshForm(request.form)),
+};
+
+const deletePosted: Page = {
+  method: 'POST',
+  path: '/monitors/:monitor_id/delete',
+  needs: 'member',
+  answer: async (request) => {
+    const monitor = await monitorOf(request, deleteMonitor);
+    const { form, ask } = request;
+    if (typed(form.value('name') ?? '') !== typed(monitor.name))
+      return showDelete(monitor, {
+        form,
+        faults: new Map([['name', 'This is not its name: type it as it stands here.']]),
+        objections: [],
+        status: 400,
+      });
+    await ask(deleteMonitor, { monitor_id: monitor.id });
+    return seeOther('/', { said: `${monitor.name} is deleted, with its history.` });
+  },
+};
+
+export const monitorActs: readonly Page[] = [...switching('pause'), ...switching('resume'), deletePage, deletePosted];
+
+export type Ledger = OutputOf<typeof getMonitorLedger>;
+type Stretch = Ledger['stretches'][number];
+
+/** A page shows so many; the sum counts all. */
+const mostRows = 120;
+
+const stateOf = (state: string): State => states.find((each) => each === state) ?? 'unknown';
+
+const secondsText = (seconds: number): string => (seconds === 0 ? '0' : durationText(seconds * 1_000));
+
+const why = ({ state, incident, window, window_name }: Stretch): Part => {
+  if (incident !== null) return html`<a href="/incidents/${incident}">the incident</a>`;
+  if (window !== null) return window_name === null ? 'a maintenance window' : `“${window_name}”`;
+  if (state === 'paused') return 'paused by somebody';
+  return state === 'unknown' ? 'no usable result' : null;
+};
+
+/** The sum in words: what the five are and what they come to. */
+export const ledgerSum = (ledger: Ledger): Html => {
+  const parts = [
+    ['up', ledger.up_seconds],
+    ['down', ledger.down_seconds],
+    ['maintenance', ledger.maintenance_seconds],
+    ['unknown', ledger.unknown_seconds],
+    ['paused', ledger.paused_seconds],
+  ] as const;
+  const whole = Date.parse(ledger.to) - Date.parse(ledger.from);
+  return html`<p class="sum">${joined(
+    parts.map(([state, seconds]) => html`<span class="state-${state}">${state} <b>${secondsText(seconds)}</b></span>`),
+    html` <span class="sum-sign">+</span> `,
+  )} <span class="sum-sign">=</span> <b>${durationText(whole)}</b></p>`;
+};
+
+/** Every second of the window as a bar of stretches, in order of time. */
+export const ledgerBar = (ledger: Ledger): Html => {
+  const [from, to] = [Date.parse(ledger.from), Date.parse(ledger.to)];
+  const x = (at: string): number => ((Date.parse(at) - from) / Math.max(1, to - from)) * 1_000;
+  const present = states.filter((state) => ledger.stretches.some((stretch) => stretch.state === state));
+  // What lasts a second in a month would be too thin to be seen.
+  const bar = ({ from: begin, to: end }: Stretch): string =>
+    `M${x(begin).toFixed(2)} 0h${Math.max(2, x(end) - x(begin)).toFixed(2)}v28h-${Math.max(2, x(end) - x(begin)).toFixed(2)}z`;
+  const inOrder: readonly State[] = ['up', 'paused', 'unknown', 'maintenance', 'down'];
+  return html`<svg class="strip ledger-bar" viewBox="0 0 1000 28" preserveAspectRatio="none" role="img" aria-label="The window in order of time: ${present.join(', ')}">${inOrder.map(
+    (state) =>
+      html`<path class="fill-${state}" d="${ledger.stretches
+        .filter((stretch) => stretch.state === state)
+        .map(bar)
+        .join('')}"></path>`,
+  )}</svg>`;
+};
+
+/** Rule 43: the stretches behind the sum, each with what made it so; time that was simply up is told only where it is between. */
+export const ledgerTable = (ledger: Ledger, times: Times): Html => {
+  const shown = ledger.stretches.slice(0, mostRows);
+  const hidden = ledger.stretches.length - shown.length + ledger.left_out;
+  return html`<div class="table-card"><table class="cards ledger"><thead><tr><th scope="col">From</th><th scope="col">Until</th><th scope="col">State</th><th scope="col" class="number">Lasted</th><th scope="col">Because of</th></tr></thead><tbody>${shown.map(
+    (stretch, at) =>
+      html`<tr><td data-label="From">${times.whole(stretch.from)}</td><td data-label="Until">${at === 0 ? 'now' : times.whole(stretch.to)}</td><td data-label="State">${stateMark(
+        stateOf(stretch.state),
+      )}</td><td data-label="Lasted" class="number">${durationText(Date.parse(stretch.to) - Date.parse(stretch.from))}</td><td data-label="Because of">${why(stretch)}</td></tr>`,
+  )}</tbody></table></div>${hidden > 0 && html`<p class="soft">${hidden} older stretches are in the sum and not in this list.</p>`}`;
+};
+
+export type Settings = { readonly type: string; readonly interval_s: number; readonly config: Readonly<Record<string, unknown>> };
+
+const kindWords: Readonly<Record<string, string>> = { https: 'Web address', dns: 'DNS name', heartbeat: 'Heartbeat' };
+
+export const kindWord = (type: string): string => kindWords[type] ?? type;
+
+/** `every minute`, `every 10 s`. */
+export const everyText = (interval_s: number): string => `every ${briefDuration(interval_s * 1_000)}`;
+
+const valueText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 1));
+
+/** How it is checked, as it is stored: each setting with what it means. */
+export const settingsList = ({ type, config }: Settings): Html | null => {
+  if (!isKind(type)) return null;
+  const keys = configKeys[type];
+  const rows = Object.entries(config).flatMap(([key, value]) => {
+    const known = keys[key];
+    return known === undefined
+      ? []
+      : [
+          html`<tr><th scope="row"><code>${key}</code><span class="soft">${known.meaning}</span></th><td><pre>${valueText(value)}</pre></td></tr>`,
+        ];
+  });
+  return rows.length === 0
+    ? html`<p class="soft">All settings are the usual ones.</p>`
+    : html`<table class="settings"><tbody>${rows}</tbody></table>`;
+};
+
+/** Keys that do nothing, with what was probably meant. */
+export const unknownKeysNotice = ({ type, config }: Settings): Part => {
+  if (!isKind(type)) return null;
+  const unknown = unknownConfigKeys(type, config);
+  if (unknown.length === 0) return null;
+  return notice(
+    'verifying',
+    unknown.length === 1 ? 'One setting does nothing.' : `${unknown.length} settings do nothing.`,
+    html`${unknown.map(({ sentence }) => html`<span class="line-of-its-own">${sentence.replaceAll('`', '')}</span>`)}`,
+  );
+};
+
+type Ping = OutputOf<typeof listBeats>['items'][number];
+
+const markOf = ({ kind, exit_code }: Ping): Html => {
+  if (kind === 'success') return stateMark('up', 'Done');
+  if (kind === 'fail') return stateMark('down', exit_code === null ? 'Failed' : `Failed, code ${exit_code}`);
+  return kind === 'start' ? stateMark('pending', 'Began') : stateMark('unknown', 'Log');
+};
+
+/** The last pings of a job, with what each said and how long its run took. Their text came from the job: it is shown as text. */
+export const pingList = (pings: readonly Ping[], times: Times): Html =>
+  pings.length === 0
+    ? html`<p class="nothing">No ping has come yet. The first good one begins the watch.</p>`
+    : html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col" class="number">Run took</th><th scope="col">It said</th><th scope="col">Taken by</th></tr></thead><tbody>${pings.map(
+        (ping) =>
+          html`<tr id="ping-${ping.id}"><td data-label="When">${times.moment(ping.at)}</td><td data-label="What">${markOf(ping)}</td><td data-label="Run took" class="number">${
+            ping.run_ms === null ? '–' : durationText(ping.run_ms)
+          }</td><td data-label="It said">${
+            ping.body === ''
+              ? html`<span class="softer">nothing</span>`
+              : html`<details><summary>${ping.body.slice(0, 60)}${ping.body.length > 60 && '…'}</summary><pre>${ping.body}</pre></details>`
+          }</td><td data-label="Taken by">${ping.taken_by}</td></tr>`,
+      )}</tbody></table></div>`;
+
+type Snippet = { readonly name: string; readonly text: string };
+
+/** How jobs of many kinds ping the address. */
+const snippetsFor = (address: string): readonly Snippet[] => [
+  { name: 'Shell', text: `your-job && curl -fsS -m 10 --retry 5 -o /dev/null ${address}` },
+  { name: 'cron', text: `30 2 * * * your-job; curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$?` },
+  {
+    name: 'systemd',
+    text: `[Service]
+ExecStartPre=-/usr/bin/curl -fsS -m 10 -o /dev/null ${address}/start
+ExecStart=/usr/local/bin/your-job
+ExecStopPost=-/bin/sh -c 'curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$EXIT_STATUS'`,
+  },
+  {
+    name: 'GitHub Actions',
+    text: `- name: Tell Antipode
+  if: always()
+  run: curl -fsS -m 10 --retry 5 "\${{ secrets.PING_ADDRESS }}\${{ job.status != 'success' && '/fail' || '' }}"
+  # PING_ADDRESS: ${address}`,
+  },
+  {
+    name: 'PowerShell',
+    text: `& your-job
+Invoke-RestMethod -Uri "${address}/$LASTEXITCODE" -TimeoutSec 10`,
+  },
+  {
+    name: 'Kubernetes',
+    text: `containers:
+  - name: job
+    image: your-image
+    command: ["sh", "-c", "your-job; code=$?; wget -qO- ${address}/$code; exit $code"]`,
+  },
+];
+
+export const pingSnippets = (address: string): Html =>
+  html`<div class="snippets">${snippetsFor(address).map(
+    ({ name, text }) =>
+      html`<details name="snippet"><summary>${name}</summary><div class="copyable"><pre>${text}</pre><button type="button" class="button" data-copy="${text}" hidden>Copy</button></div></details>`,
+  )}</div>
+<p class="soft">Add <code>/start</code> when a run begins, <code>/fail</code> or the exit code when it ends; <code>?rid=</code> with a UUID tells overlapping runs apart. What you POST is kept with the ping.</p>`;
+
+type Status = OutputOf<typeof getMonitorStatus>;
+type Incidents = OutputOf<typeof listIncidents>['items'];
+
+const dayChoices = [1, 7, 30, 90, 365];
+const windowWords = { '24h': '24 hours', '7d': '7 days', '30d': '30 days', '1y': '1 year' } as const;
+
+const daysWords = (days: number): string => (days === 365 ? '1 year' : days === 1 ? '24 hours' : `${days} days`);
+
+const sentenceOf = ({ name, type }: Monitor, { status, since }: Status, now: number): string => {
+  const long = since === null ? '' : ` for ${durationText(now - Date.parse(since))}`;
+  if (status === 'up') return `${name} has been up${long}.`;
+  if (status === 'down') return `${name} has been down${long}.`;
+  if (status === 'paused') return `${name} has been paused${long}.`;
+  return status === 'verifying' ? `${name} is being verified.` : `${name} waits for its first ${type === 'heartbeat' ? 'ping' : 'look'}.`;
+};
+
+const belowOf = ({ type, target, interval_s, config }: Monitor, { status }: Status): Part => {
+  const method = typeof config.method === 'string' ? `${config.method} ` : '';
+  const what = type === 'heartbeat' ? 'a ping of your job is due' : html`<code>${method}${target}</code>`;
+  return html`${stateMark(states.find((each) => each === status) ?? 'unknown')} <span class="softer">·</span> ${what} ${everyText(interval_s)}`;
+};
+
+const actionsOf = ({ id, enabled, type }: Monitor, { may }: MembersRequest): Html | null =>
+  may(updateMonitor)
+    ? html`${enabled && type !== 'heartbeat' && linkButton(`/monitors/${id}/edit#try`, 'Try it now', { symbol: 'again' })}${linkButton(`/monitors/${id}/edit`, 'Edit', { symbol: 'edit' })}<form method="post" action="/monitors/${id}/${
+        enabled ? 'pause' : 'resume'
+      }"><button class="button">${icon(enabled ? 'pause' : 'play')}${enabled ? 'Pause' : 'Resume'}</button></form>${linkButton(`/maintenance/new?when=now&monitor=${id}`, 'Maintenance', { symbol: 'maintenance' })}${may(deleteMonitor) && linkButton(`/monitors/${id}/delete`, 'Delete', { symbol: 'delete' })}`
+    : null;
+
+const figure = (name: Part, value: Part): Html => html`<div class="card"><dt>${name}</dt><dd>${value}</dd></div>`;
+
+const uptimeFigures = (ledger: Ledger, days: number): Html =>
+  html`${figure(`Uptime, ${daysWords(days)}`, ledger.percent === null ? '–' : percentText(ledger.percent))}${figure(
+    'Down',
+    ledger.down_seconds === 0 ? 'never' : durationText(ledger.down_seconds * 1_000),
+  )}`;
+
+const responseFigures = (results: Results): Html => {
+  const points = results.series.flatMap((series) => series.points);
+  const mean = meanOf(points);
+  const checks = points.reduce((sum, { ok, failed }) => sum + ok + failed, 0);
+  return html`${figure('Response, mean', mean === null ? '–' : html`${countText(Math.round(mean))} <small>ms</small>`)}${figure('Checks shown below', countText(checks))}`;
+};
+
+const runFigures = (pings: readonly Ping[], times: Times): Html => {
+  const runs = pings.flatMap(({ run_ms }) => run_ms ?? []);
+  const mean = runs.reduce((sum, run) => sum + run, 0) / Math.max(1, runs.length);
+  return html`${figure('Last ping', pings[0] === undefined ? '–' : times.ago(pings[0].at))}${figure('A run takes', runs.length === 0 ? '–' : durationText(mean))}`;
+};
+
+const incidentRow = (incident: Incidents[number], { times, now }: MembersRequest): Html => {
+  const { id, open, confirmed_at, cause, started_at, resolved_at } = incident;
+  const mark = open
+    ? stateMark(confirmed_at === null ? 'verifying' : 'down')
+    : stateMark(confirmed_at === null ? 'unknown' : 'up', confirmed_at === null ? 'Never confirmed' : 'Over');
+  const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
+  return html`<tr id="incident-${id}" data-row><td data-label="State">${mark}</td><td data-label="Began"><a class="row-link" href="/incidents/${id}">${times.whole(started_at)}</a></td><td data-label="Cause">${cause ?? '–'}</td><td data-label="Lasted" class="number">${durationText(long)}</td></tr>`;
+};
+
+const incidentsOf = (items: Incidents, request: MembersRequest): Html =>
+  items.length === 0
+    ? html`<p class="nothing card">Nothing has failed here in that time.</p>`
+    : html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">State</th><th scope="col">Began</th><th scope="col">Cause</th><th scope="col" class="number">Lasted</th></tr></thead><tbody>${items.map((each) => incidentRow(each, request))}</tbody></table></div>`;
+
+const addressPart = ({ id }: Monitor, { may }: MembersRequest, address: string | undefined): Html => {
+  const rotate =
+    may(rotateBeatAddress) &&
+    html`<form class="actions" method="post" action="/monitors/${id}/address/rotate"><button class="button" name="overlap_s" value="86400">${icon('again')}New address, the old one for a day</button> <button class="button button-danger" name="overlap_s" value="0">New address, the old one ends now</button></form>`;
+  return html`<section class="card" id="address"><h2>The address to ping</h2>${
+    address === undefined
+      ? html`<p class="soft">Whoever knows it can ping in the name of your job, so it is shown when you ask.</p><div class="actions"><form method="post" action="/monitors/${id}/address"><button class="button">${icon('see')}Show it</button></form>${rotate}</div>`
+      : html`<div class="copyable"><code>${address}</code><button type="button" class="button" data-copy="${address}" hidden>${icon('copy')}Copy</button></div><div class="actions">${rotate}</div>`
+  }${pingSnippets(address ?? 'https://…/beat/…')}</section>`;
+};
+
+type Shown = { readonly address?: string; readonly said?: Html };
+
+const pageOf = async (request: MembersRequest, { address, said }: Shown = {}): Promise<PageAnswer> => {
+  const { ask, path, query: asked, times, now } = request;
+  const monitor_id = path.monitor_id;
+  const window = resultWindows.find((each) => each === asked.window) ?? '24h';
+  const days = dayChoices.find((each) => String(each) === asked.days) ?? 30;
+  const [monitor, status, ledger, results, { items }, told] = await Promise.all([
+    ask(getMonitor, { monitor_id }),
+    ask(getMonitorStatus, { monitor_id, days }),
+    ask(getMonitorLedger, { monitor_id, days }),
+    ask(getMonitorResults, { monitor_id, window }),
+    ask(listIncidents, { monitor: monitor_id, days, limit: 20 }),
+    ask(listTold, { monitor_id }),
+  ]);
+  const isHeartbeat = monitor.type === 'heartbeat';
+  const pings = isHeartbeat ? (await ask(listBeats, { monitor_id })).items : [];
+  const address_ = (changed: Readonly<Record<string, string>>) => `/monitors/${monitor.id}${query({ window, days, ...changed })}`;
+  const begins = status.status.charAt(0).toUpperCase() + status.status.slice(1);
+  const nobody = results.series.length === 0;
+  const chartPart = html`<section class="card"><div class="section-head"><h2>Response by continent</h2>${chips(
+    'How far back',
+    resultWindows.map((each) => ({ href: address_({ window: each }), label: windowWords[each], current: each === window })),
+  )}</div>${nobody ? html`<p class="nothing">No result is there yet for this time.</p>` : html`${responseChart(results, ledger.stretches, times)}<details class="as-table"><summary>Show as a table</summary>${responseTable(results, times)}</details>`}</section>`;
+  return show({
+    title: `${begins}: ${monitor.name}`,
+    place: 'monitors',
+    live: address === undefined,
+    ...(address === undefined ? {} : { headers: { 'cache-control': 'no-store' } }),
+    main: html`<div class="monitor-page" id="monitor-${monitor.id}">${heading({
+      sentence: sentenceOf(monitor, status, now),
+      below: belowOf(monitor, status),
+      actions: actionsOf(monitor, request),
+      trail: [{ href: '/', name: 'Monitors' }],
+    })}
+${said}${unknownKeysNotice(monitor)}
+${items[0]?.open && notice(items[0].confirmed_at === null ? 'verifying' : 'down', html`<a href="/incidents/${items[0].id}">${items[0].confirmed_at === null ? 'A failure is being verified' : 'It is down'}: see what every continent saw</a>`, items[0].cause)}
+<dl class="figures">${uptimeFigures(ledger, days)}${isHeartbeat ? runFigures(pings, times) : responseFigures(results)}</dl>
+${isHeartbeat ? addressPart(monitor, request, address) : chartPart}
+<section class="ledger-section" id="ledger"><div class="section-head"><h2>Uptime, every second</h2>${chips(
+      'Of which time',
+      dayChoices.map((each) => ({ href: `${address_({ days: String(each) })}#ledger`, label: daysWords(each), current: each === days })),
+    )}</div><div class="card">${ledgerBar(ledger)}${ledgerSum(ledger)}</div>${ledgerTable(ledger, times)}</section>
+<section><div class="section-head"><h2>Incidents in ${daysWords(days)}</h2></div>${incidentsOf(items, request)}</section>
+${isHeartbeat && html`<section><div class="section-head"><h2>The last pings</h2></div>${pingList(pings, times)}</section>`}
+${whoIsTold(told.items)}
+<section class="card"><h2>How it is checked</h2><p class="soft">${kindWord(monitor.type)}, ${everyText(monitor.interval_s)}, since ${times.day(monitor.created_at)}.</p>${settingsList(monitor)}</section></div>`,
+  });
+};
+
+export const monitor: Page = { method: 'GET', path: '/monitors/:monitor_id', needs: 'member', answer: (request) => pageOf(request) };
+
+/** Asked for by a button, so that the address is in no history and in no cache. */
+export const showAddress: Page = {
+  method: 'POST',
+  path: '/monitors/:monitor_id/address',
+  needs: 'member',
+  answer: async (request) => {
+    const { address } = await request.ask(getBeatAddress, { monitor_id: request.path.monitor_id });
+    return pageOf(request, { address });
+  },
+};
+
+export const rotateAddress: Page = {
+  method: 'POST',
+  path: '/monitors/:monitor_id/address/rotate',
+  needs: 'member',
+  answer: async (request) => {
+    const monitor_id = request.path.monitor_id;
+    const overlap_s = request.form.value('overlap_s') ?? '86400';
+    const { address, old_until } = await request.ask(rotateBeatAddress, { monitor_id, overlap_s });
+    const words = overlap_s === '0' ? 'The old one ended now.' : html`The old one goes on until ${request.times.whole(old_until)}.`;
+    return pageOf(request, { address, said: notice('information', 'This is the new address.', words) });
+  },
+};
+
+export const monitorPages: readonly Page[] = [monitor, showAddress, rotateAddress];

@@ -1,0 +1,367 @@
+import type { Config } from '../../shared/checks/assignment.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Queryable } from '../database/connect.ts';
+import { enqueue, enqueueAll, type MonitorChange, outboxChannel } from '../database/outbox.ts';
+import { utcText } from '../database/sql.ts';
+import { inPages } from '../gate/cursors.ts';
+import type { Labels, Monitor } from './model.ts';
+import type { Status } from './status.ts';
+
+export type AssignedRow = {
+  readonly id: string;
+  readonly key: number;
+  readonly config_version: number;
+  readonly interval_s: number;
+  readonly continents: readonly unknown[] | null;
+  readonly probe: string | null;
+  readonly has_secrets: boolean;
+};
+
+/** Every monitor that somebody should be checking now, with what its assignment is told by. In pages. */
+export const assignedRows = (sql: Queryable): AsyncGenerator<AssignedRow[]> =>
+  inPages(
+    0,
+    ({ key }) => key,
+    (after) => sql<AssignedRow[]>`
+      select id, key, config_version, interval_s, config -> 'continents' as continents, config ->> 'probe' as probe,
+        secrets is not null as has_secrets
+      from monitors where paused_at is null and key > ${after} order by key limit 1000`,
+  );
+
+/** Changes of monitors that are not published yet. */
+export const openMonitorLines = async (sql: Queryable): Promise<number> => {
+  const [row] = await sql<{ open: number }[]>`select count(*) as open from outbox where topic = 'monitor' and done_at is null`;
+  return row?.open ?? 0;
+};
+
+export type MonitorFigure = {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly status: Status;
+  /** Of the newest check, if that passed; null for heartbeats, and where none was seen of late. */
+  readonly response_ms: number | null;
+  /** Of all monitors. */
+  readonly count: number;
+};
+
+/** No check is rarer than once a day; and few parts of the table are read. */
+const ofLate = 48 * 3_600_000;
+
+/** The oldest monitors of an organisation first, with how they are now. */
+export const monitorFigures = (sql: Queryable, organisation: string, most: number, now: number): Promise<readonly MonitorFigure[]> => sql<
+  MonitorFigure[]
+>`
+  select m.id, m.name, m.type, s.status, case when newest.outcome = 0 then newest.took_ms end as response_ms, s.count
+  from (select *, count(*) over ()::int as count from monitor_status where organisation_id = ${organisation} order by monitor_key limit ${most}) s
+  join monitors m on m.id = s.monitor_id
+  left join lateral (
+    select outcome, took_ms from results where monitor_key = s.monitor_key and m.type <> 'heartbeat' and at > ${new Date(now - ofLate)} and outcome < 2
+    order by at desc limit 1) newest on true
+  order by s.monitor_key`;
+
+/** Changes of several monitors at once, under the organisation's lock: a statement for each thing that changes, not for each monitor. */
+
+export type AtOnce = {
+  readonly id: string;
+  readonly name: string;
+  readonly partition: number;
+  readonly enabled: boolean;
+  readonly group_id: string | null;
+};
+
+export const monitorsAtOnce = (sql: Queryable, organisation: string, ids: readonly string[]): Promise<AtOnce[]> =>
+  sql<AtOnce[]>`select id, name, partition, enabled, group_id from monitors
+    where organisation_id = ${organisation} and id = any(${[...ids]}::uuid[]) order by key`;
+
+/** `paused_at` is the transaction's time, which is that of the outbox lines, too. */
+export const switchMonitors = async (sql: Queryable, ids: readonly string[], enabled: boolean): Promise<void> => {
+  await sql`update monitors set enabled = ${enabled}, paused_at = ${enabled ? null : sql`coalesce(paused_at, now())`}
+    where id = any(${[...ids]}::uuid[])`;
+};
+
+export const regroupMonitors = async (
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+  group: string | null,
+): Promise<void> => {
+  await sql`update monitors set group_id = ${group} where id = any(${[...ids]}::uuid[])`;
+  await sql`update group_memberships set ended_at = now() where monitor_id = any(${[...ids]}::uuid[]) and ended_at is null`;
+  if (group === null) return;
+  await sql`insert into group_memberships (organisation_id, monitor_id, group_id, began_at)
+    select ${organisation}, id, ${group}, now() from unnest(${[...ids]}::uuid[]) as t (id)`;
+};
+
+/** For the owners of their partitions. */
+export const tellOwners = async (
+  sql: Queryable,
+  organisation: string,
+  monitors: readonly Pick<AtOnce, 'id' | 'partition'>[],
+  change: 'paused' | 'resumed' | 'deleted',
+): Promise<void> => {
+  const lines = monitors.map(({ id, partition }) => {
+    const payload: MonitorChange = { monitor: id, change, what_is_checked_changed: false };
+    return { partition, payload };
+  });
+  await sql`insert into outbox (topic, partition, organisation_id, payload)
+    select 'monitor', l.partition, ${organisation}, l.payload
+    from json_to_recordset(${JSON.stringify(lines)}::text::json) as l (partition smallint, payload jsonb)`;
+  await sql`select pg_notify(${outboxChannel}, 'monitor:' || partition) from unnest(${[...new Set(monitors.map(({ partition }) => partition))]}::int[]) as t (partition)`;
+};
+
+/** A heartbeat's token: its fingerprint for those who know the token, and the token itself, encrypted, for the monitor's page. */
+export type PingTokenRow = { readonly fingerprint: string; readonly monitor: string; readonly organisation: string; readonly box: Buffer };
+
+/** Writes the token and tells the ping receivers that its key exists. */
+export const insertPingToken = async (sql: Queryable, { fingerprint, monitor, organisation, box }: PingTokenRow): Promise<void> => {
+  await sql`insert into beat_tokens (fingerprint, organisation_id, monitor_id, token)
+    values (${Buffer.from(fingerprint, 'hex')}, ${organisation}, ${monitor}, ${box})`;
+  await enqueue(sql, { topic: 'beat_key', payload: { key: fingerprint, monitor, until: null }, partition: null, organisation });
+};
+
+/** Before a monitor goes, the ping receivers hear that its keys are none any more. */
+export const endPingTokens = async (sql: Queryable, organisation: string, monitor: string): Promise<void> => {
+  const rows = await sql<{ key: string }[]>`
+    delete from beat_tokens where monitor_id = ${monitor} and organisation_id = ${organisation} returning encode(fingerprint, 'hex') as key`;
+  for (const { key } of rows)
+    await enqueue(sql, { topic: 'beat_key', payload: { key, monitor: null, until: null }, partition: null, organisation });
+};
+
+/** The encrypted token of a heartbeat monitor that is in force. */
+export const pingTokenBox = async (sql: Queryable, organisation: string, monitor: string): Promise<Uint8Array | undefined> => {
+  const [row] = await sql<{ token: Uint8Array }[]>`
+    select token from beat_tokens where monitor_id = ${monitor} and organisation_id = ${organisation} and until is null`;
+  return row?.token;
+};
+
+/**
+ * The token in force gets an end, and those that were rotated out before end no later; the next one is written by `insertBeatToken`. False
+ * when there was none.
+ */
+export const retirePingTokens = async (sql: Queryable, organisation: string, monitor: string, until: number): Promise<boolean> => {
+  const rows = await sql<{ key: string }[]>`
+    update beat_tokens set until = ${new Date(until)}
+    where monitor_id = ${monitor} and organisation_id = ${organisation} and (until is null or until > ${new Date(until)})
+    returning encode(fingerprint, 'hex') as key`;
+  for (const { key } of rows) await enqueue(sql, { topic: 'beat_key', payload: { key, monitor, until }, partition: null, organisation });
+  return rows.length > 0;
+};
+
+/** Many monitors in a few statements, under the organisation's lock. */
+
+export type BulkRow = {
+  readonly id: string;
+  readonly partition: number;
+  readonly monitor: Monitor;
+  readonly secrets: Buffer | null;
+  readonly labels: Labels;
+};
+
+const recordOf = ({ id, partition, monitor, secrets, labels }: BulkRow) => {
+  const { name, kind: type, target, interval_s, config, group, affects_group_status, config_version } = monitor;
+  const sealed = secrets === null ? null : secrets.toString('base64');
+  return { id, partition, name, type, target, interval_s, config, secrets: sealed, group, affects_group_status, config_version, ...labels };
+};
+
+const records = (sql: Queryable, rows: readonly BulkRow[]) => sql`
+  jsonb_to_recordset(${JSON.stringify(rows.map(recordOf))}::text::jsonb) as r (id uuid, partition smallint, name text, type text, target text,
+    interval_s int, config jsonb, secrets text, "group" uuid, affects_group_status boolean, config_version int, external_id text, tags jsonb)`;
+
+const tags = (sql: Queryable) => sql`array(select jsonb_array_elements_text(r.tags))`;
+
+/** In their order. */
+export const insertMonitors = async (sql: Queryable, organisation: string, rows: readonly BulkRow[]): Promise<void> => {
+  if (rows.length === 0) return;
+  await sql`
+    insert into monitors (id, organisation_id, partition, name, type, target, interval_s, config, secrets, group_id, affects_group_status,
+      external_id, tags)
+    select r.id, ${organisation}, r.partition, r.name, r.type, r.target, r.interval_s, r.config, decode(r.secrets, 'base64'), r."group",
+      r.affects_group_status, r.external_id, ${tags(sql)}
+    from ${records(sql, rows)}`;
+};
+
+/** All but whether they are checked. */
+export const updateMonitors = async (sql: Queryable, organisation: string, rows: readonly BulkRow[]): Promise<void> => {
+  if (rows.length === 0) return;
+  await sql`
+    update monitors m set name = r.name, target = r.target, interval_s = r.interval_s, config = r.config, secrets = decode(r.secrets, 'base64'),
+      group_id = r."group", affects_group_status = r.affects_group_status, config_version = r.config_version,
+      external_id = r.external_id, tags = ${tags(sql)}
+    from ${records(sql, rows)} where m.id = r.id and m.organisation_id = ${organisation}`;
+};
+
+/** Which groups they are in from now on (rule 26: cover follows membership). */
+export const writeMemberships = async (
+  sql: Queryable,
+  organisation: string,
+  moves: readonly { readonly monitor: string; readonly group: string | null }[],
+): Promise<void> => {
+  if (moves.length === 0) return;
+  const all = moves.map(({ monitor }) => monitor);
+  await sql`update group_memberships set ended_at = now() where monitor_id = any(${all}::uuid[]) and ended_at is null`;
+  await sql`
+    insert into group_memberships (organisation_id, monitor_id, group_id, began_at)
+    select ${organisation}, r.monitor, r."group", now()
+    from jsonb_to_recordset(${JSON.stringify(moves)}::text::jsonb) as r (monitor uuid, "group" uuid) where r."group" is not null`;
+};
+
+/** Writes the tokens and tells the ping receivers that their keys exist. */
+export const insertPingTokens = async (sql: Queryable, organisation: string, tokens: readonly PingTokenRow[]): Promise<void> => {
+  if (tokens.length === 0) return;
+  const rows = tokens.map(({ fingerprint, monitor, box }) => ({ fingerprint, monitor, box: box.toString('base64') }));
+  await sql`
+    insert into beat_tokens (fingerprint, organisation_id, monitor_id, token)
+    select decode(r.fingerprint, 'hex'), ${organisation}, r.monitor, decode(r.box, 'base64')
+    from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as r (fingerprint text, monitor uuid, box text)`;
+  await enqueueAll(
+    sql,
+    tokens.map(({ fingerprint, monitor }) => ({
+      ...{ topic: 'beat_key' as const, partition: null, organisation },
+      payload: { key: fingerprint, monitor, until: null },
+    })),
+  );
+};
+
+/** A monitor as lists and answers show it. */
+export type ShownMonitor = {
+  /** Another one after every change of the row. */
+  readonly version: string;
+  readonly key: number;
+  readonly id: string;
+  readonly name: string;
+  readonly type: Kind;
+  readonly target: string;
+  readonly interval_s: number;
+  readonly enabled: boolean;
+  readonly config: Config;
+  readonly group_id: string | null;
+  readonly affects_group_status: boolean;
+  readonly external_id: string | null;
+  readonly tags: readonly string[];
+  /** As utcText() gives it. */
+  readonly created_at: string;
+};
+
+const shown = (sql: Queryable) =>
+  sql`xmin as version, key, id, name, type, target, interval_s, enabled, config, group_id, affects_group_status, external_id, tags, ${utcText(sql, 'created_at')} as created_at`;
+
+export const monitorById = async (sql: Queryable, organisation: string, id: string): Promise<ShownMonitor | undefined> => {
+  const [row] = await sql<ShownMonitor[]>`select ${shown(sql)} from monitors where organisation_id = ${organisation} and id = ${id}`;
+  return row;
+};
+
+/** What only a change needs besides what is shown. */
+export type StoredMonitor = ShownMonitor & {
+  readonly partition: number;
+  readonly secrets: Uint8Array | null;
+  readonly config_version: number;
+};
+
+/** Under the organisation's lock, so that nobody else changes it meanwhile. */
+export const monitorForChange = async (sql: Queryable, organisation: string, id: string): Promise<StoredMonitor | undefined> => {
+  const [row] = await sql<StoredMonitor[]>`
+    select ${shown(sql)}, partition, secrets, config_version from monitors where organisation_id = ${organisation} and id = ${id}`;
+  return row;
+};
+
+/** Which monitors of the organisation have these external ids. */
+export const monitorsCalled = async (
+  sql: Queryable,
+  organisation: string,
+  external: readonly string[],
+): Promise<ReadonlyMap<string, string>> => {
+  if (external.length === 0) return new Map();
+  const rows = await sql<{ id: string; external_id: string }[]>`
+    select id, external_id from monitors where organisation_id = ${organisation} and external_id = any(${[...external]}::text[])`;
+  return new Map(rows.map(({ id, external_id }) => [external_id, id]));
+};
+
+/** As monitorForChange(), of several. */
+export const monitorsForChange = (sql: Queryable, organisation: string, ids: readonly string[]): Promise<StoredMonitor[]> =>
+  sql<StoredMonitor[]>`
+    select ${shown(sql)}, partition, secrets, config_version from monitors
+    where organisation_id = ${organisation} and id = any(${[...ids]}::uuid[])`;
+
+export const countMonitors = async (sql: Queryable, organisation: string): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`select count(*) as count from monitors where organisation_id = ${organisation}`;
+  return row?.count ?? 0;
+};
+
+/** Those of these ids that are monitors of the organisation. */
+export const monitorsAmong = async (sql: Queryable, organisation: string, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+  if (ids.length === 0) return new Set();
+  const rows = await sql<{ id: string }[]>`
+    select id from monitors where organisation_id = ${organisation} and id = any(${[...ids]}::uuid[])`;
+  return new Set(rows.map(({ id }) => id));
+};
+
+export const monitorChoices = (sql: Queryable, organisation: string): Promise<{ readonly id: string; readonly name: string }[]> =>
+  sql<{ id: string; name: string }[]>`select id, name from monitors where organisation_id = ${organisation} order by lower(name), id`;
+
+/** The running number that big tables know it by. */
+export const monitorKey = async (sql: Queryable, organisation: string, id: string): Promise<number | undefined> => {
+  const [row] = await sql<{ key: number }[]>`select key from monitors where organisation_id = ${organisation} and id = ${id}`;
+  return row?.key;
+};
+
+export const insertMonitor = async (
+  sql: Queryable,
+  id: string,
+  partition: number,
+  monitor: Monitor,
+  secrets: Buffer | null,
+  { external_id, tags }: Labels,
+): Promise<ShownMonitor> => {
+  const { organisation, name, kind, target, interval_s, config, group, affects_group_status } = monitor;
+  const rows = await sql<ShownMonitor[]>`
+    insert into monitors (id, organisation_id, partition, name, type, target, interval_s, config, secrets, group_id, affects_group_status,
+      external_id, tags)
+    values (${id}, ${organisation}, ${partition}, ${name}, ${kind}, ${target}, ${interval_s}, ${JSON.stringify(config)}::text::jsonb,
+      ${secrets}, ${group}, ${affects_group_status}, ${external_id}, ${[...tags]}::text[])
+    returning ${shown(sql)}`;
+  return only(rows);
+};
+
+/** `paused_at` is the transaction's time, which is that of the outbox line, too: the engine writes the same moment to the ledger. */
+export const updateMonitor = async (
+  sql: Queryable,
+  id: string,
+  monitor: Monitor,
+  secrets: Buffer | null,
+  { external_id, tags }: Labels,
+): Promise<ShownMonitor> => {
+  const { name, target, interval_s, enabled, config, group, affects_group_status, config_version } = monitor;
+  const rows = await sql<ShownMonitor[]>`
+    update monitors set name = ${name}, target = ${target}, interval_s = ${interval_s}, enabled = ${enabled},
+      config = ${JSON.stringify(config)}::text::jsonb, secrets = ${secrets}, group_id = ${group},
+      affects_group_status = ${affects_group_status}, config_version = ${config_version}, external_id = ${external_id}, tags = ${[...tags]}::text[],
+      paused_at = ${enabled ? null : sql`coalesce(paused_at, now())`}
+    where id = ${id} returning ${shown(sql)}`;
+  return only(rows);
+};
+
+const only = <Row>([row]: readonly Row[]): Row => {
+  if (row === undefined) throw new Error('a row that was just written did not come back');
+  return row;
+};
+
+/** The row, and what refers to it, goes now; its results and rollups are remembered as to be removed in small bites. */
+export const removeMonitor = async (sql: Queryable, monitor: Pick<StoredMonitor, 'id' | 'key'>): Promise<void> => {
+  await sql`insert into forgotten_monitors (monitor_key, monitor_id) values (${monitor.key}, ${monitor.id})`;
+  await sql`delete from monitors where id = ${monitor.id}`;
+};
+
+/** For the owner of its partition, who closes what is open and tells the probes. */
+export const tellOwner = (
+  sql: Queryable,
+  of: { readonly organisation: string; readonly partition: number },
+  payload: MonitorChange,
+): Promise<void> => enqueue(sql, { topic: 'monitor', payload, partition: of.partition, organisation: of.organisation });
+
+/** Which group the monitor is in from now on (rule 26: cover follows membership). */
+export const writeMembership = async (sql: Queryable, organisation: string, monitor: string, group: string | null): Promise<void> => {
+  await sql`update group_memberships set ended_at = now() where monitor_id = ${monitor} and ended_at is null`;
+  if (group === null) return;
+  await sql`insert into group_memberships (organisation_id, monitor_id, group_id, began_at) values (${organisation}, ${monitor}, ${group}, now())`;
+};

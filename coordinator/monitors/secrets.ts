@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import type { Config } from '../../shared/checks/assignment.ts';
+import { asSplit } from '../../shared/checks/config.ts';
+import type { Secrets } from '../../shared/checks/config-secrets.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Queryable } from '../database/connect.ts';
+import { type SecretsAtRest, secretsOf } from '../secrets/at-rest.ts';
+import { tellOwner } from './queries.ts';
+
+/** A monitor in whose config a secret stands openly, because it was stored before it counted as one. */
+export type OpenSecrets = {
+  readonly id: string;
+  readonly organisation_id: string;
+  readonly partition: number;
+  readonly type: Kind;
+  readonly config: Config;
+  readonly secrets: Uint8Array | null;
+};
+
+/** Some of them, locked; of those that somebody changes just now each change puts the secrets apart. */
+export const someOpenSecrets = (sql: Queryable, most: number): Promise<OpenSecrets[]> =>
+  sql<OpenSecrets[]>`
+    select id, organisation_id, partition, type, config, secrets from monitors where type = 'https' and (has_open_secret(config) or has_likely_secret(config))
+    order by id limit ${most} for no key update skip locked`;
+
+export const writeSecretsApart = async (sql: Queryable, id: string, config: Config, secrets: Uint8Array): Promise<void> => {
+  await sql`update monitors set config = ${JSON.stringify(config)}::text::jsonb, secrets = ${Buffer.from(secrets)} where id = ${id}`;
+};
+
+const shape = z.record(z.string(), z.string());
+
+/** How secrets of monitors are encrypted, and read again; both as JSON. */
+export type MonitorSecrets = {
+  readonly open: (row: Pick<OpenSecrets, 'id' | 'secrets'>) => Promise<string>;
+  readonly seal: (sql: Queryable, monitor: string, text: string) => Promise<Buffer>;
+};
+
+/**
+ * Encrypts some of what stands openly in configs, as what counts as a secret grows; how many monitors it was. What is checked stays the same,
+ * but the probes are told anew, so that the old text is gone from the bus too.
+ */
+export const sealOpenSecrets = async (sql: Queryable, { open, seal }: MonitorSecrets, most: number): Promise<number> => {
+  const rows = await someOpenSecrets(sql, most);
+  for (const row of rows) {
+    const { id, organisation_id: organisation, partition, type, config } = row;
+    const apart = asSplit(type, config, shape.parse(JSON.parse(await open(row))));
+    await writeSecretsApart(sql, id, apart.open, await seal(sql, id, JSON.stringify(apart.secrets)));
+    await tellOwner(sql, { organisation, partition }, { monitor: id, change: 'edited', what_is_checked_changed: false });
+  }
+  return rows.length;
+};
+
+/** The secrets of a monitor's config as they are stored: one encrypted JSON object, or nothing when there are none. */
+export const sealSecrets = async (at: SecretsAtRest, sql: Queryable, monitor: string, secrets: Secrets): Promise<Buffer | null> =>
+  Object.keys(secrets).length === 0 ? null : at.seal(sql, JSON.stringify(secrets), secretsOf(monitor));
+
+export const openSecrets = async (at: SecretsAtRest, sql: Queryable, monitor: string, box: Uint8Array | null): Promise<Secrets> =>
+  box === null ? {} : shape.parse(JSON.parse(await at.open(sql, box, secretsOf(monitor))));

@@ -1,0 +1,502 @@
+import type { Interval } from '../../shared/base/time.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Cause } from '../../shared/checks/result.ts';
+import type { Queryable } from '../database/connect.ts';
+import { literally, lookedFor, utcText, wordsOf } from '../database/sql.ts';
+import { type CoverRow, causedCoverFrom, coverColumns, coverFrom, ms } from '../maintenance/queries.ts';
+import type { ShownMonitor } from './queries.ts';
+import type { MonitorHistory, Standing, Status } from './status.ts';
+
+/** What a dashboard asks: counts by status, and one page of monitors, filtered and sorted by the database (monitor_status, migration 018). */
+
+/** Monitors that maintenance covers at this moment. Mostly there are none. */
+export const coveredNow = async (sql: Queryable, organisation: string, now: number): Promise<readonly string[]> => {
+  const rows = await sql<{ id: string }[]>`
+    with covering as (
+      select w.id from maintenance_windows w join maintenance_occurrences o on o.window_id = w.id
+      where w.organisation_id = ${organisation} and w.deleted_at is null and o.began_at <= ${new Date(now)} and o.ended_at > ${new Date(now)})
+    select s.monitor_id as id from monitor_status s
+    where s.organisation_id = ${organisation} and s.status <> 'paused' and s.monitor_id in (
+      select mm.monitor_id from covering c join maintenance_monitors mm on mm.window_id = c.id
+      union select gm.monitor_id from covering c join maintenance_groups mg on mg.window_id = c.id
+        join group_memberships gm on gm.group_id = mg.group_id and gm.ended_at is null)`;
+  return rows.map(({ id }) => id);
+};
+
+/** As people are shown it: maintenance goes before whatever it covers. */
+export type ShownStatus = Status | 'maintenance';
+
+export type StatusCounts = Readonly<Partial<Record<ShownStatus, number>>>;
+
+/** Most monitors are up: those are not counted one by one, they are what is left of all (monitor_counts, migration 028). */
+export const countStatuses = async (sql: Queryable, organisation: string, covered: readonly string[]): Promise<StatusCounts> => {
+  const rows = await sql<{ status: ShownStatus | 'all'; count: number }[]>`
+    select status, count(*) as count from monitor_status
+    where organisation_id = ${organisation} and status in ('down', 'verifying', 'pending', 'paused') and not monitor_id = any(${[...covered]}::uuid[])
+    group by status
+    union all select 'all', coalesce(sum(monitors), 0) from monitor_counts where organisation_id = ${organisation}`;
+  const { all = 0, ...counts } = Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+  const others = rows.reduce((sum, { status, count }) => (status === 'all' ? sum : sum + count), covered.length);
+  return { ...counts, maintenance: covered.length, up: Math.max(0, all - others) };
+};
+
+export type DashboardSort = 'state' | 'name' | 'response' | 'downtime' | 'changed';
+
+export type DashboardFilter = {
+  readonly status: ShownStatus | null;
+  /** Every word of it stands in name, target or group. */
+  readonly search: string;
+  readonly group: string | null;
+  readonly tag: string | null;
+};
+
+export type DashboardPlace = { readonly sort: DashboardSort; readonly offset: number; readonly most: number; readonly since: number };
+
+const matching = (sql: Queryable, organisation: string, { status, search, group, tag }: DashboardFilter, covered: readonly string[]) => {
+  const isCovered = sql`s.monitor_id = any(${[...covered]}::uuid[])`;
+  const ofStatus =
+    status === null
+      ? sql``
+      : status === 'maintenance'
+        ? sql`and ${isCovered}`
+        : covered.length === 0
+          ? sql`and s.status = ${status}`
+          : sql`and s.status = ${status} and not ${isCovered}`;
+  const ofWords = wordsOf(search).map((word) => sql`and s.words like ${`%${literally(word)}%`}`);
+  return sql`s.organisation_id = ${organisation} ${ofStatus} ${group === null ? sql`` : sql`and s.group_id = ${group}`}
+    ${tag === null ? sql`` : sql`and s.monitor_id in (select id from monitors where organisation_id = ${organisation} and tags @> array[${lookedFor(tag)}::text])`}
+    ${ofWords.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
+};
+
+export const countMatching = async (
+  sql: Queryable,
+  organisation: string,
+  filter: DashboardFilter,
+  covered: readonly string[],
+): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*) as count from monitor_status s where ${matching(sql, organisation, filter, covered)}`;
+  return row?.count ?? 0;
+};
+
+const worst = (sql: Queryable) => sql`s.status in ('down', 'verifying')`;
+
+/** A monitor of a page, and its group: what else is asked for begins with these. */
+export type Found = { readonly id: string; readonly group: string | null };
+
+const found = (sql: Queryable) => sql`s.monitor_id as id, s.group_id as "group"`;
+
+/** Trouble first, the newest first; then by group and name. Each half is read from its own index. */
+const byState = async (
+  sql: Queryable,
+  organisation: string,
+  filter: DashboardFilter,
+  covered: readonly string[],
+  { offset, most }: DashboardPlace,
+): Promise<readonly Found[]> => {
+  const where = matching(sql, organisation, filter, covered);
+  const inTrouble = (): Promise<Found[]> => sql<Found[]>`
+    select ${found(sql)} from monitor_status s where ${where} and ${worst(sql)}
+    order by s.status, s.since desc, s.place offset ${offset} limit ${most}`;
+  const others = (from: number): Promise<Found[]> => sql<Found[]>`
+    select ${found(sql)} from monitor_status s where ${where} and not ${worst(sql)} order by s.place offset ${from} limit ${most}`;
+  // The first page, which most people look at, needs no count, and asks for both halves at once.
+  if (offset === 0) return (await Promise.all([inTrouble(), others(0)])).flat().slice(0, most);
+  const [count] = await sql<{ troubled: number }[]>`select count(*) as troubled from monitor_status s where ${where} and ${worst(sql)}`;
+  const troubled = count?.troubled ?? 0;
+  const first = offset < troubled ? await inTrouble() : [];
+  if (first.length === most) return first;
+  return [...first, ...(await others(Math.max(0, offset - troubled)))].slice(0, most);
+};
+
+/** Downtime of the last days, the most first; all that had none come after by place. */
+const byDowntime = (
+  sql: Queryable,
+  organisation: string,
+  filter: DashboardFilter,
+  covered: readonly string[],
+  { offset, most, since }: DashboardPlace,
+): Promise<Found[]> => sql<Found[]>`
+  with downtime as (
+    select monitor_id, sum(coalesce(resolved_at, now()) - greatest(started_at, ${new Date(since)})) as down from incidents
+    where organisation_id = ${organisation} and confirmed_at is not null and (resolved_at is null or resolved_at > ${new Date(since)})
+    group by monitor_id)
+  select ${found(sql)} from monitor_status s left join downtime d on d.monitor_id = s.monitor_id
+  where ${matching(sql, organisation, filter, covered)}
+  order by d.down desc nulls last, s.place offset ${offset} limit ${most}`;
+
+/** The monitors of one page, in their order. */
+export const dashboardPage = async (
+  sql: Queryable,
+  organisation: string,
+  filter: DashboardFilter,
+  covered: readonly string[],
+  place: DashboardPlace,
+): Promise<readonly Found[]> => {
+  const { sort, offset, most } = place;
+  const where = matching(sql, organisation, filter, covered);
+  const page = sql`offset ${offset} limit ${most}`;
+  if (sort === 'state') return byState(sql, organisation, filter, covered, place);
+  if (sort === 'downtime') return byDowntime(sql, organisation, filter, covered, place);
+  if (sort === 'response')
+    return sql<Found[]>`select ${found(sql)} from monitor_status s where ${where} order by s.response_ms desc nulls last, s.place ${page}`;
+  if (sort === 'changed')
+    return sql<Found[]>`select ${found(sql)} from monitor_status s where ${where} order by s.since desc, s.monitor_id ${page}`;
+  return sql<Found[]>`select ${found(sql)} from monitor_status s where ${where} order by s.name_folded, s.monitor_id ${page}`;
+};
+
+export type DashboardRow = {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly target: string;
+  readonly enabled: boolean;
+  readonly interval_s: number;
+  readonly group_id: string | null;
+  readonly group_name: string | null;
+  readonly tags: readonly string[];
+  /** Of the open incident. */
+  readonly incident: string | null;
+  readonly cause: Cause | null;
+  readonly seen_continent: string | null;
+  /** Mean response times of the last hours, oldest first, or of the newest looks where there are no hours yet; null where there was none. */
+  readonly hours: readonly (number | null)[] | null;
+  readonly looks: readonly number[] | null;
+};
+
+const sparkHours = 24;
+const sparkLooks = 40;
+const hour = 3_600_000;
+
+/** What a row shows beside its history. */
+export const dashboardRows = (sql: Queryable, organisation: string, ids: readonly string[], now: number): Promise<DashboardRow[]> => {
+  const from = new Date(Math.floor(now / hour) * hour - sparkHours * hour);
+  return sql<DashboardRow[]>`
+    select m.id, m.name, m.type, m.target, m.enabled, m.interval_s, m.group_id, g.name as group_name, m.tags, i.id as incident, i.cause, i.seen_continent, r.hours,
+      case when r.hours is null then (
+        select array_agg(took_ms order by at) from (
+          select x.took_ms, x.at from results x where x.monitor_key = m.key and x.outcome = 0 order by x.at desc limit ${sparkLooks}) newest)
+      end as looks
+    from monitors m
+    left join groups g on g.id = m.group_id
+    left join incidents i on i.monitor_id = m.id and i.resolved_at is null
+    left join lateral (
+      select array_agg(mean order by at) as hours from (
+        select hour as at, sum(took_sum) / nullif(sum(ok), 0) as mean from rollups
+        where monitor_key = m.key and hour >= ${from} group by hour) each_hour
+      having count(mean) > 2) r on true
+    where m.organisation_id = ${organisation} and m.id = any(${[...ids]}::uuid[])`;
+};
+
+export type GroupStanding = {
+  readonly id: string;
+  /** What its members are; whether those count that are so. */
+  readonly members: readonly { readonly status: Status; readonly affects_group_status: boolean }[];
+  readonly count: number;
+};
+
+/** Which statuses there are among the members of each of these groups, without a look at every member. */
+export const groupStandings = (sql: Queryable, organisation: string, groups: readonly string[]): Promise<GroupStanding[]> =>
+  groups.length === 0
+    ? Promise.resolve([])
+    : sql<GroupStanding[]>`
+        select g.id, coalesce(c.monitors, 0) as count,
+          (select coalesce(jsonb_agg(jsonb_build_object('status', t.status, 'affects_group_status', a.affects)), '[]')
+            from unnest(array['down', 'verifying', 'pending', 'up', 'paused']) t (status) cross join unnest(array[true, false]) a (affects)
+            cross join lateral (
+              select from monitor_status s where s.group_id = g.id and s.affects = a.affects and s.status = t.status limit 1) one) as members
+        from groups g left join monitor_counts c on c.organisation_id = g.organisation_id and c.group_id = g.id
+        where g.organisation_id = ${organisation} and g.id = any(${[...groups]}::uuid[])`;
+
+/** The names of the first few that are in trouble, and since when the newest change is. */
+export const troubledNames = async (
+  sql: Queryable,
+  organisation: string,
+  status: 'down' | 'verifying',
+  covered: readonly string[],
+  most: number,
+): Promise<readonly string[]> => {
+  const rows = await sql<{ name: string }[]>`
+    select m.name from monitor_status s join monitors m on m.id = s.monitor_id
+    where s.organisation_id = ${organisation} and s.status = ${status} and not s.monitor_id = any(${[...covered]}::uuid[])
+    order by s.since desc limit ${most}`;
+  return rows.map(({ name }) => name);
+};
+
+export const newestChange = async (sql: Queryable, organisation: string): Promise<Date | undefined> => {
+  const [row] = await sql<{ since: Date }[]>`
+    select since from monitor_status where organisation_id = ${organisation} order by since desc limit 1`;
+  return row?.since;
+};
+
+export const openIncidents = async (sql: Queryable, organisation: string): Promise<number> => {
+  const [row] = await sql<{ open: number }[]>`
+    select count(*) as open from incidents where organisation_id = ${organisation} and resolved_at is null`;
+  return row?.open ?? 0;
+};
+
+export type DashboardProbe = { readonly name: string; readonly continent: string; readonly well: boolean };
+
+/** Who checks for this organisation, and whether they are heard. */
+export const dashboardProbes = (sql: Queryable, organisation: string): Promise<DashboardProbe[]> =>
+  sql<DashboardProbe[]>`
+    select p.name, p.continent, p.quarantined_at is null and p.doubted_at is null and not exists (
+      select 1 from notices n where n.kind = 'probe_lost' and n.subject = p.id::text and n.ended_at is null) as well
+    from probes p
+    where p.revoked_at is null and p.last_seen_at is not null and (p.organisation_id is null or p.organisation_id = ${organisation})
+    order by p.continent, p.name limit 24`;
+
+/** A monitor that has results was seen, also when no stretch says so (migration 018). */
+export const markSeen = async (sql: Queryable): Promise<void> => {
+  await sql`select mark_seen()`;
+};
+
+type Stretch = readonly [from: number, to: number | null];
+
+type Row = CoverRow & {
+  readonly id: string;
+  readonly type: Kind;
+  readonly interval_s: number;
+  readonly config: Config;
+  readonly created_at: Date;
+  readonly paused_at: Date | null;
+  readonly ledger: readonly (readonly [kind: 'paused' | 'unknown', ...Stretch])[];
+  /** Resolved ones were confirmed, or are not here; when, is asked of an open one only. */
+  readonly incidents: readonly (readonly [...Stretch, confirmed_at: number | null, id: string])[];
+  readonly last_result_at: number | null;
+  readonly last_covering_at: number | null;
+  readonly last_beat_at: number | null;
+  readonly last_resolved_at: number | null;
+  readonly last_gap_ended_at: number | null;
+  readonly resumed_at: number | null;
+  readonly begins_anew_at: number | null;
+};
+
+const lasting = (stretches: readonly Stretch[], now: number): Interval[] => stretches.map(([from, to]) => ({ from, to: to ?? now }));
+
+const historyFrom = (row: Row, now: number): MonitorHistory => {
+  const { id, type, interval_s, config, last_result_at, last_covering_at, last_beat_at, last_resolved_at, last_gap_ended_at, resumed_at } =
+    row;
+  const of = (wanted: 'paused' | 'unknown'): Stretch[] => row.ledger.flatMap(([kind, from, to]) => (kind === wanted ? [[from, to]] : []));
+  const paused_at = row.paused_at?.getTime() ?? null;
+  const [unknown, open] = [of('unknown'), row.incidents.find(([, to]) => to === null)];
+  return {
+    ...{
+      id,
+      kind: type,
+      interval_s,
+      config,
+      last_result_at,
+      last_covering_at,
+      last_beat_at,
+      last_resolved_at,
+      last_gap_ended_at,
+      resumed_at,
+    },
+    created_at: row.created_at.getTime(),
+    paused_at,
+    // The row of the monitor knows of a pause before the ledger does.
+    paused: lasting(paused_at === null ? of('paused') : [...of('paused'), [paused_at, null]], now),
+    cover: coverFrom(row),
+    causedCover: causedCoverFrom(row),
+    begins_anew_at: row.begins_anew_at,
+    down: row.incidents.flatMap(([from, to, confirmed_at, incident]) =>
+      to === null && confirmed_at === null ? [] : [{ from, to: to ?? now, incident }],
+    ),
+    unknown: lasting(unknown, now),
+    incident: open ? { started_at: open[0], confirmed_at: open[2] } : null,
+    gap_since: unknown.find(([, to]) => to === null)?.[0] ?? null,
+  };
+};
+
+/**
+ * Of one it is asked by itself: of an array the database expects ten, so that it takes a plan for every call to be cheaper than one for all,
+ * and making it takes three times as long as the call.
+ */
+const among = (sql: Queryable, monitors: readonly string[]) => {
+  const [one] = monitors;
+  return one !== undefined && monitors.length === 1 ? sql`w.id = ${one}` : sql`w.id = any(${[...monitors]}::uuid[])`;
+};
+
+/**
+ * The histories of some monitors of an organisation since `from`, in one statement and so of one moment. Raw results are asked for
+ * their newest only; they reach back as long as they are kept.
+ */
+export const monitorHistories = async (
+  sql: Queryable,
+  organisation: string,
+  monitors: readonly string[],
+  { from, to: now }: Interval,
+): Promise<readonly MonitorHistory[]> => {
+  const since = new Date(from);
+  const rows = await sql<Row[]>`
+    select w.id, w.type, w.interval_s, w.config, w.created_at, w.paused_at,
+      (select coalesce(json_agg(json_build_array(l.kind, ${ms(sql, 'l.began_at')}, ${ms(sql, 'l.ended_at')})), '[]') from ledger l
+        where l.monitor_id = w.id and (l.ended_at is null or l.ended_at > ${since})) as ledger,
+      (select coalesce(json_agg(json_build_array(${ms(sql, 'i.started_at')}, ${ms(sql, 'i.resolved_at')},
+          case when i.resolved_at is null then ${ms(sql, 'i.confirmed_at')} end, i.id)), '[]')
+        from incidents i where i.monitor_id = w.id and (i.resolved_at is null or (i.resolved_at > ${since} and i.confirmed_at is not null)))
+        as incidents,
+      ${coverColumns(sql, since, new Date(now))},
+      (select ${ms(sql, 'r.at')} from results r where r.monitor_key = w.key and r.outcome < 2 order by r.at desc limit 1) as last_result_at,
+      (select ${ms(sql, 'r.at')} from results r where r.monitor_key = w.key and (r.outcome = 1 or (r.outcome = 0 and w.type <> 'heartbeat'))
+        order by r.at desc limit 1) as last_covering_at,
+      (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = w.id and b.kind in ('success', 'fail')) as last_beat_at,
+      (select ${ms(sql, 'max(i.resolved_at)')} from incidents i where i.monitor_id = w.id) as last_resolved_at,
+      (select ${ms(sql, 'max(l.ended_at)')} from ledger l where l.monitor_id = w.id and l.kind = 'unknown') as last_gap_ended_at,
+      (select ${ms(sql, 'max(l.ended_at)')} from ledger l where l.monitor_id = w.id and l.kind = 'paused') as resumed_at,
+      (select ${ms(sql, 'min(o.created_at)')} from outbox o where o.done_at is null and o.topic = 'monitor' and o.partition = w.partition
+        and o.payload->>'monitor' = w.id::text and (o.payload->>'change' = 'resumed' or o.payload->>'what_is_checked_changed' = 'true'))
+        as begins_anew_at
+    from monitors w where w.organisation_id = ${organisation} and ${among(sql, monitors)}`;
+  return rows.map((row) => historyFrom(row, now));
+};
+
+/** Monitors with how they are: what a row keeps, and the newest that was seen, from one reading. */
+
+/** What was seen since the row was written. */
+type Sighting = Pick<Standing, 'last_result_at' | 'begins_anew_at'>;
+/** What is asked of heartbeats alone: a page without any does not pay for it. */
+type Beating = Pick<Standing, 'last_fail_at' | 'last_beat_at'>;
+
+export type Sighted = Sighting & Pick<StandingMonitor, 'id' | 'type' | 'version' | 'place'>;
+
+const noBeats: Beating = { last_fail_at: null, last_beat_at: null };
+/** The same as columns: nearly all rows stay as they come. */
+const withoutBeats = (sql: Queryable) => sql`null::float8 as last_fail_at, null::float8 as last_beat_at`;
+
+/** With what their pings and judgements came to by now. */
+export const withBeats = async <Row extends Pick<StandingMonitor, 'id' | 'type' | keyof Beating>>(
+  sql: Queryable,
+  organisation: string,
+  rows: readonly Row[],
+): Promise<readonly Row[]> => {
+  const ids = rows.flatMap(({ id, type }) => (type === 'heartbeat' ? [id] : []));
+  if (ids.length === 0) return rows;
+  const found = await sql<(Beating & { readonly id: string })[]>`
+    select m.id, (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome = 1 order by r.at desc limit 1) as last_fail_at,
+      (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = m.id and b.kind in ('success', 'fail')) as last_beat_at
+    from monitors m where m.organisation_id = ${organisation} and m.id = any(${ids}::uuid[])`;
+  const of = new Map(found.map(({ id, last_fail_at, last_beat_at }) => [id, { last_fail_at, last_beat_at }]));
+  return rows.map((row) => (row.type === 'heartbeat' ? { ...row, ...(of.get(row.id) ?? noBeats) } : row));
+};
+
+export type StandingMonitor = Omit<ShownMonitor, 'created_at'> &
+  Standing & {
+    /** As utcText() gives it. */
+    readonly created_at: string;
+    /** Where it stands in the list that it was read for; null where its running number says so. */
+    readonly place: string | null;
+  };
+
+export type MonitorFilter = {
+  /** As the row keeps it: silence that nobody has noticed yet is not in it. */
+  readonly status: Status | null;
+  readonly type: Kind | null;
+  readonly group: string | null;
+  readonly enabled: boolean | null;
+  readonly tag: string | null;
+  readonly external_id: string | null;
+  /** Every word of it stands in name, target or group, or in a tag. */
+  readonly text: string;
+};
+
+export const monitorSorts = ['created', 'name', 'changed'] as const;
+export type MonitorSort = (typeof monitorSorts)[number];
+
+/** The row after which a page begins. */
+export type After = { readonly key: number; readonly place: string | null };
+
+export type MonitorList = {
+  readonly organisation: string;
+  readonly filter: MonitorFilter;
+  readonly sort: MonitorSort;
+  readonly after: After | null;
+  readonly most: number;
+};
+
+/** What the database's own clock wrote has parts of a millisecond, which are left out wherever it is read as a Date. */
+const whole = (sql: Queryable, column: string) => ms(sql, `date_trunc('milliseconds', ${column})`);
+
+const version = (sql: Queryable) => sql`m.xmin::text || ' ' || s.xmin::text as version`;
+
+const settings = (
+  sql: Queryable,
+) => sql`${version(sql)}, m.key, m.id, m.name, m.type, m.target, m.interval_s, m.enabled, m.config, m.group_id,
+  m.affects_group_status, m.external_id, m.tags, ${utcText(sql, 'm.created_at')} as created_at, s.status, s.seen, ${whole(sql, 's.since')} as since,
+  ${whole(sql, 'm.created_at')} as created`;
+
+const sighting = (sql: Queryable) => sql`
+  (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome < 2 order by r.at desc limit 1) as last_result_at,
+  ${ms(sql, 'anew.at')} as begins_anew_at`;
+
+/** What its partition has yet to decide about is mostly nothing, and read once for all rows. */
+const from = (sql: Queryable, organisation: string) => sql`
+  from monitor_status s join monitors m on m.id = s.monitor_id left join (
+    select o.payload->>'monitor' as monitor, min(o.created_at) as at from outbox o
+    where o.done_at is null and o.topic = 'monitor' and o.organisation_id = ${organisation}
+      and (o.payload->>'change' = 'resumed' or o.payload->>'what_is_checked_changed' = 'true')
+    group by 1) anew on anew.monitor = m.id::text`;
+
+const matchingMonitors = (sql: Queryable, { organisation, filter }: MonitorList) => {
+  const { status, type, group, enabled, tag, external_id, text } = filter;
+  // Most monitors have no tags, and theirs are not put together.
+  const words = wordsOf(text).map((word) => {
+    const part = `%${literally(word)}%`;
+    return sql`and (s.words like ${part} or (m.tags <> '{}' and array_to_string(m.tags, ' ') like ${part}))`;
+  });
+  return sql`m.organisation_id = ${organisation} and s.organisation_id = ${organisation}
+    ${status === null ? sql`` : sql`and s.status = ${status}`}
+    ${type === null ? sql`` : sql`and m.type = ${type}`}
+    ${group === null ? sql`` : sql`and m.group_id = ${group}`}
+    ${tag === null ? sql`` : sql`and m.tags @> array[${lookedFor(tag)}::text]`}
+    ${external_id === null ? sql`` : sql`and m.external_id = ${lookedFor(external_id)}`}
+    ${enabled === null ? sql`` : enabled ? sql`and m.enabled` : sql`and not m.enabled and s.status = 'paused'`}
+    ${words.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
+};
+
+/** Keys by the table whose index has them in this order: a status is an index of the one, all else of the other. */
+const keyOf = (sql: Queryable, { status, enabled }: MonitorFilter) =>
+  status !== null || enabled === false ? sql`s.monitor_key` : sql`m.key`;
+
+/**
+ * As a number of the statement itself: of a parameter the database expects a tenth of all rows, so that it takes a plan for every call to be cheaper
+ * than one for all, and makes one each time.
+ */
+const limited = (sql: Queryable, most: number) => sql`limit ${sql.unsafe(String(Math.trunc(most)))}`;
+
+const rest = (sql: Queryable, list: MonitorList) => {
+  const { sort, after, most, filter } = list;
+  if (sort === 'name') {
+    const further = after === null ? sql`` : sql`and (s.name_folded, s.monitor_key) > (${after.place}, ${after.key})`;
+    return sql`where ${matchingMonitors(sql, list)} ${further} order by s.name_folded, s.monitor_key ${limited(sql, most)}`;
+  }
+  if (sort === 'changed') {
+    const further = after === null ? sql`` : sql`and (s.since, s.monitor_key) < (${after.place}::text::timestamptz, ${after.key})`;
+    return sql`where ${matchingMonitors(sql, list)} ${further} order by s.since desc, s.monitor_key desc ${limited(sql, most)}`;
+  }
+  const key = keyOf(sql, filter);
+  return sql`where ${matchingMonitors(sql, list)} and ${key} > ${after?.key ?? 0} order by ${key} ${limited(sql, most)}`;
+};
+
+const place = (sql: Queryable, sort: MonitorSort) =>
+  sort === 'name' ? sql`s.name_folded as place` : sort === 'changed' ? sql`s.since::text as place` : sql`null::text as place`;
+
+export const standingPage = async (sql: Queryable, list: MonitorList): Promise<readonly StandingMonitor[]> => {
+  const rows = await sql<StandingMonitor[]>`
+    select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)}, ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
+  return withBeats(sql, list.organisation, rows);
+};
+
+/** Which rows a page holds, in which versions, and what was seen of them. */
+export const sightedPage = (sql: Queryable, list: MonitorList): Promise<Sighted[]> =>
+  sql<Sighted[]>`
+    select m.id, m.type, ${version(sql)}, ${sighting(sql)}, ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
+
+export const standingMonitor = async (sql: Queryable, organisation: string, id: string): Promise<StandingMonitor | undefined> => {
+  const rows = await sql<StandingMonitor[]>`
+    select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)}, null::text as place ${from(sql, organisation)} where m.organisation_id = ${organisation} and m.id = ${id}`;
+  const [row] = await withBeats(sql, organisation, rows);
+  return row;
+};

@@ -1,0 +1,172 @@
+import type { Interval } from '../../shared/base/time.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import { pingTerms } from '../../shared/checks/heartbeat/config.ts';
+import { deadlineAfter } from '../../shared/checks/heartbeat/state.ts';
+import { timeoutMs } from '../../shared/checks/kind-config.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import { allowedSilence } from '../core/ledger.ts';
+import { type Caused, explained, type Stretch, type Uptime, uptime } from '../core/uptime.ts';
+
+const statuses = ['pending', 'up', 'verifying', 'down', 'paused'] as const;
+export type Status = (typeof statuses)[number];
+
+export type StatusInput = {
+  readonly now: number;
+  readonly created_at: number;
+  readonly paused_at: number | null;
+  readonly incident: { readonly started_at: number; readonly confirmed_at: number | null } | null;
+  /** Start of the newest ok or fail (a heartbeat: of the newest ping or judgement). */
+  readonly last_checked_at: number | null;
+  /** Until when that one counts (rule 22): its start and two intervals and the time limit, or a heartbeat's deadline. */
+  readonly covered_until: number;
+  /** When the newest incident that is over ended, and the newest unknown stretch that is over. */
+  readonly last_resolved_at: number | null;
+  readonly last_gap_ended_at: number | null;
+  /** End of the last pause. */
+  readonly resumed_at: number | null;
+};
+
+export type StatusNow = { readonly status: Status; readonly since: number; readonly last_checked_at: number | null };
+
+const latestTime = (...times: (number | null)[]): number => Math.max(...times.filter((time) => time !== null));
+
+/** Rule 18: the first that fits, and when it began. */
+export const statusNow = (input: StatusInput): StatusNow => {
+  const { now, created_at, paused_at, incident, last_checked_at, covered_until, last_resolved_at, last_gap_ended_at, resumed_at } = input;
+  if (paused_at !== null) return { status: 'paused', since: paused_at, last_checked_at };
+  if (incident?.confirmed_at) return { status: 'down', since: incident.confirmed_at, last_checked_at };
+  if (incident) return { status: 'verifying', since: incident.started_at, last_checked_at };
+  if (last_checked_at === null) return { status: 'pending', since: latestTime(created_at, resumed_at), last_checked_at };
+  if (covered_until <= now) return { status: 'pending', since: latestTime(covered_until, last_resolved_at, resumed_at), last_checked_at };
+  return { status: 'up', since: latestTime(created_at, last_resolved_at, last_gap_ended_at, resumed_at), last_checked_at };
+};
+
+/** Everything that status and uptime of a monitor are made of, as it stood at one moment. */
+export type MonitorHistory = {
+  readonly id: string;
+  readonly kind: Kind;
+  readonly interval_s: number;
+  readonly config: Config;
+  readonly created_at: number;
+  readonly paused_at: number | null;
+  readonly paused: readonly Interval[];
+  readonly cover: readonly Interval[];
+  /** The cover again, each stretch with the window that it is of. */
+  readonly causedCover: readonly Caused[];
+  /** Confirmed incidents, each with its id. */
+  readonly down: readonly (Interval & { readonly incident: string })[];
+  readonly unknown: readonly Interval[];
+  readonly incident: { readonly started_at: number; readonly confirmed_at: number | null } | null;
+  /** Start of the newest ok or fail. */
+  readonly last_result_at: number | null;
+  /** Start of the newest result that covers time: of a heartbeat only failures do, because its pings cover the rest. */
+  readonly last_covering_at: number | null;
+  /** The newest ping that says how a job went; starts and log lines do not. */
+  readonly last_beat_at: number | null;
+  /** Begin of the unknown stretch that lasts, as the ledger has it. */
+  readonly gap_since: number | null;
+  readonly last_resolved_at: number | null;
+  readonly last_gap_ended_at: number | null;
+  readonly resumed_at: number | null;
+  /** Of a resume or an edit of what is checked that its partition has not decided about yet; the ledger will say the same. */
+  readonly begins_anew_at: number | null;
+};
+
+/** The later of two moments, of which either may be missing. */
+export const latest = (a: number | null, b: number | null): number | null => (a === null || b === null ? (a ?? b) : Math.max(a, b));
+
+/** What the newest thing that was seen covers is made of this. */
+type Covering = Pick<
+  MonitorHistory,
+  'kind' | 'interval_s' | 'config' | 'created_at' | 'resumed_at' | 'gap_since' | 'begins_anew_at' | 'last_covering_at' | 'last_beat_at'
+>;
+
+/** Until when the newest thing that was seen counts (rule 22); the ledger knows it for certain once it has noticed the silence. */
+export const coveredUntil = ({ kind, interval_s, config, created_at, resumed_at, ...history }: Covering): number => {
+  if (history.gap_since !== null) return history.gap_since;
+  if (history.begins_anew_at !== null) return history.begins_anew_at;
+  const beginning = latest(created_at, resumed_at) ?? created_at;
+  const interval_ms = interval_s * 1000;
+  const { last_covering_at, last_beat_at } = history;
+  const result =
+    last_covering_at === null ? beginning : last_covering_at + allowedSilence({ interval_ms, timeout_ms: timeoutMs(config, interval_s) });
+  const ping = kind === 'heartbeat' && last_beat_at !== null ? deadlineAfter(pingTerms({ interval_ms, config }), last_beat_at) : beginning;
+  return Math.max(result, ping);
+};
+
+export const statusOf = (history: MonitorHistory, now: number): StatusNow =>
+  statusNow({
+    ...history,
+    now,
+    incident: history.begins_anew_at === null ? history.incident : null,
+    last_checked_at: latest(history.last_result_at, history.last_beat_at),
+    covered_until: coveredUntil(history),
+  });
+
+/** Silence that the ledger does not hold yet, as after an absence of the coordinator, is unknown too. */
+const unknownIn = (history: MonitorHistory, window: Interval): Interval[] => [
+  ...history.unknown,
+  { from: coveredUntil(history), to: window.to },
+];
+
+export const uptimeOf = (history: MonitorHistory, window: Interval): Uptime =>
+  uptime({ ...history, window, unknown: unknownIn(history, window) });
+
+/** The same uptime if this incident had not been. */
+export const uptimeWithout = (history: MonitorHistory, window: Interval, incident: string): Uptime =>
+  uptimeOf({ ...history, down: history.down.filter((each) => each.incident !== incident) }, window);
+
+/** What the sum of uptimeOf() is made of (rule 43). */
+export const stretchesOf = (history: MonitorHistory, window: Interval): Stretch[] =>
+  explained({
+    ...{ window, created_at: history.created_at, cover: history.causedCover },
+    paused: history.paused.map((each) => ({ ...each, cause: { is: 'pause' } })),
+    down: history.down.map(({ incident: id, ...each }) => ({ ...each, cause: { is: 'incident', id } })),
+    unknown: unknownIn(history, window).map((each) => ({ ...each, cause: { is: 'gap' } })),
+  });
+
+/** How a monitor is, as the database keeps it (monitor_status), with the newest that was seen of it: enough to say its status without its history. */
+export type Standing = {
+  readonly status: Status;
+  readonly since: number;
+  /** Whether anybody has ever seen it. */
+  readonly seen: boolean;
+  readonly type: Kind;
+  readonly interval_s: number;
+  readonly config: Config;
+  readonly created: number;
+  /** Start of the newest ok or fail; of a heartbeat also of the newest fail, and the newest ping that says how a job went. */
+  readonly last_result_at: number | null;
+  readonly last_fail_at: number | null;
+  readonly last_beat_at: number | null;
+  /** Of a resume or an edit of what is checked that its partition has not decided about yet. */
+  readonly begins_anew_at: number | null;
+};
+
+/** The incident that the kept status tells of. */
+const incidentOf = ({ status, since }: Standing) => {
+  if (status === 'down') return { started_at: since, confirmed_at: since };
+  return status === 'verifying' ? { started_at: since, confirmed_at: null } : null;
+};
+
+/**
+ * Rule 18, with the same functions as statusOf(): what the row keeps is told as the one thing that it came from. Only the silence that
+ * nobody has noticed yet is not in the row.
+ */
+export const standingNow = (standing: Standing, now: number): StatusNow => {
+  const { status, since, seen, type, created, last_result_at, last_fail_at, last_beat_at, begins_anew_at } = standing;
+  const anew = begins_anew_at !== null;
+  return statusNow({
+    ...{ now, created_at: created, paused_at: status === 'paused' ? since : null },
+    incident: anew ? null : incidentOf(standing),
+    last_checked_at: latest(last_result_at, last_beat_at),
+    covered_until: coveredUntil({
+      ...{ kind: type, interval_s: standing.interval_s, config: standing.config, created_at: created, begins_anew_at },
+      ...{ last_covering_at: type === 'heartbeat' ? last_fail_at : last_result_at, last_beat_at },
+      // Pending though somebody has looked: an unknown stretch lasts.
+      gap_since: status === 'pending' && seen ? since : null,
+      resumed_at: since,
+    }),
+    ...{ last_resolved_at: since, last_gap_ended_at: null, resumed_at: null },
+  });
+};

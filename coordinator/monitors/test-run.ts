@@ -1,0 +1,39 @@
+import type { Config } from '../../shared/checks/assignment.ts';
+import type { Secrets } from '../../shared/checks/config-secrets.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Result } from '../../shared/checks/result.ts';
+import type { Queryable } from '../database/connect.ts';
+
+/** Whose trial it is; `user` is null for the operator. */
+export type TrialOwner = { readonly organisation: string; readonly user: string | null };
+
+/** A monitor as it would be. `like`: the stored one whose probes are to try it. */
+export type WantedTrial = TrialOwner & {
+  readonly kind: Kind;
+  readonly target: string;
+  readonly interval_s: number;
+  readonly config: Config;
+  readonly secrets: Secrets;
+  readonly like: { readonly id: string; readonly key: number } | undefined;
+};
+
+export type AskedProbe = { readonly continent: string; readonly probe: string };
+
+export type TrialAnswer = AskedProbe & Pick<Result, 'at' | 'took_ms' | 'outcome' | 'cause' | 'phases' | 'evidence'>;
+
+export type TrialSoFar = {
+  readonly asked: readonly AskedProbe[];
+  /** As they came. */
+  readonly answers: readonly TrialAnswer[];
+  /** All have answered, or had the time to. */
+  readonly over: boolean;
+};
+
+/** Counts one more trial of this organisation, and gives how many there were in the last minute, with this one. */
+export const countTrial = async (sql: Queryable, organisation: string, now: Date): Promise<number> => {
+  const since = new Date(now.getTime() - 60_000);
+  await sql`delete from trials where organisation_id = ${organisation} and at <= ${since}`;
+  await sql`insert into trials (organisation_id, at) values (${organisation}, ${now})`;
+  const [row] = await sql<{ count: number }[]>`select count(*) as count from trials where organisation_id = ${organisation}`;
+  return row?.count ?? 0;
+};

@@ -1,0 +1,433 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type {
+  createChannel as createChannelContract,
+  deleteChannel as deleteChannelContract,
+  getChannel as getChannelContract,
+  listChannels as listChannelsContract,
+  updateChannel as updateChannelContract,
+} from '../../shared/api/channels.ts';
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { nameFrom } from '../../shared/base/names.ts';
+import type { Queryable } from '../database/connect.ts';
+import {
+  type Answer,
+  type ChannelConfig,
+  type ChannelsPart,
+  type Early,
+  found,
+  type InOrganisation,
+  notFound,
+  type Place,
+} from '../gate/context.ts';
+import { beforeAll, pageOf } from '../gate/cursors.ts';
+import { groupChoices, groupsAmong } from '../groups/queries.ts';
+import { countMailsTo, postMail } from '../mail/queries.ts';
+import { monitorChoices, monitorsAmong } from '../monitors/queries.ts';
+import { mayManage } from '../organisations/model.ts';
+import { mayHaveOneMore } from '../organisations/plans.ts';
+import { channelSecretsOf, type SecretsAtRest } from '../secrets/at-rest.ts';
+import type {
+  askMailbox as askMailboxContract,
+  getChannelChoices as getChannelChoicesContract,
+  listChannelKinds as listChannelKindsContract,
+  testChannel as testChannelContract,
+  tryChannel as trial,
+} from './contract.ts';
+import { delayFrom, hoursFrom, isDelivering, reminderFrom } from './policy.ts';
+import {
+  type ChannelRow,
+  channelById,
+  channelPage,
+  channelsOfKind,
+  countChannels,
+  countChannelTest,
+  insertChannel,
+  isSuppressed,
+  ownMailbox,
+  deleteChannel as remove,
+  wantVerification,
+  updateChannel as write,
+} from './queries.ts';
+
+/** What the operations on channels share. */
+
+const secretsShape = z.record(z.string(), z.string());
+
+export const sealChannel = async (at: SecretsAtRest, sql: Queryable, id: string, secrets: ChannelConfig): Promise<Buffer | null> =>
+  Object.keys(secrets).length === 0 ? null : at.seal(sql, JSON.stringify(secrets), channelSecretsOf(id));
+
+/** The whole config of a channel, with its secrets. */
+export const openChannel = async (
+  at: SecretsAtRest,
+  sql: Queryable,
+  { id, config, secrets }: Pick<ChannelRow, 'id' | 'config' | 'secrets'>,
+): Promise<ChannelConfig> =>
+  secrets === null ? config : { ...config, ...secretsShape.parse(JSON.parse(await at.open(sql, secrets, channelSecretsOf(id)))) };
+
+/** @throws Refusal `channel_kind_unknown` or `channel_invalid`, with every fault at once. */
+export const channelConfigFrom = (
+  channels: ChannelsPart,
+  kind: string,
+  sent: Readonly<Record<string, unknown>>,
+  stored: ChannelConfig = {},
+): ChannelConfig => {
+  const read = channels.read(kind, sent, stored);
+  if (read === undefined) {
+    const known = channels.kinds.map(({ id }) => id).join(', ');
+    throw new Refusal('channel_kind_unknown', `kind: there is no kind of channel "${kind.slice(0, 60)}"; one of ${known} would do.`);
+  }
+  if ('config' in read) return read.config;
+  const faults = Object.entries(read.faults).map(([field, fault]) => `config.${field.slice(0, 60)} ${fault}`);
+  throw new Refusal('channel_invalid', `${faults.join('; ')}.`);
+};
+
+/** @throws Refusal when one of them is not there. */
+export const refuseUnknown = async (
+  { sql, organisation }: Pick<InOrganisation, 'sql' | 'organisation'>,
+  { monitors, groups }: { readonly monitors: readonly string[]; readonly groups: readonly string[] },
+): Promise<void> => {
+  const [known, knownGroups] = [await monitorsAmong(sql, organisation.id, monitors), await groupsAmong(sql, organisation.id, groups)];
+  if (monitors.some((id) => !known.has(id))) throw notFound('monitor_not_found');
+  if (groups.some((id) => !knownGroups.has(id))) throw notFound('group_not_found');
+};
+
+/** A browser that is told already would show everything twice. @throws Refusal. */
+export const refuseSecondTime = async (
+  { sql, organisation, with: { channels, secrets } }: Pick<InOrganisation, 'sql' | 'organisation' | 'with'>,
+  kind: string,
+  config: ChannelConfig,
+): Promise<void> => {
+  const given = channels.kinds.find(({ id }) => id === kind)?.fields.find(({ input }) => input === 'subscription')?.name;
+  if (given === undefined) return;
+  // Keys of secrets are remembered, so that reading them asks the database nothing.
+  for (const row of await channelsOfKind(sql, organisation.id, kind))
+    if ((await openChannel(secrets, sql, row))[given] === config[given])
+      throw new Refusal('channel_invalid', `This browser is told already, by the channel ${row.name}.`);
+};
+
+/** Members look after their own channels, owners and admins after all. @throws Refusal. */
+export const refuseUnlessTheirs = ({ caller }: Pick<InOrganisation, 'caller'>, owner: string | null): void => {
+  if (caller.is === 'operator' || mayManage(caller.role) || (owner !== null && owner === caller.user)) return;
+  const whose = owner === null ? 'a channel of the organisation; make one of your own' : 'the channel of another member';
+  throw new Refusal('role_insufficient', `Only an owner or an admin may change ${whose}.`);
+};
+
+/** A mailbox is asked before it is told of anything, unless it is known to be the caller's, or the operator vouches for it. */
+export const isKnownMailbox = (
+  { caller }: Pick<InOrganisation, 'caller'>,
+  kind: string,
+  config: ChannelConfig,
+  own: { readonly email: string; readonly verified: boolean } | undefined,
+): boolean =>
+  kind !== 'email' || caller.is === 'operator' || (own?.verified === true && own.email.toLowerCase() === config.address?.toLowerCase());
+
+const refuseWithoutMail = (mail: boolean): void => {
+  if (!mail)
+    throw new Refusal(
+      'mail_missing',
+      'config.address: mail is not set up on this installation, so that no other mailbox can be asked; give your own.',
+    );
+};
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const verificationMs = dayMs;
+
+/** What is tested and asked goes to addresses of others: nobody is flooded. */
+const mostAnHour = 10;
+const mostToOne = 3;
+
+/** Counts one more test, or question to a mailbox. @throws Refusal. */
+export const countTry = async (sql: Queryable, organisation: string, now: number): Promise<void> => {
+  if ((await countChannelTest(sql, organisation, new Date(now))) > mostAnHour)
+    throw new Refusal(
+      'channel_test_limit',
+      `An organisation may test channels and ask mailboxes ${mostAnHour} times an hour; wait a while.`,
+      hourMs / 1000,
+    );
+};
+
+/** Whoever reads it is asked whether they want the alerts; what was asked before is good no more. @throws Refusal. */
+export const askByMail = async (
+  { sql, organisation, now, with: { door } }: Pick<InOrganisation, 'sql' | 'organisation' | 'now' | 'with'>,
+  channel: string,
+  address: string,
+): Promise<void> => {
+  refuseWithoutMail(door.mail);
+  if ((await countMailsTo(sql, 'channel', address, new Date(now - dayMs))) >= mostToOne)
+    throw new Refusal(
+      'channel_test_limit',
+      `config.address: this mailbox was asked ${mostToOne} times within a day; wait until tomorrow.`,
+      dayMs / 1000,
+    );
+  await countTry(sql, organisation.id, now);
+  await wantVerification(sql, channel, new Date(now + verificationMs));
+  await postMail(sql, { kind: 'channel', recipient: address, about: { channel }, at: new Date(now) });
+};
+
+export const channelOut = (channels: ChannelsPart, row: ChannelRow, config: ChannelConfig, now: number) => ({
+  id: row.id,
+  kind: row.kind,
+  name: row.name,
+  config: { ...channels.shown(row.kind, config) },
+  enabled: row.enabled,
+  verified: row.verified_at !== null,
+  unsubscribed: row.unsubscribed_at !== null,
+  covers: row.covers,
+  monitors: row.monitors,
+  groups: row.groups,
+  delay_s: row.delay_s,
+  reminder_s: row.reminder_s,
+  hours: row.hours,
+  owner: row.owner_email,
+  delivering: isDelivering({ failing_since: row.failing_since?.getTime() ?? null, refused_at: row.refused_at?.getTime() ?? null }, now),
+  failure: row.failure,
+  last_taken_at: row.last_taken_at?.toISOString() ?? null,
+  p95_ms: row.p95_ms,
+  created_at: row.created_at.toISOString(),
+});
+
+/** With its secrets read, so that what is shown of a secret address is its host. */
+export const channelShown = async (context: Pick<InOrganisation, 'sql' | 'with' | 'now'>, row: ChannelRow) =>
+  channelOut(context.with.channels, row, await openChannel(context.with.secrets, context.sql, row), context.now);
+
+/** Once more, for whom the first mail never reached, or who was too late. */
+export const askMailbox = async (
+  context: InOrganisation,
+  { channel_id: id }: InputOf<typeof askMailboxContract>,
+): Answer<OutputOf<typeof askMailboxContract>> => {
+  const { sql, organisation, now } = context;
+  const channel = found(await channelById(sql, organisation.id, id, now), 'channel_not_found');
+  refuseUnlessTheirs(context, channel.user_id);
+  if (channel.verified_at !== null) throw new Refusal('channel_invalid', 'Nobody has to be asked: this channel is told already.');
+  const address = channel.config.address ?? '';
+  await askByMail(context, id, address);
+  return { address };
+};
+
+/** What we make ourselves for a channel, to be shown once. */
+const madeSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+
+type Input = InputOf<typeof createChannelContract>;
+
+/** Its config as it will be saved, and the secret that we made for it. */
+type Prepared = { readonly config: ChannelConfig; readonly secret: string | null };
+
+const ownerOf = ({ caller }: Pick<InOrganisation, 'caller'>, personal: boolean): string | null => {
+  if (personal && caller.user === null) throw new Refusal('channel_invalid', 'personal: the operator has no channels of his own.');
+  return personal ? caller.user : null;
+};
+
+const preparedFrom = (channels: ChannelsPart, { kind, config }: Input): Prepared => {
+  const generated = channels.kinds
+    .find(({ id }) => id === kind)
+    ?.fields.find(({ name, input: by }) => by === 'generated' && !Object.hasOwn(config, name));
+  const secret = generated === undefined ? null : madeSecret();
+  return { config: channelConfigFrom(channels, kind, generated === undefined ? config : { ...config, [generated.name]: secret }), secret };
+};
+
+/** Whether it is the caller's own mailbox, which wants alerts, or no mailbox at all. */
+const mayBeTold = async (
+  context: Pick<InOrganisation, 'caller' | 'organisation'>,
+  sql: Queryable,
+  kind: string,
+  config: ChannelConfig,
+): Promise<boolean> =>
+  isKnownMailbox(context, kind, config, context.caller.user === null ? undefined : await ownMailbox(sql, context.caller.user)) &&
+  !(kind === 'email' && (await isSuppressed(sql, context.organisation.id, config.address ?? '')));
+
+/** Who asks in the name of a browser cannot see whether it shows anything; its own page tries it. */
+const canBeTried = (channels: ChannelsPart, kind: string): boolean =>
+  !channels.kinds.find(({ id }) => id === kind)?.fields.some(({ input }) => input === 'subscription');
+
+/** @throws Refusal when a message to it is not taken. */
+const tryIt = async (early: Early<Place>, { kind, name }: Input, config: ChannelConfig): Promise<void> => {
+  const { pool, organisation, now, with: instruments } = early;
+  await countTry(pool, organisation.id, now);
+  const about = { key: newId(), name, channel: null, organisation: organisation.name };
+  const { verdict, words, status, class: sort } = await instruments.channels.test(kind, config, about);
+  if (verdict === 'taken') return;
+  const why = words ?? `${sort.replaceAll('_', ' ')}${status === null ? '' : ` (${status})`}`;
+  throw new Refusal(
+    'channel_test_failed',
+    `The test message was not taken: ${why}. Nothing is saved; \`try: false\` saves it all the same.`,
+  );
+};
+
+/** Tried before the transaction, because it may take ten seconds; and only what could be saved is tried. */
+const prepare = async (early: Early<Place>, input: Input): Promise<Prepared> => {
+  const { pool, organisation, with: instruments } = early;
+  refuseUnlessTheirs(early, ownerOf(early, input.personal));
+  const prepared = preparedFrom(instruments.channels, input);
+  if (!input.try || !canBeTried(instruments.channels, input.kind)) return prepared;
+  if (!(await mayBeTold(early, pool, input.kind, prepared.config))) return prepared;
+  mayHaveOneMore('channels', organisation.plan, await countChannels(pool, organisation.id));
+  await refuseUnknown({ sql: pool, organisation }, input);
+  await tryIt(early, input, prepared.config);
+  return prepared;
+};
+
+const act = async (context: InOrganisation, input: Input, { config, secret }: Prepared): Answer<OutputOf<typeof createChannelContract>> => {
+  const { sql, organisation, now, note, with: instruments } = context;
+  const { channels, secrets: atRest } = instruments;
+  const user = ownerOf(context, input.personal);
+  refuseUnlessTheirs(context, user);
+  mayHaveOneMore('channels', organisation.plan, await countChannels(sql, organisation.id));
+  await refuseUnknown(context, input);
+  await refuseSecondTime(context, input.kind, config);
+  const { open, secrets } = channels.split(input.kind, config);
+  const address = config.address ?? '';
+  const isKnown = await mayBeTold(context, sql, input.kind, config);
+  const id = newId();
+  const kindName = channels.kinds.find((kind) => kind.id === input.kind)?.name ?? input.kind;
+  await insertChannel(sql, {
+    ...{ id, user, kind: input.kind, config: open, organisation: organisation.id, verified_at: isKnown ? new Date(now) : null },
+    name: input.name === null ? (input.kind === 'email' ? address : kindName) : nameFrom(input.name),
+    secrets: await sealChannel(atRest, sql, id, secrets),
+    host: channels.host(input.kind, config),
+    ...{ enabled: input.enabled, covers: input.covers, monitors: input.monitors, groups: input.groups, delay_s: delayFrom(input.delay_s) },
+    reminder_s: reminderFrom(input.reminder_s ?? 0),
+    hours: input.hours === null ? null : hoursFrom(input.hours, organisation.time_zone),
+  });
+  if (!isKnown) await askByMail(context, id, address);
+  note({ after: { id, kind: input.kind, config: channels.shown(input.kind, config) } });
+  return { ...(await channelShown(context, found(await channelById(sql, organisation.id, id, now), 'channel_not_found'))), secret };
+};
+
+export const createChannel = { before: prepare, act };
+
+export const deleteChannel = async (context: InOrganisation, { channel_id: id }: InputOf<typeof deleteChannelContract>): Promise<void> => {
+  const { sql, organisation, now, note } = context;
+  const channel = found(await channelById(sql, organisation.id, id, now), 'channel_not_found');
+  refuseUnlessTheirs(context, channel.user_id);
+  await remove(sql, organisation.id, id, new Date(now));
+  note({ before: { kind: channel.kind, name: channel.name } });
+};
+
+export const getChannelChoices = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof getChannelChoicesContract>> => {
+  const [monitors, groups] = await Promise.all([monitorChoices(sql, organisation.id), groupChoices(sql, organisation.id)]);
+  return { monitors: monitors.map(({ id, name }) => ({ id, name })), groups: groups.map(({ id, name }) => ({ id, name })) };
+};
+
+export const getChannel = async (
+  context: InOrganisation,
+  { channel_id: id }: InputOf<typeof getChannelContract>,
+): Answer<OutputOf<typeof getChannelContract>> =>
+  channelShown(context, found(await channelById(context.sql, context.organisation.id, id, context.now), 'channel_not_found'));
+
+export const listChannelKinds = async ({
+  with: { channels, door },
+}: InOrganisation): Answer<OutputOf<typeof listChannelKindsContract>> => ({
+  items: channels.kinds,
+  push_key: await channels.pushKey(),
+  mail: door.mail,
+});
+
+export const listChannels = async (
+  context: InOrganisation,
+  input: InputOf<typeof listChannelsContract>,
+): Answer<OutputOf<typeof listChannelsContract>> => {
+  const { sql, organisation, now, with: instruments } = context;
+  const rows = await pageOf(
+    instruments.cursors,
+    ['channels', organisation.id],
+    input,
+    (from, most) => channelPage(sql, organisation.id, from ?? beforeAll, most, now),
+    (row) => row,
+  );
+  // Keys of secrets are remembered, so that this asks the database nothing.
+  return { items: await Promise.all(rows.items.map((row) => channelShown(context, row))), next_cursor: rows.next_cursor };
+};
+
+/** A mailbox is told of nothing before somebody said from it that it is theirs (rule 30): not of a test either. @throws Refusal. */
+const refuseUnasked = async (early: Early<Place>, kind: string, config: ChannelConfig, verified: boolean): Promise<void> => {
+  if (kind !== 'email' || verified) return;
+  const { pool, caller, organisation } = early;
+  const own = caller.user === null ? undefined : await ownMailbox(pool, caller.user);
+  if (isKnownMailbox(early, kind, config, own) && !(await isSuppressed(pool, organisation.id, config.address ?? ''))) return;
+  throw new Refusal('channel_invalid', 'config.address has not said yet that it wants alerts: save the channel, and a mail asks it.');
+};
+
+type Tried = OutputOf<typeof testChannelContract>;
+
+/** Sent before the transaction, because it may take ten seconds. */
+export const testChannel = {
+  before: async (early: Early<Place>, { channel_id: id }: InputOf<typeof testChannelContract>): Promise<Tried> => {
+    const { pool, organisation, now, with: instruments } = early;
+    const row = found(await channelById(pool, organisation.id, id, now), 'channel_not_found');
+    refuseUnlessTheirs(early, row.user_id);
+    const config = await openChannel(instruments.secrets, pool, row);
+    await refuseUnasked(early, row.kind, config, row.verified_at !== null && row.unsubscribed_at === null);
+    await countTry(pool, organisation.id, now);
+    return instruments.channels.test(row.kind, config, { key: newId(), name: row.name, channel: id, organisation: organisation.name });
+  },
+  act: async (_context: InOrganisation, _input: InputOf<typeof testChannelContract>, tried: Tried): Answer<Tried> => tried,
+};
+
+export const tryChannel = {
+  before: async (early: Early<Place>, { kind, config: sent, channel }: InputOf<typeof trial>): Promise<Tried> => {
+    const { pool, organisation, now, with: instruments } = early;
+    const row = channel === null ? undefined : found(await channelById(pool, organisation.id, channel, now), 'channel_not_found');
+    if (row !== undefined) refuseUnlessTheirs(early, row.user_id);
+    const stored = row === undefined || row.kind !== kind ? {} : await openChannel(instruments.secrets, pool, row);
+    // What is made when it is saved is not there yet: the test is signed with something of its own.
+    const made = instruments.channels.kinds
+      .find(({ id }) => id === kind)
+      ?.fields.filter(({ name, input }) => input === 'generated' && !Object.hasOwn(sent, name) && stored[name] === undefined)
+      .map(({ name }) => [name, `whsec_${Buffer.alloc(32).toString('base64')}`]);
+    const config = channelConfigFrom(instruments.channels, kind, { ...Object.fromEntries(made ?? []), ...sent }, stored);
+    const isSame = kind === row?.kind && config.address === stored.address;
+    await refuseUnasked(early, kind, config, isSame && row?.verified_at != null && row.unsubscribed_at === null);
+    await countTry(pool, organisation.id, now);
+    return instruments.channels.test(kind, config, { key: newId(), name: row?.name ?? null, channel, organisation: organisation.name });
+  },
+  act: async (_context: InOrganisation, _input: InputOf<typeof trial>, tried: Tried): Answer<Tried> => tried,
+};
+
+/** What is null stays. Another mailbox is asked anew, and a secret goes to no other host than it was given for. */
+export const updateChannel = async (
+  context: InOrganisation,
+  input: InputOf<typeof updateChannelContract>,
+): Answer<OutputOf<typeof updateChannelContract>> => {
+  const { sql, organisation, caller, now, note, with: instruments } = context;
+  const { channels, secrets: atRest } = instruments;
+  const before = found(await channelById(sql, organisation.id, input.channel_id, now), 'channel_not_found');
+  refuseUnlessTheirs(context, before.user_id);
+  const stored = await openChannel(atRest, sql, before);
+  // What we made ourselves stays, whether it is sent back or not.
+  const made = channels.kinds.find(({ id }) => id === before.kind)?.fields.filter((field) => field.input === 'generated') ?? [];
+  const kept = Object.fromEntries(made.map(({ name }) => [name, '***']));
+  const config = input.config === null ? stored : channelConfigFrom(channels, before.kind, { ...kept, ...input.config }, stored);
+  const chosen = { monitors: input.monitors ?? before.monitors, groups: input.groups ?? before.groups };
+  await refuseUnknown(context, { monitors: input.monitors ?? [], groups: input.groups ?? [] });
+  const { open, secrets } = channels.split(before.kind, config);
+  const isMoved = before.kind === 'email' && config.address?.toLowerCase() !== stored.address?.toLowerCase();
+  const mustAsk =
+    isMoved &&
+    (!isKnownMailbox(context, before.kind, config, caller.user === null ? undefined : await ownMailbox(sql, caller.user)) ||
+      (await isSuppressed(sql, organisation.id, config.address ?? '')));
+  await write(
+    sql,
+    {
+      ...{ id: before.id, user: before.user_id, kind: before.kind, config: open, organisation: organisation.id, ...chosen },
+      name: input.name === null ? before.name : nameFrom(input.name),
+      secrets: await sealChannel(atRest, sql, before.id, secrets),
+      host: channels.host(before.kind, config),
+      ...{
+        enabled: input.enabled ?? before.enabled,
+        covers: input.covers ?? before.covers,
+        delay_s: delayFrom(input.delay_s ?? before.delay_s),
+      },
+      reminder_s: reminderFrom(input.reminder_s ?? before.reminder_s ?? 0),
+      hours: input.hours === null ? before.hours : hoursFrom(input.hours, organisation.time_zone),
+      verified_at: isMoved ? (mustAsk ? null : new Date(now)) : before.verified_at,
+    },
+    new Date(now),
+  );
+  if (mustAsk) await askByMail(context, before.id, config.address ?? '');
+  note({ before: { config: channels.shown(before.kind, stored) }, after: { config: channels.shown(before.kind, config) } });
+  return channelShown(context, found(await channelById(sql, organisation.id, before.id, now), 'channel_not_found'));
+};

@@ -1,0 +1,184 @@
+import { apprise } from './kinds/apprise.ts';
+import { discord } from './kinds/discord.ts';
+import { email } from './kinds/email.ts';
+import { googleChat } from './kinds/google-chat.ts';
+import { gotify } from './kinds/gotify.ts';
+import { incidentIo } from './kinds/incident-io.ts';
+import { matrix } from './kinds/matrix.ts';
+import { mattermost } from './kinds/mattermost.ts';
+import { ntfy } from './kinds/ntfy.ts';
+import { pagerduty } from './kinds/pagerduty.ts';
+import { pushover } from './kinds/pushover.ts';
+import { slack } from './kinds/slack.ts';
+import { teams } from './kinds/teams.ts';
+import { telegram } from './kinds/telegram.ts';
+import { twilio } from './kinds/twilio.ts';
+import type { ChannelConfig, ChannelKind, Field } from './kinds/types.ts';
+import { webPush } from './kinds/web-push.ts';
+import { webhook } from './kinds/webhook.ts';
+import { zulip } from './kinds/zulip.ts';
+import type { Told } from './message.ts';
+
+/** What follows from the fields of a kind: whether a config is one, what of it is shown, and whom its secrets belong to. */
+
+/** What stands where a secret is: people may send it back to leave the secret as it is. */
+export const mask = '***';
+
+export type ConfigRead =
+  | { readonly config: ChannelConfig }
+  /** By field, each a sentence's end: "must be …". */
+  | { readonly faults: { readonly [field: string]: string } };
+
+const longest = 2_000;
+
+const isOfHosts = (url: string, hosts: readonly string[]): boolean => {
+  if (!URL.canParse(url)) return false;
+  const { hostname } = new URL(url);
+  return hosts.some((host) => (host.startsWith('*.') ? hostname.endsWith(host.slice(1)) : hostname === host));
+};
+
+const faultOf = (field: Field, value: string, hosts: readonly string[] | undefined): string | undefined => {
+  if (value.length > longest) return `is longer than ${longest} characters`;
+  if (!field.pattern.test(value)) return field.fault;
+  if (field.input !== 'url') return undefined;
+  if (!URL.canParse(value)) return field.fault;
+  return hosts !== undefined && !isOfHosts(value, hosts) ? field.fault : undefined;
+};
+
+/**
+ * A config from what somebody sent: each value trimmed, what is empty left out, what is masked as it was stored. Unknown fields and values that
+ * are no text are faults, and so is what is missing.
+ */
+export const readChannelConfig = (kind: ChannelKind, sent: Readonly<Record<string, unknown>>, stored: ChannelConfig = {}): ConfigRead => {
+  const config: Record<string, string> = {};
+  const faults: Record<string, string> = {};
+  for (const name of Object.keys(sent)) if (!Object.hasOwn(kind.fields, name)) faults[name] = `is no field of ${kind.name}; leave it out`;
+  for (const [name, field] of Object.entries(kind.fields)) {
+    const given = Object.hasOwn(sent, name) ? sent[name] : undefined;
+    if (given !== undefined && given !== null && typeof given !== 'string') {
+      faults[name] = 'must be a text';
+      continue;
+    }
+    const isKept = field.secret === true && isMask(kind, name, given ?? '', stored);
+    const value = isKept ? (stored[name] ?? '') : (given ?? '').trim();
+    if (value === '' || (isKept && stored[name] === undefined)) {
+      if (isKept && given !== '') faults[name] = 'is masked, and nothing is stored; give it anew';
+      else if (field.optional !== true) faults[name] = 'is missing';
+      continue;
+    }
+    const fault = faultOf(field, value, kind.hosts);
+    if (fault !== undefined) faults[name] = fault;
+    else config[name] = value;
+  }
+  if (Object.keys(faults).length > 0) return { faults };
+  const movedTo = movedSecrets(kind, sent, stored, config);
+  return movedTo.length > 0
+    ? { faults: Object.fromEntries(movedTo.map((name) => [name, 'belongs to the host that it was given for; give it anew for this one'])) }
+    : { config };
+};
+
+const isMask = (kind: ChannelKind, name: string, given: string, stored: ChannelConfig): boolean => {
+  const text = given.trim();
+  return text === mask || (text !== '' && stored[name] !== undefined && text === shownChannelConfig(kind, stored)[name]);
+};
+
+/** The scheme, host and port of an address. */
+const originOf = (config: ChannelConfig, kind: ChannelKind): string | undefined => {
+  const name = Object.keys(kind.fields).find((each) => kind.fields[each]?.input === 'url');
+  const url = name === undefined ? undefined : config[name];
+  return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
+};
+
+/** The secrets that were kept while the host changed: none goes to another host than it was given for. */
+const movedSecrets = (
+  kind: ChannelKind,
+  sent: Readonly<Record<string, unknown>>,
+  stored: ChannelConfig,
+  config: ChannelConfig,
+): string[] => {
+  const before = originOf(stored, kind);
+  if (before === undefined || before === originOf(config, kind)) return [];
+  return Object.entries(kind.fields)
+    .filter(([name, field]) => field.secret === true && field.input !== 'generated' && stored[name] !== undefined)
+    .filter(([name]) => typeof sent[name] === 'string' && isMask(kind, name, String(sent[name]), stored))
+    .map(([name]) => name);
+};
+
+/** What may be shown: a secret as a mask, a secret address as its host alone. */
+export const shownChannelConfig = (kind: ChannelKind, config: ChannelConfig): ChannelConfig =>
+  Object.fromEntries(
+    Object.entries(config).map(([name, value]) => {
+      const field = kind.fields[name];
+      if (field?.secret !== true) return [name, value];
+      return [name, field.input === 'url' && URL.canParse(value) ? `${new URL(value).origin}/${mask}` : mask];
+    }),
+  );
+
+/** Which values are stored encrypted. */
+export const secretFields = (kind: ChannelKind): string[] =>
+  Object.entries(kind.fields)
+    .filter(([, { secret }]) => secret === true)
+    .map(([name]) => name);
+
+/** A config parted for storing: what may lie open, and what is encrypted. */
+export const splitChannelConfig = (
+  kind: ChannelKind,
+  config: ChannelConfig,
+): { readonly open: ChannelConfig; readonly secrets: ChannelConfig } => {
+  const secret = new Set(secretFields(kind));
+  const part = (isSecret: boolean) => Object.fromEntries(Object.entries(config).filter(([name]) => secret.has(name) === isSecret));
+  return { open: part(false), secrets: part(true) };
+};
+
+/** Every kind of channel there is, in the order in which a form offers them. */
+export const channelKinds: readonly ChannelKind[] = [
+  email,
+  slack,
+  teams,
+  discord,
+  googleChat,
+  mattermost,
+  telegram,
+  matrix,
+  zulip,
+  webPush,
+  ntfy,
+  gotify,
+  pushover,
+  twilio,
+  pagerduty,
+  incidentIo,
+  webhook,
+  apprise,
+];
+
+export const kindOf = (id: string): ChannelKind | undefined => channelKinds.find((kind) => kind.id === id);
+
+const nothing: Told = {
+  ...{
+    event: 'test',
+    sentence: '',
+    monitors: [],
+    earlier: [],
+    time_zone: 'UTC',
+    others_down: { count: 0, names: [] },
+    organisation: '',
+    key: '-',
+    at: 0,
+  },
+  links: { incident: '', acknowledge: null, acknowledge_short: null, why: '', channel: '', unsubscribe: null },
+  thread: { key: '-', reference: null, over: false },
+};
+
+/**
+ * Where messages with these settings go: the host and its port; `mail` for all that our own mail server takes. Null where none can be made.
+ */
+export const hostOf = (kind: ChannelKind, settings: ChannelConfig): string | null => {
+  try {
+    const outgoing = kind.message(nothing, settings, 0);
+    if (outgoing.by === 'mail') return 'mail';
+    return URL.parse(outgoing.by === 'push' ? outgoing.endpoint : outgoing.url)?.host ?? null;
+  } catch {
+    return null; // Settings of which no message can be made say so when one is sent.
+  }
+};

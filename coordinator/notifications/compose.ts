@@ -1,0 +1,302 @@
+import { newId } from '../../shared/base/crypto.ts';
+import type { Clock, Interval } from '../../shared/base/time.ts';
+import type { Queryable, Sql } from '../database/connect.ts';
+import { inTransaction } from '../database/sql.ts';
+import { coverOfMonitors } from '../maintenance/queries.ts';
+import {
+  type ComposedChannel,
+  type DownMessage,
+  downMessages,
+  downNow,
+  dropSteps,
+  type Hold,
+  holdSteps,
+  insertMessages,
+  matricesOf,
+  mergeSteps,
+  mutesOf,
+  type NewMessage,
+  openInThreads,
+  resolutionsOf,
+  takeChannelsWithSteps,
+  type WaitingStep,
+  waitingSteps,
+  writeBuckets,
+} from './compose-queries.ts';
+import { contentFrom, contentOf, type Leaving, leavingOf, matrixLine, messagesOf } from './message.ts';
+import { insertSteps, type NewStep, outagesOf } from './plan.ts';
+import {
+  type Because,
+  type Bucket,
+  type Disposition,
+  dispose,
+  flappingMemoryMs,
+  gather,
+  reminderAfter,
+  type StepEvent,
+  shutBy,
+} from './policy.ts';
+
+/**
+ * Makes messages of steps: asks each whose time has come whether it is due, and lets what is due leave as the channel's bucket allows (rule 32).
+ * Each channel is composed by one coordinator at a time, which holds its row; all of it is one transaction.
+ */
+export type Composer = {
+  /** Composes what is due; whether there was anything. */
+  readonly compose: () => Promise<boolean>;
+};
+
+const mostChannels = 50;
+const mostSteps = 5_000;
+/** So long an end waits for what is being sent of its beginning, before it asks again. */
+const againMs = 500;
+
+const ends: readonly StepEvent[] = ['up', 'was_down', 'closed'];
+
+type Parts = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  /** Whether a message to a channel of this kind tells of one talk alone. */
+  readonly isByThread: (kind: string) => boolean;
+};
+
+/**
+ * The steps whose time has come. Only once they are held fast is it asked what is over: whoever planned an end meanwhile knew of no beginning that
+ * was told.
+ */
+const takeSteps = async (sql: Queryable, channels: readonly ComposedChannel[], now: number) => {
+  const ids = channels.map(({ id }) => id);
+  const held = await waitingSteps(sql, ids, now, mostSteps);
+  const incidents = [...new Set(held.map(({ incident_id }) => incident_id))];
+  const [resolved, seen] = await Promise.all([resolutionsOf(sql, incidents), matricesOf(sql, incidents)]);
+  const lines = [...Map.groupBy(seen, ({ incident_id }) => incident_id)].map(([incident, rows]) => [incident, matrixLine(rows)] as const);
+  return {
+    steps: held.map((step) => ({ ...step, resolved_at: resolved.get(step.incident_id) ?? null })),
+    matrices: new Map(lines),
+  };
+};
+
+/** All that was read for one round. */
+type Round = {
+  readonly now: number;
+  readonly covers: Awaited<ReturnType<typeof coverOfMonitors>>;
+  readonly mutes: ReadonlyMap<string, readonly Interval[]>;
+  /** When each monitor was last confirmed down. */
+  readonly lastDown: ReadonlyMap<string, number>;
+  readonly downs: readonly DownMessage[];
+  readonly matrices: ReadonlyMap<string, string | null>;
+};
+
+const time = (at: Date | null): number | null => at?.getTime() ?? null;
+
+const readRound = async (
+  sql: Queryable,
+  channels: readonly ComposedChannel[],
+  steps: readonly WaitingStep[],
+  now: number,
+): Promise<Omit<Round, 'matrices'>> => {
+  const incidents = [...new Set(steps.map(({ incident_id }) => incident_id))];
+  const monitorsOf = (some: readonly WaitingStep[]) => [...new Set(some.map(({ monitor_id }) => monitor_id))];
+  const flapping = monitorsOf(steps.filter((step) => step.flapping !== 'plain' && ends.includes(step.event)));
+  const since = now - flappingMemoryMs;
+  const beginnings = steps.filter(({ event }) => !ends.includes(event));
+  // Of those that are over already it is asked what held them at their end.
+  const earliest = Math.min(now, ...beginnings.map(({ resolved_at }) => time(resolved_at) ?? now));
+  const covers = await coverOfMonitors(sql, monitorsOf(beginnings), { from: earliest - 1, to: now + 1 });
+  const mutes = await mutesOf(sql, [...new Set(channels.map(({ organisation_id }) => organisation_id))], earliest);
+  const outages = flapping.length === 0 ? [] : await outagesOf(sql, flapping, since);
+  const downs = await downMessages(sql, { channels: channels.map(({ id }) => id), incidents, flapping, since }, now);
+  return {
+    ...{ now, covers, mutes, downs },
+    lastDown: new Map(outages.map(({ monitor_id, confirmed_at }) => [monitor_id, confirmed_at.getTime()])),
+  };
+};
+
+const bucketOf = ({ bucket_full_at, gathering_since, gathered_at }: ComposedChannel): Bucket => ({
+  fullAt: bucket_full_at.getTime(),
+  since: gathering_since?.getTime() ?? null,
+  newest: gathered_at?.getTime() ?? null,
+});
+
+const mutedUntil = (mutes: readonly Interval[], at: number): number | null => {
+  const until = mutes.filter(({ from, to }) => from <= at && at < to).map(({ to }) => to);
+  return until.length === 0 ? null : Math.max(...until);
+};
+
+const dispositionOf = (step: WaitingStep, channel: ComposedChannel, round: Round): Disposition => {
+  const { monitor_id, event, flapping } = step;
+  const due_at = step.due_at.getTime();
+  // A monitor that was deleted took its incidents along: they are over.
+  const isEnd = ends.includes(event);
+  // What nobody was told of it by then, there is nothing left to tell of.
+  const ended_at = step.started_at === null ? due_at - (isEnd ? 0 : 1) : time(step.resolved_at);
+  return dispose(
+    { event, due_at, not_before: step.look_at.getTime() },
+    {
+      incident: { confirmed_at: time(step.confirmed_at) ?? due_at, ended_at, acknowledged_at: time(step.acknowledged_at) },
+      channel: { shut: shutBy(channel), delay_s: channel.delay_s, hours: channel.hours },
+      cover: round.covers.get(monitor_id) ?? [],
+      muted_until: mutedUntil(round.mutes.get(channel.organisation_id) ?? [], Math.min(ended_at ?? round.now, round.now)),
+      flapping: isEnd ? 'plain' : flapping,
+      waits_for_steadiness: event === 'up' && flapping !== 'plain',
+      down_again: (round.lastDown.get(monitor_id) ?? 0) > (ended_at ?? due_at),
+      gathered: event === 'down' && step.held_by === 'bucket' && flapping === 'plain' && step.started_at !== null,
+    },
+    round.now,
+  );
+};
+
+/** What was said of the beginning of this step's incident, the last that was. */
+const beginningOf = (step: WaitingStep, { downs }: Round): DownMessage | undefined => {
+  const own = downs.filter(({ channel_id, incident_id }) => channel_id === step.channel_id && incident_id === step.incident_id);
+  const ofMonitor = downs.filter(({ channel_id, monitor_id }) => channel_id === step.channel_id && monitor_id === step.monitor_id);
+  return own.at(-1) ?? (step.flapping === 'plain' ? undefined : ofMonitor.at(-1));
+};
+
+type Composed = {
+  readonly leaving: Leaving[];
+  readonly holds: Hold[];
+  readonly drops: { readonly id: number; readonly because: Because }[];
+  readonly merged: DownMessage[];
+};
+
+/** What becomes of the steps of one channel, but for its bucket. */
+const sortOut = (channel: ComposedChannel, steps: readonly WaitingStep[], round: Round): Composed => {
+  const out: Composed = { leaving: [], holds: [], drops: [], merged: [] };
+  const hold = (step: WaitingStep, by: Hold['by'], until: number) => out.holds.push({ id: step.id, by, until, isNew: step.held_by !== by });
+  for (const step of steps) {
+    const disposition = dispositionOf(step, channel, round);
+    if (disposition.is === 'dropped') out.drops.push({ id: step.id, because: disposition.because });
+    else if (disposition.is === 'held') hold(step, disposition.by, disposition.until);
+    else {
+      const begun = beginningOf(step, round);
+      const isEnd = ends.includes(step.event);
+      const isOvertaken = isEnd && begun?.state === 'waiting';
+      if (isOvertaken && begun.claimed) hold(step, 'down_on_its_way', round.now + againMs);
+      else if (isEnd && (begun?.state === 'refused' || begun?.state === 'given_up' || (begun === undefined && step.event !== 'was_down')))
+        out.drops.push({ id: step.id, because: 'never_told' });
+      else {
+        if (isOvertaken) out.merged.push(begun);
+        const begins = step.event === 'down' || step.event === 'flapping' || isOvertaken || begun === undefined;
+        const before =
+          begun === undefined || step.started_at !== null
+            ? undefined
+            : contentFrom(begun.told).monitors.find(({ incident }) => incident === step.incident_id);
+        out.leaving.push(
+          leavingOf(step, {
+            event: isOvertaken ? 'was_down' : (disposition.as ?? step.event),
+            // What begins a talk has none yet: it gets the name of its message.
+            thread: begins ? '' : begun.thread_id,
+            steady: step.event === 'up' && step.flapping !== 'plain',
+            matrix: round.matrices.get(step.incident_id) ?? null,
+            before,
+          }),
+        );
+      }
+    }
+  }
+  return out;
+};
+
+const reminderOf = ({ step, event }: Leaving, { reminder_s }: ComposedChannel, now: number): NewStep[] => {
+  if (reminder_s === null || (event !== 'down' && event !== 'reminder')) return [];
+  const { organisation_id: organisation, channel_id: channel, monitor_id: monitor, incident_id: incident } = step;
+  const seq = event === 'down' ? 1 : step.seq + 1;
+  const look_at = now + reminderAfter(reminder_s, seq);
+  return [{ ...{ organisation, channel, monitor, incident, seq, look_at }, event: 'reminder', due_at: now, flapping: 'plain' }];
+};
+
+export const createComposer = ({ sql, clock, isByThread }: Parts): Composer => {
+  const write = async (
+    transaction: Queryable,
+    left: readonly { readonly channel: ComposedChannel; readonly leaving: readonly Leaving[] }[],
+    now: number,
+  ): Promise<void> => {
+    if (left.length === 0) return;
+    const down = Map.groupBy(
+      await downNow(transaction, [...new Set(left.map(({ channel }) => channel.organisation_id))]),
+      ({ organisation_id }) => organisation_id,
+    );
+    const threads = left.flatMap(({ leaving }) => leaving.map(({ thread }) => thread)).filter((thread) => thread !== '');
+    const open = await openInThreads(transaction, [...new Set(threads)]);
+    const drops: { readonly id: number; readonly because: Because }[] = [];
+    /** Where something stands open at the receiver until all of it is over, the end of a part of it is no message. */
+    const withoutParts = (leaving: readonly Leaving[]): Leaving[] =>
+      leaving.filter(({ event, thread, step }) => {
+        const isPart = (event === 'up' || event === 'closed') && (open.get(thread) ?? 0) > 0;
+        if (isPart) drops.push({ id: step.id, because: 'others_open' });
+        return !isPart;
+      });
+    const messages = left.flatMap(({ channel, leaving }) => {
+      const byThread = isByThread(channel.kind);
+      return messagesOf(byThread ? withoutParts(leaving) : leaving, byThread).map(({ event, items }): NewMessage => {
+        const id = newId();
+        const begins = items.some(({ thread }) => thread === '');
+        const thread = begins ? id : (items[0]?.thread ?? id);
+        const over = items.every((item) => ends.includes(item.event)) && (begins || (open.get(thread) ?? 0) === 0);
+        const around = {
+          organisation: channel.organisation,
+          time_zone: channel.time_zone,
+          down: down.get(channel.organisation_id) ?? [],
+          over,
+          now,
+        };
+        const told = contentOf({ event, items }, around);
+        return {
+          ...{ id, event, thread, told, organisation: channel.organisation_id, channel: channel.id, due_at: told.at },
+          steps: items.map((item) => ({ id: item.step.id, event: item.event })),
+        };
+      });
+    });
+    await dropSteps(transaction, drops, now);
+    await insertMessages(transaction, messages, now);
+    await insertSteps(
+      transaction,
+      left.flatMap(({ channel, leaving }) => leaving.flatMap((item) => reminderOf(item, channel, now))),
+      now,
+    );
+  };
+
+  return {
+    compose: () =>
+      inTransaction(sql, async (transaction) => {
+        const now = clock.now();
+        const channels = await takeChannelsWithSteps(transaction, now, mostChannels);
+        if (channels.length === 0) return false;
+        const { steps, matrices } = await takeSteps(transaction, channels, now);
+        const round = { ...(await readRound(transaction, channels, steps, now)), matrices };
+        const ofChannel = Map.groupBy(steps, ({ channel_id }) => channel_id);
+        const left: { channel: ComposedChannel; leaving: readonly Leaving[] }[] = [];
+        const buckets: { readonly id: string; readonly bucket: Bucket }[] = [];
+        const all: Composed = { leaving: [], holds: [], drops: [], merged: [] };
+        for (const channel of channels) {
+          const composed = sortOut(channel, ofChannel.get(channel.id) ?? [], round);
+          all.holds.push(...composed.holds);
+          all.drops.push(...composed.drops);
+          if (composed.leaving.length === 0) continue;
+          const gathered = gather(bucketOf(channel), { now, more: composed.leaving.some(({ step }) => step.held_by !== 'bucket') });
+          buckets.push({ id: channel.id, bucket: gathered.bucket });
+          if (gathered.is === 'leaves') {
+            left.push({ channel, leaving: composed.leaving });
+            all.merged.push(...composed.merged);
+          } else
+            all.holds.push(
+              ...composed.leaving.map(
+                ({ step }): Hold => ({ id: step.id, by: 'bucket', until: gathered.until, isNew: step.held_by !== 'bucket' }),
+              ),
+            );
+        }
+        await dropSteps(transaction, all.drops, now);
+        await holdSteps(transaction, all.holds, now);
+        await mergeSteps(
+          transaction,
+          all.merged.map(({ step }) => step),
+          [...new Set(all.merged.map(({ message_id }) => message_id))],
+          now,
+        );
+        await write(transaction, left, now);
+        await writeBuckets(transaction, buckets);
+        return true;
+      }),
+  };
+};

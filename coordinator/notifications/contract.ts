@@ -1,0 +1,296 @@
+import { array, boolean, dateTime, dict, integer, maybe, nullable, number, object, string, uuid } from '../../shared/api/fields.ts';
+import { innerOperation } from '../../shared/api/operation.ts';
+
+/** What the links in a message do, for whoever has it; a GET of each shows, a POST acts. */
+
+const secret = object('AlertLinkIn', { secret: string() });
+
+export const showAcknowledgement = innerOperation({
+  id: 'showAcknowledgement',
+  access: 'read',
+  does: 'looks',
+  summary: 'Show what the link of a message would acknowledge',
+  body: secret,
+  response: object('AcknowledgementShownOut', {
+    organisation: string(),
+    channel: string(),
+    sentence: string(),
+    open: boolean({ description: 'Whether there is still something to acknowledge.' }),
+    acknowledged_by: array(string()),
+  }),
+  refusals: ['link_invalid'],
+});
+
+export const acknowledgeByLink = innerOperation({
+  id: 'acknowledgeByLink',
+  access: 'read',
+  summary: 'Acknowledge what a message told, by its link',
+  body: secret,
+  response: object('AcknowledgedByLinkOut', { incidents: array(string()) }),
+  refusals: ['link_invalid'],
+});
+
+export const showConfirmation = innerOperation({
+  id: 'showConfirmation',
+  access: 'read',
+  does: 'looks',
+  summary: 'Show what a mailbox is asked, and whether it has said yes already',
+  body: secret,
+  response: object('ConfirmationShownOut', { organisation: string(), address: string(), said: boolean() }),
+  refusals: ['link_invalid'],
+});
+
+export const confirmChannel = innerOperation({
+  id: 'confirmChannel',
+  access: 'read',
+  summary: 'Say that this mailbox wants the alerts of a channel',
+  body: secret,
+  response: object('ChannelConfirmedOut', { name: string() }),
+  refusals: ['link_invalid'],
+});
+
+export const showUnsubscribing = innerOperation({
+  id: 'showUnsubscribing',
+  access: 'read',
+  does: 'looks',
+  summary: 'Show what the link of a message would end',
+  body: secret,
+  response: object('UnsubscribingOut', { organisation: string(), address: string() }),
+  refusals: ['link_invalid'],
+});
+
+export const unsubscribe = innerOperation({
+  id: 'unsubscribe',
+  access: 'read',
+  summary: 'End what comes to the address of a message, for that address alone',
+  body: secret,
+  response: object('UnsubscribedOut', { address: string() }),
+  refusals: ['link_invalid'],
+});
+
+/** What was told to whom, and why. */
+
+const LineOut = object('StoryLineOut', { at: nullable(dateTime()), text: string() });
+
+const MessageOut = object('MessageOut', {
+  id: uuid(),
+  channel: uuid(),
+  channel_name: string(),
+  kind: string(),
+  event: string(),
+  sentence: string(),
+  state: string({ description: '`waiting`, `taken`, `refused`, `given_up` or `overtaken`.' }),
+  due_at: dateTime(),
+  created_at: dateTime(),
+  settled_at: nullable(dateTime()),
+  next_at: nullable(dateTime(), { description: 'When it is tried again.' }),
+  words: nullable(string()),
+  incidents: array(object('MessageIncidentOut', { incident: uuid(), monitor: uuid(), name: string(), event: string() })),
+  attempts: array(
+    object('MessageAttemptOut', {
+      at: dateTime(),
+      took_ms: number(),
+      status: nullable(number()),
+      class: string(),
+      verdict: string(),
+      words: nullable(string()),
+    }),
+  ),
+});
+
+export const listMessages = innerOperation({
+  id: 'listMessages',
+  access: 'read',
+  summary: 'List the last hundred messages, of one channel or of all, newest first',
+  query: { channel: maybe(uuid()) },
+  response: object('MessagesOut', { items: array(MessageOut) }),
+  refusals: ['channel_not_found'],
+});
+
+export const showMessage = innerOperation({
+  id: 'showMessage',
+  access: 'read',
+  summary: 'Show a message with every step of how it came about',
+  params: { channel_id: uuid(), message_id: uuid() },
+  response: object('MessageShownOut', {
+    ...MessageOut.shape,
+    channel_deleted: nullable(dateTime(), { description: 'When its channel was deleted, which then has no page any more.' }),
+    stories: array(object('MessageStoryOut', { incident: uuid(), name: string(), lines: array(LineOut) })),
+  }),
+  refusals: ['message_not_found'],
+});
+
+export const explainAlerts = innerOperation({
+  id: 'explainAlerts',
+  access: 'read',
+  summary: 'Explain for each channel why it was told of an incident, or why not',
+  params: { incident_id: uuid() },
+  response: object('AlertsExplainedOut', {
+    acknowledged: nullable(object('AcknowledgedOut', { at: dateTime(), by: string() })),
+    last_resort: nullable(object('LastResortOut', { at: dateTime(), mailed: array(string()) }), {
+      description: 'When no channel took it, and which owners were mailed.',
+    }),
+    channels: array(
+      object('ChannelStoryOut', {
+        channel: uuid(),
+        name: string(),
+        kind: string(),
+        deleted: nullable(dateTime()),
+        outcome: string({ description: '`told`, `waiting` or `untold`.' }),
+        took_ms: nullable(number(), { description: 'From when nothing held the first message any more until it was taken.' }),
+        lines: array(LineOut),
+      }),
+    ),
+  }),
+  refusals: ['incident_not_found'],
+});
+
+const ToldListOut = object('ToldListOut', {
+  items: array(
+    object('ToldOfOut', {
+      channel: uuid(),
+      name: string(),
+      kind: string(),
+      owner: nullable(string()),
+      delay_s: integer(),
+      shut: nullable(string(), {
+        description: 'Why nothing reaches it now: `off`, `unproven`, `unsubscribed`, or `mail_missing` where mail is not set up.',
+      }),
+    }),
+  ),
+});
+
+export const listWouldBeTold = innerOperation({
+  id: 'listWouldBeTold',
+  access: 'read',
+  summary: 'List who would be told of a monitor that is being made or changed, the first first',
+  query: { monitor: maybe(uuid(), { description: 'The one that is being changed.' }), group: maybe(uuid()) },
+  response: ToldListOut,
+  refusals: ['monitor_not_found', 'group_not_found'],
+});
+
+export const listTold = innerOperation({
+  id: 'listTold',
+  access: 'read',
+  summary: 'List who is told of a monitor, the first first',
+  params: { monitor_id: uuid() },
+  response: ToldListOut,
+  refusals: ['monitor_not_found'],
+});
+
+export const showDelivery = innerOperation({
+  id: 'showDelivery',
+  access: 'read',
+  summary: 'Tell whether any channel can deliver an alert, and which cannot',
+  response: object('DeliveryOut', {
+    channels: integer(),
+    can_deliver: boolean({ description: 'Also where there is nothing yet that an alert could be about.' }),
+    failing: array(
+      object('FailingChannelOut', { channel: uuid(), name: string(), obstacle: string({ description: '`mail_missing` or `failing`.' }) }),
+    ),
+  }),
+});
+
+const MuteOut = object('MuteOut', { until: nullable(dateTime()), by: nullable(string()) });
+
+export const muteAlerts = innerOperation({
+  id: 'muteAlerts',
+  access: 'write',
+  summary: 'Hold all alerts of the organisation for a while; they are not lost',
+  body: object('MuteIn', { minutes: integer() }),
+  response: MuteOut,
+  refusals: ['mute_invalid'],
+});
+
+export const unmuteAlerts = innerOperation({
+  id: 'unmuteAlerts',
+  access: 'write',
+  summary: 'End the mute: what it held goes out',
+  response: MuteOut,
+});
+
+export const showMute = innerOperation({
+  id: 'showMute',
+  access: 'read',
+  summary: 'Tell until when all alerts are muted, if they are',
+  response: MuteOut,
+});
+
+/** What there is to fill in for a channel, and whether it works before somebody has to rely on it. */
+
+export const listChannelKinds = innerOperation({
+  id: 'listChannelKinds',
+  access: 'read',
+  summary: 'List the kinds of channels, with what each asks for',
+  response: object('ChannelKindsOut', {
+    items: array(
+      object('ChannelKindOut', {
+        id: string(),
+        name: string(),
+        about: string(),
+        fields: array(
+          object('ChannelFieldOut', {
+            name: string(),
+            label: string(),
+            hint: nullable(string()),
+            secret: boolean(),
+            optional: boolean(),
+            input: string(),
+            choices: array(string()),
+            pattern: string(),
+          }),
+        ),
+      }),
+    ),
+    push_key: string({ description: 'What a browser needs in order to be told.' }),
+    mail: boolean({ description: 'Whether mail is set up here.' }),
+  }),
+});
+
+const ChosenOut = object('ChannelChoiceOut', { id: uuid(), name: string() });
+
+export const getChannelChoices = innerOperation({
+  id: 'getChannelChoices',
+  access: 'read',
+  summary: 'List the monitors and groups that a channel may be for',
+  response: object('ChannelChoicesOut', { monitors: array(ChosenOut), groups: array(ChosenOut) }),
+});
+
+const TriedOut = object('ChannelTriedOut', {
+  verdict: string({ description: '`taken`, `retry` or `refused`.' }),
+  status: nullable(number()),
+  class: string(),
+  words: nullable(string()),
+  took_ms: number(),
+});
+
+export const testChannel = innerOperation({
+  id: 'testChannel',
+  access: 'write',
+  summary: 'Send a message to a channel, and see what it answers; ten an hour',
+  params: { channel_id: uuid() },
+  response: TriedOut,
+  refusals: ['channel_not_found', 'channel_test_limit'],
+});
+
+export const askMailbox = innerOperation({
+  id: 'askMailbox',
+  access: 'write',
+  summary: 'Ask a mailbox once more whether it wants the alerts of a channel; three times a day',
+  params: { channel_id: uuid() },
+  response: object('MailboxAskedOut', { address: string() }),
+  refusals: ['channel_not_found', 'channel_invalid', 'channel_test_limit', 'mail_missing'],
+});
+
+export const tryChannel = innerOperation({
+  id: 'tryChannel',
+  access: 'write',
+  summary: 'Send a message to a channel before it is saved; ten an hour',
+  body: object('ChannelTrialIn', {
+    kind: string(),
+    config: dict(),
+    channel: maybe(uuid(), { description: 'The one that is being changed: what `***` stands for.' }),
+  }),
+  response: TriedOut,
+  refusals: ['channel_not_found', 'channel_kind_unknown', 'channel_invalid', 'channel_test_limit'],
+});

@@ -1,0 +1,370 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Queryable, Sql } from '../database/connect.ts';
+import { inTransaction } from '../database/sql.ts';
+import { type Figures, noFigures } from '../health/meters.ts';
+import { jsonText } from '../incidents/writes.ts';
+import type { Answer, ChannelConfig, ChannelKind, Outgoing, Verdict } from './kinds/types.ts';
+import { contentFrom, newestOfEach, type Told, type ToldLinks } from './message.ts';
+import { afterAttempt, tryAgain } from './policy.ts';
+import { atOnceToOneHost } from './transport.ts';
+
+/** Messages on their way: who sends them when, and what was answered. */
+
+export type ClaimedMessage = {
+  readonly id: string;
+  /** Its running number. */
+  readonly key: number;
+  readonly organisation_id: string;
+  readonly channel_id: string;
+  readonly thread_id: string;
+  /** What the receiver called the first message of the talk. */
+  readonly thread_reference: string | null;
+  readonly event: string;
+  readonly told: unknown;
+  readonly due_at: Date;
+  /** This attempt counted in. */
+  readonly attempts: number;
+  readonly kind: string;
+  readonly config: { readonly [name: string]: string };
+  readonly secrets: Uint8Array | null;
+  /** By what it shares places with others: `mail`, the host that it goes to, or the channel itself where that is not known. */
+  readonly host: string;
+};
+
+/** What is on its way here already: how many messages of which channel, to which host, of which organisation. */
+export type OnTheWay = { readonly channel: string; readonly host: string; readonly organisation: string; readonly count: number };
+
+/** How many may be on their way at once: in all, and of what is one's. */
+export type Shares = { readonly all: number; readonly channel: number; readonly host: number; readonly organisation: number };
+
+/**
+ * Takes messages that are due, the oldest first, for so long: no other coordinator sends them meanwhile, and a killed one gives them back so. No
+ * channel, no host and no organisation gets more than its share of what is on its way here, so that what is slow holds up nothing else.
+ */
+export const claimMessages = (
+  sql: Queryable,
+  {
+    now,
+    forMs,
+    place,
+    shares,
+    onTheWay,
+  }: {
+    readonly now: number;
+    readonly forMs: number;
+    readonly place: string;
+    readonly shares: Shares;
+    readonly onTheWay: readonly OnTheWay[];
+  },
+): Promise<ClaimedMessage[]> => {
+  const [at, until] = [new Date(now), new Date(now + forMs)];
+  const room = shares.all - onTheWay.reduce((sum, { count }) => sum + count, 0);
+  return sql<ClaimedMessage[]>`
+    with busy as materialized (
+      select * from json_to_recordset(${jsonText([...onTheWay])}::text::json) as b (channel uuid, host text, organisation uuid, count int)),
+    due as (
+      select m.id, m.channel_id, m.organisation_id, m.next_at, m.key,
+        case when h.kind = 'email' then 'mail' else coalesce(h.host, h.id::text) end as host,
+        row_number() over (partition by m.channel_id order by m.next_at, m.key) as place
+      from messages m join channels h on h.id = m.channel_id where m.state = 'waiting' and m.next_at <= ${at}),
+    of_channel as (
+      select d.*, row_number() over (partition by d.host order by d.next_at, d.key) as of_host from due d
+      where d.place <= ${shares.channel} - coalesce((select sum(count) from busy where channel = d.channel_id), 0)),
+    of_host as (
+      select d.*, row_number() over (partition by d.organisation_id order by d.next_at, d.key) as of_organisation from of_channel d
+      where d.of_host <= ${shares.host} - coalesce((select sum(count) from busy where host = d.host), 0)),
+    chosen as (
+      select d.id from of_host d
+      where d.of_organisation <= ${shares.organisation} - coalesce((select sum(count) from busy where organisation = d.organisation_id), 0)
+      order by d.next_at, d.key limit ${Math.max(0, room)}),
+    claimed as (
+      update messages set attempts = attempts + 1, claimed_until = ${until}, claimed_by = ${place}, next_at = ${until}
+      where id in (select id from messages where state = 'waiting' and next_at <= ${at} and id in (select id from chosen) for update skip locked)
+      returning id, key, organisation_id, channel_id, thread_id, event, told, due_at, attempts)
+    select c.id, c.key, c.organisation_id, c.channel_id, c.thread_id, c.event, c.told, c.due_at, c.attempts, h.kind, h.config, h.secrets,
+      case when h.kind = 'email' then 'mail' else coalesce(h.host, h.id::text) end as host,
+      (select reference from messages t where t.id = c.thread_id) as thread_reference
+    from claimed c join channels h on h.id = c.channel_id order by c.key`;
+};
+
+/** Gives back what was claimed at this place by who ran there before. */
+export const releaseClaims = async (sql: Queryable, place: string, now: number): Promise<number> => {
+  const at = new Date(now);
+  const { count } = await sql`
+    update messages set claimed_until = null, next_at = ${at} where state = 'waiting' and claimed_by = ${place} and claimed_until > ${at}`;
+  return count;
+};
+
+export type Outcome = {
+  readonly message: string;
+  readonly channel: string;
+  readonly attempt: number;
+  readonly at: number;
+  readonly took_ms: number;
+  readonly status: number | null;
+  readonly class: string;
+  readonly verdict: 'taken' | 'retry' | 'refused';
+  readonly words: string | null;
+  readonly reference: string | null;
+  readonly state: 'waiting' | 'taken' | 'refused' | 'given_up';
+  /** When it is tried again, where it is. */
+  readonly next_at: number | null;
+};
+
+export type DeliveringRow = {
+  readonly id: string;
+  readonly failing_since: Date | null;
+  readonly refused_at: Date | null;
+};
+
+/** How these channels deliver, held fast until the transaction ends. */
+export const deliveringOf = (sql: Queryable, channels: readonly string[]): Promise<DeliveringRow[]> =>
+  sql<
+    DeliveringRow[]
+  >`select id, failing_since, refused_at from channels where id = any(${[...channels]}::uuid[]) order by id for no key update`;
+
+/** What was answered. An attempt that another took over meanwhile is kept, and changes nothing unless the message was taken. */
+export const writeOutcomes = async (sql: Queryable, outcomes: readonly Outcome[]): Promise<void> => {
+  const text = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+  const rows = jsonText(outcomes.map(({ at, next_at, ...rest }) => ({ ...rest, at: text(at), next_at: text(next_at) })));
+  await sql`
+    insert into message_attempts (message_id, attempt, at, took_ms, status, class, verdict, words)
+    select message, attempt, at, took_ms, status, class, verdict, words from json_to_recordset(${rows}::text::json) as o (message uuid, attempt int,
+      at timestamptz, took_ms int, status int, class text, verdict text, words text)
+    on conflict do nothing`;
+  await sql`
+    update messages m set state = o.state, claimed_until = null, next_at = coalesce(o.next_at, m.next_at), words = o.words,
+      reference = coalesce(o.reference, m.reference), settled_at = case when o.state = 'waiting' then null else o.at end
+    from json_to_recordset(${rows}::text::json) as o (message uuid, attempt int, at timestamptz, state text, next_at timestamptz, words text,
+      reference text)
+    where m.id = o.message and m.state = 'waiting' and (m.attempts = o.attempt or o.state = 'taken')`;
+};
+
+export type Delivery = {
+  readonly id: string;
+  readonly failing_since: number | null;
+  readonly refused_at: number | null;
+  readonly failure: string | null;
+  readonly taken_at: number | null;
+};
+
+export const writeDelivering = async (sql: Queryable, deliveries: readonly Delivery[]): Promise<void> => {
+  const text = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+  const rows = deliveries.map(({ failing_since, refused_at, taken_at, ...rest }) => ({
+    ...rest,
+    ...{ failing_since: text(failing_since), refused_at: text(refused_at), taken_at: text(taken_at) },
+  }));
+  await sql`
+    update channels c set failing_since = d.failing_since, refused_at = d.refused_at, failure = d.failure,
+      last_taken_at = coalesce(d.taken_at, c.last_taken_at), owners_told_at = case when d.taken_at is null then c.owners_told_at end
+    from json_to_recordset(${jsonText(rows)}::text::json) as d (id uuid, failing_since timestamptz, refused_at timestamptz, failure text,
+      taken_at timestamptz)
+    where c.id = d.id`;
+};
+
+/**
+ * Sends messages: claims what is due, for so long that a killed coordinator gives it back, sends it, and stores what was answered (rule 31). What was
+ * sent and not stored is sent again, with the same key.
+ *
+ * Channels do not wait for each other: each has two on their way at most, and neither those to one host nor those of one organisation can take all
+ * places.
+ */
+export type Courier = {
+  /** Looks for what is due, and sends it; settles when all that there was is claimed, not when it is sent. */
+  readonly hurry: () => Promise<void>;
+  /** Takes no more, and waits for what is on its way. */
+  readonly close: () => Promise<void>;
+};
+
+/** Longer than anything is waited for on the way; shorter than the time after which owners are mailed of what nobody took. */
+const claimMs = 60_000;
+/** A host gets no more than the sender lets through to it at once. */
+const shares: Shares = { all: 256, channel: 2, host: atOnceToOneHost, organisation: 32 };
+
+export type CourierParts = {
+  readonly sql: Sql;
+  /** Where this coordinator runs, the same after each start: no other runs there at the same time. */
+  readonly place: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly kindOf: (id: string) => ChannelKind | undefined;
+  readonly send: (outgoing: Outgoing) => Promise<Answer>;
+  readonly openSecrets: (channel: string, box: Uint8Array) => Promise<ChannelConfig>;
+  readonly linksOf: (message: {
+    readonly id: string;
+    readonly key: number;
+    readonly channel: string;
+    readonly incidents: readonly string[];
+    readonly mayAcknowledge: boolean;
+    readonly isMail: boolean;
+  }) => Promise<ToldLinks>;
+  readonly figures?: Figures;
+};
+
+/** What was answered, as it is stored: a status, or a class of our own. */
+export const classOf = (answer: Answer): { readonly status: number | null; readonly class: string } => {
+  if (answer.is === 'answer') return { status: answer.status, class: 'answer' };
+  if (answer.is === 'mail') return { status: answer.code, class: 'mail' };
+  return { status: null, class: answer.failure };
+};
+
+type Sent = { readonly status: number | null; readonly class: string; readonly verdict: Verdict };
+
+export const createCourier = (parts: CourierParts): Courier => {
+  const { sql, place, clock, log, kindOf, send, openSecrets, linksOf, figures = noFigures } = parts;
+  const underWay = new Map<ClaimedMessage, Promise<void>>();
+  const answered: Outcome[] = [];
+  let storing: Promise<void> | undefined;
+  let looking: Promise<void> | undefined;
+  let lookAgain = false;
+  let closed = false;
+  let isReleased = false;
+
+  const toldOf = async (message: ClaimedMessage, isMail: boolean): Promise<Told> => {
+    const content = contentFrom(message.told);
+    const { id, key, channel_id: channel, thread_id, thread_reference } = message;
+    const open = content.monitors.filter(({ event }) => event === 'down' || event === 'reminder' || event === 'flapping');
+    const incidents = content.monitors.map(({ incident }) => incident);
+    const links = await linksOf({ id, key, channel, incidents, mayAcknowledge: open.length > 0, isMail });
+    const monitors = newestOfEach(content.monitors, ({ id: monitor }) => monitor);
+    const earlier = content.monitors.filter((monitor) => !monitors.includes(monitor));
+    return {
+      ...content,
+      monitors,
+      earlier,
+      links,
+      key: id,
+      thread: { key: thread_id, reference: thread_reference, over: content.thread.over },
+    };
+  };
+
+  const attempt = async (message: ClaimedMessage): Promise<Sent> => {
+    const kind = kindOf(message.kind);
+    const refused = (words: string): Sent => ({ status: null, class: 'settings', verdict: { is: 'refused', words } });
+    if (kind === undefined) return refused('This version knows no such kind of channel.');
+    const secrets = message.secrets === null ? {} : await openSecrets(message.channel_id, message.secrets);
+    const told = await toldOf(message, kind.id === 'email');
+    let outgoing: Outgoing;
+    try {
+      outgoing = kind.message(told, { ...message.config, ...secrets }, clock.now());
+    } catch (error) {
+      log.error({ err: error, channel: message.channel_id, kind: message.kind }, 'a message could not be made');
+      return refused('No message can be made with the settings of this channel; save them anew.');
+    }
+    const answer = await send(outgoing);
+    return { ...classOf(answer), verdict: kind.judge(answer) };
+  };
+
+  const outcomeOf = (message: ClaimedMessage, { status, class: kind, verdict }: Sent, began: number): Outcome => {
+    const at = clock.now();
+    const { id, channel_id: channel, attempts } = message;
+    const again = verdict.is === 'retry' ? tryAgain({ attempts, after_s: verdict.after_s }, at) : undefined;
+    return {
+      ...{ message: id, channel, attempt: attempts, at, status, class: kind, verdict: verdict.is },
+      took_ms: Math.max(0, Math.round(performance.now() - began)),
+      words: verdict.is === 'taken' ? null : verdict.words,
+      reference: verdict.is === 'taken' ? (verdict.reference ?? null) : null,
+      state: again === undefined ? (verdict.is === 'taken' ? 'taken' : 'refused') : again.is === 'again' ? 'waiting' : 'given_up',
+      next_at: again?.is === 'again' ? again.at : null,
+    };
+  };
+
+  /** What was answered meanwhile is stored together: messages, attempts, and how the channels deliver. */
+  const store = async (outcomes: readonly Outcome[]): Promise<void> => {
+    const byChannel = Map.groupBy(outcomes, ({ channel }) => channel);
+    await inTransaction(sql, async (transaction) => {
+      const channels = await deliveringOf(transaction, [...byChannel.keys()]);
+      await writeOutcomes(transaction, outcomes);
+      await writeDelivering(
+        transaction,
+        channels.map(({ id, failing_since, refused_at }) => {
+          const own = byChannel.get(id) ?? [];
+          const before = { failing_since: failing_since?.getTime() ?? null, refused_at: refused_at?.getTime() ?? null };
+          const after = own.reduce(
+            (so, { verdict, state, at }) => afterAttempt(so, state === 'given_up' ? 'refused' : verdict, at),
+            before,
+          );
+          const taken = own.filter(({ verdict }) => verdict === 'taken');
+          return { id, ...after, failure: own.at(-1)?.words ?? null, taken_at: taken.at(-1)?.at ?? null };
+        }),
+      );
+    });
+  };
+
+  const storeAll = async (): Promise<void> => {
+    while (answered.length > 0) {
+      const some = answered.splice(0);
+      // What could not be stored is sent again when its claim is over.
+      await store(some).catch((error: unknown) =>
+        log.error({ err: error, messages: some.length }, 'answers to messages could not be stored'),
+      );
+    }
+    storing = undefined;
+  };
+
+  const deliver = async (message: ClaimedMessage): Promise<void> => {
+    const { channel_id: channel } = message;
+    const began = performance.now();
+    try {
+      const outcome = outcomeOf(message, await attempt(message), began);
+      figures.told(message.kind, outcome.verdict, outcome.at - message.due_at.getTime());
+      answered.push(outcome);
+      storing ??= storeAll();
+      await storing;
+    } catch (error) {
+      log.error({ err: error, message: message.id, channel }, 'a message could not be sent; it is tried again');
+    }
+  };
+
+  /**
+   * What the predecessor at this place had claimed is sent at once. Whatever it had not stored as delivered may not have left, and no alert is to be
+   * lost: it is sent with the same key, by which receivers that know keys know it. All that was claimed was also begun, for nothing claimed waits.
+   */
+  const takeBack = async (): Promise<void> => {
+    if (isReleased) return;
+    const messages = await releaseClaims(sql, place, clock.now());
+    isReleased = true;
+    if (messages > 0) log.warn({ messages }, 'this coordinator ended while it sent messages; they are sent again');
+  };
+
+  const look = async (): Promise<void> => {
+    await takeBack();
+    for (;;) {
+      lookAgain = false;
+      if (closed || underWay.size >= shares.all) return;
+      const byChannel = Map.groupBy(underWay.keys(), ({ channel_id }) => channel_id);
+      const onTheWay = [...byChannel.values()].flatMap(([first, ...more]) =>
+        first === undefined
+          ? []
+          : [{ channel: first.channel_id, host: first.host, organisation: first.organisation_id, count: more.length + 1 }],
+      );
+      const claimed = await claimMessages(sql, { now: clock.now(), forMs: claimMs, place, shares, onTheWay });
+      for (const message of claimed) {
+        const done: Promise<void> = deliver(message).finally(() => {
+          underWay.delete(message);
+          void hurry().catch((error: unknown) => log.error({ err: error }, 'messages could not be looked for; it is tried again'));
+        });
+        underWay.set(message, done);
+      }
+      if (claimed.length === 0 && !lookAgain) return;
+    }
+  };
+
+  const hurry = (): Promise<void> => {
+    lookAgain = true;
+    looking ??= look().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  };
+
+  return {
+    hurry,
+    close: async () => {
+      closed = true;
+      await looking?.catch(() => undefined); // It is in the log; what it claimed is on its way.
+      await Promise.all(underWay.values());
+    },
+  };
+};

@@ -1,0 +1,55 @@
+import type { ChannelKind } from './types.ts';
+import { base, cut, jsonPost, judgeHttp, links, plainBody, secretField, subject, textField, toneOf, urlField, value } from './types.ts';
+
+const types = { bad: 'failure', warning: 'warning', good: 'success', neutral: 'info' } as const;
+
+export const apprise: ChannelKind = {
+  id: 'apprise',
+  name: 'Apprise',
+  about: 'Your own Apprise API server, which hands on to a hundred other services.',
+  fields: {
+    url: urlField('Apprise API server', 'Like https://apprise.example.org.'),
+    key: secretField(
+      'Configuration key',
+      'The key under which the server keeps its addresses.',
+      /^[\w\-]{1,64}$/v,
+      'must have 1 to 64 letters, digits, _ and -',
+    ),
+    tag: {
+      ...textField(
+        'Tag',
+        'Only addresses with this tag; all of them without it.',
+        /^[\w \-]{1,64}$/v,
+        'must have 1 to 64 letters, digits, _ and -',
+      ),
+      optional: true,
+    },
+  },
+  message: (told, config) =>
+    jsonPost(`${base(value(config, 'url'))}/notify/${value(config, 'key')}`, {
+      title: cut(subject(told), 250),
+      body: [
+        plainBody(told, 8_000),
+        links(told)
+          .map(({ label, url }) => `${label}: ${url}`)
+          .join('\n'),
+      ]
+        .filter((part) => part !== '')
+        .join('\n\n'),
+      type: types[toneOf(told)],
+      format: 'text',
+      ...(config.tag === undefined ? {} : { tag: config.tag }),
+    }),
+  judge: judgeHttp({
+    refused: {
+      400: 'Apprise does not take this message',
+      401: 'Apprise asks for a sign-in',
+      403: 'Apprise forbids this',
+      404: 'there is no Apprise API at this address, or nothing has this tag',
+    },
+    // It says so with a status that means success elsewhere.
+    first: ({ status }) => (status === 204 ? { is: 'refused', words: 'Apprise has no configuration with this key (204)' } : undefined),
+  }),
+  resolves: false,
+  safe: 'none',
+};

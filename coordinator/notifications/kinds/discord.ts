@@ -1,0 +1,87 @@
+import type { ChannelKind } from './types.ts';
+import {
+  colours,
+  cutFor,
+  facts,
+  fitting,
+  jsonPost,
+  judgeHttp,
+  links,
+  listed,
+  markdown,
+  member,
+  others,
+  secretUrlField,
+  title,
+  toneOf,
+  value,
+} from './types.ts';
+
+export const discord: ChannelKind = {
+  id: 'discord',
+  name: 'Discord',
+  about: 'A channel of a Discord server, by a webhook.',
+  fields: {
+    url: secretUrlField(
+      'Webhook address',
+      'Discord → the channel’s settings → Integrations → Webhooks → Copy Webhook URL.',
+      /^https:\/\/(?:(?:ptb|canary)\.)?discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/\d{5,25}\/[\w\-]{20,200}(?:\?thread_id=\d{5,25})?$/v,
+      'must be like https://discord.com/api/webhooks/…',
+    ),
+  },
+  hosts: ['discord.com', 'discordapp.com', 'ptb.discord.com', 'canary.discord.com'],
+  message: (told, config) => {
+    const [only] = told.monitors;
+    const last = others(told);
+    const list = fitting(
+      listed(
+        told,
+        (name, what) => `- **${markdown(name)}**: ${markdown(what)}`,
+        (group) => `**${markdown(group)}**`,
+      ),
+      2_400,
+    );
+    const footer = links(told)
+      .map(({ label, url }) => `[${label}](${url.replaceAll(')', '%29')})`)
+      .join(' · ');
+    const description = [
+      ...(told.monitors.length > 1 ? [list.join('\n')] : []),
+      ...(last === undefined ? [] : [cutFor(last, 800, markdown)]),
+      ...(footer.length <= 800 ? [footer] : []),
+    ].join('\n\n');
+    const url = new URL(value(config, 'url'));
+    url.searchParams.set('wait', 'true');
+    return jsonPost(url.href, {
+      embeds: [
+        {
+          title: cutFor(title(told), 250, markdown),
+          url: told.links.incident,
+          description,
+          color: Number.parseInt(colours[toneOf(told)].slice(1), 16),
+          timestamp: new Date(told.at).toISOString(),
+          fields:
+            told.monitors.length === 1 && only !== undefined
+              ? facts(only, told).map(({ label, value }) => ({
+                  name: label,
+                  value: cutFor(value, 350, markdown),
+                  inline: value.length < 30,
+                }))
+              : [],
+        },
+      ],
+      allowed_mentions: { parse: [] },
+    });
+  },
+  judge: judgeHttp({
+    refused: {
+      400: 'Discord does not take this message',
+      401: 'Discord does not take this webhook',
+      403: 'Discord forbids this webhook',
+      404: 'Discord does not know this webhook any more',
+    },
+    reference: ({ body }) => member(body, 'id'),
+    after_s: ({ body }) => member(body, 'retry_after'),
+  }),
+  resolves: false,
+  safe: 'none',
+};

@@ -1,0 +1,154 @@
+import type { Told } from '../message.ts';
+import type { ChannelKind } from './types.ts';
+import {
+  clean,
+  cut,
+  facts,
+  fitting,
+  html,
+  judgeFailure,
+  type Link,
+  later,
+  links,
+  listed,
+  others,
+  subject,
+  taken,
+  title,
+  toneOf,
+  value,
+} from './types.ts';
+
+/** More than a mailbox shows without a click, and far less than any refuses. */
+const mostLetters = 60_000;
+
+const why = ({ organisation, links: { unsubscribe } }: Told): string[] => [
+  `You get this because a channel of “${cut(clean(organisation), 200)}” on Antipode sends to this address.`,
+  ...(unsubscribe === null ? [] : [`Unsubscribe this address: ${unsubscribe}`]),
+];
+
+const lines = (told: Told, line: (name: string, outcome: string) => string, heading: (group: string) => string): string[] =>
+  fitting(listed(told, line, heading), mostLetters);
+
+const textOf = (told: Told): string => {
+  const [only] = told.monitors;
+  const last = others(told);
+  const body =
+    told.monitors.length === 1 && only !== undefined
+      ? facts(only, told).map(({ label, value }) => `${label}: ${value}`)
+      : lines(
+          told,
+          (name, what) => `- ${name}: ${what}`,
+          (group) => `${group}:`,
+        );
+  return [
+    `${title(told)}.`,
+    body.join('\n'),
+    ...(last === undefined ? [] : [last]),
+    links(told)
+      .map(({ label, url }) => `${label}:\n${url}`)
+      .join('\n\n'),
+    `-- \n${why(told).join('\n')}`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n')
+    .concat('\n');
+};
+
+// No colour of its own for text or ground: whatever a client shows, light or dark, stays readable. What is coloured brings its ground with it.
+const font = 'font:15px/1.5 system-ui,-apple-system,Segoe UI,sans-serif';
+const grounds = { bad: '#b3261e', warning: '#8a4d00', good: '#14693e', neutral: '#505a66' } as const;
+const words = { bad: 'Down', warning: 'Look', good: 'Up', neutral: 'Note' } as const;
+const faint = `${font};font-size:13px;color:#767f8b`;
+
+const row = (inside: string, style = ''): string => `<tr><td style="padding:0 0 14px;${font};${style}">${inside}</td></tr>`;
+const button = ({ label, url }: Link, ground: string): string =>
+  `<a href="${html(url)}" style="display:inline-block;padding:9px 16px;border-radius:5px;background:${ground};color:#ffffff;text-decoration:none;${font}">${label}</a>`;
+
+const htmlOf = (told: Told): string => {
+  const [only] = told.monitors;
+  const last = others(told);
+  const ground = grounds[toneOf(told)];
+  const [first, ...rest] = links(told);
+  const body =
+    told.monitors.length === 1 && only !== undefined
+      ? `<table role="presentation" cellpadding="0" cellspacing="0" border="0">${facts(only, told)
+          .map(
+            ({ label, value }) =>
+              `<tr><td style="padding:2px 16px 2px 0;${faint};vertical-align:top;white-space:nowrap">${label}</td><td style="padding:2px 0;${font};word-break:break-word"><bdi>${html(value)}</bdi></td></tr>`,
+          )
+          .join('')}</table>`
+      : lines(
+          told,
+          (name, what) => `<div style="padding:2px 0"><b><bdi>${html(name)}</bdi></b>: <bdi>${html(what)}</bdi></div>`,
+          (group) => `<div style="padding:10px 0 2px;font-weight:600"><bdi>${html(group)}</bdi></div>`,
+        ).join('');
+  return [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
+    '<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark">',
+    `<title>${html(subject(told))}</title><style>:root{color-scheme:light dark}</style></head><body style="margin:0;padding:0">`,
+    '<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0"><tr><td style="padding:20px">',
+    '<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="max-width:600px">',
+    row(
+      `<span style="display:inline-block;padding:2px 10px;border-radius:10px;background:${ground};color:#ffffff;font-size:13px">${words[toneOf(told)]}</span>`,
+    ),
+    row(`<bdi>${html(title(told))}.</bdi>`, 'font-size:19px;font-weight:600'),
+    ...(body === '' ? [] : [row(body)]),
+    ...(last === undefined ? [] : [row(html(last))]),
+    ...(first === undefined ? [] : [row(button(first, ground))]),
+    row(rest.map(({ label, url }) => `<a href="${html(url)}" style="${font}">${label}</a>`).join(' &nbsp;·&nbsp; ')),
+    row(
+      why(told)
+        .map((line) => html(line).replaceAll(/https?:\/\/[^\s<]+/g, (url) => `<a href="${url}" style="color:#767f8b">stop these mails</a>`))
+        .join('<br>'),
+      faint,
+    ),
+    '</table></td></tr></table></body></html>',
+  ].join('\n');
+};
+
+const listHeaders = ({ links: { unsubscribe, channel } }: Told): { readonly [name: string]: string } => ({
+  'List-Id': `<alerts.${URL.canParse(channel) ? new URL(channel).hostname : 'antipode'}>`,
+  ...(unsubscribe === null ? {} : { 'List-Unsubscribe': `<${unsubscribe}>` }),
+  // One click is for https alone (RFC 8058).
+  ...(unsubscribe?.startsWith('https:') ? { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' } : {}),
+});
+
+export const email: ChannelKind = {
+  id: 'email',
+  name: 'E-mail',
+  about: 'A mailbox; an outage and its end stand in one thread.',
+  fields: {
+    address: {
+      label: 'Address',
+      hint: 'It is told once somebody has confirmed there that it may be.',
+      input: 'email',
+      pattern: /^[^\s@<>\x22,;:\(\)\[\]\\]{1,64}@[^\s@<>\x22,;:\(\)\[\]\\]{1,253}$/v,
+      fault: 'must be one e-mail address',
+    },
+  },
+  message: (told, config) => ({
+    by: 'mail',
+    to: value(config, 'address'),
+    subject: cut(subject(told), 200),
+    text: textOf(told),
+    html: htmlOf(told),
+    id: told.key,
+    in_reply_to: told.thread.key === told.key ? null : told.thread.key,
+    headers: { ...listHeaders(told), ...(toneOf(told) === 'bad' ? { Importance: 'high' } : {}) },
+  }),
+  judge: (answer) => {
+    if (answer.is === 'failure') return judgeFailure(answer.failure);
+    if (answer.is === 'answer') return later('it was no mail server that answered');
+    const { code, definite } = answer;
+    if (code !== null && code >= 200 && code < 300) return taken();
+    if (definite)
+      return {
+        is: 'refused',
+        words: code === null ? 'the mail server refuses this address' : `the mail server refuses this address (${code})`,
+      };
+    return later(code === null ? 'the mail server does not answer' : `the mail server does not take it now (${code})`);
+  },
+  resolves: false,
+  safe: 'message_id',
+};

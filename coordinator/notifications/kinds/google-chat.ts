@@ -1,0 +1,106 @@
+import type { ChannelKind } from './types.ts';
+import {
+  bytes,
+  clean,
+  colours,
+  cutFor,
+  facts,
+  fitting,
+  googleCard,
+  googlePlain,
+  googleText,
+  jsonPost,
+  judgeHttp,
+  links,
+  listed,
+  member,
+  others,
+  secretUrlField,
+  subject,
+  title,
+  value,
+} from './types.ts';
+
+export const googleChat: ChannelKind = {
+  id: 'google_chat',
+  name: 'Google Chat',
+  about: 'A space of Google Chat, by a webhook; what ends an outage answers in its thread.',
+  fields: {
+    url: secretUrlField(
+      'Webhook address',
+      'Google Chat → the space → Apps & integrations → Webhooks.',
+      /^https:\/\/chat\.googleapis\.com\/v1\/spaces\/[\w\-]{1,100}\/messages\?\S{10,500}$/v,
+      'must be like https://chat.googleapis.com/v1/spaces/…/messages?key=…&token=…',
+    ),
+  },
+  hosts: ['chat.googleapis.com'],
+  message: (told, config) => {
+    const [only] = told.monitors;
+    const last = others(told);
+    const widgets =
+      told.monitors.length === 1 && only !== undefined
+        ? facts(only, told).map(({ label, value }) => ({
+            decoratedText: { topLabel: label, text: cutFor(value, 400, googleCard), wrapText: true },
+          }))
+        : [
+            {
+              textParagraph: {
+                text: fitting(
+                  listed(
+                    told,
+                    (name, what) => `• <b>${googleCard(name)}</b>: ${googleCard(what)}`,
+                    (group) => `<b>${googleCard(group)}</b>`,
+                  ),
+                  8_000,
+                  bytes,
+                ).join('\n'),
+              },
+            },
+          ];
+    const url = new URL(value(config, 'url'));
+    url.searchParams.set('messageReplyOption', 'REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD');
+    // Its API makes one message of two with the same; nobody has written down that webhooks do, so nothing relies on it.
+    url.searchParams.set('requestId', told.key);
+    return jsonPost(url.href, {
+      text: cutFor(subject(told), 500, googleText),
+      thread: { threadKey: told.thread.key },
+      cardsV2: [
+        {
+          cardId: told.key.slice(0, 64),
+          card: {
+            // A header knows no marks.
+            header: { title: cutFor(title(told), 200, googlePlain), subtitle: cutFor(clean(told.organisation), 100, googlePlain) },
+            sections: [
+              {
+                widgets: [
+                  ...(told.monitors.length === 0 ? [] : widgets),
+                  ...(last === undefined
+                    ? []
+                    : [
+                        {
+                          textParagraph: {
+                            text: `<font color="${colours[told.others_down.count === 0 ? 'good' : 'bad']}">${cutFor(last, 600, googleCard)}</font>`,
+                          },
+                        },
+                      ]),
+                  { buttonList: { buttons: links(told).map(({ label, url }) => ({ text: label, onClick: { openLink: { url } } })) } },
+                ],
+              },
+            ],
+          },
+        },
+      ],
+    });
+  },
+  judge: judgeHttp({
+    refused: {
+      400: 'Google Chat does not take this webhook or this message',
+      401: 'Google Chat does not take this webhook',
+      403: 'Google Chat forbids this webhook',
+      404: 'Google Chat does not know this webhook any more',
+    },
+    reference: ({ body }) => member(body, 'name'),
+  }),
+  resolves: false,
+  safe: 'none',
+};

@@ -1,0 +1,38 @@
+import type { ChannelKind } from './types.ts';
+import { base, cut, isUrgent, jsonPost, judgeHttp, links, member, plainBody, secretField, subject, urlField, value } from './types.ts';
+
+export const gotify: ChannelKind = {
+  id: 'gotify',
+  name: 'Gotify',
+  about: 'Your own Gotify server.',
+  fields: {
+    url: urlField('Server', 'Like https://gotify.example.org.'),
+    token: secretField('Token of the application', 'Gotify → Apps: it begins with A.'),
+  },
+  message: (told, config) => {
+    const addresses = links(told).map(({ label, url }) => `${label}: ${url}`);
+    return jsonPost(
+      `${base(value(config, 'url'))}/message`,
+      {
+        title: cut(subject(told), 250),
+        message: [plainBody(told, 8_000), addresses.join('\n')].filter((part) => part !== '').join('\n\n'),
+        priority: isUrgent(told) ? 8 : 4,
+        extras: {
+          'client::display': { contentType: 'text/plain' },
+          'client::notification': { click: { url: told.event === 'test' ? told.links.why : told.links.incident } },
+        },
+      },
+      { 'x-gotify-key': value(config, 'token') },
+    );
+  },
+  judge: judgeHttp({
+    refused: {
+      400: 'Gotify does not take this message',
+      401: 'Gotify does not know this token',
+      403: 'the token may not write messages',
+    },
+    reference: ({ body }) => member(body, 'id'),
+  }),
+  resolves: false,
+  safe: 'none',
+};

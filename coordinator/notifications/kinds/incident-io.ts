@@ -1,0 +1,98 @@
+import type { Told } from '../message.ts';
+import type { ChannelKind } from './types.ts';
+import {
+  clean,
+  cut,
+  cutFor,
+  facts,
+  fitting,
+  jsonPost,
+  judgeHttp,
+  links,
+  listed,
+  markdown,
+  member,
+  others,
+  secretField,
+  subject,
+  urlField,
+  value,
+} from './types.ts';
+
+/** What still fires there, of a message that tells of an end. */
+const stillDown = ({ others_down: { count, names } }: Told): string => {
+  if (count === 0) return 'Some monitors are still down';
+  const shown = names.slice(0, 5).map((name) => cut(clean(name), 80));
+  const more = count - shown.length;
+  const list = shown.length === 0 ? '' : `: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return `${count} ${count === 1 ? 'monitor is' : 'monitors are'} still down${list}`;
+};
+
+export const incidentIo: ChannelKind = {
+  id: 'incident_io',
+  name: 'incident.io',
+  about: 'An HTTP alert source of incident.io: an outage fires an alert, its end resolves it.',
+  fields: {
+    url: {
+      ...urlField('Address of the alert source', 'incident.io → Alerts → Sources → HTTP.'),
+      pattern: /^https:\/\/api\.(?:[a-z0-9\-]+\.)?incident\.io\/v2\/alert_events\/http\/[\w\-]{5,100}$/v,
+      fault: 'must be like https://api.incident.io/v2/alert_events/http/…',
+    },
+    token: secretField('Token', 'Shown beside the address, after “Bearer”.'),
+  },
+  hosts: ['api.incident.io', '*.incident.io'],
+  message: (told, config) => {
+    const [only] = told.monitors;
+    const last = others(told);
+    const lines =
+      told.monitors.length === 1 && only !== undefined
+        ? facts(only, told).map(({ label, value }) => `- ${label}: ${cutFor(value, 1_000, markdown)}`)
+        : fitting(
+            listed(
+              told,
+              (name, what) => `- **${markdown(name)}**: ${markdown(what)}`,
+              (group) => `- ${markdown(group)}:`,
+            ),
+            8_000,
+          );
+    const description = [
+      lines.join('\n'),
+      ...(last === undefined ? [] : [cutFor(last, 1_000, markdown)]),
+      links(told)
+        .map(({ label, url }) => `[${label}](${url.replaceAll(')', '%29')})`)
+        .join(' · '),
+    ];
+    const isEnd = told.event === 'up' || told.event === 'closed';
+    const isOver = told.event === 'was_down' || told.event === 'test' || (isEnd && told.thread.over);
+    const event = {
+      title: cut(isEnd && !isOver ? stillDown(told) : subject(told), 250),
+      description: description.filter((part) => part !== '').join('\n\n'),
+      deduplication_key: told.thread.key,
+      status: isOver ? 'resolved' : 'firing',
+      source_url: told.links.incident,
+      metadata: {
+        event: told.event,
+        organisation: cut(clean(told.organisation), 200),
+        monitors: told.monitors.slice(0, 100).map(({ name }) => cut(clean(name), 200)),
+        groups: [...new Set(told.monitors.slice(0, 100).flatMap(({ group }) => (group === null ? [] : [cut(clean(group), 200)])))],
+      },
+    };
+    const headers = { authorization: `Bearer ${value(config, 'token')}` };
+    const url = value(config, 'url');
+    if (told.event !== 'test') return jsonPost(url, event, headers);
+    // A test shows there, and leaves nothing open.
+    return { ...jsonPost(url, { ...event, status: 'firing' }, headers), afterwards: jsonPost(url, event, headers) };
+  },
+  judge: judgeHttp({
+    refused: {
+      400: 'incident.io does not take this event',
+      401: 'incident.io does not know this token',
+      403: 'incident.io forbids this token',
+      404: 'incident.io does not know this alert source',
+      422: 'incident.io does not take this event',
+    },
+    reference: ({ body }) => member(body, 'deduplication_key'),
+  }),
+  resolves: true,
+  safe: 'key',
+};

@@ -1,0 +1,91 @@
+import type { ChannelKind } from './types.ts';
+import {
+  base,
+  bytes,
+  cut,
+  cutFor,
+  facts,
+  fitting,
+  html,
+  judgeHttp,
+  links,
+  listed,
+  member,
+  others,
+  plainBody,
+  secretField,
+  textField,
+  title,
+  urlField,
+  value,
+} from './types.ts';
+
+export const matrix: ChannelKind = {
+  id: 'matrix',
+  name: 'Matrix',
+  about: 'A room of Matrix, by an account of yours; an outage and its end stand in one thread.',
+  fields: {
+    url: urlField('Homeserver', 'Like https://matrix.example.org.'),
+    token: secretField('Access token', 'Of the account that writes; in Element: Settings → Help & About → Advanced.'),
+    room: textField(
+      'Room',
+      'The internal ID of the room, like !abc:example.org; in Element: the room’s settings → Advanced.',
+      /^![^\s\/?#]{1,250}$/v,
+      'must begin with !',
+    ),
+  },
+  message: (told, config) => {
+    const [only] = told.monitors;
+    const last = others(told);
+    const list =
+      told.monitors.length === 1 && only !== undefined
+        ? facts(only, told).map(({ label, value }) => `<li>${label}: ${cutFor(value, 500, html)}</li>`)
+        : fitting(
+            listed(
+              told,
+              (name, what) => `<li><b>${html(name)}</b>: ${html(what)}</li>`,
+              (group) => `<li>${html(group)}</li>`,
+            ),
+            16_000,
+            bytes,
+          );
+    const shown = links(told).map(({ label, url }) => `<a href="${html(url)}">${label}</a>`);
+    const formatted = [
+      `<b>${cutFor(title(told), 500, html)}</b>`,
+      list.length === 0 ? '' : `<ul>${list.join('')}</ul>`,
+      last === undefined ? '' : `<p>${html(last)}</p>`,
+      `<p>${shown.join(' · ')}</p>`,
+    ].join('');
+    const room = encodeURIComponent(value(config, 'room'));
+    const { reference } = told.thread;
+    return {
+      by: 'https',
+      method: 'PUT',
+      url: `${base(value(config, 'url'))}/_matrix/client/v3/rooms/${room}/send/m.room.message/${encodeURIComponent(told.key)}`,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${value(config, 'token')}` },
+      body: JSON.stringify({
+        msgtype: 'm.text',
+        body: `${cut(title(told), 500)}\n\n${plainBody(told, 8_000, bytes)}\n\n${told.links.incident}`,
+        format: 'org.matrix.custom.html',
+        formatted_body: formatted,
+        // Nobody is called, whatever a name says.
+        'm.mentions': {},
+        ...(reference === null ? {} : { 'm.relates_to': { rel_type: 'm.thread', event_id: reference } }),
+      }),
+    };
+  },
+  judge: judgeHttp({
+    refused: {
+      401: 'the homeserver does not know this token',
+      403: 'the account may not write in this room',
+      413: 'the homeserver finds the message too large',
+    },
+    reference: ({ body }) => member(body, 'event_id'),
+    after_s: ({ body }) => {
+      const ms = member(body, 'retry_after_ms');
+      return typeof ms === 'number' ? ms / 1_000 : undefined;
+    },
+  }),
+  resolves: false,
+  safe: 'key',
+};

@@ -1,0 +1,91 @@
+import type { Told, ToldEvent } from '../message.ts';
+import type { ChannelKind } from './types.ts';
+import { choiceField, clean, cut, facts, jsonPost, judgeHttp, links, member, outcome, secretField, subject, value } from './types.ts';
+
+const most = 50;
+
+const details = (told: Told): { readonly [name: string]: string } => {
+  const [only] = told.monitors;
+  if (told.monitors.length === 1 && only !== undefined)
+    return Object.fromEntries(facts(only, told).map(({ label, value }) => [label, cut(value, 1_000)]));
+  // By their number: several may have one name.
+  const shown = told.monitors
+    .slice(0, most)
+    .map((monitor, index) => [String(index + 1).padStart(2, '0'), cut(`${clean(monitor.name)}: ${outcome(monitor, told.at)}`, 400)]);
+  return Object.fromEntries(told.monitors.length > most ? [...shown, ['more', `and ${told.monitors.length - most} more`]] : shown);
+};
+
+/** `change`: it is written down there, and pages no one, also when the incident was resolved by hand meanwhile. */
+const actionOf = ({ event, thread }: Told): 'trigger' | 'acknowledge' | 'resolve' | 'change' => {
+  if (event === 'acknowledged') return 'acknowledge';
+  if (event === 'was_down') return 'change';
+  if (event === 'up' || event === 'closed') return thread.over ? 'resolve' : 'change';
+  return 'trigger';
+};
+
+const severities: Readonly<Partial<Record<ToldEvent, 'critical' | 'warning'>>> = {
+  down: 'critical',
+  reminder: 'critical',
+  flapping: 'warning',
+};
+
+export const pagerduty: ChannelKind = {
+  id: 'pagerduty',
+  name: 'PagerDuty',
+  about: 'A service of PagerDuty: an outage opens an incident there, its end resolves it.',
+  fields: {
+    key: secretField(
+      'Integration key',
+      'PagerDuty → the service → Integrations → Events API V2.',
+      /^[A-Za-z0-9]{32}$/v,
+      'must have 32 letters and digits',
+    ),
+    region: choiceField('Service region', 'Where your PagerDuty account lives.', ['us', 'eu']),
+  },
+  hosts: ['events.pagerduty.com', 'events.eu.pagerduty.com'],
+  message: (told, config) => {
+    const host = config.region === 'eu' ? 'https://events.eu.pagerduty.com' : 'https://events.pagerduty.com';
+    const routing_key = value(config, 'key');
+    const [only] = told.monitors;
+    const group = cut(clean(only?.group ?? ''), 200);
+    const shown = links(told).map(({ label, url }) => ({ href: url, text: label }));
+    const about = {
+      summary: cut(subject(told), 1_000),
+      source: cut(clean(only?.target ?? only?.name ?? told.organisation) || 'antipode', 200),
+      timestamp: new Date(told.at).toISOString(),
+      custom_details: details(told),
+    };
+    const event_action = actionOf(told);
+    if (event_action === 'change') return jsonPost(`${host}/v2/change/enqueue`, { routing_key, payload: about, links: shown });
+    const event = {
+      routing_key,
+      event_action,
+      dedup_key: told.thread.key,
+      client: 'Antipode',
+      client_url: told.links.incident,
+      payload: {
+        ...about,
+        severity: severities[told.event] ?? 'info',
+        ...(group === '' ? {} : { group }),
+        class: told.event,
+      },
+      links: shown,
+    };
+    const request = jsonPost(`${host}/v2/enqueue`, event);
+    // A test leaves nothing open.
+    return told.event === 'test'
+      ? { ...request, afterwards: jsonPost(`${host}/v2/enqueue`, { ...event, event_action: 'resolve' }) }
+      : request;
+  },
+  judge: judgeHttp({
+    refused: {
+      400: 'PagerDuty does not know this integration key, or does not take this event',
+      401: 'PagerDuty does not know this integration key',
+      403: 'PagerDuty forbids this integration key',
+      404: 'PagerDuty does not know this integration key',
+    },
+    reference: ({ body }) => member(body, 'dedup_key'),
+  }),
+  resolves: true,
+  safe: 'key',
+};

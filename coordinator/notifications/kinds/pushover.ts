@@ -1,0 +1,68 @@
+import type { ChannelKind } from './types.ts';
+import { choiceField, cut, formPost, isUrgent, judgeHttp, member, plainBody, secretField, subject, textField, value } from './types.ts';
+
+/** Characters as Pushover counts them: code points. */
+const characters = (text: string): number => [...text].length;
+
+export const pushover: ChannelKind = {
+  id: 'pushover',
+  name: 'Pushover',
+  about: 'Phones by Pushover; as an emergency it repeats until somebody confirms it or the outage is over.',
+  fields: {
+    token: secretField(
+      'Token of the application',
+      'pushover.net → Your Applications.',
+      /^[A-Za-z0-9]{30}$/v,
+      'must have 30 letters and digits',
+    ),
+    user: secretField('User or group key', 'On the front page of pushover.net.', /^[A-Za-z0-9]{30}$/v, 'must have 30 letters and digits'),
+    device: {
+      ...textField(
+        'Device',
+        'The name of one device; all of them without it.',
+        /^[\w\-]{1,25}$/v,
+        'must have 1 to 25 letters, digits, _ and -',
+      ),
+      optional: true,
+    },
+    priority: choiceField('Priority of an outage', 'An emergency repeats every minute for an hour until it is confirmed.', [
+      'high',
+      'emergency',
+      'normal',
+    ]),
+  },
+  hosts: ['api.pushover.net'],
+  message: (told, config) => {
+    const token = value(config, 'token');
+    const wanted = config.priority ?? 'high';
+    const isEmergency = wanted === 'emergency' && isUrgent(told);
+    const tag = told.thread.key;
+    const level = { emergency: '2', high: '1', normal: '0' }[wanted] ?? '0';
+    const link = told.links.acknowledge ?? (told.event === 'test' ? told.links.why : told.links.incident);
+    const request = formPost('https://api.pushover.net/1/messages.json', {
+      token,
+      user: value(config, 'user'),
+      title: cut(subject(told), 250, characters),
+      message: plainBody(told, 1_000, characters) || cut(subject(told), 250, characters),
+      timestamp: String(Math.floor(told.at / 1_000)),
+      priority: isUrgent(told) ? level : '0',
+      ...(config.device === undefined ? {} : { device: config.device }),
+      ...(link.length > 512 ? {} : { url: link, url_title: told.links.acknowledge === null ? 'See what happened' : 'Acknowledge' }),
+      ...(isEmergency ? { retry: '60', expire: '3600', tags: tag } : {}),
+    });
+    const ends = told.event === 'acknowledged' || ((told.event === 'up' || told.event === 'closed') && told.thread.over);
+    return wanted === 'emergency' && ends
+      ? { ...request, afterwards: formPost(`https://api.pushover.net/1/receipts/cancel_by_tag/${encodeURIComponent(tag)}.json`, { token }) }
+      : request;
+  },
+  judge: judgeHttp({
+    refused: {
+      400: 'Pushover does not know this application, user or device, or does not take this message',
+      401: 'Pushover does not know this application',
+      404: 'Pushover does not know this application',
+    },
+    reference: ({ body }) => member(body, 'receipt') ?? member(body, 'request'),
+  }),
+  resolves: false,
+  safe: 'none',
+};

@@ -1,0 +1,92 @@
+import type { ChannelKind } from './types.ts';
+import {
+  colours,
+  cut,
+  cutFor,
+  slack as escaped,
+  facts,
+  fitting,
+  jsonPost,
+  judgeHttp,
+  links,
+  listed,
+  others,
+  secretUrlField,
+  subject,
+  title,
+  toneOf,
+  value,
+} from './types.ts';
+
+/** Text of others stands in plain_text blocks, where nothing is read as format or mention; only our own links are mrkdwn. */
+const plain = (text: string, most: number) => ({ type: 'plain_text', text: cut(text, most), emoji: false });
+
+export const slack: ChannelKind = {
+  id: 'slack',
+  name: 'Slack',
+  about: 'A channel of a Slack workspace, by an incoming webhook.',
+  fields: {
+    url: secretUrlField(
+      'Webhook address',
+      'Slack → Apps → Incoming Webhooks → Add to Slack: the address that begins with https://hooks.slack.com/services/.',
+      /^https:\/\/hooks\.slack(?:-gov)?\.com\/services\/[\w\/\-]{10,300}$/v,
+      'must begin with https://hooks.slack.com/services/',
+    ),
+  },
+  hosts: ['hooks.slack.com', 'hooks.slack-gov.com'],
+  message: (told, config) => {
+    const [only] = told.monitors;
+    const last = others(told);
+    const body =
+      told.monitors.length === 1 && only !== undefined
+        ? { type: 'section', fields: facts(only, told).map(({ label, value }) => plain(`${label}\n${value}`, 1_900)) }
+        : {
+            type: 'section',
+            text: plain(
+              fitting(
+                listed(
+                  told,
+                  (name, what) => `• ${name}: ${what}`,
+                  (group) => `${group}:`,
+                ),
+                2_800,
+              ).join('\n'),
+              2_900,
+            ),
+          };
+    const blocks = [
+      { type: 'header', text: plain(title(told), 150) },
+      ...(told.monitors.length === 0 ? [] : [body]),
+      ...(last === undefined ? [] : [{ type: 'context', elements: [plain(last, 1_900)] }]),
+      {
+        type: 'section',
+        text: {
+          type: 'mrkdwn',
+          text: links(told)
+            .map(({ label, url }) => `<${escaped(url).replaceAll('|', '%7C')}|${label}>`)
+            .join('   '),
+        },
+      },
+    ];
+    return jsonPost(value(config, 'url'), {
+      text: cutFor(subject(told), 3_000, escaped),
+      attachments: [{ color: colours[toneOf(told)], blocks }],
+    });
+  },
+  judge: judgeHttp({
+    refused: {
+      400: 'Slack does not take this webhook or this message',
+      401: 'Slack does not take this webhook',
+      403: 'the Slack workspace forbids this webhook',
+      404: 'Slack does not know this webhook any more',
+      410: 'the Slack channel is archived',
+    },
+    // "rollup_error" and its like come as 500 and pass; this one is final whatever the status.
+    first: ({ body, status }) =>
+      status >= 400 && /^(?:invalid_token|no_service|no_team|team_disabled|token_revoked)$/.test(body.trim())
+        ? { is: 'refused', words: `Slack does not know this webhook any more (${status})` }
+        : undefined,
+  }),
+  resolves: false,
+  safe: 'none',
+};

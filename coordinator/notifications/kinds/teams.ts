@@ -1,0 +1,100 @@
+import type { ChannelKind } from './types.ts';
+import {
+  bytes,
+  choiceField,
+  cut,
+  facts,
+  fitting,
+  jsonPost,
+  judgeHttp,
+  links,
+  listed,
+  others,
+  secretUrlField,
+  subject,
+  title,
+  toneOf,
+  value,
+} from './types.ts';
+
+/** Text of others stands in text runs, which know no markdown. */
+const run = (text: string, more: { readonly [name: string]: unknown } = {}) => ({ type: 'TextRun', text, ...more });
+const rich = (...inlines: readonly object[]) => ({ type: 'RichTextBlock', inlines });
+
+const colour = { bad: 'Attention', warning: 'Warning', good: 'Good', neutral: 'Default' } as const;
+
+export const teams: ChannelKind = {
+  id: 'teams',
+  name: 'Microsoft Teams',
+  about: 'A channel or chat of Teams, by a workflow.',
+  fields: {
+    url: secretUrlField(
+      'Workflow address',
+      'Teams → the channel → … → Workflows → “Send webhook alerts to a channel”: the long address. Old connectors (webhook.office.com) are no more.',
+      /^https:\/\/[a-z0-9.\-]+\.(?:logic\.azure\.(?:com|us|cn)|api\.powerplatform\.(?:com|us|cn)|api\.gov\.powerplatform\.microsoft\.us|powerautomate\.(?:com|us|cn))(?::443)?\/\S{10,1000}\S{0,500}$/v,
+      'must be the address of a workflow (logic.azure.com or api.powerplatform.com); connectors of webhook.office.com are no more: make a workflow instead',
+    ),
+    form: choiceField('What the workflow expects', 'Most take a message; a flow that posts its input as a card takes the card alone.', [
+      'message',
+      'card',
+    ]),
+  },
+  hosts: [
+    '*.logic.azure.com',
+    '*.logic.azure.us',
+    '*.logic.azure.cn',
+    '*.api.powerplatform.com',
+    '*.api.powerplatform.us',
+    '*.api.powerplatform.cn',
+    '*.api.gov.powerplatform.microsoft.us',
+    '*.powerautomate.com',
+    '*.powerautomate.us',
+    '*.powerautomate.cn',
+  ],
+  message: (told, config) => {
+    const [only] = told.monitors;
+    const last = others(told);
+    const body =
+      told.monitors.length === 1 && only !== undefined
+        ? facts(only, told).map(({ label, value }) => rich(run(`${label}: `, { isSubtle: true }), run(cut(value, 700))))
+        : fitting(
+            listed(
+              told,
+              (name, what) => `${name}: ${what}`,
+              (group) => `${group}:`,
+            ),
+            4_000,
+            (line) => bytes(line) + 60,
+          ).map((line) => rich(run(line)));
+    const card = {
+      $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+      type: 'AdaptiveCard',
+      version: '1.4',
+      fallbackText: cut(subject(told), 300),
+      msteams: { width: 'Full' },
+      body: [
+        rich(run(cut(title(told), 500), { size: 'Medium', weight: 'Bolder', color: colour[toneOf(told)] })),
+        ...body,
+        ...(last === undefined ? [] : [rich(run(cut(last, 500), { isSubtle: true }))]),
+      ],
+      actions: links(told).map(({ label, url }) => ({ type: 'Action.OpenUrl', title: label, url })),
+    };
+    return jsonPost(
+      value(config, 'url'),
+      config.form === 'card'
+        ? card
+        : { type: 'message', attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content: card }] },
+    );
+  },
+  judge: judgeHttp({
+    refused: {
+      400: 'the workflow does not take this message (try the other form)',
+      401: 'the workflow asks for a sign-in; let anyone trigger it',
+      403: 'the workflow forbids this address',
+      404: 'there is no such workflow any more',
+      410: 'there is no such workflow any more',
+    },
+  }),
+  resolves: false,
+  safe: 'none',
+};

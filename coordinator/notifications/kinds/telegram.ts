@@ -1,0 +1,95 @@
+import type { ChannelKind } from './types.ts';
+import {
+  cutFor,
+  telegram as escaped,
+  facts,
+  fitting,
+  jsonPost,
+  judgeHttp,
+  links,
+  listed,
+  member,
+  others,
+  secretField,
+  textField,
+  title,
+  toneOf,
+  value,
+} from './types.ts';
+
+const marks = { bad: '🔴', warning: '🟠', good: '🟢', neutral: '⚪' } as const;
+
+export const telegram: ChannelKind = {
+  id: 'telegram',
+  name: 'Telegram',
+  about: 'A chat, group or channel of Telegram, by a bot of yours; what ends an outage replies to it.',
+  fields: {
+    token: secretField(
+      'Token of the bot',
+      'From @BotFather, like 110201543:AAHdq….',
+      /^\d{5,15}:[\w\-]{30,60}$/v,
+      'must be like 110201543:AAHdq…',
+    ),
+    chat: textField(
+      'Chat',
+      'The chat’s number (groups have a minus before it), or the @name of a public channel. The bot must be a member.',
+      /^(?:-?\d{3,20}|@[A-Za-z]\w{3,40})$/v,
+      'must be a number, or a name that begins with @',
+    ),
+    thread: {
+      ...textField('Topic', 'The number of a topic, in a group that has topics.', /^\d{1,15}$/v, 'must be a number'),
+      optional: true,
+    },
+  },
+  hosts: ['api.telegram.org'],
+  message: (told, config) => {
+    const [only] = told.monitors;
+    const last = others(told);
+    const body =
+      told.monitors.length === 1 && only !== undefined
+        ? facts(only, told).map(({ label, value }) => `${label}: ${cutFor(value, 300, escaped)}`)
+        : fitting(
+            listed(
+              told,
+              (name, what) => `• <b>${escaped(name)}</b>: ${escaped(what)}`,
+              (group) => `<b>${escaped(group)}</b>`,
+            ),
+            2_600,
+          );
+    // Buttons would be refused for an address inside a network; a link in the text is only not shown as one.
+    const parts = [
+      `${marks[toneOf(told)]} <b>${cutFor(title(told), 300, escaped)}</b>`,
+      body.join('\n'),
+      ...(last === undefined ? [] : [cutFor(last, 450, escaped)]),
+      links(told)
+        .map(({ label, url }) => `<a href="${escaped(url).replaceAll('\u200b', '')}">${label}</a>`)
+        .join(' · '),
+    ];
+    const reply = /^\d+$/.test(told.thread.reference ?? '') ? Number(told.thread.reference) : undefined;
+    return jsonPost(`https://api.telegram.org/bot${value(config, 'token')}/sendMessage`, {
+      chat_id: value(config, 'chat'),
+      ...(config.thread === undefined ? {} : { message_thread_id: Number(config.thread) }),
+      text: parts.filter((part) => part !== '').join('\n\n'),
+      parse_mode: 'HTML',
+      link_preview_options: { is_disabled: true },
+      disable_notification: told.event === 'acknowledged' || told.event === 'closed',
+      ...(reply === undefined ? {} : { reply_parameters: { message_id: reply, allow_sending_without_reply: true } }),
+    });
+  },
+  judge: judgeHttp({
+    refused: {
+      400: 'Telegram does not find this chat, or does not take this message',
+      401: 'Telegram does not know this bot',
+      403: 'the bot was blocked, removed from the chat, or may not write there',
+      404: 'Telegram does not know this bot',
+    },
+    reference: ({ body }) => member(body, 'result', 'message_id'),
+    after_s: ({ body }) => member(body, 'parameters', 'retry_after'),
+    first: ({ body, status }) => {
+      const moved = member(body, 'parameters', 'migrate_to_chat_id');
+      return status === 400 && typeof moved === 'number' ? { is: 'refused', words: `the group has a new number: ${moved}` } : undefined;
+    },
+  }),
+  resolves: false,
+  safe: 'none',
+};

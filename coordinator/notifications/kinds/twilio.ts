@@ -1,0 +1,144 @@
+import type { Told } from '../message.ts';
+import type { ChannelKind } from './types.ts';
+import { basic, clean, cut, formPost, inAll, judgeHttp, member, secretField, textField, title, value } from './types.ts';
+
+/** The letters that fit 160 to a message (GSM 03.38); those of the second line count twice. */
+const single =
+  '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà';
+const double = '^{}\\[~]|€';
+
+const likeOf: Readonly<Record<string, string>> = {
+  '…': '...',
+  '–': '-',
+  '—': '-',
+  '“': '"',
+  '”': '"',
+  '„': '"',
+  '‘': "'",
+  '’': "'",
+  '•': '-',
+  '·': '-',
+};
+
+/** A letter as GSM has it, or undefined. */
+const gsmOf = (letter: string): string | undefined => {
+  if (single.includes(letter) || double.includes(letter)) return letter;
+  const plain = likeOf[letter] ?? letter.normalize('NFKD').replaceAll(/\p{M}/gu, '');
+  return plain !== '' && [...plain].every((one) => single.includes(one)) ? plain : undefined;
+};
+
+const septets = (text: string): number => [...text].reduce((sum, letter) => sum + (double.includes(letter) ? 2 : 1), 0);
+
+/** Three points are GSM, and the one character that stands for them is not. Brackets are left out rather than cut in two. */
+const shortened = (text: string, most: number, measure: (text: string) => number): string => {
+  if (measure(text) <= most) return text;
+  const room = most - measure('...');
+  const kept = cut(text, room + 1, (part) => (part === '…' ? 1 : measure(part))).replace(/…$/, '');
+  const open = kept.lastIndexOf('(');
+  return room < 0 ? '' : `${(open > kept.lastIndexOf(')') ? kept.slice(0, open) : kept).trimEnd()}...`;
+};
+
+/** The characters of one segment, and of two that are shown as one message. */
+const segments = { gsm: [160, 306], other: [70, 134] } as const;
+/** Beside a link at least so much of the sentence, or the message takes a second segment. */
+const enough = 60;
+
+type Sms = {
+  readonly text: string;
+  /** Left out whole where there is no room for it. */
+  readonly suffix: string;
+  readonly link: string;
+  /** Whether the message is nothing without its link, and may take a second segment for it. */
+  readonly needsLink: boolean;
+};
+
+/** The text of an SMS: in the characters of GSM, or as it is where GSM would leave out too much to be understood. */
+export const smsText = ({ text, suffix, link, needsLink }: Sms): string => {
+  const written = [...text].map(gsmOf);
+  const lost = written.filter((letter) => letter === undefined).length;
+  const isGsm = lost * 5 <= written.length && [...link].every((letter) => single.includes(letter) || double.includes(letter));
+  const measure = isGsm ? septets : (one: string) => one.length;
+  const words = isGsm ? written.map((letter) => letter ?? '?').join('') : text;
+  const [one, two] = isGsm ? segments.gsm : segments.other;
+  const linked = measure(link) + 1;
+  const isWhole = measure(words) + linked <= one;
+  const isLinked = needsLink || isWhole || one - linked >= enough;
+  const most = (needsLink && !isWhole ? two : one) - (isLinked ? linked : 0);
+  const body = measure(words) + measure(suffix) <= most ? `${words}${suffix}` : shortened(words, most, measure);
+  return isLinked ? `${body} ${link}` : body;
+};
+
+/** What the matter is; of several monitors with the name of one. */
+const sentence = (told: Told): string => {
+  const [first, ...more] = told.monitors;
+  if (first === undefined || more.length === 0) return title(told);
+  return `${title(told)}: ${cut(clean(first.name), 40)} and ${more.length} more`;
+};
+
+export const twilio: ChannelKind = {
+  id: 'twilio_sms',
+  name: 'SMS (Twilio)',
+  about: 'A text message, by your Twilio account, with a link that acknowledges.',
+  fields: {
+    account: textField(
+      'Account SID',
+      'Twilio Console → Account Info: it begins with AC.',
+      /^AC[0-9a-f]{32}$/v,
+      'must be AC and 32 hexadecimal digits',
+    ),
+    token: secretField('Auth token', 'Beside the account SID.', /^[0-9A-Za-z]{20,64}$/v, 'must have 20 to 64 letters and digits'),
+    from: textField(
+      'From',
+      'A number of yours at Twilio (+15005550006), or a messaging service (MG…).',
+      /^(?:\+[1-9]\d{6,14}|MG[0-9a-f]{32})$/v,
+      'must be a number that begins with +, or a messaging service that begins with MG',
+    ),
+    to: {
+      ...textField(
+        'To',
+        'The phone’s number with its country: +4915112345678.',
+        /^\+[1-9]\d{6,14}$/v,
+        'must be a number that begins with + and the country',
+      ),
+      input: 'tel',
+    },
+  },
+  hosts: ['api.twilio.com'],
+  message: (told, config) => {
+    const account = value(config, 'account');
+    const from = value(config, 'from');
+    return formPost(
+      `https://api.twilio.com/2010-04-01/Accounts/${account}/Messages.json`,
+      {
+        To: value(config, 'to'),
+        ...(from.startsWith('MG') ? { MessagingServiceSid: from } : { From: from }),
+        Body: smsText({
+          text: sentence(told),
+          suffix: inAll(told),
+          link: told.event === 'test' ? told.links.why : (told.links.acknowledge_short ?? told.links.incident),
+          needsLink: told.links.acknowledge_short !== null,
+        }),
+      },
+      { authorization: basic(account, value(config, 'token')) },
+    );
+  },
+  judge: judgeHttp({
+    refused: {
+      400: 'Twilio does not take this message',
+      401: 'Twilio does not know this account and token',
+      403: 'Twilio forbids this account to send there',
+      404: 'Twilio does not know this account',
+    },
+    reference: ({ body }) => member(body, 'sid'),
+    first: ({ body, status }) => {
+      if (status < 400) return undefined;
+      const code = member(body, 'code');
+      if (code === 21_211) return { is: 'refused', words: 'Twilio finds that this is no phone number (21211)' };
+      if (code === 21_610) return { is: 'refused', words: 'the phone has stopped your messages with STOP (21610)' };
+      if (code === 21_608) return { is: 'refused', words: 'a trial account of Twilio sends to verified numbers alone (21608)' };
+      return undefined;
+    },
+  }),
+  resolves: false,
+  safe: 'none',
+};

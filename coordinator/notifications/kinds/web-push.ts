@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import type { ChannelKind, Field } from './types.ts';
+import { bytes, cut, isUrgent, judgeHttp, plainBody, subject, value } from './types.ts';
+
+const given = (label: string, pattern: RegExp): Field => ({
+  label,
+  input: 'subscription',
+  secret: true,
+  pattern,
+  fault: 'must come from a browser: press the button in the browser that is to be told',
+});
+
+/** Encrypted, a message may have 4,096 bytes; the envelope takes 103 of them. */
+const mostBytes = 3_500;
+
+export const webPush: ChannelKind = {
+  id: 'web_push',
+  name: 'Browser notification',
+  about: 'On the device that you look at now, by its browser, also while no page of ours is open.',
+  fields: {
+    endpoint: given('Address of the browser', /^https:\/\/[^\s\/?#@\\]+\/\S{1,1000}$/v),
+    p256dh: given('Key of the browser', /^B[\w\-]{86}$/v),
+    auth: given('Secret of the browser', /^[\w\-]{22}$/v),
+  },
+  message: (told, config) => {
+    const wake = isUrgent(told);
+    const tag = createHash('sha256').update(told.thread.key).digest('base64url').slice(0, 32);
+    const content = {
+      title: cut(subject(told), 200),
+      body: plainBody(told, 400),
+      url: told.event === 'test' ? told.links.why : told.links.incident,
+      ...(told.links.acknowledge === null ? {} : { acknowledge: told.links.acknowledge }),
+      event: told.event,
+      tag,
+      at: told.at,
+    };
+    const payload = JSON.stringify(content);
+    return {
+      by: 'push',
+      endpoint: value(config, 'endpoint'),
+      p256dh: value(config, 'p256dh'),
+      auth: value(config, 'auth'),
+      payload: bytes(payload) <= mostBytes ? payload : JSON.stringify({ ...content, body: '', acknowledge: undefined }),
+      topic: tag,
+      urgency: wake ? 'high' : 'normal',
+      ttl_s: wake ? 24 * 3_600 : 4 * 3_600,
+    };
+  },
+  judge: judgeHttp({
+    refused: {
+      400: 'the push service does not take this message',
+      401: 'the push service does not take our key',
+      403: 'the browser subscribed to another key: subscribe it anew',
+      404: 'the browser ended its subscription',
+      410: 'the browser ended its subscription',
+      413: 'the push service finds the message too large',
+    },
+  }),
+  resolves: false,
+  safe: 'key',
+};

@@ -1,0 +1,97 @@
+import { createHmac } from 'node:crypto';
+import type { Told } from '../message.ts';
+import type { ChannelKind } from './types.ts';
+import { judgeHttp, secretField, secretUrlField, value } from './types.ts';
+
+/** The words of events as webhooks have them: a noun, a point, what happened. */
+const types = {
+  down: 'incident.down',
+  up: 'incident.up',
+  was_down: 'incident.was_down',
+  closed: 'incident.closed',
+  reminder: 'incident.reminder',
+  acknowledged: 'incident.acknowledged',
+  flapping: 'monitor.flapping',
+  test: 'test',
+} as const;
+
+const instant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+
+/** What programs get: everything that is known, under names that stay. */
+const content = (told: Told) => ({
+  type: types[told.event],
+  timestamp: new Date(told.at).toISOString(),
+  data: {
+    organisation: told.organisation,
+    sentence: told.sentence,
+    incidents: [...told.monitors, ...told.earlier].map((monitor) => ({
+      id: monitor.incident,
+      event: types[monitor.event],
+      monitor: { id: monitor.id, name: monitor.name, group: monitor.group, target: monitor.target },
+      cause: monitor.cause,
+      started_at: instant(monitor.started_at),
+      confirmed_at: instant(monitor.confirmed_at),
+      resolved_at: instant(monitor.resolved_at),
+      seen_from: monitor.seen_from,
+      confirmed_from: monitor.confirmed_from,
+      matrix: monitor.matrix,
+    })),
+    others_down: told.others_down,
+    thread: { key: told.thread.key, over: told.thread.over },
+    links: { incident: told.links.incident, acknowledge: told.links.acknowledge, why: told.links.why, channel: told.links.channel },
+  },
+});
+
+export const webhook: ChannelKind = {
+  id: 'webhook',
+  name: 'Webhook',
+  about:
+    'An address of yours that takes signed JSON (Standard Webhooks). Of several incidents in one message, `type` is the gravest alone: the `event` of each of `data.incidents` counts.',
+  fields: {
+    url: secretUrlField(
+      'Address',
+      'Gets a POST with JSON for every message. Shown by its host alone, because such addresses often are the secret.',
+    ),
+    secret: {
+      ...secretField(
+        'Secret',
+        'Made here and shown once: check signatures with it.',
+        /^whsec_[A-Za-z0-9+\/]{32,86}={0,2}$/v,
+        'must begin with whsec_',
+      ),
+      input: 'generated',
+    },
+    authorization: {
+      ...secretField(
+        'Authorization',
+        'What the header of this name says, where your address asks for one.',
+        /^[\x20-\x7e]{1,500}$/v,
+        'must be up to 500 visible characters',
+      ),
+      optional: true,
+    },
+  },
+  message: (told, config, now) => {
+    const body = JSON.stringify(content(told));
+    const timestamp = String(Math.floor(now / 1_000));
+    const key = Buffer.from(value(config, 'secret').replace(/^whsec_/, ''), 'base64');
+    const signature = createHmac('sha256', key).update(`${told.key}.${timestamp}.${body}`).digest('base64');
+    return {
+      by: 'https',
+      method: 'POST',
+      url: value(config, 'url'),
+      headers: {
+        'content-type': 'application/json',
+        'webhook-id': told.key,
+        'webhook-timestamp': timestamp,
+        'webhook-signature': `v1,${signature}`,
+        ...(config.authorization === undefined ? {} : { authorization: config.authorization }),
+      },
+      body,
+    };
+  },
+  // Whatever else a program of somebody's answers may be gone tomorrow; 410 alone is meant for good.
+  judge: judgeHttp({ refused: { 410: 'the address says that it is gone' } }),
+  resolves: false,
+  safe: 'key',
+};

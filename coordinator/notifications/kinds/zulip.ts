@@ -1,0 +1,90 @@
+import type { ChannelKind } from './types.ts';
+import {
+  base,
+  basic,
+  clean,
+  cut,
+  cutFor,
+  zulip as escaped,
+  facts,
+  fitting,
+  formPost,
+  judgeHttp,
+  links,
+  listed,
+  member,
+  others,
+  secretField,
+  textField,
+  title,
+  toneOf,
+  urlField,
+  value,
+} from './types.ts';
+
+const marks = { bad: ':red_circle:', warning: ':orange_circle:', good: ':green_circle:', neutral: ':white_circle:' } as const;
+
+export const zulip: ChannelKind = {
+  id: 'zulip',
+  name: 'Zulip',
+  about: 'A channel of a Zulip server, by a bot; each monitor has its topic.',
+  fields: {
+    url: urlField('Zulip server', 'Like https://example.zulipchat.com.'),
+    bot: {
+      label: 'E-mail of the bot',
+      hint: 'Zulip → Settings → Bots: a bot of the kind “incoming webhook” or “generic”.',
+      input: 'email',
+      pattern: /^[^\s@:]{1,100}@[^\s@:]{1,200}$/v,
+      fault: 'must be an e-mail address',
+    },
+    key: secretField('API key of the bot', 'Beside the bot’s e-mail.'),
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it leaves out.
+    channel: textField('Channel', 'The name of the channel to write to.', /^[^\x00-\x1f]{1,60}$/v, 'must have 1 to 60 characters'),
+  },
+  message: (told, config) => {
+    const [only] = told.monitors;
+    const last = others(told);
+    const body =
+      told.monitors.length === 1 && only !== undefined
+        ? facts(only, told).map(({ label, value }) => `* ${label}: ${cutFor(value, 200, escaped)}`)
+        : fitting(
+            listed(
+              told,
+              (name, what) => `* ${escaped(name)}: ${escaped(what)}`,
+              (group) => `* ${escaped(group)}:`,
+            ),
+            5_000,
+          );
+    const parts = [
+      `${marks[toneOf(told)]} ${cutFor(title(told), 300, escaped)}`,
+      body.join('\n'),
+      ...(last === undefined ? [] : [cutFor(last, 300, escaped)]),
+      links(told)
+        .map(({ label, url }) => `[${label}](${url.replaceAll(')', '%29')})`)
+        .join(' · '),
+    ];
+    const names = new Set(told.monitors.map(({ name }) => name));
+    const topic = names.size === 1 && only !== undefined ? cut(clean(only.name), 60) : 'Antipode';
+    return formPost(
+      `${base(value(config, 'url'))}/api/v1/messages`,
+      {
+        type: 'stream',
+        to: JSON.stringify(value(config, 'channel')),
+        topic: topic === '' ? 'Antipode' : topic,
+        content: parts.filter((part) => part !== '').join('\n\n'),
+      },
+      { authorization: basic(value(config, 'bot'), value(config, 'key')) },
+    );
+  },
+  judge: judgeHttp({
+    refused: {
+      400: 'Zulip does not find this channel, or does not take this message',
+      401: 'Zulip does not know this bot or its key',
+      403: 'the bot may not write there',
+    },
+    reference: ({ body }) => member(body, 'id'),
+    after_s: ({ body }) => member(body, 'retry-after'),
+  }),
+  resolves: false,
+  safe: 'none',
+};

@@ -1,0 +1,230 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { numbersLiteral, type Queryable, type Sql } from '../database/connect.ts';
+import { inTransaction } from '../database/sql.ts';
+import { jsonText } from '../incidents/writes.ts';
+import { type NewMail, postMails } from '../mail/queries.ts';
+import { areOwnersToldNow, fullBucket, gather, isLastResort, lastResortMs } from './policy.ts';
+
+/** What nobody took, and channels that do not deliver (rule 38). */
+
+export type UntakenDown = {
+  readonly incident: string;
+  readonly organisation_id: string;
+  readonly monitor_name: string;
+  readonly first_told_at: Date;
+  readonly full_at: Date;
+};
+
+/** Open incidents whose "down" left before this for at least one channel, that none has taken, and whose owners were not mailed; held fast. */
+export const untakenDowns = (sql: Queryable, toldBefore: number, most: number): Promise<UntakenDown[]> =>
+  sql<UntakenDown[]>`
+    select i.id as incident, i.organisation_id, m.name as monitor_name, t.first_told_at, o.last_resort_full_at as full_at
+    from (select s.incident_id, min(s.first_told_at) as first_told_at from alert_steps s left join messages g on g.id = s.message_id
+      where s.event in ('down', 'flapping') and s.first_told_at is not null
+        and s.incident_id in (select incident_id from alert_steps w join messages x on x.id = w.message_id
+          where x.state in ('waiting', 'refused', 'given_up') and w.first_told_at <= ${new Date(toldBefore)} and w.event in ('down', 'flapping'))
+      group by s.incident_id having not coalesce(bool_or(g.state = 'taken'), false)) t
+    join incidents i on i.id = t.incident_id and i.resolved_at is null
+    join monitors m on m.id = i.monitor_id
+    join organisations o on o.id = i.organisation_id
+    where t.first_told_at <= ${new Date(toldBefore)} and not exists (select 1 from last_resorts l where l.incident_id = i.id)
+    order by t.first_told_at limit ${most} for no key update of i skip locked`;
+
+export const ownersOf = async (sql: Queryable, organisations: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> => {
+  const rows = await sql<{ organisation_id: string; emails: string[] }[]>`
+    select m.organisation_id, array_agg(u.email order by u.email) as emails from memberships m join users u on u.id = m.user_id
+    where m.role = 'owner' and m.organisation_id = any(${[...organisations]}::uuid[]) group by m.organisation_id`;
+  return new Map(rows.map(({ organisation_id, emails }) => [organisation_id, emails]));
+};
+
+export type LastResort = { readonly incident: string; readonly organisation: string; readonly mailed: readonly string[] };
+
+export const writeLastResorts = async (sql: Queryable, resorts: readonly LastResort[], now: number): Promise<void> => {
+  if (resorts.length === 0) return;
+  await sql`
+    insert into last_resorts (incident_id, organisation_id, at, mailed)
+    select incident, organisation, ${new Date(now)}, array(select json_array_elements_text(mailed))
+    from json_to_recordset(${jsonText([...resorts])}::text::json) as r (incident uuid, organisation uuid, mailed json)
+    on conflict do nothing`;
+};
+
+export const writeResortBuckets = async (
+  sql: Queryable,
+  buckets: readonly { readonly organisation: string; readonly fullAt: number }[],
+): Promise<void> => {
+  if (buckets.length === 0) return;
+  await sql`update organisations o set last_resort_full_at = to_timestamp(b.full_at / 1000)
+    from unnest(${buckets.map(({ organisation }) => organisation)}::uuid[], ${numbersLiteral(buckets.map(({ fullAt }) => fullAt))}::float8[]) as b (id, full_at)
+    where o.id = b.id`;
+};
+
+export type ProbeNotice = { readonly id: number; readonly organisation_id: string; readonly message: string };
+
+/** Open notices about private probes, of which the owners were not mailed, nor of one of the kind since `since`; held fast. */
+export const noticesOfPrivateProbes = (
+  sql: Queryable,
+  { beganBefore, since }: { readonly beganBefore: number; readonly since: number },
+  most: number,
+): Promise<ProbeNotice[]> =>
+  sql<ProbeNotice[]>`
+    select n.id, p.organisation_id, n.message from notices n
+    join probes p on p.id::text = n.subject and p.organisation_id is not null and p.revoked_at is null
+    where n.ended_at is null and n.owners_told_at is null and n.began_at <= ${new Date(beganBefore)}
+      and not exists (select 1 from notices e where e.subject = n.subject and e.kind = n.kind and e.owners_told_at > ${new Date(since)})
+    order by n.id limit ${most} for update of n skip locked`;
+
+export const noticesTold = async (sql: Queryable, notices: readonly number[], now: number): Promise<void> => {
+  await sql`update notices set owners_told_at = ${new Date(now)} where id = any(${numbersLiteral(notices)}::bigint[])`;
+};
+
+export type FailingChannel = {
+  readonly id: string;
+  readonly organisation_id: string;
+  readonly name: string;
+  readonly failure: string | null;
+  readonly failing_since: Date | null;
+  readonly refused_at: Date | null;
+  readonly owners_told_at: Date | null;
+};
+
+/** Channels that failed or refused last, held fast. */
+export const failingChannels = (sql: Queryable, most: number): Promise<FailingChannel[]> =>
+  sql<FailingChannel[]>`
+    select id, organisation_id, name, failure, failing_since, refused_at, owners_told_at from channels
+    where deleted_at is null and (failing_since is not null or refused_at is not null) and enabled
+    order by owners_told_at nulls first limit ${most} for no key update skip locked`;
+
+export const ownersTold = async (sql: Queryable, channels: readonly string[], now: number): Promise<void> => {
+  await sql`update channels set owners_told_at = ${new Date(now)} where id = any(${[...channels]}::uuid[])`;
+};
+
+/**
+ * The last resort (rule 38): a "down" that no channel took in time is mailed to all owners, and they hear once a day of a channel that does not deliver.
+ * What is wrong with a private probe is mailed to its owners (rule 39). The mails go the way of all mails, which is none of the channels'. Where mail is not set up it is written down that nobody could be mailed.
+ */
+export type Rescue = { readonly tick: () => Promise<void> };
+
+const most = 500;
+const lastsMs = 60_000;
+const probeAgainMs = 3_600_000;
+
+type Parts = { readonly sql: Sql; readonly clock: Clock; readonly log: Log; readonly hasMail: boolean };
+
+export const createRescue = ({ sql, clock, log, hasMail }: Parts): Rescue => {
+  const resort = (now: number): Promise<number> =>
+    inTransaction(sql, async (transaction) => {
+      const found = await untakenDowns(transaction, now - lastResortMs, most);
+      const untaken = found.filter(({ first_told_at }) => isLastResort({ first_told_at: first_told_at.getTime(), taken: false }, now));
+      const byOrganisation = [...Map.groupBy(untaken, ({ organisation_id }) => organisation_id)].flatMap(([organisation, downs]) => {
+        const gathered = gather({ ...fullBucket, fullAt: downs[0]?.full_at.getTime() ?? 0 }, { now, more: true });
+        // What may not leave at once waits for the next look, and goes together.
+        return gathered.is === 'leaves' ? [{ organisation, downs, fullAt: gathered.bucket.fullAt }] : [];
+      });
+      if (byOrganisation.length === 0) return 0;
+      const owners = hasMail
+        ? await ownersOf(
+            transaction,
+            byOrganisation.map(({ organisation }) => organisation),
+          )
+        : new Map<string, readonly string[]>();
+      const at = new Date(now);
+      const mailed = (organisation: string) => owners.get(organisation) ?? [];
+      await writeLastResorts(
+        transaction,
+        byOrganisation.flatMap(({ organisation, downs }) =>
+          downs.map(({ incident }) => ({ incident, organisation, mailed: mailed(organisation) })),
+        ),
+        now,
+      );
+      await postMails(
+        transaction,
+        byOrganisation.flatMap(({ organisation, downs }) =>
+          mailed(organisation).map(
+            (recipient): NewMail => ({
+              kind: 'last-resort',
+              recipient,
+              about: {
+                incident: downs[0]?.incident ?? '',
+                names: downs.slice(0, 20).map(({ monitor_name }) => monitor_name),
+                count: downs.length,
+              },
+              at,
+            }),
+          ),
+        ),
+      );
+      await writeResortBuckets(transaction, byOrganisation);
+      return untaken.length;
+    });
+
+  const tellOwners = (now: number): Promise<number> =>
+    inTransaction(sql, async (transaction) => {
+      const failing = (await failingChannels(transaction, most)).filter(({ failing_since, refused_at, owners_told_at }) =>
+        areOwnersToldNow(
+          {
+            failing_since: failing_since?.getTime() ?? null,
+            refused_at: refused_at?.getTime() ?? null,
+            owners_told_at: owners_told_at?.getTime() ?? null,
+          },
+          now,
+        ),
+      );
+      if (failing.length === 0) return 0;
+      const owners = await ownersOf(transaction, [...new Set(failing.map(({ organisation_id }) => organisation_id))]);
+      await postMails(
+        transaction,
+        failing.flatMap(({ id, organisation_id, name, failure }) =>
+          (owners.get(organisation_id) ?? []).map(
+            (recipient): NewMail => ({
+              kind: 'not-delivering',
+              recipient,
+              about: { channel: id, name, failure: failure ?? '' },
+              at: new Date(now),
+            }),
+          ),
+        ),
+      );
+      await ownersTold(
+        transaction,
+        failing.map(({ id }) => id),
+        now,
+      );
+      return failing.length;
+    });
+
+  /** A probe that restarts is no matter; one that comes and goes is one an hour. */
+  const tellOfProbes = (now: number): Promise<number> =>
+    inTransaction(sql, async (transaction) => {
+      const notices = await noticesOfPrivateProbes(transaction, { beganBefore: now - lastsMs, since: now - probeAgainMs }, most);
+      if (notices.length === 0) return 0;
+      const owners = await ownersOf(transaction, [...new Set(notices.map(({ organisation_id }) => organisation_id))]);
+      await postMails(
+        transaction,
+        notices.flatMap(({ organisation_id, message }) =>
+          (owners.get(organisation_id) ?? []).map(
+            (recipient): NewMail => ({ kind: 'private-probe', recipient, about: { message }, at: new Date(now) }),
+          ),
+        ),
+      );
+      await noticesTold(
+        transaction,
+        notices.map(({ id }) => id),
+        now,
+      );
+      return notices.length;
+    });
+
+  return {
+    tick: async () => {
+      const now = clock.now();
+      const incidents = await resort(now);
+      if (incidents > 0) log.warn({ incidents }, 'nobody took a "down" in time; the owners are mailed');
+      if (!hasMail) return;
+      const notices = await tellOfProbes(now);
+      if (notices > 0) log.info({ notices }, 'something is wrong with private probes; their owners are mailed');
+      const channels = await tellOwners(now);
+      if (channels > 0) log.warn({ channels }, 'channels do not deliver; their owners are mailed');
+    },
+  };
+};

@@ -1,0 +1,348 @@
+import { z } from 'zod';
+import { briefDuration } from '../../shared/base/time.ts';
+import { causeSentence } from '../../shared/checks/causes.ts';
+import type { WaitingStep } from './compose-queries.ts';
+import type { StepEvent } from './policy.ts';
+
+/** What leaves together, in which order, and how it is said (rule 32). */
+
+export type Item = {
+  readonly event: StepEvent;
+  readonly thread: string;
+  readonly group: string | null;
+  readonly cause: string;
+  readonly name: string;
+  readonly monitor_id: string;
+  readonly started_at: number;
+};
+
+/** How far an incident is in what is told of it. */
+const stages: Readonly<Record<string, number>> = { down: 0, flapping: 0, reminder: 1, acknowledged: 2, was_down: 3, up: 3, closed: 3 };
+
+/** Of what is told together the newest state of each monitor, in the order in which these stood. */
+export const newestOfEach = <State extends { readonly event: string; readonly started_at: number }>(
+  states: readonly State[],
+  monitorOf: (state: State) => string,
+): State[] => {
+  const newest = new Map<string, State>();
+  for (const state of states) {
+    const known = newest.get(monitorOf(state));
+    const stage = (one: State): number => stages[one.event] ?? 0;
+    const isNewer =
+      known === undefined || state.started_at > known.started_at || (state.started_at === known.started_at && stage(state) >= stage(known));
+    if (isNewer) newest.set(monitorOf(state), state);
+  }
+  return states.filter((state) => newest.get(monitorOf(state)) === state);
+};
+
+/** The gravest first: it gives the message its colour and its title. */
+const gravity: readonly StepEvent[] = ['down', 'flapping', 'reminder', 'was_down', 'up', 'closed', 'acknowledged'];
+
+const text = new Intl.Collator('en', { numeric: true }).compare;
+/** Those of a group stand together, and those without one last; within it what has one cause. */
+const order = (a: Item, b: Item): number =>
+  gravity.indexOf(a.event) - gravity.indexOf(b.event) ||
+  Number(a.group === null) - Number(b.group === null) ||
+  text(a.group ?? '', b.group ?? '') ||
+  text(a.cause, b.cause) ||
+  text(a.name, b.name);
+
+/** The messages that what is due makes: one, or one for each talk where something stands open at the receiver until its end. */
+export const messagesOf = <Due extends Item>(
+  due: readonly Due[],
+  isByThread: boolean,
+): { readonly event: StepEvent; readonly items: readonly Due[] }[] => {
+  const threads = isByThread ? [...Map.groupBy(due, ({ thread }) => thread).values()] : due.length === 0 ? [] : [due];
+  return threads.map((items) => {
+    const sorted = items.toSorted(order);
+    const [gravest] = newestOfEach(sorted, ({ monitor_id }) => monitor_id);
+    return { event: gravest?.event ?? 'down', items: sorted };
+  });
+};
+
+export type Said = Item & {
+  readonly scope: string | null;
+  /** Which continents saw it, and which are asked; null where that is not known. */
+  readonly continents: { readonly failed: readonly string[]; readonly passed: readonly string[]; readonly asked: readonly string[] } | null;
+  readonly ended_at: number | null;
+  readonly acknowledged_as: string | null;
+  /** Told only after it was steady for a while. */
+  readonly steady: boolean;
+};
+
+const andList = new Intl.ListFormat('en', { type: 'conjunction' });
+
+const where: Readonly<Record<string, string>> = {
+  everywhere: ' everywhere',
+  some_continents: ' from some continents',
+  one_continent: ' from one continent',
+};
+
+/** From where it is down, and which continents have not answered yet. */
+const downFrom = ({ scope, continents }: Pick<Said, 'scope' | 'continents'>): string => {
+  if (scope !== 'some_continents' || continents === null) return where[scope ?? ''] ?? '';
+  const { failed, passed, asked } = continents;
+  const all = new Set([...asked, ...failed, ...passed]);
+  const checking = asked.filter((continent) => !failed.includes(continent) && !passed.includes(continent));
+  const verb = checking.length === 1 ? 'is' : 'are';
+  return ` from ${failed.length} of ${all.size} continents${checking.length === 0 ? '' : `; ${andList.format(checking)} ${verb} checking`}`;
+};
+
+const one = ({ event, name, cause, scope, continents, started_at, ended_at, acknowledged_as, steady }: Said, now: number): string => {
+  const end = ended_at ?? now;
+  const after = briefDuration(end - started_at);
+  if (event === 'down') return `${name} is down${downFrom({ scope, continents })}: ${cause}.`;
+  if (event === 'reminder') return `${name} is still down after ${briefDuration(now - started_at)}: ${cause}.`;
+  if (event === 'flapping')
+    return `${name} is flapping: it went down three times within 30 min. You will hear again once it is stable for 15 min or down for 5.`;
+  if (event === 'was_down') return `${name} was down for ${after}: ${cause}.`;
+  if (event === 'acknowledged') return `${name} is acknowledged by ${acknowledged_as ?? 'somebody'}.`;
+  if (event === 'closed') return `${name} was paused, changed or deleted while it was down: its incident was closed after ${after}.`;
+  return steady ? `${name} is up again, and has been stable for 15 min.` : `${name} is up again after ${after}.`;
+};
+
+const verbs: Readonly<Record<StepEvent, readonly [one: string, many: string]>> = {
+  down: ['is down', 'are down'],
+  flapping: ['is flapping', 'are flapping'],
+  reminder: ['is still down', 'are still down'],
+  was_down: ['was down', 'were down'],
+  up: ['is up again', 'are up again'],
+  closed: ['is no longer monitored', 'are no longer monitored'],
+  acknowledged: ['is acknowledged', 'are acknowledged'],
+};
+
+/** Of these the cause is worth a title: they are down, and where it is one, it is what to look for. */
+const withCause: readonly StepEvent[] = ['down', 'reminder', 'was_down'];
+
+/** What the matter is, in one sentence: the newest state of each monitor, and the one cause where it is one. */
+export const sentenceOf = (told: readonly Said[], now: number): string => {
+  const items = newestOfEach(told, ({ monitor_id }) => monitor_id);
+  const [first] = items;
+  if (first !== undefined && items.length === 1) return one(first, now);
+  const counts = [...Map.groupBy(items, ({ event }) => event)];
+  const parts = counts.map(([event, some], index) => {
+    const [single, many] = verbs[event];
+    const noun = index > 0 ? '' : some.length === 1 ? ' monitor' : ' monitors';
+    return `${some.length}${noun} ${some.length === 1 ? single : many}`;
+  });
+  const isOne = first !== undefined && items.every(({ event, cause }) => event === first.event && cause === first.cause);
+  return `${parts.join(', ')}${isOne && withCause.includes(first.event) ? `: ${first.cause}` : ''}.`;
+};
+
+/**
+ * What is told, apart from how: one value that every kind of channel makes its message of. Whoever delivers makes it of stored rows; a kind
+ * escapes, shortens and colours it for its medium. Names, targets and causes are data of others: no text here carries markup.
+ *
+ * Every instant is in whole milliseconds since 1970 (UTC), as everywhere in the core; none is a Date.
+ */
+
+export const toldEvents = ['down', 'up', 'was_down', 'closed', 'reminder', 'acknowledged', 'flapping', 'test'] as const;
+/**
+ * `was_down`: a "down" whose incident ended before it was taken. `closed`: ended by pausing, deleting or an edit (rule 17).
+ * `flapping`: told once, then silence.
+ */
+export type ToldEvent = (typeof toldEvents)[number];
+
+/** One incident of one monitor. */
+export type ToldMonitor = {
+  readonly id: string;
+  readonly incident: string;
+  /** What is told of this one: what became due together may be several things. */
+  readonly event: ToldEvent;
+  readonly name: string;
+  /** The name of its group, for the order of a list. */
+  readonly group: string | null;
+  /** What is checked, as people write it; null where there is none to show (a heartbeat). */
+  readonly target: string | null;
+  /** Why, in a plain sentence without a full stop: "status 503, expected 2xx". */
+  readonly cause: string;
+  readonly started_at: number;
+  readonly confirmed_at: number | null;
+  readonly resolved_at: number | null;
+  /** Where it was seen first and where it was confirmed, in words: "Frankfurt, Europe"; null where nobody else may look. */
+  readonly seen_from: string | null;
+  readonly confirmed_from: string | null;
+  /** What every continent saw, in a line: "down from Europe, Asia; up from North America". */
+  readonly matrix: string | null;
+};
+
+export type ToldLinks = {
+  /** The incident's page; of several incidents the list of them. */
+  readonly incident: string;
+  /** Signed and good for what this message tells alone: GET shows a button, POST acknowledges. Null where nothing is to be acknowledged. */
+  readonly acknowledge: string | null;
+  /** The same in few characters, for an SMS. */
+  readonly acknowledge_short: string | null;
+  /** Why this message came, step by step. */
+  readonly why: string;
+  /** The channel's settings. */
+  readonly channel: string;
+  /** For mail (RFC 8058): POST ends it for this address alone, GET shows a button. Null for channels that are no mailbox. */
+  readonly unsubscribe: string | null;
+};
+
+/** The talk that a message belongs to: it begins with a "down" message (of one incident or of several), and what follows from that answers it. */
+export type ToldThread = {
+  /** The `key` of the message that began it (of that message its own): dedup key of what opens and closes, root of a mail thread. */
+  readonly key: string;
+  /** What the receiver called the first message of the talk (`Verdict.reference`), when it was taken and said so. */
+  readonly reference: string | null;
+  /** Whether with this message everything that was told in this talk is over: only then does an "up" close something at the receiver. */
+  readonly over: boolean;
+};
+
+export type Told = {
+  /** The gravest of what is told: colour, priority and title follow. */
+  readonly event: ToldEvent;
+  /** What the matter is, in one sentence: "Checkout is down everywhere: status 503, expected 2xx." "12 monitors are down." */
+  readonly sentence: string;
+  /** Each monitor once, in its newest state, in the order to show them (by group, by common cause); none only for a `test`. */
+  readonly monitors: readonly ToldMonitor[];
+  /** Earlier states of these monitors that became due together with the newest: for programs, which count every incident. */
+  readonly earlier: readonly ToldMonitor[];
+  /** What else is down beside these now: some names, and how many in all. 0 says that all else is up. */
+  readonly others_down: { readonly count: number; readonly names: readonly string[] };
+  readonly links: ToldLinks;
+  readonly organisation: string;
+  /** The organisation's time zone (IANA). */
+  readonly time_zone: string;
+  /** The idempotency key: the same with every attempt, another for every message. At most 100 letters, digits, `-` and `.`. */
+  readonly key: string;
+  readonly thread: ToldThread;
+  /** When it became due. */
+  readonly at: number;
+};
+
+/** What a message says, as it is stored: the same with every attempt. Its links are signed when it is sent. */
+export type Content = Omit<Told, 'links' | 'thread' | 'key' | 'earlier'> & { readonly thread: { readonly over: boolean } };
+
+const monitorShape = z.object({
+  id: z.string(),
+  incident: z.string(),
+  event: z.enum(toldEvents),
+  name: z.string(),
+  group: z.string().nullable(),
+  target: z.string().nullable(),
+  cause: z.string(),
+  started_at: z.number(),
+  confirmed_at: z.number().nullable(),
+  resolved_at: z.number().nullable(),
+  seen_from: z.string().nullable(),
+  confirmed_from: z.string().nullable(),
+  matrix: z.string().nullable(),
+}) satisfies z.ZodType<ToldMonitor>;
+
+const contentShape = z.object({
+  event: z.enum(toldEvents),
+  sentence: z.string(),
+  monitors: z.array(monitorShape),
+  others_down: z.object({ count: z.number(), names: z.array(z.string()) }),
+  organisation: z.string(),
+  // What the version before stored names none.
+  time_zone: z.string().default('UTC'),
+  at: z.number(),
+  thread: z.object({ over: z.boolean() }),
+}) satisfies z.ZodType<Content, unknown>;
+
+/** @throws when it is not what was stored. */
+export const contentFrom = (stored: unknown): Content => contentShape.parse(stored);
+
+const from = (probe: string | null, continent: string | null): string | null =>
+  probe === null ? null : continent === null ? probe : `${probe}, ${continent}`;
+
+/** Causes are sentences of their own; within another they begin small and have no full stop. */
+const causeWords = (step: WaitingStep): string =>
+  step.cause === null
+    ? 'it failed'
+    : causeSentence(step.cause)
+        .replace(/\.$/, '')
+        // A word, and no name in capitals as TLS is.
+        .replace(/^[A-Z](?=[a-z]|\s)/, (letter) => letter.toLowerCase());
+
+/** A step that leaves, with what there is to say of it. */
+export type Leaving = Item & { readonly step: WaitingStep; readonly said: Said; readonly monitor: ToldMonitor };
+
+/**
+ * `before`: what was said of this incident when it began; all there is, once the monitor was deleted. `matrix`: what the continents saw.
+ */
+export const leavingOf = (
+  step: WaitingStep,
+  as: {
+    readonly event: StepEvent;
+    readonly thread: string;
+    readonly steady: boolean;
+    readonly matrix: string | null;
+    readonly before: ToldMonitor | undefined;
+  },
+): Leaving => {
+  const { event, thread, before } = as;
+  const isGone = step.started_at === null;
+  const cause = isGone ? (before?.cause ?? 'it failed') : causeWords(step);
+  const name = step.monitor_name ?? before?.name ?? 'A monitor that was deleted';
+  const group = step.monitor_name === null ? (before?.group ?? null) : step.group_name;
+  const started_at = step.started_at?.getTime() ?? before?.started_at ?? step.due_at.getTime();
+  const resolved_at = isGone ? step.due_at.getTime() : (step.resolved_at?.getTime() ?? null);
+  const item = { event, thread, group, cause, name, monitor_id: step.monitor_id, started_at };
+  return {
+    ...item,
+    step,
+    said: {
+      ...item,
+      scope: step.scope,
+      continents: step.continents,
+      ended_at: resolved_at,
+      acknowledged_as: step.acknowledged_as,
+      steady: as.steady,
+    },
+    monitor: {
+      ...{ id: step.monitor_id, incident: step.incident_id, event, name, group, cause, started_at, resolved_at },
+      target: step.monitor_name === null ? (before?.target ?? null) : step.type === 'heartbeat' ? null : step.target,
+      confirmed_at: step.confirmed_at?.getTime() ?? before?.confirmed_at ?? null,
+      seen_from: isGone ? (before?.seen_from ?? null) : from(step.seen_probe, step.seen_continent),
+      confirmed_from: isGone ? (before?.confirmed_from ?? null) : from(step.confirmed_probe, step.confirmed_continent),
+      matrix: as.matrix ?? before?.matrix ?? null,
+    },
+  };
+};
+
+/** What every continent saw, in a line. */
+export const matrixLine = (seen: readonly { readonly continent: string; readonly failed: boolean }[]): string | null => {
+  const of = (failed: boolean) => seen.filter((each) => each.failed === failed).map(({ continent }) => continent);
+  const parts = [
+    ['down from', of(true)],
+    ['up from', of(false)],
+  ] as const;
+  const words = parts.filter(([, continents]) => continents.length > 0).map(([word, continents]) => `${word} ${continents.join(', ')}`);
+  return words.length === 0 ? null : words.join('; ');
+};
+
+const mostNames = 5;
+
+export const contentOf = (
+  message: { readonly event: StepEvent; readonly items: readonly Leaving[] },
+  around: {
+    readonly organisation: string;
+    readonly time_zone: string;
+    /** What is down in the organisation. */
+    readonly down: readonly { readonly incident: string; readonly name: string }[];
+    readonly over: boolean;
+    readonly now: number;
+  },
+): Content => {
+  const { event, items } = message;
+  const told = new Set(items.map(({ monitor }) => monitor.incident));
+  const others = around.down.filter(({ incident }) => !told.has(incident));
+  return {
+    event,
+    sentence: sentenceOf(
+      items.map(({ said }) => said),
+      around.now,
+    ),
+    monitors: items.map(({ monitor }) => monitor),
+    others_down: { count: others.length, names: others.slice(0, mostNames).map(({ name }) => name) },
+    organisation: around.organisation,
+    time_zone: around.time_zone,
+    at: Math.min(...items.map(({ step }) => step.due_at.getTime())),
+    thread: { over: around.over },
+  };
+};

@@ -1,0 +1,340 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type { Queryable } from '../database/connect.ts';
+import { type Answer, type ByVisitor, found, type InOrganisation, notFound } from '../gate/context.ts';
+import { deadLink } from '../gate/roles.ts';
+import { groupsAmong } from '../groups/queries.ts';
+import { writeAcknowledgement } from '../incidents/queries.ts';
+import { postMails } from '../mail/queries.ts';
+import { coverOfMonitors } from '../maintenance/queries.ts';
+import { countMonitors, monitorById } from '../monitors/queries.ts';
+import type {
+  acknowledgeByLink as acknowledging,
+  confirmChannel as confirming,
+  unsubscribe as ending,
+  explainAlerts as explainAlertsContract,
+  listMessages as listMessagesContract,
+  listTold as listToldContract,
+  muteAlerts as muting,
+  listWouldBeTold as preview,
+  showAcknowledgement as showAcknowledgementContract,
+  showDelivery as showDeliveryContract,
+  showUnsubscribing as showingEnd,
+  showConfirmation as showingQuestion,
+  showMessage as showMessageContract,
+  showMute as showMuteContract,
+  unmuteAlerts as unmuting,
+} from './contract.ts';
+import { ownersOf } from './last-resort.ts';
+import type { AlertLinkFor } from './links.ts';
+import { isCovered, muteFrom, obstacleOf, shutBy } from './policy.ts';
+import {
+  askedMailbox,
+  beginMute,
+  type ChannelRow,
+  channelById,
+  channelsEver,
+  type DownOfIncident,
+  downsOfIncidents,
+  endMute,
+  type LinkedMessage,
+  lastMessages,
+  messageById,
+  messageOfLink,
+  muteNow,
+  type ShownMessage,
+  type ShownStep,
+  stepsToShow,
+  suppress,
+  verifyChannel,
+} from './queries.ts';
+import { type OnItsWay, type StoryLine, storyOf } from './story.ts';
+
+/** The story of an incident for one channel, from stored rows (rule 40). */
+
+export type IncidentWay = { readonly incident: DownOfIncident; readonly covered: boolean };
+
+/** What maintenance has to do with the "down" of each of these. */
+export const waysOf = async (sql: Queryable, incidents: readonly DownOfIncident[]): Promise<IncidentWay[]> => {
+  const moments = incidents.flatMap(({ down_due_at }) => (down_due_at === null ? [] : [down_due_at.getTime()]));
+  if (moments.length === 0) return incidents.map((incident) => ({ incident, covered: false }));
+  const range = { from: Math.min(...moments) - 1, to: Math.max(...moments) + 1 };
+  const covers = await coverOfMonitors(sql, [...new Set(incidents.map(({ monitor_id }) => monitor_id))], range);
+  return incidents.map((incident) => {
+    const due = incident.down_due_at?.getTime() ?? 0;
+    return { incident, covered: (covers.get(incident.monitor_id) ?? []).some(({ from, to }) => from <= due && due < to) };
+  });
+};
+
+export const storyOfChannel = (
+  { incident, covered }: IncidentWay,
+  channel: Omit<ChannelRow, 'p95_ms'>,
+  steps: readonly ShownStep[],
+): readonly { readonly at: string | null; readonly text: string }[] => {
+  const time = (at: Date | null): number | null => at?.getTime() ?? null;
+  const state = incident.down_state;
+  const way: OnItsWay = {
+    channel: {
+      name: channel.name,
+      shut: shutBy({
+        deleted: channel.deleted_at !== null,
+        enabled: channel.enabled,
+        verified: channel.verified_at !== null,
+        unsubscribed: channel.unsubscribed_at !== null,
+      }),
+      covers: channel.covers,
+      covered: isCovered(
+        { covers: channel.covers, monitors: new Set(channel.monitors), groups: new Set(channel.groups) },
+        { id: incident.monitor_id, group: incident.group_id },
+      ),
+    },
+    incident: { confirmed_at: time(incident.confirmed_at), ended_at: time(incident.resolved_at) },
+    down: { state: state === null ? 'none' : state === 'sent' ? 'due' : state, due_at: time(incident.down_due_at), covered },
+    steps: steps.map(({ due_at, created_at, settled_at, ...step }) => ({
+      ...step,
+      ...{ due_at: due_at.getTime(), created_at: created_at.getTime(), settled_at: time(settled_at) },
+    })),
+  };
+  return storyOf(way).map(({ at, text }: StoryLine) => ({ at: at === null ? null : new Date(at).toISOString(), text }));
+};
+
+const outcomeOf = (steps: readonly ShownStep[]): 'told' | 'waiting' | 'untold' => {
+  if (steps.some(({ message }) => message?.state === 'taken')) return 'told';
+  return steps.some(({ state, message }) => state === 'held' || message?.state === 'waiting') ? 'waiting' : 'untold';
+};
+
+/** How long the first message that was taken took. */
+const tookOf = (steps: readonly ShownStep[]): number | null => {
+  const taken = steps.find(({ message }) => message?.state === 'taken');
+  const settled = taken?.message?.settled_at ?? null;
+  if (taken === undefined || settled === null) return null;
+  return Math.max(0, settled - Math.max(taken.due_at.getTime(), ...taken.holds.map(([, , until]) => until)));
+};
+
+/** Every channel that there is, and those that were deleted and had been told. */
+export const explainAlerts = async (
+  { sql, organisation }: InOrganisation,
+  { incident_id: id }: InputOf<typeof explainAlertsContract>,
+): Answer<OutputOf<typeof explainAlertsContract>> => {
+  const downs = await downsOfIncidents(sql, organisation.id, [id]);
+  const [way] = await waysOf(sql, downs);
+  const { incident, covered } = found(way, 'incident_not_found');
+  const [channels, steps] = await Promise.all([channelsEver(sql, organisation.id), stepsToShow(sql, organisation.id, [id])]);
+  const { acknowledged_at, acknowledged_as, resort_at, resort_mailed } = incident;
+  return {
+    acknowledged: acknowledged_at === null ? null : { at: acknowledged_at.toISOString(), by: acknowledged_as ?? 'somebody' },
+    last_resort: resort_at === null ? null : { at: resort_at.toISOString(), mailed: resort_mailed ?? [] },
+    channels: channels.flatMap((channel) => {
+      const own = steps.filter(({ channel_id }) => channel_id === channel.id);
+      if (channel.deleted_at !== null && own.length === 0) return [];
+      const { id: of, name, kind, deleted_at } = channel;
+      const lines = storyOfChannel({ incident, covered }, channel, own);
+      return [
+        { channel: of, name, kind, deleted: deleted_at?.toISOString() ?? null, outcome: outcomeOf(own), took_ms: tookOf(own), lines },
+      ];
+    }),
+  };
+};
+
+/** Whoever has a message may do what its links say (rule 34). */
+
+const messageOf = async ({ sql, with: { channels } }: ByVisitor, what: AlertLinkFor, secret: string): Promise<LinkedMessage> => {
+  const id = await channels.links.read(what, secret);
+  const message = id === undefined ? undefined : await messageOfLink(sql, id);
+  if (!message) throw deadLink();
+  return message;
+};
+
+export const showAcknowledgement = async (
+  context: ByVisitor,
+  { secret }: InputOf<typeof showAcknowledgementContract>,
+): Answer<OutputOf<typeof showAcknowledgementContract>> => {
+  const { organisation, channel, sentence, open, acknowledged_as } = await messageOf(context, 'acknowledge', secret);
+  return { organisation, channel, sentence, open: open > 0, acknowledged_by: acknowledged_as };
+};
+
+export const acknowledgeByLink = async (
+  context: ByVisitor,
+  { secret }: InputOf<typeof acknowledging>,
+): Answer<OutputOf<typeof acknowledging>> => {
+  const { organisation_id: organisation, channel, incidents } = await messageOf(context, 'acknowledge', secret);
+  context.note({ organisation });
+  const as = `somebody with the link sent to “${channel}”`;
+  return { incidents: await writeAcknowledgement(context.sql, { incidents, organisation, user: null, as, now: context.now }) };
+};
+
+export const showConfirmation = async (
+  { sql, now, with: { accountSecrets } }: ByVisitor,
+  { secret }: InputOf<typeof showingQuestion>,
+): Answer<OutputOf<typeof showingQuestion>> => {
+  const asked = await askedMailbox(sql, await accountSecrets.fingerprint('channel', secret), new Date(now));
+  if (!asked) throw deadLink();
+  return asked;
+};
+
+export const confirmChannel = async (
+  { sql, now, note, with: { accountSecrets } }: ByVisitor,
+  { secret }: InputOf<typeof confirming>,
+): Answer<OutputOf<typeof confirming>> => {
+  const channel = await verifyChannel(sql, await accountSecrets.fingerprint('channel', secret), new Date(now));
+  if (!channel) throw deadLink();
+  note({ organisation: channel.organisation_id });
+  return { name: channel.name };
+};
+
+export const showUnsubscribing = async (
+  context: ByVisitor,
+  { secret }: InputOf<typeof showingEnd>,
+): Answer<OutputOf<typeof showingEnd>> => {
+  const { organisation, address } = await messageOf(context, 'unsubscribe', secret);
+  if (address === null) throw deadLink();
+  return { organisation, address };
+};
+
+/** For that address alone; owners hear of it, because alerts may now reach nobody. */
+export const unsubscribe = async (context: ByVisitor, { secret }: InputOf<typeof ending>): Answer<OutputOf<typeof ending>> => {
+  const { sql, now, note, with: instruments } = context;
+  const { organisation_id: organisation, organisation: name, address } = await messageOf(context, 'unsubscribe', secret);
+  if (address === null) throw deadLink();
+  note({ organisation });
+  await suppress(sql, organisation, address, new Date(now));
+  if (instruments.door.mail) {
+    const owners = (await ownersOf(sql, [organisation])).get(organisation) ?? [];
+    const about = { organisation: name, address };
+    await postMails(
+      sql,
+      owners.map((recipient) => ({ kind: 'unsubscribed', recipient, about, at: new Date(now) }) as const),
+    );
+  }
+  return { address };
+};
+
+export const messageOut = ({ channel_id, due_at, created_at, settled_at, next_at, monitors, attempts, ...rest }: ShownMessage) => ({
+  ...rest,
+  channel: channel_id,
+  due_at: due_at.toISOString(),
+  created_at: created_at.toISOString(),
+  settled_at: settled_at?.toISOString() ?? null,
+  next_at: rest.state === 'waiting' ? next_at.toISOString() : null,
+  incidents: monitors.map(({ id, incident, name, event }) => ({ incident, monitor: id, name, event })),
+  attempts: attempts.map(({ at, ...attempt }) => ({ ...attempt, at: new Date(at).toISOString() })),
+});
+
+const most = 100;
+
+export const listMessages = async (
+  { sql, organisation, now }: InOrganisation,
+  { channel }: InputOf<typeof listMessagesContract>,
+): Answer<OutputOf<typeof listMessagesContract>> => {
+  if (channel !== null) found(await channelById(sql, organisation.id, channel, now), 'channel_not_found');
+  return { items: (await lastMessages(sql, organisation.id, channel, most)).map(messageOut) };
+};
+
+/** The channels that cover a monitor, as it is or as it would be, the first first. */
+const toldOf = async (
+  { sql, organisation, now, with: { door } }: InOrganisation,
+  monitor: { readonly id: string; readonly group: string | null },
+): Promise<OutputOf<typeof listToldContract>> => {
+  const covering = (await channelsEver(sql, organisation.id)).filter(
+    ({ covers, monitors, groups, deleted_at }) =>
+      deleted_at === null && isCovered({ covers, monitors: new Set(monitors), groups: new Set(groups) }, monitor),
+  );
+  return {
+    items: covering
+      .toSorted((a, b) => a.delay_s - b.delay_s)
+      .map(({ id: channel, name, kind, owner_email: owner, delay_s, enabled, verified_at, unsubscribed_at }) => {
+        const state = { deleted: false, enabled, verified: verified_at !== null, unsubscribed: unsubscribed_at !== null };
+        const obstacle = obstacleOf({ kind, failing_since: null, refused_at: null }, door.mail, now);
+        return { channel, name, kind, owner, delay_s, shut: shutBy(state) ?? obstacle ?? null };
+      }),
+  };
+};
+
+export const listTold = async (
+  context: InOrganisation,
+  { monitor_id: id }: InputOf<typeof listToldContract>,
+): Answer<OutputOf<typeof listToldContract>> => {
+  const monitor = found(await monitorById(context.sql, context.organisation.id, id), 'monitor_not_found');
+  return toldOf(context, { id, group: monitor.group_id });
+};
+
+/** Of one that is not made yet, nobody can have chosen it: who is told of all monitors, or of its group. */
+export const listWouldBeTold = async (
+  context: InOrganisation,
+  { monitor: id, group }: InputOf<typeof preview>,
+): Answer<OutputOf<typeof preview>> => {
+  const { sql, organisation } = context;
+  if (id !== null) found(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+  if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group)) throw notFound('group_not_found');
+  return toldOf(context, { id: id ?? '', group });
+};
+
+export const showMute = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof showMuteContract>> => {
+  const mute = await muteNow(sql, organisation.id, new Date(now));
+  return { until: mute?.until.toISOString() ?? null, by: mute?.by ?? null };
+};
+
+/** Another mute takes the place of the one before. */
+export const muteAlerts = async (context: InOrganisation, { minutes }: InputOf<typeof muting>): Answer<OutputOf<typeof muting>> => {
+  const { sql, organisation, caller, now } = context;
+  await beginMute(sql, {
+    ...{ organisation: organisation.id, user: caller.user },
+    ...{ at: new Date(now), until: new Date(now + muteFrom(minutes) * 60_000) },
+  });
+  return showMute(context);
+};
+
+export const unmuteAlerts = async (context: InOrganisation): Answer<OutputOf<typeof unmuting>> => {
+  await endMute(context.sql, context.organisation.id, new Date(context.now));
+  return showMute(context);
+};
+
+/** So many incidents of one message are told step by step; the rest went the same way. */
+const maxBodyShown = 20;
+
+export const showMessage = async (
+  { sql, organisation }: InOrganisation,
+  { channel_id, message_id: id }: InputOf<typeof showMessageContract>,
+): Answer<OutputOf<typeof showMessageContract>> => {
+  const message = found(await messageById(sql, organisation.id, channel_id, id), 'message_not_found');
+  const incidents = message.monitors.slice(0, maxBodyShown).map(({ incident }) => incident);
+  const [channels, downs, steps] = await Promise.all([
+    channelsEver(sql, organisation.id),
+    downsOfIncidents(sql, organisation.id, incidents),
+    stepsToShow(sql, organisation.id, incidents),
+  ]);
+  const channel = found(
+    channels.find((each) => each.id === message.channel_id),
+    'message_not_found',
+  );
+  const names = new Map(message.monitors.map(({ incident, name }) => [incident, name]));
+  return {
+    ...messageOut(message),
+    channel_deleted: channel.deleted_at?.toISOString() ?? null,
+    stories: (await waysOf(sql, downs)).map((way) => {
+      const own = steps.filter((step) => step.incident_id === way.incident.id && step.channel_id === channel.id);
+      return { incident: way.incident.id, name: names.get(way.incident.id) ?? '', lines: storyOfChannel(way, channel, own) };
+    }),
+  };
+};
+
+/** Known before an outage: which channels would not deliver an alert, and whether any would. */
+export const showDelivery = async ({
+  sql,
+  organisation,
+  now,
+  with: { door },
+}: InOrganisation): Answer<OutputOf<typeof showDeliveryContract>> => {
+  const channels = (await channelsEver(sql, organisation.id)).filter(({ deleted_at }) => deleted_at === null);
+  const open = channels.filter(
+    ({ enabled, verified_at, unsubscribed_at }) =>
+      shutBy({ deleted: false, enabled, verified: verified_at !== null, unsubscribed: unsubscribed_at !== null }) === undefined,
+  );
+  const failing = open.flatMap((channel) => {
+    const { id, name, kind, failing_since, refused_at } = channel;
+    const delivering = { failing_since: failing_since?.getTime() ?? null, refused_at: refused_at?.getTime() ?? null };
+    const obstacle = obstacleOf({ kind, ...delivering }, door.mail, now);
+    return obstacle === undefined ? [] : [{ channel: id, name, obstacle }];
+  });
+  const isNeeded = channels.length > 0 || (await countMonitors(sql, organisation.id)) > 0;
+  return { channels: channels.length, can_deliver: open.length > failing.length || !isNeeded, failing };
+};

@@ -1,0 +1,216 @@
+import type { getChannel } from '../../../shared/api/channels.ts';
+import { type OutputOf, statusOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { durationText } from '../../../shared/base/time.ts';
+import type { Form } from '../../web/form-data.ts';
+import { type FormState, refusedForm } from '../../web/forms.ts';
+import { type Html, html, icon, joined, type Part } from '../../web/html.ts';
+import { linkButton, mailMissingWords, msText, notice, type State, stateMark } from '../../web/layout.ts';
+import type { MembersRequest } from '../../web/page.ts';
+import type { Times } from '../../web/times.ts';
+import type { explainAlerts, listChannelKinds, listMessages } from '../contract.ts';
+
+/** A channel in words. */
+
+export type Channel = OutputOf<typeof getChannel>;
+export type Kind = OutputOf<typeof listChannelKinds>['items'][number];
+
+type Standing = { readonly state: State; readonly words: string };
+
+/** `mail`: whether it is set up here. What keeps it from being told comes before whether it was told well. */
+export const standingOf = ({ kind, enabled, unsubscribed, verified, delivering, last_taken_at }: Channel, mail: boolean): Standing => {
+  if (!enabled) return { state: 'paused', words: 'Off' };
+  if (unsubscribed) return { state: 'unknown', words: 'Unsubscribed' };
+  if (kind === 'email' && !mail) return { state: 'down', words: mailMissingWords };
+  if (!verified) return { state: 'verifying', words: 'Not confirmed yet' };
+  if (!delivering) return { state: 'down', words: 'Not delivering' };
+  return last_taken_at === null ? { state: 'pending', words: 'Not used yet' } : { state: 'up', words: 'Delivering' };
+};
+
+export const channelMark = (channel: Channel, mail: boolean): Html => {
+  const { state, words } = standingOf(channel, mail);
+  return stateMark(state, words);
+};
+
+export const kindName = (kinds: readonly Kind[], id: string): string => kinds.find((kind) => kind.id === id)?.name ?? id;
+
+/** Where it leads, as far as that may be shown; nothing where all of it is secret. */
+export const whereOf = ({ kind, config }: Channel, kinds: readonly Kind[]): string | undefined => {
+  const fields = kinds.find(({ id }) => id === kind)?.fields ?? [];
+  if (fields.some(({ input }) => input === 'subscription')) return 'the browser in which it was added';
+  const shown = fields.map(({ name }) => config[name]).find((value) => typeof value === 'string' && value !== '***');
+  return typeof shown === 'string' ? shown : undefined;
+};
+
+const counted = (count: number, one: string): string => (count === 1 ? `1 ${one}` : `${count} ${one}s`);
+
+export const coversText = ({ covers, monitors, groups }: Channel): string => {
+  if (covers === 'all') return 'all monitors';
+  const parts = [
+    ...(groups.length > 0 ? [counted(groups.length, 'group')] : []),
+    ...(monitors.length > 0 ? [counted(monitors.length, 'monitor')] : []),
+  ];
+  return parts.length === 0 ? 'nothing yet' : parts.join(' and ');
+};
+
+/** From when nothing held a message any more until it was taken. */
+export const p95Text = (ms: number | null): string => (ms === null || ms < 60_000 ? msText(ms) : durationText(ms));
+
+/** `at once`, `after 5 min`. */
+export const delayText = (delay_s: number): string => (delay_s === 0 ? 'at once' : `after ${durationText(delay_s * 1_000)}`);
+
+const dayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+
+/** `Mon–Fri`, `Mon, Wed`. */
+const daysText = (days: readonly number[]): string => {
+  const [first, last] = [days[0] ?? 1, days.at(-1) ?? 1];
+  const name = (day: number): string => dayNames[day - 1] ?? String(day);
+  return days.length > 2 && last - first === days.length - 1 ? `${name(first)}–${name(last)}` : days.map(name).join(', ');
+};
+
+export const hoursText = ({ hours }: Channel): string =>
+  hours === null
+    ? 'at any hour'
+    : `${hours.spans.map(({ days, from, to }) => `${daysText(days)} ${from}–${to}`).join('; ')} (${hours.zone ?? 'UTC'})`;
+
+export const mayManage = ({ may }: MembersRequest): boolean => may({ access: 'manage' });
+
+/** Members look after their own, owners and admins after all. */
+export const mayChange = (request: MembersRequest, { owner }: Channel): boolean =>
+  mayManage(request) || (request.may({ access: 'write' }) && owner === request.signedIn.person.email);
+
+/** @throws Refusal. */
+export const refuseUnlessMayChange = (request: MembersRequest, channel: Channel): void => {
+  if (mayChange(request, channel)) return;
+  throw new Refusal('role_insufficient', 'Members change their own channels; those of the organisation belong to its owners and admins.');
+};
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`;
+
+const common = ['name', 'covers', 'monitors[]', 'groups[]', 'delay_s', 'reminder_s', 'hours', 'hours.zone', 'personal'];
+
+/** A config is refused with all its faults at once: each goes to its field. @throws what is no fault of the form. */
+export const refusedChannelForm = (form: Form, error: unknown, { fields }: Kind): FormState => {
+  const names = [...common, ...fields.map(({ name }) => `config.${name}`)];
+  if (error instanceof Refusal && error.code === 'time_zone_invalid')
+    return { form, faults: new Map([['hours.zone', sentence(error.message)]]), objections: [], status: statusOf[error.kind] };
+  if (!(error instanceof Refusal) || error.code !== 'channel_invalid' || common.some((name) => error.message.startsWith(`${name}: `)))
+    return refusedForm(form, error, names);
+  const faults = new Map<string, string>();
+  const objections: string[] = [];
+  for (const part of error.message.split(/; (?=config\.)/)) {
+    const [, name = '', words = part] = /^(config\.\S+) (.*)$/s.exec(part) ?? [];
+    if (names.includes(name)) faults.set(name, sentence(words));
+    else objections.push(sentence(part));
+  }
+  return { form, faults, objections, status: statusOf[error.kind] };
+};
+
+type Line = { readonly at: string | null; readonly text: string };
+
+/** Step by step: the first by the clock, what follows within a minute by how much later it was. */
+export const alertLines = (lines: readonly Line[], times: Times): Html => {
+  const first = lines.find(({ at }) => at !== null)?.at ?? null;
+  const begin = first === null ? 0 : Date.parse(first);
+  const when = (at: string | null): Part => {
+    if (at === null) return '';
+    const later = Date.parse(at) - begin;
+    if (at === first) return times.precise(at);
+    return later >= 0 && later < 60_000 ? html`+${durationText(later)}` : times.moment(at);
+  };
+  return html`<ol class="alert-lines">${lines.map(({ at, text }) => html`<li><span class="alert-when">${when(at)}</span><span>${text}</span></li>`)}</ol>`;
+};
+
+/** What was told, and what was answered. */
+
+export type Message = OutputOf<typeof listMessages>['items'][number];
+type Attempt = Message['attempts'][number];
+
+const stateWords: Readonly<Record<string, readonly [State, string]>> = {
+  waiting: ['pending', 'On its way'],
+  taken: ['up', 'Taken'],
+  refused: ['down', 'Refused'],
+  given_up: ['down', 'Given up'],
+  overtaken: ['unknown', 'Overtaken'],
+};
+
+export const messageMark = ({ state }: Message): Html => {
+  const [as, words] = stateWords[state] ?? ['unknown', state];
+  return stateMark(as, words);
+};
+
+/** `status 200`, `mail code 250`, and where nothing was answered why: `timeout`. */
+export const answerText = ({ status, class: kind }: Pick<Attempt, 'status' | 'class'>): string =>
+  status === null ? kind.replaceAll('_', ' ') : `${kind === 'mail' ? 'mail code' : 'status'} ${status}`;
+
+const answersOf = ({ attempts, words }: Message): Part => {
+  if (attempts.length === 0) return '–';
+  const last = attempts.at(-1);
+  const count = attempts.length > 3 && html`<span class="softer">${attempts.length} attempts, the last: </span>`;
+  const shown = joined(
+    attempts.slice(-3).map((each) => html`<span class="answer">${answerText(each)}</span>`),
+    ', ',
+  );
+  return html`${count}${shown}${last?.verdict !== 'taken' && words !== null && html`<span class="soft answer-words">${words}</span>`}`;
+};
+
+/** From due to taken. */
+const latencyOf = ({ state, due_at, settled_at }: Message): string =>
+  state === 'taken' && settled_at !== null ? durationText(Date.parse(settled_at) - Date.parse(due_at)) : '–';
+
+export const messageTable = (channel: string, messages: readonly Message[], times: Times): Html =>
+  html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">Due</th><th scope="col">What was told</th><th scope="col">State</th><th scope="col">Answers</th><th scope="col" class="number">Taken after</th></tr></thead><tbody>${messages.map(
+    (message) =>
+      html`<tr id="message-${message.id}" data-row><td data-label="Due">${times.moment(message.due_at)}</td><td data-label="What was told"><a class="row-link" href="/alerts/${channel}/messages/${message.id}">${message.sentence}</a></td><td data-label="State">${messageMark(message)}</td><td data-label="Answers"><span>${answersOf(message)}</span></td><td data-label="Taken after" class="number">${latencyOf(message)}</td></tr>`,
+  )}</tbody></table></div>`;
+
+export const attemptTable = ({ attempts }: Message, times: Times): Html =>
+  html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">Attempt</th><th scope="col">At</th><th scope="col">Answer</th><th scope="col">Which means</th><th scope="col" class="number">Took</th></tr></thead><tbody>${attempts.map(
+    (attempt, at) =>
+      html`<tr><td data-label="Attempt">${at + 1}</td><td data-label="At">${times.precise(attempt.at)}</td><td data-label="Answer">${answerText(attempt)}</td><td data-label="Which means">${{ taken: 'taken', retry: 'not taken yet', refused: 'refused for good' }[attempt.verdict] ?? attempt.verdict}${attempt.words !== null && `: ${attempt.words}`}</td><td data-label="Took" class="number">${durationText(attempt.took_ms)}</td></tr>`,
+  )}</tbody></table></div>`;
+
+/** Why was I told, and why was I not (rule 40): for every channel, step by step. */
+
+export type Explained = OutputOf<typeof explainAlerts>;
+type WhyToldChannel = Explained['channels'][number];
+
+const mark = ({ outcome, took_ms }: WhyToldChannel): Html => {
+  if (outcome === 'told') return stateMark('up', took_ms === null ? 'Told' : `Told, taken in ${durationText(took_ms)}`);
+  return outcome === 'waiting' ? stateMark('pending', 'Waiting') : stateMark('unknown', 'Not told');
+};
+
+const channelStory = (channel: WhyToldChannel, times: Times): Html => {
+  const { channel: id, name, deleted, lines } = channel;
+  return html`<details class="why-channel" id="why-${id}"><summary>${icon('next')}<span class="why-name">${name}</span>${mark(channel)}</summary><div class="why-steps">${alertLines(lines, times)}${
+    deleted === null
+      ? html`<p><a href="/alerts/${id}">The channel and its messages</a></p>`
+      : html`<p class="soft">It was deleted ${times.ago(deleted)}.</p>`
+  }</div></details>`;
+};
+
+const sentenceOf = (channels: readonly WhyToldChannel[]): string => {
+  const told = channels.filter(({ outcome }) => outcome === 'told');
+  const waiting = channels.filter(({ outcome }) => outcome === 'waiting').length;
+  const [only] = told;
+  const first =
+    only === undefined ? 'Nobody was told.' : told.length === 1 ? `${only.name} was told.` : `${told.length} channels were told.`;
+  return waiting === 0 ? first : `${first} ${waiting === 1 ? 'One is' : `${waiting} are`} told later, if it is needed then.`;
+};
+
+const lastResort = ({ last_resort }: Explained, times: Times): Html | null =>
+  last_resort &&
+  notice(
+    'down',
+    'No channel took it within 2 min, so that the owners were mailed.',
+    html`${times.moment(last_resort.at)}${last_resort.mailed.length > 0 ? html`: ${joined(last_resort.mailed, ', ')}` : '; but mail is not set up here'}.`,
+  );
+
+export const whyTold = (explained: Explained, times: Times): Html => {
+  const { channels } = explained;
+  return html`<section class="card" id="why"><h2>Why was I told, or why not</h2>${lastResort(explained, times)}${
+    channels.length === 0
+      ? html`<p class="soft">There is no channel, so that nobody could be told.</p><p class="actions">${linkButton('/alerts', 'See who is told')}</p>`
+      : html`<p class="soft">${sentenceOf(channels)}</p>${channels.map((each) => channelStory(each, times))}`
+  }</section>`;
+};

@@ -1,0 +1,418 @@
+import { Refusal } from '../../shared/base/errors.ts';
+import { type Interval, union } from '../../shared/base/time.ts';
+import { instantOf, localOf } from '../maintenance/recurrence.ts';
+import { timeZoneFrom } from '../organisations/model.ts';
+
+/**
+ * Rules of telling that can be turned off one by one. Nobody does, except the test that shows that the simulator would notice: a way of telling
+ * without one of them must be found out.
+ */
+export const tellingRuleNames = [
+  'covered_only', // 30
+  'backs_off', // 31
+  'overtaken_is_merged', // 31
+  'due_is_told_though_over', // 31
+  'bucket_gathers', // 32
+  'first_is_undelayed', // 32
+  'gathering_grows', // 32
+  'delay_is_escalation', // 33
+  'acknowledging_ends', // 34
+  'reminders_double', // 35
+  'quiet_hours_hold', // 36
+  'mute_holds', // 36
+  'flapping_is_told_once', // 37
+  'last_resort', // 38
+] as const;
+
+export type TellingRuleName = (typeof tellingRuleNames)[number];
+export type TellingRules = Readonly<Record<TellingRuleName, boolean>>;
+
+/** The law. */
+export const allTellingRules: TellingRules = {
+  covered_only: true,
+  backs_off: true,
+  overtaken_is_merged: true,
+  due_is_told_though_over: true,
+  bucket_gathers: true,
+  first_is_undelayed: true,
+  gathering_grows: true,
+  delay_is_escalation: true,
+  acknowledging_ends: true,
+  reminders_double: true,
+  quiet_hours_hold: true,
+  mute_holds: true,
+  flapping_is_told_once: true,
+  last_resort: true,
+};
+
+/** The law without one rule. */
+export const withoutTelling = (rule: TellingRuleName): TellingRules => ({ ...allTellingRules, [rule]: false });
+
+/**
+ * The bucket of a channel (rule 32): two messages leave at once. Of what comes due after them more is gathered the more there was: it leaves
+ * together when nothing came for a while, or when the oldest of it waited for long enough.
+ */
+export type Bucket = {
+  /** When all that left is forgotten: each message counts for so long in which nothing waits. */
+  readonly fullAt: number;
+  /** Since when something waits here, and when the newest of it came; null when nothing does. */
+  readonly since: number | null;
+  readonly newest: number | null;
+};
+
+export type Gathered =
+  | { readonly is: 'leaves'; readonly bucket: Bucket }
+  | { readonly is: 'waits'; readonly until: number; readonly bucket: Bucket };
+
+const second = 1_000;
+const eachMs = 15 * second;
+const atOnce = 2;
+/** The third, and all after it. */
+const windows = [
+  { quietMs: 5 * second, mostMs: 20 * second },
+  { quietMs: 15 * second, mostMs: 60 * second },
+] as const;
+const longestMs = 60 * second;
+const most = 4;
+
+export const fullBucket: Bucket = { fullAt: 0, since: null, newest: null };
+
+/** What becomes of what is due now. `more`: something of it came only now. */
+export const gather = (
+  before: Bucket,
+  { now, more }: { readonly now: number; readonly more: boolean },
+  rules: TellingRules = allTellingRules,
+): Gathered => {
+  if (!rules.bucket_gathers) return { is: 'leaves', bucket: { ...fullBucket, fullAt: now } };
+  // Neither a clock that was set back nor what was dropped while it waited makes anybody wait for longer.
+  const isGathering = before.since !== null && before.since <= now && now - before.since <= longestMs;
+  const since = isGathering && before.since !== null ? before.since : now;
+  const newest = isGathering && !more ? Math.min(before.newest ?? now, now) : now;
+  const spent = Math.min(Math.max(before.fullAt - since, 0), most * eachMs);
+  const place = Math.ceil(spent / eachMs) - (rules.first_is_undelayed ? atOnce : 0);
+  const window = place < 0 ? undefined : windows[place === 0 || !rules.gathering_grows ? 0 : 1];
+  const until = window === undefined ? now : Math.min(since + window.mostMs, newest + window.quietMs);
+  if (until > now) return { is: 'waits', until, bucket: { fullAt: before.fullAt, since, newest } };
+  const left = Math.min(spent, (most - 1) * eachMs) + eachMs;
+  return { is: 'leaves', bucket: { fullAt: now + left, since: null, newest: null } };
+};
+
+/** What a channel is told of: all monitors of its organisation, or those that were chosen, themselves or by their group (rule 30). */
+export type Coverage = {
+  readonly covers: 'all' | 'chosen';
+  readonly monitors: ReadonlySet<string>;
+  readonly groups: ReadonlySet<string>;
+};
+
+/** The group is the one that the monitor is in when its "down" becomes due. */
+export const isCovered = (
+  { covers, monitors, groups }: Coverage,
+  monitor: { readonly id: string; readonly group: string | null },
+  rules: TellingRules = allTellingRules,
+): boolean => covers === 'all' || !rules.covered_only || monitors.has(monitor.id) || (monitor.group !== null && groups.has(monitor.group));
+
+/** Why a channel is told of nothing, whatever it covers; undefined when it is told. */
+export type ShutBy = 'deleted' | 'off' | 'unproven' | 'unsubscribed';
+export type ChannelState = {
+  readonly deleted: boolean;
+  readonly enabled: boolean;
+  readonly verified: boolean;
+  readonly unsubscribed: boolean;
+};
+
+export const shutBy = ({ deleted, enabled, verified, unsubscribed }: ChannelState): ShutBy | undefined => {
+  if (deleted) return 'deleted';
+  if (!enabled) return 'off';
+  if (unsubscribed) return 'unsubscribed';
+  return verified ? undefined : 'unproven';
+};
+
+/** Whether a channel delivers, and who is told when none does (rule 38). */
+
+const minute = 60_000;
+const failingMs = 60 * minute;
+export const lastResortMs = 2 * minute;
+const ownersAgainMs = 24 * 60 * minute;
+
+type Delivering = {
+  /** Since when every attempt failed; null: the last one did not. */
+  readonly failing_since: number | null;
+  /** When it refused something for good, with nothing taken since. */
+  readonly refused_at: number | null;
+};
+
+export const isDelivering = ({ failing_since, refused_at }: Delivering, now: number): boolean =>
+  refused_at === null && (failing_since === null || now - failing_since < failingMs);
+
+/** Why an alert would not arrive, though nobody shut the channel; undefined where nothing is known against it. */
+export type Obstacle = 'mail_missing' | 'failing';
+
+export const obstacleOf = (channel: Delivering & { readonly kind: string }, hasMail: boolean, now: number): Obstacle | undefined => {
+  if (channel.kind === 'email' && !hasMail) return 'mail_missing';
+  return isDelivering(channel, now) ? undefined : 'failing';
+};
+
+/** Owners hear of a channel that does not deliver once a day. */
+export const areOwnersToldNow = (channel: Delivering & { readonly owners_told_at: number | null }, now: number): boolean =>
+  !isDelivering(channel, now) && (channel.owners_told_at === null || now - channel.owners_told_at >= ownersAgainMs);
+
+/** A "down" that was on its way to somebody, and that nobody took in time. */
+type Untaken = { readonly first_told_at: number; readonly taken: boolean };
+
+export const isLastResort = ({ first_told_at, taken }: Untaken, now: number, rules: TellingRules = allTellingRules): boolean =>
+  rules.last_resort && !taken && now - first_told_at >= lastResortMs;
+
+/** What a failed attempt or a taken message makes of a channel. */
+export const afterAttempt = (before: Delivering, verdict: 'taken' | 'retry' | 'refused', now: number): Delivering => {
+  if (verdict === 'taken') return { failing_since: null, refused_at: null };
+  return { failing_since: before.failing_since ?? now, refused_at: verdict === 'refused' ? (before.refused_at ?? now) : before.refused_at };
+};
+const hour = 3_600 * second;
+const pauses = [1 * second, 5 * second, 30 * second, 120 * second, 600 * second] as const;
+const dayOfHours = 24;
+
+type Again = { readonly is: 'again'; readonly at: number } | { readonly is: 'given up' };
+
+/**
+ * When a message is tried again that was tried so many times (rule 31): after 1 s, 5 s, 30 s, 2 min, 10 min, then hourly for a day. The receiver
+ * may want it later than that, but cannot put it off for longer than an hour.
+ */
+export const tryAgain = (
+  { attempts, after_s }: { readonly attempts: number; readonly after_s: number | undefined },
+  now: number,
+  rules: TellingRules = allTellingRules,
+): Again => {
+  if (attempts >= pauses.length + dayOfHours + 1) return { is: 'given up' };
+  const pause = rules.backs_off ? (pauses[attempts - 1] ?? hour) : second;
+  const wanted = after_s === undefined ? 0 : Math.min(Math.max(after_s, 0) * second, hour);
+  return { is: 'again', at: now + Math.max(pause, wanted) };
+};
+
+/** One outage of a monitor whose "down" became due. */
+export type Outage = { readonly incident: string; readonly confirmed_at: number; readonly resolved_at: number | null };
+
+/** plain: told as ever. flapping: told once, as that. silent: one of those that follow, until it was steady, or is down for long. */
+export type Flapping = 'plain' | 'flapping' | 'silent';
+const within = 30 * minute;
+const maxFlaps = 3;
+/** So long up means that it has come to rest, and so long down that it is an outage like any other. */
+export const steadyMs = 15 * minute;
+export const longMs = 5 * minute;
+/** Further back nobody has to look: an episode that goes on is silent by its own last outages. */
+export const flappingMemoryMs = 24 * 60 * minute;
+
+/** How the last of these outages of one monitor, in order of time, is told (rule 37). */
+export const flappingOf = (outages: readonly Outage[], rules: TellingRules = allTellingRules): Flapping => {
+  if (!rules.flapping_is_told_once) return 'plain';
+  let is: Flapping = 'plain';
+  let isEpisode = false;
+  let recent: number[] = [];
+  let rested = Number.NEGATIVE_INFINITY;
+  for (const { confirmed_at, resolved_at } of outages) {
+    if (isEpisode && confirmed_at - rested >= steadyMs) {
+      isEpisode = false;
+      recent = [];
+    }
+    if (isEpisode) is = 'silent';
+    else {
+      recent = [...recent.filter((at) => at > confirmed_at - within), confirmed_at];
+      isEpisode = recent.length >= maxFlaps;
+      is = isEpisode ? 'flapping' : 'plain';
+    }
+    const isLong = resolved_at !== null && resolved_at - confirmed_at >= longMs;
+    if (isLong) {
+      isEpisode = false;
+      recent = [];
+    }
+    rested = resolved_at ?? Number.POSITIVE_INFINITY;
+  }
+  return is;
+};
+
+/** When a channel may be told (rule 36): stretches of days of the week, by the clock of a zone. Monday is 1. */
+export type Span = { readonly days: readonly number[]; readonly from: string; readonly to: string };
+export type Hours = { readonly zone: string; readonly spans: readonly Span[] };
+
+const dayMs = 86_400_000;
+const minuteMs = 60_000;
+
+const minutesOf = (text: string): number => {
+  const [, hours = '', minutes = ''] = /^(\d\d):(\d\d)$/.exec(text) ?? [];
+  return Number(hours) * 60 + Number(minutes);
+};
+
+const weekdayOf = (local: number): number => ((Math.floor(local / dayMs) + 3) % 7) + 1;
+
+/** The stretches that begin on the local day that `local` lies in, in instants. A span that ends before it begins ends on the next day. */
+const stretchesOf = ({ zone, spans }: Hours, local: number): { from: number; to: number }[] => {
+  const midnight = Math.floor(local / dayMs) * dayMs;
+  return spans
+    .filter(({ days }) => days.includes(weekdayOf(midnight)))
+    .map(({ from, to }) => {
+      const [begins, ends] = [minutesOf(from), minutesOf(to)];
+      const end = ends <= begins ? ends + 24 * 60 : ends;
+      return { from: instantOf(midnight + begins * minuteMs, zone), to: instantOf(midnight + end * minuteMs, zone) };
+    });
+};
+
+/** The first moment from `now` on that lies within the hours: `now` itself, or when they begin next. */
+export const withinHours = (hours: Hours, now: number): number => {
+  const today = localOf(now, hours.zone);
+  // From yesterday, whose stretch may reach into today, to the same day of next week.
+  const stretches = [-1, 0, 1, 2, 3, 4, 5, 6, 7].flatMap((ahead) => stretchesOf(hours, today + ahead * dayMs));
+  const moments = stretches.filter(({ to }) => to > now).map(({ from }) => Math.max(from, now));
+  // Hours without any stretch are refused when they are written; whoever has them all the same is told.
+  return moments.length === 0 ? now : Math.min(...moments);
+};
+
+const refuse = (what: string): Refusal => new Refusal('hours_invalid', `hours: ${what}`);
+
+const clock = /^([01]\d|2[0-3]):[0-5]\d$/;
+
+/** Null without spans: at any hour. A zone is judged all the same. @throws Refusal `hours_invalid`, or `time_zone_invalid`. */
+export const hoursFrom = (
+  given: {
+    readonly zone: string | null;
+    readonly spans: readonly { readonly days: readonly number[]; readonly from: string; readonly to: string }[];
+  },
+  organisationZone: string,
+): Hours | null => {
+  const { spans } = given;
+  const zone = timeZoneFrom(given.zone ?? organisationZone);
+  if (spans.length === 0) return null;
+  if (spans.length > 21) throw refuse('give at most 21 spans, each with days, from and to; without spans it is told at any hour.');
+  for (const { days, from, to } of spans) {
+    if (days.length === 0 || days.some((day) => !Number.isInteger(day) || day < 1 || day > 7))
+      throw refuse('days are numbers from 1 (Monday) to 7 (Sunday), at least one.');
+    if (!clock.test(from) || !(clock.test(to) || to === '24:00')) throw refuse('from and to are times such as 09:00 and 17:30.');
+    if (from === to) throw refuse('from and to are the same; for the whole day give 00:00 and 24:00.');
+  }
+  return {
+    zone,
+    spans: spans.map(({ days, from, to }) => ({ days: [...new Set(days)].toSorted((a, b) => a - b), from, to })),
+  };
+};
+
+/** How long after what was told before it the n-th reminder (from 1) comes: at doubling distances up to a day (rule 35). */
+export const reminderAfter = (reminder_s: number, n: number, rules: TellingRules = allTellingRules): number =>
+  rules.reminders_double ? Math.min(reminder_s * 1_000 * 2 ** Math.min(n - 1, 20), dayMs) : reminder_s * 1_000;
+
+/**
+ * One event of one incident for one channel, and what becomes of it: it is due now, or held until a moment at which it is asked again, or
+ * dropped for good. Asked anew each time, so that what changed meanwhile counts.
+ */
+export const stepEvents = ['down', 'up', 'was_down', 'closed', 'reminder', 'acknowledged', 'flapping'] as const;
+export type StepEvent = (typeof stepEvents)[number];
+
+export type HeldBy = 'delay' | 'flapping' | 'steadiness' | 'reminder' | 'maintenance' | 'mute' | 'hours' | 'bucket' | 'down_on_its_way';
+export type Because = 'over' | 'acknowledged' | 'down_again' | 'never_told' | 'others_open' | `channel_${ShutBy}`;
+
+export type Step = {
+  readonly event: StepEvent;
+  /** When the event became due for everybody. */
+  readonly due_at: number;
+  /** Before this nobody need ask: a reminder's time. */
+  readonly not_before: number;
+};
+
+export type Surroundings = {
+  readonly incident: { readonly confirmed_at: number; readonly ended_at: number | null; readonly acknowledged_at: number | null };
+  readonly channel: { readonly shut: ShutBy | undefined; readonly delay_s: number; readonly hours: Hours | null };
+  /** When maintenance covers the monitor, around now, and around the end of an incident that is over. */
+  readonly cover: readonly Interval[];
+  /** Until when all is muted; of an incident that is over: was, at its end. */
+  readonly muted_until: number | null;
+  readonly flapping: Flapping;
+  /** Of the end of an outage of a flapping monitor: whether it is told only once the monitor was steady, and whether it went down since. */
+  readonly waits_for_steadiness: boolean;
+  readonly down_again: boolean;
+  /** A "down" that was due, and waits only to leave with others (rule 32): it is told also when it is over by then, or somebody is on it. */
+  readonly gathered: boolean;
+};
+
+export type Disposition =
+  | { readonly is: 'due'; readonly as?: 'was_down' }
+  | { readonly is: 'held'; readonly by: HeldBy; readonly until: number }
+  | { readonly is: 'dropped'; readonly because: Because };
+
+const dropped = (because: Because): Disposition => ({ is: 'dropped', because });
+
+/** What holds a "down", the first that does. */
+const holdOf = (step: Step, around: Surroundings, now: number, rules: TellingRules): Disposition => {
+  const { incident, channel, cover, muted_until, flapping } = around;
+  const holds: [HeldBy, number][] = [];
+  if (step.event === 'down' && rules.delay_is_escalation) holds.push(['delay', step.due_at + channel.delay_s * 1_000]);
+  if (step.event === 'down' && flapping !== 'plain') holds.push(['flapping', incident.confirmed_at + longMs]);
+  if (step.event === 'reminder') holds.push(['reminder', step.not_before]);
+  const inside = union(cover).find(({ from, to }) => from <= now && now < to);
+  if (inside) holds.push(['maintenance', inside.to]);
+  if (muted_until !== null && rules.mute_holds) holds.push(['mute', muted_until]);
+  if (channel.hours !== null && rules.quiet_hours_hold) holds.push(['hours', withinHours(channel.hours, now)]);
+  const first = holds.find(([, until]) => until > now);
+  return first === undefined ? { is: 'due' } : { is: 'held', by: first[0], until: first[1] };
+};
+
+/** Of an incident that is open at `now`. */
+const disposeOpen = (step: Step, around: Surroundings, now: number, rules: TellingRules): Disposition => {
+  const { incident, channel } = around;
+  const isEnded = incident.acknowledged_at !== null && rules.acknowledging_ends;
+  // A "down" that is due at once to everybody is due also to whoever hears of it a moment after somebody took the matter up.
+  const isLater = step.event === 'reminder' || channel.delay_s > 0 || (incident.acknowledged_at ?? 0) > step.due_at + 1_000;
+  if (isEnded && isLater && !around.gathered) return dropped('acknowledged');
+  return holdOf(step, around, now, rules);
+};
+
+/**
+ * Whether its beginning was due before it was over: it is told however late anybody came to it, as one that was (rule 31). What something held until
+ * the end is told to nobody.
+ */
+const wasDue = (step: Step, around: Surroundings, ended_at: number, rules: TellingRules): boolean =>
+  rules.due_is_told_though_over &&
+  (step.event === 'down' || step.event === 'flapping') &&
+  (around.gathered || (step.due_at <= ended_at && disposeOpen(step, around, ended_at, rules).is === 'due'));
+
+export const dispose = (step: Step, around: Surroundings, now: number, rules: TellingRules = allTellingRules): Disposition => {
+  const { incident, channel } = around;
+  if (channel.shut !== undefined) return dropped(`channel_${channel.shut}`);
+  if (step.event === 'up' || step.event === 'was_down') {
+    if (!around.waits_for_steadiness) return { is: 'due' };
+    if (around.down_again) return dropped('down_again');
+    const steady = step.due_at + steadyMs;
+    return steady <= now ? { is: 'due' } : { is: 'held', by: 'steadiness', until: steady };
+  }
+  if (step.event === 'closed') return { is: 'due' };
+  if (incident.ended_at !== null) {
+    if (!wasDue(step, around, incident.ended_at, rules)) return dropped('over');
+    return step.event === 'down' ? { is: 'due', as: 'was_down' } : { is: 'due' };
+  }
+  if (step.event === 'acknowledged') return { is: 'due' };
+  return disposeOpen(step, around, now, rules);
+};
+
+/** How long a channel waits before it is told (rule 33) and before it is reminded (rule 35), and how long all of them are held (rule 36). */
+
+const longestWait_s = 86_400;
+/** Nobody is reminded more often than this. */
+const shortestReminder_s = 60;
+const longestMute_min = 10_080;
+
+const isWithin = (value: number, least: number, most: number): boolean => value >= least && value <= most;
+
+/** @throws Refusal `channel_invalid`. */
+export const delayFrom = (delay_s: number): number => {
+  if (isWithin(delay_s, 0, longestWait_s)) return delay_s;
+  throw new Refusal('channel_invalid', `delay_s: must be from 0 (at once) to ${longestWait_s} seconds.`);
+};
+
+/** Null: never. @throws Refusal `channel_invalid`. */
+export const reminderFrom = (reminder_s: number): number | null => {
+  if (!isWithin(reminder_s, 0, longestWait_s))
+    throw new Refusal('channel_invalid', `reminder_s: must be from 0 (never) to ${longestWait_s} seconds.`);
+  return reminder_s === 0 ? null : Math.max(shortestReminder_s, reminder_s);
+};
+
+/** @throws Refusal `mute_invalid`. */
+export const muteFrom = (minutes: number): number => {
+  if (isWithin(minutes, 1, longestMute_min)) return minutes;
+  throw new Refusal('mute_invalid', `minutes: must be from 1 to ${longestMute_min}, which is a week.`);
+};

@@ -1,0 +1,384 @@
+import { newId } from '../../shared/base/crypto.ts';
+import type { Queryable } from '../database/connect.ts';
+import type { Because, HeldBy, Hours, StepEvent } from './policy.ts';
+import type { Attempt } from './story.ts';
+
+/** Channels as people set them up (rule 30). */
+
+export type ChannelRow = {
+  readonly key: number;
+  readonly id: string;
+  readonly organisation_id: string;
+  /** Whose it is; null: the organisation's. */
+  readonly user_id: string | null;
+  readonly owner_email: string | null;
+  readonly kind: string;
+  readonly name: string;
+  readonly config: { readonly [name: string]: string };
+  readonly secrets: Uint8Array | null;
+  readonly enabled: boolean;
+  readonly verified_at: Date | null;
+  readonly unsubscribed_at: Date | null;
+  readonly covers: 'all' | 'chosen';
+  readonly monitors: readonly string[];
+  readonly groups: readonly string[];
+  readonly delay_s: number;
+  readonly reminder_s: number | null;
+  readonly hours: Hours | null;
+  readonly created_at: Date;
+  readonly failing_since: Date | null;
+  readonly refused_at: Date | null;
+  readonly failure: string | null;
+  readonly last_taken_at: Date | null;
+  readonly deleted_at: Date | null;
+  /** Of the messages of the last week: from when nothing held them any more until taken, 95 in 100 took no longer; null when none was taken. */
+  readonly p95_ms: number | null;
+};
+
+const weekMs = 7 * 86_400_000;
+
+/** A channel that is told after 5 min, or at its hours, is not slow: what a step waited for is no part of how long its message took. A reminder waits by itself. */
+const p95 = (sql: Queryable, now: number) => sql`
+  (select percentile_cont(0.95) within group (order by greatest(0, extract(epoch from m.settled_at) * 1000 - greatest(
+      extract(epoch from m.due_at) * 1000,
+      (select min(coalesce((select max((hold ->> 2)::float8) from jsonb_array_elements(s.holds) as hold), extract(epoch from s.due_at) * 1000))
+        from alert_steps s where s.message_id = m.id)))) from messages m
+    where m.channel_id = c.id and m.state = 'taken' and m.event <> 'reminder' and m.created_at > ${new Date(now - weekMs)})::float8`;
+
+const columns = (sql: Queryable) => sql`
+  c.key, c.id, c.organisation_id, c.user_id, u.email as owner_email, c.kind, c.name, c.config, c.secrets, c.enabled, c.verified_at, c.unsubscribed_at,
+  c.covers, c.delay_s, c.reminder_s, c.hours, c.created_at, c.failing_since, c.refused_at, c.failure, c.last_taken_at, c.deleted_at,
+  array(select monitor_id from channel_monitors where channel_id = c.id order by monitor_id) as monitors,
+  array(select group_id from channel_groups where channel_id = c.id order by group_id) as groups`;
+
+export const channelPage = (sql: Queryable, organisation: string, after: number, most: number, now: number): Promise<ChannelRow[]> =>
+  sql<ChannelRow[]>`select ${columns(sql)}, ${p95(sql, now)} as p95_ms from channels c left join users u on u.id = c.user_id
+    where c.organisation_id = ${organisation} and c.deleted_at is null and c.key > ${after} order by c.key limit ${most}`;
+
+export const channelById = async (sql: Queryable, organisation: string, id: string, now: number): Promise<ChannelRow | undefined> => {
+  const [row] = await sql<
+    ChannelRow[]
+  >`select ${columns(sql)}, ${p95(sql, now)} as p95_ms from channels c left join users u on u.id = c.user_id
+    where c.organisation_id = ${organisation} and c.id = ${id} and c.deleted_at is null`;
+  return row;
+};
+
+/** All of an organisation, those that were deleted too: for the story of an incident. How fast they are is not asked. */
+export const channelsEver = (sql: Queryable, organisation: string): Promise<Omit<ChannelRow, 'p95_ms'>[]> =>
+  sql<Omit<ChannelRow, 'p95_ms'>[]>`select ${columns(sql)} from channels c left join users u on u.id = c.user_id
+    where c.organisation_id = ${organisation} order by c.key`;
+
+export const channelsOfKind = (
+  sql: Queryable,
+  organisation: string,
+  kind: string,
+): Promise<Pick<ChannelRow, 'id' | 'name' | 'config' | 'secrets'>[]> =>
+  sql<Pick<ChannelRow, 'id' | 'name' | 'config' | 'secrets'>[]>`select id, name, config, secrets from channels
+    where organisation_id = ${organisation} and kind = ${kind} and deleted_at is null`;
+
+export const countChannels = async (sql: Queryable, organisation: string): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*) as count from channels where organisation_id = ${organisation} and deleted_at is null`;
+  return row?.count ?? 0;
+};
+
+export type ChannelWrite = Pick<
+  ChannelRow,
+  | 'id'
+  | 'kind'
+  | 'name'
+  | 'config'
+  | 'secrets'
+  | 'enabled'
+  | 'covers'
+  | 'monitors'
+  | 'groups'
+  | 'delay_s'
+  | 'reminder_s'
+  | 'hours'
+  | 'verified_at'
+> & {
+  readonly organisation: string;
+  readonly user: string | null;
+  /** Where its messages go. */
+  readonly host: string | null;
+};
+
+const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
+const bytes = (box: Uint8Array | null): Buffer | null => (box === null ? null : Buffer.from(box));
+
+const writeChosen = async (sql: Queryable, { id, organisation, monitors, groups }: ChannelWrite): Promise<void> => {
+  await sql`delete from channel_monitors where channel_id = ${id}`;
+  await sql`delete from channel_groups where channel_id = ${id}`;
+  await sql`insert into channel_monitors (channel_id, monitor_id)
+    select ${id}, id from monitors where organisation_id = ${organisation} and id = any(${[...monitors]}::uuid[])`;
+  await sql`insert into channel_groups (channel_id, group_id)
+    select ${id}, id from groups where organisation_id = ${organisation} and id = any(${[...groups]}::uuid[])`;
+};
+
+export const insertChannel = async (sql: Queryable, channel: ChannelWrite): Promise<void> => {
+  const { id, organisation, user, kind, name, config, secrets, host, enabled, covers, delay_s, reminder_s, hours, verified_at } = channel;
+  await sql`
+    insert into channels (id, organisation_id, user_id, kind, name, config, secrets, host, enabled, covers, delay_s, reminder_s, hours, verified_at)
+    values (${id}, ${organisation}, ${user}, ${kind}, ${name}, ${json(config)}::text::jsonb, ${bytes(secrets)}, ${host}, ${enabled}, ${covers},
+      ${delay_s}, ${reminder_s}, ${json(hours)}::text::jsonb, ${verified_at})`;
+  await writeChosen(sql, channel);
+};
+
+/** What held steps wait for may be another thing now: they are asked again. Reminders keep their time. */
+const askAgain = async (sql: Queryable, channel: string, at: Date): Promise<void> => {
+  await sql`update alert_steps set look_at = ${at} where channel_id = ${channel} and state = 'held' and event <> 'reminder' and look_at > ${at}`;
+};
+
+export const updateChannel = async (sql: Queryable, channel: ChannelWrite, at: Date): Promise<void> => {
+  const { id, organisation, name, config, secrets, host, enabled, covers, delay_s, reminder_s, hours, verified_at } = channel;
+  await sql`
+    update channels set name = ${name}, config = ${json(config)}::text::jsonb, secrets = ${bytes(secrets)}, host = ${host}, enabled = ${enabled},
+      covers = ${covers},
+      delay_s = ${delay_s}, reminder_s = ${reminder_s}, hours = ${json(hours)}::text::jsonb, verified_at = ${verified_at},
+      unsubscribed_at = case when config = ${json(config)}::text::jsonb then unsubscribed_at end,
+      failing_since = null, refused_at = null, failure = null, owners_told_at = null
+    where id = ${id} and organisation_id = ${organisation}`;
+  await writeChosen(sql, channel);
+  await askAgain(sql, id, at);
+};
+
+/** What it told stays, for the stories; what it was reached by goes. */
+export const deleteChannel = async (sql: Queryable, organisation: string, id: string, at: Date): Promise<void> => {
+  await sql`update channels set deleted_at = ${at}, config = '{}', secrets = null, verification = null, enabled = false
+    where id = ${id} and organisation_id = ${organisation}`;
+  await sql`update messages set state = 'given_up', settled_at = ${at}, words = 'The channel was deleted.' where channel_id = ${id} and state = 'waiting'`;
+  await askAgain(sql, id, at);
+};
+
+/** Nobody has to build a rule before the first alert can reach somebody (rule 30): only where there is no channel yet. */
+export const insertFirstChannel = async (
+  sql: Queryable,
+  { organisation, email, at }: { readonly organisation: string; readonly email: string; readonly at: Date },
+): Promise<void> => {
+  await sql`
+    insert into channels (id, organisation_id, kind, name, config, verified_at)
+    select ${newId()}, ${organisation}, 'email', ${email}, ${JSON.stringify({ address: email })}::text::jsonb, ${at}
+    where not exists (select 1 from channels where organisation_id = ${organisation})`;
+};
+
+/** Remembers the link that proves a mailbox; whose organisation it is for, or undefined when there is nothing to prove any more. */
+export const linkChannel = async (sql: Queryable, id: string, fingerprint: Buffer): Promise<string | undefined> => {
+  const [row] = await sql<{ name: string }[]>`
+    update channels c set verification = ${fingerprint} from organisations o
+    where o.id = c.organisation_id and c.id = ${id} and c.verified_at is null and c.deleted_at is null returning o.name`;
+  return row?.name;
+};
+
+/** The mailbox is theirs: the link is good once, for a day. */
+export const verifyChannel = async (
+  sql: Queryable,
+  fingerprint: Buffer,
+  at: Date,
+): Promise<{ id: string; name: string; organisation_id: string } | undefined> => {
+  const [row] = await sql<{ id: string; name: string; organisation_id: string }[]>`
+    update channels set verified_at = ${at}, unsubscribed_at = null
+    where verification = ${fingerprint} and verification_until > ${at} and verified_at is null and deleted_at is null
+    returning id, name, organisation_id`;
+  return row;
+};
+
+/** What a mailbox was asked by a link; undefined for one that never was, is too old, or was replaced by a newer mail. */
+export const askedMailbox = async (
+  sql: Queryable,
+  fingerprint: Buffer,
+  at: Date,
+): Promise<{ organisation: string; address: string; said: boolean } | undefined> => {
+  const [row] = await sql<{ organisation: string; address: string; said: boolean }[]>`
+    select o.name as organisation, c.config ->> 'address' as address, c.verified_at is not null as said
+    from channels c join organisations o on o.id = c.organisation_id
+    where c.verification = ${fingerprint} and c.deleted_at is null and (c.verified_at is not null or c.verification_until > ${at})`;
+  return row;
+};
+
+export const wantVerification = async (sql: Queryable, id: string, until: Date): Promise<void> => {
+  await sql`update channels set verified_at = null, verification = null, verification_until = ${until} where id = ${id}`;
+};
+
+/** This address wants no more: all channels of the organisation that write to it, and those to come. */
+export const suppress = async (sql: Queryable, organisation: string, address: string, at: Date): Promise<void> => {
+  await sql`insert into suppressions (organisation_id, address, at) values (${organisation}, lower(${address}), ${at}) on conflict do nothing`;
+  await sql`update channels set unsubscribed_at = ${at} where organisation_id = ${organisation} and kind = 'email'
+    and lower(config ->> 'address') = lower(${address}) and unsubscribed_at is null`;
+};
+
+/** Counts one more test of this organisation, and gives how many there were in the last hour, with this one. */
+export const countChannelTest = async (sql: Queryable, organisation: string, now: Date): Promise<number> => {
+  const since = new Date(now.getTime() - 3_600_000);
+  await sql`delete from channel_tests where organisation_id = ${organisation} and at <= ${since}`;
+  await sql`insert into channel_tests (organisation_id, at) values (${organisation}, ${now})`;
+  const [row] = await sql<{ count: number }[]>`select count(*) as count from channel_tests where organisation_id = ${organisation}`;
+  return row?.count ?? 0;
+};
+
+export const isSuppressed = async (sql: Queryable, organisation: string, address: string): Promise<boolean> =>
+  (await sql`select 1 from suppressions where organisation_id = ${organisation} and address = lower(${address})`).length > 0;
+
+/** Somebody's own address, and whether they proved it. */
+export const ownMailbox = async (sql: Queryable, user: string): Promise<{ email: string; verified: boolean } | undefined> => {
+  const [row] = await sql<{ email: string; verified: boolean }[]>`
+    select email, email_verified_at is not null as verified from users where id = ${user}`;
+  return row;
+};
+
+/** Messages and steps as pages tell of them (rule 40). */
+
+export type ShownAttempt = Attempt & { readonly took_ms: number };
+
+export type ShownMessage = {
+  readonly id: string;
+  readonly channel_id: string;
+  readonly channel_name: string;
+  readonly kind: string;
+  readonly event: string;
+  readonly sentence: string;
+  readonly state: 'waiting' | 'taken' | 'refused' | 'given_up' | 'overtaken';
+  readonly due_at: Date;
+  readonly created_at: Date;
+  readonly settled_at: Date | null;
+  readonly next_at: Date;
+  readonly words: string | null;
+  readonly monitors: readonly { readonly id: string; readonly incident: string; readonly name: string; readonly event: string }[];
+  readonly attempts: readonly ShownAttempt[];
+};
+
+const attempts = (sql: Queryable) => sql`
+  coalesce((select json_agg(json_build_object('at', (extract(epoch from a.at) * 1000)::bigint, 'took_ms', a.took_ms, 'status', a.status,
+    'class', a.class, 'verdict', a.verdict, 'words', a.words) order by a.attempt) from message_attempts a where a.message_id = m.id), '[]')`;
+
+const messageColumns = (sql: Queryable) => sql`
+  m.id, m.channel_id, c.name as channel_name, c.kind, m.event, m.told ->> 'sentence' as sentence, m.state, m.due_at, m.created_at, m.settled_at,
+  m.next_at, m.words, m.told -> 'monitors' as monitors, ${attempts(sql)} as attempts`;
+
+export const lastMessages = (sql: Queryable, organisation: string, channel: string | null, most: number): Promise<ShownMessage[]> =>
+  sql<ShownMessage[]>`
+    select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
+    where c.organisation_id = ${organisation} ${channel === null ? sql`` : sql`and m.channel_id = ${channel}`}
+    order by m.key desc limit ${most}`;
+
+/** One of this channel: of another it is not found. */
+export const messageById = async (sql: Queryable, organisation: string, channel: string, id: string): Promise<ShownMessage | undefined> => {
+  const [row] = await sql<ShownMessage[]>`select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
+    where c.organisation_id = ${organisation} and m.channel_id = ${channel} and m.id = ${id}`;
+  return row;
+};
+
+export type ShownStep = {
+  readonly channel_id: string;
+  readonly incident_id: string;
+  readonly event: StepEvent;
+  readonly state: 'held' | 'told' | 'dropped' | 'merged';
+  readonly due_at: Date;
+  readonly created_at: Date;
+  readonly settled_at: Date | null;
+  readonly holds: readonly (readonly [by: HeldBy, from: number, until: number])[];
+  readonly because: Because | null;
+  readonly message: {
+    readonly state: ShownMessage['state'];
+    readonly created_at: number;
+    readonly next_at: number;
+    readonly settled_at: number | null;
+    readonly together: number;
+    readonly attempts: readonly ShownAttempt[];
+  } | null;
+};
+
+/** All that was to be told of these incidents, in order. */
+export const stepsToShow = (sql: Queryable, organisation: string, incidents: readonly string[]): Promise<ShownStep[]> =>
+  sql<ShownStep[]>`
+    select s.channel_id, s.incident_id, s.event, s.state, s.due_at, s.created_at, s.settled_at, s.holds, s.because,
+      case when m.id is not null then json_build_object('state', m.state, 'created_at', (extract(epoch from m.created_at) * 1000)::bigint,
+        'next_at', (extract(epoch from m.next_at) * 1000)::bigint, 'settled_at', (extract(epoch from m.settled_at) * 1000)::bigint,
+        'together', json_array_length((m.told -> 'monitors')::json), 'attempts', ${attempts(sql)}) end as message
+    from alert_steps s left join messages m on m.id = s.message_id
+    where s.organisation_id = ${organisation} and s.incident_id = any(${[...incidents]}::uuid[]) order by s.due_at, s.id`;
+
+export type DownOfIncident = {
+  readonly id: string;
+  readonly monitor_id: string;
+  readonly group_id: string | null;
+  readonly confirmed_at: Date | null;
+  readonly resolved_at: Date | null;
+  readonly acknowledged_at: Date | null;
+  readonly acknowledged_as: string | null;
+  readonly down_state: 'held' | 'due' | 'sent' | 'dropped' | null;
+  readonly down_due_at: Date | null;
+  readonly resort_at: Date | null;
+  readonly resort_mailed: readonly string[] | null;
+};
+
+/** What became of the beginnings of these incidents before any channel. */
+export const downsOfIncidents = (sql: Queryable, organisation: string, incidents: readonly string[]): Promise<DownOfIncident[]> =>
+  sql<DownOfIncident[]>`
+    select i.id, i.monitor_id, m.group_id, i.confirmed_at, i.resolved_at, i.acknowledged_at, i.acknowledged_as, a.state as down_state,
+      a.due_at as down_due_at, l.at as resort_at, l.mailed as resort_mailed
+    from incidents i join monitors m on m.id = i.monitor_id left join alerts a on a.incident_id = i.id and a.event = 'down'
+      left join last_resorts l on l.incident_id = i.id
+    where i.organisation_id = ${organisation} and i.id = any(${[...incidents]}::uuid[])`;
+
+export type LinkedMessage = {
+  readonly organisation_id: string;
+  readonly organisation: string;
+  readonly channel: string;
+  readonly address: string | null;
+  readonly sentence: string;
+  readonly incidents: readonly string[];
+  readonly open: number;
+  readonly acknowledged_as: readonly string[];
+};
+
+/** The message with this running number. */
+export const messageOfKey = async (sql: Queryable, key: number): Promise<string | undefined> => {
+  const [row] = await sql<{ id: string }[]>`select id from messages where key = ${key}`;
+  return row?.id;
+};
+
+/** The message that a signed link is of. */
+export const messageOfLink = async (sql: Queryable, id: string): Promise<LinkedMessage | undefined> => {
+  const [row] = await sql<LinkedMessage[]>`
+    select o.id as organisation_id, o.name as organisation, c.name as channel, c.config ->> 'address' as address, m.told ->> 'sentence' as sentence,
+      array(select value ->> 'incident' from jsonb_array_elements(m.told -> 'monitors')) as incidents,
+      (select count(*) from incidents i where i.resolved_at is null and i.acknowledged_at is null and i.id::text in (
+        select value ->> 'incident' from jsonb_array_elements(m.told -> 'monitors'))) as open,
+      array(select distinct i.acknowledged_as from incidents i where i.acknowledged_as is not null and i.id::text in (
+        select value ->> 'incident' from jsonb_array_elements(m.told -> 'monitors'))) as acknowledged_as
+    from messages m join channels c on c.id = m.channel_id join organisations o on o.id = c.organisation_id
+    where m.id = ${id} and c.deleted_at is null`;
+  return row;
+};
+
+/** When everything is quiet (rule 36). */
+
+export type MuteRow = { readonly until: Date; readonly by: string | null };
+
+export const muteNow = async (sql: Queryable, organisation: string, at: Date): Promise<MuteRow | undefined> => {
+  const [row] = await sql<MuteRow[]>`
+    select m.until, coalesce(nullif(u.name, ''), u.email) as by from mutes m left join users u on u.id = m.muted_by
+    where m.organisation_id = ${organisation} and m.ended_at is null and m.until > ${at} order by m.until desc limit 1`;
+  return row;
+};
+
+/** One mute at a time: another one takes the place of the one before. What is held is asked again. */
+export const endMute = async (sql: Queryable, organisation: string, at: Date): Promise<void> => {
+  await sql`update mutes set ended_at = ${at} where organisation_id = ${organisation} and ended_at is null and until > ${at}`;
+  await sql`update alert_steps set look_at = ${at} where organisation_id = ${organisation} and state = 'held' and holds -> -1 ->> 0 = 'mute'
+    and look_at > ${at}`;
+};
+
+export const beginMute = async (
+  sql: Queryable,
+  {
+    organisation,
+    user,
+    at,
+    until,
+  }: { readonly organisation: string; readonly user: string | null; readonly at: Date; readonly until: Date },
+): Promise<void> => {
+  await endMute(sql, organisation, at);
+  await sql`insert into mutes (id, organisation_id, began_at, until, muted_by) values (${newId()}, ${organisation}, ${at}, ${until}, ${user})`;
+};

@@ -1,0 +1,199 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { type Alert, type AlertEvent, type AlertState, downs, mayTell, release, settle } from '../core/incident.ts';
+import { numbersLiteral, type Queryable, type Sql, type Statement } from '../database/connect.ts';
+import type { Lease } from '../engine/queries.ts';
+import { jsonText } from '../incidents/writes.ts';
+import { coverOfMonitors } from '../maintenance/queries.ts';
+
+/** What a decision wants told: a "down" waits in the table until it is due; an "up" or "closed" goes to who got the "down". */
+export type AlertWrite =
+  | { readonly event: 'down'; readonly incident: string; readonly due_at: number }
+  | { readonly event: 'up' | 'closed'; readonly incident: string; readonly at: number };
+
+/** Channels come with their own work; until then everybody is this one. */
+const channels = [''];
+
+type Row = { readonly incident: string; readonly alert: Alert };
+
+/** Rows as the core decided them: new ones, and the states of those that are there. An incident goes with its monitor; what was told of it stays. */
+const put = async (sql: Queryable, rows: readonly Row[]): Promise<void> => {
+  if (rows.length === 0) return;
+  const told = rows.map(({ incident, alert }) => ({ incident, ...alert, due_at: new Date(alert.due_at).toISOString() }));
+  await sql`
+    insert into alerts (organisation_id, monitor_id, incident_id, event, channel, state, due_at)
+    select i.organisation_id, i.monitor_id, d.incident, d.event, d.channel, d.state, d.due_at
+    from json_to_recordset(${jsonText(told)}::text::json) as d (incident uuid, event text, channel text, state text, due_at timestamptz)
+    cross join lateral (
+      select organisation_id, monitor_id from incidents where id = d.incident
+      union all select organisation_id, monitor_id from alerts where incident_id = d.incident limit 1) i
+    on conflict (incident_id, event, channel) do update set state = excluded.state, due_at = excluded.due_at,
+      settled_at = case when excluded.state = 'dropped' then now() else alerts.settled_at end`;
+};
+
+/**
+ * A confirmed incident's downs, as downs() in domain/incident-alerts.ts has them, without reading before: they are its first alerts, so either none
+ * is there yet, or it is dated anew, which those that are held follow.
+ */
+export const writeDowns = (sql: Queryable, writes: readonly (AlertWrite & { readonly event: 'down' })[]): Statement[] => {
+  if (writes.length === 0) return [];
+  const newest = new Map(writes.map(({ incident, due_at }) => [incident, due_at]));
+  const told = [...newest].flatMap(([incident, due_at]) =>
+    downs([], channels, due_at).map((alert) => ({ incident, ...alert, due_at: new Date(due_at).toISOString() })),
+  );
+  const statement = sql`
+    insert into alerts (organisation_id, monitor_id, incident_id, event, channel, state, due_at)
+    select i.organisation_id, i.monitor_id, i.id, d.event, d.channel, d.state, d.due_at
+    from json_to_recordset(${jsonText(told)}::text::json) as d (incident uuid, event text, channel text, state text, due_at timestamptz)
+    join incidents i on i.id = d.incident
+    on conflict (incident_id, event, channel) do update set due_at = excluded.due_at
+      where alerts.state = 'held' and alerts.due_at <> excluded.due_at`;
+  return [statement];
+};
+
+/** What these incidents have told or are about to tell, held fast until the transaction ends: nobody lets go meanwhile what ends here. */
+const rowsOf = async (sql: Queryable, incidents: readonly string[]): Promise<Map<string, readonly Alert[]>> => {
+  const found = await sql<{ incident: string; event: AlertEvent; channel: string; state: AlertState; due_at: Date }[]>`
+    select incident_id as incident, event, channel, state, due_at from alerts
+    where incident_id = any(${[...incidents]}::uuid[]) order by id for update`;
+  const rows = new Map<string, readonly Alert[]>();
+  for (const { incident, due_at, ...row } of found)
+    rows.set(incident, [...(rows.get(incident) ?? []), { ...row, due_at: due_at.getTime() }]);
+  return rows;
+};
+
+/** In the transaction that writes the incidents, after them. What becomes of alerts is the core's to say (domain/incident-alerts.ts). */
+export const writeAlerts = async (sql: Queryable, writes: readonly AlertWrite[]): Promise<void> => {
+  if (writes.length === 0) return;
+  const rows = await rowsOf(sql, [...new Set(writes.map(({ incident }) => incident))]);
+  const changed = new Map<string, Row>();
+  for (const write of writes) {
+    const { incident } = write;
+    const before = rows.get(incident) ?? [];
+    const now = write.event === 'down' ? downs(before, channels, write.due_at) : settle(before, write.event, write.at);
+    const isChanged = ({ event, channel }: Alert) => now.some((row) => row.event === event && row.channel === channel);
+    rows.set(incident, [...before.filter((row) => !isChanged(row)), ...now]);
+    for (const alert of now) changed.set(`${incident} ${alert.event} ${alert.channel}`, { incident, alert });
+  }
+  await put(sql, [...changed.values()]);
+};
+
+/** The channel of NOTIFY that says that somebody is to be told; it carries the table that changed. */
+export const alertsChannel = 'alerts';
+
+/** `by_target`: the target itself told of it. */
+export type HeldAlert = {
+  readonly id: number;
+  readonly monitor_id: string;
+  readonly partition: number;
+  readonly due_at: Date;
+  readonly by_target: boolean;
+};
+
+/** Whose alerts they are to let go: partitions that another owns by now are his. */
+export type Owned = { readonly owner: string; readonly leases: readonly Lease[] };
+
+const partitionsOf = ({ leases }: Owned): string => numbersLiteral(leases.map(({ partition }) => partition));
+const epochsOf = ({ leases }: Owned): string => numbersLiteral(leases.map(({ epoch }) => epoch));
+
+/** Alerts of these partitions whose time has come and that are still held, after an id, oldest first. */
+export const heldAlerts = (sql: Queryable, owned: Owned, now: number, after: number, most: number): Promise<HeldAlert[]> =>
+  sql<HeldAlert[]>`
+    select a.id, a.monitor_id, m.partition, a.due_at, i.seen_continent is null as by_target
+    from alerts a
+    join monitors m on m.id = a.monitor_id
+    join incidents i on i.id = a.incident_id
+    where a.state = 'held' and a.due_at <= ${new Date(now)} and a.id > ${after} and m.partition = any(${partitionsOf(owned)}::smallint[])
+    order by a.id limit ${most}`;
+
+/** From held to due; one that was dropped in the meantime stays so, and so does one whose partition another owns by now. */
+export const releaseAlerts = async (sql: Queryable, owned: Owned, ids: readonly number[]): Promise<number> => {
+  if (ids.length === 0) return 0;
+  const rows = await sql`
+    update alerts a set state = 'due'
+    from monitors m
+    join leases l on l.partition = m.partition
+    join unnest(${partitionsOf(owned)}::smallint[], ${epochsOf(owned)}::bigint[]) as mine (partition, epoch)
+      on mine.partition = l.partition and mine.epoch = l.epoch
+    where m.id = a.monitor_id and l.owner = ${owned.owner} and a.state = 'held' and a.id = any(${numbersLiteral(ids)}::bigint[])`;
+  return rows.count;
+};
+
+/**
+ * Lets held alerts go when they are due and nothing covers the monitor (rule 25). Each coordinator does it for its own partitions, because
+ * only who owns one knows whether its past has been decided (rule 4).
+ */
+export type Alerter = {
+  readonly tick: () => Promise<void>;
+  /** An alert was written: the next tick looks, though some are held on. */
+  readonly wake: () => void;
+};
+
+/** What the owner of a partition knows of its past. */
+export type Known = {
+  readonly lease: Lease;
+  /** Whether all that probes kept has been decided. */
+  readonly isCaughtUp: boolean;
+  /** Whether what tells of this monitor is decided as it comes, while others wait. */
+  readonly isAhead: (monitor: string) => boolean;
+};
+
+const page = 500;
+/** One that is held on is looked at again after this, so that one whose window was deleted goes out at once. */
+const againMs = 1_000;
+/** However many alerts are written, those that are held on are not all asked about more often than this. */
+const leastMs = 100;
+
+type Parts = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly owner: string;
+  readonly known: () => readonly Known[];
+};
+
+export const createAlerter = ({ sql, clock, log, owner, known }: Parts): Alerter => {
+  /** By performance.now(): a clock that is set back must not keep all alerts waiting until it is as late again. */
+  let lookAt = Number.NEGATIVE_INFINITY;
+  let lookedAt = Number.NEGATIVE_INFINITY;
+
+  const releasePage = async (now: number, after: number): Promise<{ last: number | undefined; held: number }> => {
+    const partitions = new Map(known().map((each) => [each.lease.partition, each]));
+    if (partitions.size === 0) return { last: undefined, held: 0 };
+    const owned = { owner, leases: [...partitions.values()].map(({ lease }) => lease) };
+    const waiting = await heldAlerts(sql, owned, now, after, page);
+    const isOfNow = ({ monitor_id, partition, by_target }: HeldAlert): boolean => {
+      const its = partitions.get(partition);
+      return its !== undefined && mayTell({ isPastDecided: its.isCaughtUp || its.isAhead(monitor_id), isToldByTarget: by_target });
+    };
+    const told = waiting.filter(isOfNow);
+    const covers = await coverOfMonitors(sql, [...new Set(told.map(({ monitor_id }) => monitor_id))], { from: now - 1, to: now + 1 });
+    const due = told.filter(({ monitor_id, due_at }) => release(due_at.getTime(), covers.get(monitor_id) ?? [], now).is === 'due');
+    const released = await releaseAlerts(
+      sql,
+      owned,
+      due.map(({ id }) => id),
+    );
+    if (released > 0) log.info({ alerts: released }, 'alerts are due');
+    return { last: waiting.at(-1)?.id, held: waiting.length - due.length };
+  };
+
+  return {
+    wake: () => {
+      lookAt = Math.min(lookAt, lookedAt + leastMs);
+    },
+    tick: async () => {
+      const now = clock.now();
+      // While some are held on, all are asked about once a second; else the question costs next to nothing.
+      if (performance.now() < lookAt) return;
+      lookedAt = performance.now();
+      let held = 0;
+      for (let after: number | undefined = 0; after !== undefined; ) {
+        const found = await releasePage(now, after);
+        held += found.held;
+        after = found.last;
+      }
+      lookAt = held > 0 ? performance.now() + againMs : Number.NEGATIVE_INFINITY;
+    },
+  };
+};

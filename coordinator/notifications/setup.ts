@@ -1,0 +1,181 @@
+import { z } from 'zod';
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { type Config, dkimOf } from '../config.ts';
+import type { Sql } from '../database/connect.ts';
+import type { ChannelsPart } from '../gate/context.ts';
+import { type Figures, noFigures } from '../health/meters.ts';
+import { createMailSender, type MailSender } from '../mail/sender.ts';
+import { channelSecretsOf, type SecretsAtRest } from '../secrets/at-rest.ts';
+import { channelKinds, hostOf, kindOf, readChannelConfig, shownChannelConfig, splitChannelConfig } from './channels.ts';
+import { classOf } from './deliver.ts';
+import { createAlertLinks, createVapidPair } from './links.ts';
+import type { Told, ToldLinks } from './message.ts';
+import { createTeller, type Teller } from './notifier.ts';
+import { createSender, mailsAtOnce, prepareSending, type Sender } from './transport.ts';
+
+/** All by which messages leave: for the server, which tells, and for whoever has a channel tested. */
+export type Telling = {
+  readonly channels: ChannelsPart;
+  /** Undefined where mail is not set up. */
+  readonly mail: MailSender | undefined;
+  readonly startTeller: (every: {
+    readonly place: string;
+    readonly everyMs: number;
+    readonly rescueMs: number;
+    readonly figures?: Figures;
+  }) => Teller;
+  readonly close: () => Promise<void>;
+};
+
+type Parts = {
+  readonly config: Pick<
+    Config,
+    | ('SECRET_KEY' | 'SECRET_KEY_PREVIOUS' | 'SMTP_URL' | 'MAIL_FROM' | 'ALERT_ALLOW_CIDRS')
+    | ('MAIL_DKIM_DOMAIN' | 'MAIL_DKIM_SELECTOR' | 'MAIL_DKIM_KEY')
+  >;
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly secrets: SecretsAtRest;
+  readonly baseUrl: () => string;
+};
+
+const prepareAfterMs = 3_000;
+
+const secretsShape = z.record(z.string(), z.string());
+
+const kinds: ChannelsPart['kinds'] = channelKinds.map(({ id, name, about, fields }) => ({
+  ...{ id, name, about },
+  fields: Object.entries(fields).map(([field, { label, hint, secret, optional, input, choices, pattern }]) => ({
+    ...{ name: field, label, input, choices: choices ?? [], pattern: pattern.source },
+    ...{ hint: hint ?? null, secret: secret === true, optional: optional === true },
+  })),
+}));
+
+export const createTelling = ({ config, sql, clock, log, secrets, baseUrl }: Parts): Telling => {
+  const keys = { secretKey: config.SECRET_KEY, previousKey: config.SECRET_KEY_PREVIOUS };
+  const links = createAlertLinks(sql, keys);
+  const vapid = createVapidPair(sql, keys);
+  const mail =
+    config.SMTP_URL === undefined || config.MAIL_FROM === undefined
+      ? undefined
+      : createMailSender({ url: config.SMTP_URL, from: config.MAIL_FROM, dkim: dkimOf(config), connections: mailsAtOnce });
+
+  /** At whom a push service may complain. */
+  const subject = (): string => {
+    const [, address] = /<?([^\s<>]+@[^\s<>]+?)>?$/.exec(config.MAIL_FROM ?? '') ?? [];
+    if (address !== undefined) return `mailto:${address}`;
+    return baseUrl().startsWith('https:') ? baseUrl() : 'mailto:antipode@localhost';
+  };
+
+  let made: Promise<Sender> | undefined;
+  const sender = (): Promise<Sender> => {
+    made ??= vapid()
+      .then((pair) => createSender({ clock, allow: config.ALERT_ALLOW_CIDRS, mail, vapid: { ...pair, subject: subject() } }))
+      .catch((error: unknown) => {
+        made = undefined;
+        throw error;
+      });
+    return made;
+  };
+  const send: Sender['send'] = async (outgoing) => (await sender()).send(outgoing);
+
+  const linksOf = async (message: {
+    readonly id: string;
+    /** Null where nothing is stored of it, as of a test. */
+    readonly key: number | null;
+    readonly channel: string | null;
+    readonly incidents: readonly string[];
+    readonly mayAcknowledge: boolean;
+    readonly isMail: boolean;
+  }): Promise<ToldLinks> => {
+    const { id, key, channel, incidents, mayAcknowledge, isMail } = message;
+    const base = baseUrl();
+    const [only] = incidents;
+    return {
+      incident: incidents.length === 1 && only !== undefined ? `${base}/incidents/${only}` : `${base}/incidents`,
+      acknowledge: mayAcknowledge ? `${base}/acknowledge/${await links.sign('acknowledge', id)}` : null,
+      acknowledge_short: mayAcknowledge && key !== null ? `${base}/a/${await links.signShort({ id, key })}` : null,
+      why: channel === null ? `${base}/alerts` : `${base}/alerts/${channel}/messages/${id}`,
+      channel: channel === null ? `${base}/alerts` : `${base}/alerts/${channel}`,
+      unsubscribe: isMail && channel !== null ? `${base}/unsubscribe/${await links.sign('unsubscribe', id)}` : null,
+    };
+  };
+
+  const test: ChannelsPart['test'] = async (kind, settings, { key, name, channel, organisation }) => {
+    const row = kindOf(kind);
+    // Nothing is stored of a test, so that no link could end it.
+    const about = await linksOf({ id: key, key: null, channel, incidents: [], mayAcknowledge: false, isMail: false });
+    const told: Told = {
+      ...{
+        event: 'test',
+        monitors: [],
+        earlier: [],
+        organisation,
+        time_zone: 'UTC',
+        key,
+        at: clock.now(),
+        others_down: { count: 0, names: [] },
+      },
+      sentence: `This is a test${name === null ? '' : ` of the channel ${name}`}: alerts of ${organisation} reach you here.`,
+      // Nor is there anything to explain.
+      links: { ...about, why: about.channel },
+      thread: { key, reference: null, over: false },
+    };
+    const began = performance.now();
+    if (row === undefined) throw new Error(`there is no kind of channel ${kind}`);
+    const answer = await send(row.message(told, settings, clock.now()));
+    const verdict = row.judge(answer);
+    const took_ms = Math.max(0, Math.round(performance.now() - began));
+    return { ...classOf(answer), verdict: verdict.is, words: verdict.is === 'taken' ? null : verdict.words, took_ms };
+  };
+
+  return {
+    mail,
+    channels: {
+      ...{ kinds, links, test },
+      read: (kind, sent, stored) => {
+        const row = kindOf(kind);
+        return row && readChannelConfig(row, sent, stored);
+      },
+      split: (kind, settings) => {
+        const row = kindOf(kind);
+        return row === undefined ? { open: {}, secrets: settings } : splitChannelConfig(row, settings);
+      },
+      shown: (kind, settings) => {
+        const row = kindOf(kind);
+        return row === undefined ? {} : shownChannelConfig(row, settings);
+      },
+      host: (kind, settings) => {
+        const row = kindOf(kind);
+        return row === undefined ? null : hostOf(row, settings);
+      },
+      pushKey: async () => (await vapid()).public_key,
+    },
+    startTeller: ({ place, everyMs, rescueMs, figures = noFigures }) => {
+      const teller = createTeller({
+        ...{ sql, clock, log, kindOf, send, linksOf, place, everyMs, rescueMs, figures },
+        hasMail: mail !== undefined,
+        openSecrets: async (channel, box) => secretsShape.parse(JSON.parse(await secrets.open(sql, box, channelSecretsOf(channel)))),
+      });
+      // Not at once: whoever starts has more urgent things to do, and no outage is confirmed sooner.
+      const preparing = setTimeout(() => {
+        prepareSending().catch((error: unknown) =>
+          log.warn({ err: error }, 'what sends messages could not be made ready; the first one loads it'),
+        );
+      }, prepareAfterMs).unref();
+      return {
+        ...teller,
+        close: async () => {
+          clearTimeout(preparing);
+          await teller.close();
+        },
+      };
+    },
+    close: async () => {
+      await (await made?.catch(() => undefined))?.close();
+      mail?.close();
+    },
+  };
+};

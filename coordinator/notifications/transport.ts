@@ -1,0 +1,256 @@
+import { createCipheriv, createECDH, createPrivateKey, type ECDH, hkdfSync, randomBytes, sign } from 'node:crypto';
+import type { LimitFunction } from 'p-limit';
+import pLimit from 'p-limit';
+import type { Agent, Dispatcher } from 'undici';
+import { codeOf } from '../../shared/base/errors.ts';
+import { version } from '../../shared/base/process.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { MailRefused, type MailSender, mailCodeOf } from '../mail/sender.ts';
+import { BlockedAddress, createConnector, createLookup, type Lookup, UnknownName } from '../outbound/connection.ts';
+import type { Answer, Outgoing, OutgoingMail, OutgoingPush, OutgoingRequest, SendFailure } from './kinds/types.ts';
+
+/**
+ * Web Push: a message that only the browser can read (RFC 8291, aes128gcm of RFC 8188), and the word of who sends it (VAPID, RFC 8292). Some
+ * sixty lines over node:crypto; the library for it was last kept in 2024.
+ */
+
+/** Who we are to the push services of browsers; the same for all coordinators and for good, or no browser hears of us any more. */
+export type VapidKeys = {
+  /** An https: or mailto: address at which a push service reaches whoever runs this installation. */
+  readonly subject: string;
+  /** P-256, base64url: the public key uncompressed (65 bytes), the private one 32 bytes. */
+  readonly public_key: string;
+  readonly private_key: string;
+};
+
+const bytesOf = (text: string): Buffer => Buffer.from(text, 'base64url');
+
+/** New with every message; given, so that the same message can be made twice (and held against the RFC's own). */
+export type Chance = { readonly salt: Buffer; readonly own: ECDH };
+
+const derive = (secret: Uint8Array, salt: Uint8Array, info: Uint8Array | string, length: number): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, salt, info, length));
+
+/** One record: the whole message and its end mark. @throws when the browser's key is no point of the curve. */
+export const encryptPush = (
+  payload: string,
+  browser: { readonly p256dh: string; readonly auth: string },
+  { salt, own }: Chance,
+): Buffer => {
+  const theirs = bytesOf(browser.p256dh);
+  const ours = own.getPublicKey();
+  const info = Buffer.concat([Buffer.from('WebPush: info\0'), theirs, ours]);
+  const input = derive(own.computeSecret(theirs), bytesOf(browser.auth), info, 32);
+  const key = derive(input, salt, 'Content-Encoding: aes128gcm\0', 16);
+  const nonce = derive(input, salt, 'Content-Encoding: nonce\0', 12);
+  const cipher = createCipheriv('aes-128-gcm', key, nonce);
+  const encrypted = Buffer.concat([cipher.update(payload), cipher.update(Buffer.from([2])), cipher.final(), cipher.getAuthTag()]);
+  const recordSize = Buffer.alloc(4);
+  recordSize.writeUInt32BE(4_096);
+  return Buffer.concat([salt, recordSize, Buffer.from([ours.length]), ours, encrypted]);
+};
+
+const hours12 = 12 * 3_600;
+const json = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** The Authorization header for one push service. @param now in ms. */
+export const vapidAuthorization = (keys: VapidKeys, endpoint: string, now: number): string => {
+  const point = bytesOf(keys.public_key);
+  const key = createPrivateKey({
+    format: 'jwk',
+    key: {
+      kty: 'EC',
+      crv: 'P-256',
+      d: keys.private_key,
+      x: point.subarray(1, 33).toString('base64url'),
+      y: point.subarray(33, 65).toString('base64url'),
+    },
+  });
+  const claims = { aud: new URL(endpoint).origin, exp: Math.floor(now / 1_000) + hours12, sub: keys.subject };
+  const signed = `${json({ typ: 'JWT', alg: 'ES256' })}.${json(claims)}`;
+  const signature = sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url');
+  return `vapid t=${signed}.${signature}, k=${keys.public_key}`;
+};
+
+export type SenderParts = {
+  readonly clock: Clock;
+  /** Ranges beyond the public that this host allows (ALERT_ALLOW_CIDRS); none by default. */
+  readonly allow: readonly string[];
+  /** Undefined where mail is not set up. */
+  readonly mail: MailSender | undefined;
+  readonly vapid: VapidKeys | undefined;
+  /** From the call to the whole answer, waiting for others to the same host included. */
+  readonly limitMs?: number;
+  readonly lookup?: Lookup;
+};
+
+/** Performs what a kind made: the one way by which anything of ours leaves for addresses of others. Never rejects: what went wrong is an answer. */
+export type Sender = {
+  readonly send: (outgoing: Outgoing) => Promise<Answer>;
+  readonly close: () => Promise<void>;
+};
+
+const usualLimitMs = 10_000;
+const mostBody = 64 * 1_024;
+/** So many at once to one host: it is not flooded, and its slowness holds up nobody else. */
+export const atOnceToOneHost = 10;
+/** As many as a mail server may have connections for them (`createMailSender`). */
+export const mailsAtOnce = 5;
+
+const failed = (failure: SendFailure): Answer => ({ is: 'failure', failure });
+
+const tlsCodes = /^(?:ERR_(?:TLS|SSL|OSSL)_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|HOSTNAME_MISMATCH|EPROTO$)/;
+const connectCodes = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|EADDRNOTAVAIL|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/;
+
+const classOf = (error: unknown, isOver: boolean): SendFailure => {
+  if (error instanceof BlockedAddress) return 'blocked_address';
+  if (error instanceof UnknownName) return 'dns_failed';
+  if (isOver) return 'timeout';
+  const code = codeOf(error);
+  if (tlsCodes.test(code)) return 'tls_invalid';
+  if (connectCodes.test(code)) return 'connect_failed';
+  if (code === 'ERR_INVALID_URL' || code === 'UND_ERR_INVALID_ARG') return 'bad_address';
+  return 'broken_off';
+};
+
+const plainHeaders = (headers: Dispatcher.ResponseData['headers']): { [name: string]: string } =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );
+
+/** What came of a body in time, at most 64 KB. A status that is known stands, however its body ends. */
+const readBody = async (body: Dispatcher.ResponseData['body']): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of body) {
+      const bytes = Buffer.from(chunk);
+      chunks.push(bytes.subarray(0, mostBody - length));
+      length += bytes.length;
+      if (length >= mostBody) break;
+    }
+  } catch {
+    // Broken off, or out of time: what came of it is all there is.
+  } finally {
+    body.destroy();
+  }
+  return Buffer.concat(chunks).toString();
+};
+
+const load = () => import('undici');
+
+/** Makes ready what the first message would else wait for: it is large, and takes a moment on a small machine. */
+export const prepareSending = async (): Promise<void> => void (await load());
+
+export const createSender = ({ clock, allow, mail, vapid, limitMs = usualLimitMs, lookup = createLookup() }: SenderParts): Sender => {
+  const agentMade = async (): Promise<Agent> => {
+    const undici = await load();
+    // A connection each: none is old, and each is judged.
+    return new undici.Agent({
+      connect: createConnector(undici.buildConnector, { allow, lookup }),
+      pipelining: 0,
+      connections: atOnceToOneHost,
+      maxHeaderSize: 16 * 1_024,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  };
+  let agent: ReturnType<typeof agentMade> | undefined;
+  const limits = new Map<string, LimitFunction>();
+
+  const limited = async <Done>(host: string, work: () => Promise<Done>): Promise<Done> => {
+    const limit = limits.get(host) ?? pLimit(atOnceToOneHost);
+    limits.set(host, limit);
+    try {
+      return await limit(work);
+    } finally {
+      if (limit.activeCount === 0 && limit.pendingCount === 0) limits.delete(host);
+    }
+  };
+
+  type Raw = {
+    readonly method: 'POST' | 'PUT';
+    readonly url: URL;
+    readonly headers: { [name: string]: string };
+    readonly body: string | Buffer;
+  };
+
+  const request = async ({ method, url, headers, body }: Raw): Promise<Answer> => {
+    const signal = AbortSignal.timeout(limitMs);
+    return limited(url.host, async () => {
+      try {
+        if (signal.aborted) return failed('timeout');
+        agent ??= agentMade();
+        const answer = await (await agent).request({
+          ...{ method, body, signal, origin: url.origin, path: `${url.pathname}${url.search}` },
+          headers: { 'user-agent': `Antipode/${version}`, 'accept-encoding': 'identity', ...headers },
+        });
+        return { is: 'answer', status: answer.statusCode, headers: plainHeaders(answer.headers), body: await readBody(answer.body) };
+      } catch (error) {
+        return failed(classOf(error, signal.aborted));
+      }
+    });
+  };
+
+  const readUrl = (text: string): URL | undefined => {
+    const url = URL.parse(text);
+    return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' ? url : undefined;
+  };
+
+  const sendRequest = async ({ method, url: text, headers, body, afterwards }: OutgoingRequest): Promise<Answer> => {
+    const url = readUrl(text);
+    if (url === undefined) return failed('bad_address');
+    const answer = await request({ method, url, headers, body });
+    if (afterwards !== undefined && answer.is === 'answer' && answer.status >= 200 && answer.status < 300) await sendRequest(afterwards);
+    return answer;
+  };
+
+  const mailing = pLimit(mailsAtOnce);
+
+  const sendMail = async ({ by: _, ...letter }: OutgoingMail): Promise<Answer> => {
+    if (mail === undefined) return failed('mail_not_set_up');
+    const signal = AbortSignal.timeout(limitMs);
+    return mailing(async () => {
+      // What waited too long for a server that is slow did not leave, and is tried again: once it is with the mailer, nothing calls it back.
+      if (signal.aborted) return failed('timeout');
+      try {
+        await mail.send(letter);
+        return { is: 'mail', code: 250, definite: true };
+      } catch (error) {
+        return { is: 'mail', code: mailCodeOf(error), definite: error instanceof MailRefused };
+      }
+    });
+  };
+
+  const sendPush = async ({ endpoint, p256dh, auth, payload, topic, urgency, ttl_s }: OutgoingPush): Promise<Answer> => {
+    if (vapid === undefined) return failed('push_not_set_up');
+    const url = readUrl(endpoint);
+    if (url === undefined) return failed('bad_address');
+    let body: Buffer;
+    try {
+      const own = createECDH('prime256v1');
+      own.generateKeys();
+      body = encryptPush(payload, { p256dh, auth }, { salt: randomBytes(16), own });
+    } catch {
+      return failed('bad_address'); // The browser's key is none; no other try makes it one.
+    }
+    const headers = {
+      'content-type': 'application/octet-stream',
+      'content-encoding': 'aes128gcm',
+      ttl: String(ttl_s),
+      ...{ urgency, topic },
+      authorization: vapidAuthorization(vapid, endpoint, clock.now()),
+    };
+    return request({ method: 'POST', url, headers, body });
+  };
+
+  return {
+    send: async (outgoing) => {
+      if (outgoing.by === 'mail') return sendMail(outgoing);
+      return outgoing.by === 'push' ? sendPush(outgoing) : sendRequest(outgoing);
+    },
+    close: async () => (await agent)?.destroy(),
+  };
+};

@@ -1,0 +1,200 @@
+import { array, boolean, dateTime, integer, maybe, nullable, number, object, optional, string, uuid } from '../../shared/api/fields.ts';
+import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
+
+/** What an organisation's own monitoring reads of its monitors. */
+
+const MonitorFigureOut = object('MonitorFigureOut', {
+  id: uuid(),
+  name: string(),
+  type: string(),
+  status: string({ description: '`up`, `down`, `verifying`, `pending` or `paused`.' }),
+  /** Not confirmed is up; null where nothing is known or nobody looks. */
+  is_up: nullable(boolean()),
+  response_ms: nullable(number(), { description: 'Of the newest check, if that passed; null for heartbeats.' }),
+});
+
+export const listMonitorFigures = innerOperation({
+  id: 'listMonitorFigures',
+  access: 'read',
+  summary: 'List the state and the response of all monitors, as many as the plan lets the organisation have',
+  response: object('MonitorFiguresOut', { items: array(MonitorFigureOut), left_out: integer() }),
+});
+
+/** What the house tells its operator, and what it could not work on by itself. */
+
+const days = optional(integer({ ge: 1, le: 400 }), 7);
+
+export const listNotices = innerOperation({
+  id: 'listNotices',
+  access: 'manage',
+  does: 'looks',
+  summary: 'List what the operator is told: all that is open, and what ended in the last days',
+  query: { days },
+  response: object('NoticeListOut', {
+    items: array(
+      object('NoticeOut', {
+        id: integer(),
+        kind: string(),
+        subject: string({ description: 'The id of the probe, or the part of the house that it is about.' }),
+        message: string(),
+        what_to_do: nullable(string(), { description: 'null when it is over.' }),
+        began_at: dateTime(),
+        ended_at: nullable(dateTime()),
+      }),
+    ),
+    open: integer(),
+  }),
+});
+
+export const listRefused = innerOperation({
+  id: 'listRefused',
+  access: 'manage',
+  does: 'looks',
+  summary: 'List what was refused on the bus in the last days, by day, probe and reason',
+  query: { days, probe_id: maybe(uuid()) },
+  response: object('RefusedListOut', {
+    items: array(
+      object('RefusedOut', {
+        day: string(),
+        probe: string({ description: 'Its id; `unknown` for a probe that does not exist, `beat` for heartbeats.' }),
+        probe_name: nullable(string()),
+        reason: string(),
+        meaning: string(),
+        count: integer(),
+        last_at: dateTime(),
+      }),
+    ),
+    count: integer({}, { description: 'All counts together.' }),
+  }),
+});
+
+const setAside = {
+  id: integer(),
+  subject: string(),
+  reason: string({ description: 'Why it could not be worked on.' }),
+  at: dateTime(),
+  bytes: integer(),
+  attempts: integer({}, { description: 'How often it was worked on again in vain.' }),
+  retry_asked_at: nullable(dateTime(), { description: 'Since when it waits to be worked on again.' }),
+};
+
+export const listSetAside = innerOperation({
+  id: 'listSetAside',
+  access: 'manage',
+  does: 'looks',
+  summary: 'List messages that could not be worked on',
+  response: object('SetAsideListOut', { items: array(object('SetAsideOut', setAside)), count: integer() }),
+});
+
+export const showSetAside = innerOperation({
+  id: 'showSetAside',
+  access: 'manage',
+  does: 'looks',
+  summary: 'Show a message that could not be worked on, with its bytes',
+  params: { set_aside_id: integer() },
+  response: object('SetAsideDetailsOut', {
+    ...setAside,
+    data: string({ description: 'The message, as text where it is text.' }),
+    encoding: string({ description: '`text` or `base64`.' }),
+  }),
+  refusals: ['set_aside_not_found'],
+});
+
+const which = object('SetAsideIn', {
+  set_aside_id: maybe(integer()),
+  all: optional(boolean(), false),
+});
+
+export const retrySetAside = innerOperation({
+  id: 'retrySetAside',
+  access: 'manage',
+  summary: 'Have one or all of the messages that could not be worked on worked on again',
+  body: which,
+  response: object('RetriedOut', { asked: array(integer()) }),
+  refusals: ['set_aside_not_found', 'request_malformed'],
+});
+
+export const dropSetAside = innerOperation({
+  id: 'dropSetAside',
+  access: 'manage',
+  dangerous: true,
+  summary: 'Forget one or all of the messages that could not be worked on',
+  body: which,
+  response: object('DroppedOut', { dropped: array(integer()) }),
+  refusals: ['set_aside_not_found', 'request_malformed'],
+});
+
+/** Who may see the operator's page, and what stands on it besides the notices of the house. */
+
+const who = object('OperatorIn', { email: string() });
+const OperatorOut = object('OperatorOut', { id: uuid(), email: string(), is_operator: boolean() });
+
+export const markOperator = innerOperation({
+  id: 'markOperator',
+  access: 'manage',
+  summary: 'Let a user see the operator’s page',
+  body: who,
+  response: OperatorOut,
+  refusals: ['user_not_found'],
+});
+
+export const unmarkOperator = innerOperation({
+  id: 'unmarkOperator',
+  access: 'manage',
+  summary: 'Take the operator’s page from a user',
+  body: who,
+  response: OperatorOut,
+  refusals: ['user_not_found'],
+});
+
+export const listOrganisations = innerOperation({
+  id: 'listOrganisations',
+  access: 'manage',
+  does: 'looks',
+  summary: 'List the organisations of the installation, by name',
+  query: pageQuery,
+  response: page(
+    'OrganisationsOut',
+    object('ListedOrganisationOut', {
+      id: uuid(),
+      name: string(),
+      plan: string(),
+      monitors: integer(),
+      members: integer(),
+      created_at: dateTime(),
+      ends_at: nullable(dateTime(), { description: 'When it is deleted; null: nobody asked for that.' }),
+    }),
+  ),
+});
+
+export const showFigures = innerOperation({
+  id: 'showFigures',
+  access: 'manage',
+  does: 'looks',
+  summary: 'Show the figures of the house',
+  response: object('FiguresOut', {
+    organisations: integer(),
+    monitors: array(object('MonitorsOfKindOut', { kind: string(), count: integer() })),
+    checks: nullable(object('ChecksOut', { from: dateTime(), to: dateTime(), count: integer() }), {
+      description: 'In the last whole hour that is counted; null before there is one.',
+    }),
+    open_incidents: integer({}, { description: 'All that are not over, also those that are being verified.' }),
+    alerts_waiting: integer({}, { description: 'What is held, and messages that nobody has taken yet.' }),
+    version: string(),
+    time_zone_data: object('TimeZoneDataOut', {
+      version: nullable(string(), { description: 'The version of the time zones of this coordinator.' }),
+      released_on: nullable(string(), { description: 'The day on which it came out, where this release knows it.' }),
+      least_age_days: nullable(integer(), { description: 'So many days old it is for certain.' }),
+    }),
+  }),
+});
+
+export const sayOutageFalse = innerOperation({
+  id: 'sayOutageFalse',
+  access: 'manage',
+  summary: 'Say of a confirmed outage that there was none, or take that back; the page about the house counts it',
+  params: { incident_id: uuid() },
+  body: object('SayOutageFalseIn', { is_false: optional(boolean(), true) }),
+  response: object('SaidOutageFalseOut', { incident: uuid(), monitor: string(), is_false: boolean() }),
+  refusals: ['incident_not_found'],
+});

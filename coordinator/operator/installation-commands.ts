@@ -1,0 +1,265 @@
+import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { backoff, pause } from '../../shared/base/async.ts';
+import { lock, shortestPassphrase, unlock } from '../../shared/base/crypto.ts';
+import { UsageFault } from '../../shared/base/env.ts';
+import { codeOf } from '../../shared/base/errors.ts';
+import { newSetupKeys, type SetupFile, type SetupKeys, setUpBus, setupKeysIn } from '../../shared/bus/setup.ts';
+import { type Given, type HouseCommand, type LoneCommand, required, today } from './command.ts';
+
+/** What is kept of the database, and how it comes back. */
+
+const wholeNumber = (given: Given, flag: string, fallback: number, [least, most]: readonly [number, number]): number => {
+  const text = given.get(flag) ?? String(fallback);
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < least || number > most)
+    throw new UsageFault(`--${flag}: "${text}" must be a number from ${least} to ${most}.`);
+  return number;
+};
+
+const folder = required('the folder of the backups');
+const withoutResults = { what: 'leave raw results out, which are nearly all of it; hourly figures stay', alone: true } as const;
+
+/** Milliseconds from `now` to the next time that clocks in UTC show HH:MM. */
+export const untilNext = (at: string, now: number): number => {
+  const [, hours, minutes] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(at) ?? [];
+  if (hours === undefined || minutes === undefined) throw new UsageFault(`--at: "${at}" must be a time of the day in UTC, such as 03:17.`);
+  const next = new Date(now).setUTCHours(Number(hours), Number(minutes), 0, 0);
+  return next > now ? next - now : next + 86_400_000 - now;
+};
+
+/** For containers, which have no timer: stays, and does it each day. What failed was told to the heartbeat, and is tried again after a while. */
+const eachDay = async (at: string, once: () => Promise<unknown>): Promise<unknown> => {
+  const leaving = new AbortController();
+  let isWorking = false;
+  let failures = 0;
+  // The first process of a container ends by no signal that it does not listen for.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.once(signal, () => {
+      if (leaving.signal.aborted) return;
+      leaving.abort();
+      if (isWorking) process.exit(143); // What it has half written is swept away by the next run.
+    });
+  for (;;) {
+    await pause(failures === 0 ? untilNext(at, Date.now()) : backoff(failures - 1, 60_000, 3_600_000), leaving.signal);
+    if (leaving.signal.aborted) return { ended: 'was told to end' };
+    isWorking = true;
+    try {
+      process.stdout.write(`${JSON.stringify(await once())}\n`);
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    }
+    isWorking = false;
+  }
+};
+
+const nightly: HouseCommand['run'] = async ({ backups }, given) => {
+  const wishes = {
+    folder: given.get('folder') ?? '',
+    keepDays: wholeNumber(given, 'keep-days', 14, [1, 36_500]),
+    withResults: !given.has('without-results'),
+    reserveBytes: wholeNumber(given, 'leave-free-mb', 1_024, [0, 1_000_000_000]) * 1_000_000,
+  };
+  const at = given.get('at');
+  if (at === undefined) return backups.nightly(wishes);
+  untilNext(at, 0);
+  return eachDay(at, () => backups.nightly(wishes));
+};
+
+export const commandsOfBackups: readonly HouseCommand[] = [
+  {
+    ...today,
+    words: ['backup'],
+    what: 'Write everything to one file, as it is at this moment',
+    flags: { file: required('where to write it'), 'without-results': withoutResults },
+    run: async ({ backup }, given, progress) => {
+      const file = given.get('file') ?? '';
+      return { file, ...(await backup(file, progress, { withResults: !given.has('without-results') })) };
+    },
+  },
+  {
+    ...today,
+    words: ['backups', 'nightly'],
+    what: 'Write a backup into a folder, restore it on trial, let old ones go, and tell BACKUP_HEARTBEAT_URL of it',
+    flags: {
+      folder,
+      'keep-days': { what: 'how long backups are kept; default 14. The newest is, however old' },
+      'leave-free-mb': { what: 'what is left free of the disk, or nothing is written; default 1024' },
+      'without-results': withoutResults,
+      at: { what: 'stay, and do it each day at this time in UTC, such as 03:17; default once, now' },
+    },
+    run: nightly,
+  },
+  {
+    ...today,
+    words: ['backups', 'drill'],
+    what: 'Restore the newest backup of a folder on trial, in a scratch database that is dropped again',
+    flags: { folder, tell: { what: 'tell BACKUP_HEARTBEAT_URL of it, as nightly does', alone: true } },
+    run: ({ backups }, given) => backups.drillNewest(given.get('folder') ?? '', given.has('tell')),
+  },
+  {
+    ...today,
+    words: ['backups', 'recovered'],
+    what: 'Take up a database that was brought back to an earlier moment by its own log, before a coordinator works on it',
+    flags: {},
+    run: async ({ backups }) => ({ ways_in_ended: await backups.takeUp(), next: 'Start the coordinators; people sign in anew.' }),
+  },
+  {
+    ...today,
+    words: ['restore'],
+    what: 'Put a backup into an empty database, while no coordinator works on it',
+    flags: { file: required('the backup'), replace: { what: 'lose what the database holds now', alone: true } },
+    run: async ({ restore }, given, progress) => {
+      const file = given.get('file') ?? '';
+      return { file, ...(await restore(file, given.has('replace'), progress)) };
+    },
+  },
+];
+
+/** What must be kept beside backups: without these keys no secret in one can be opened, and no probe comes back to the bus. */
+
+/** Not in the line itself: other users of the machine would see it. */
+const passphraseOf = async (given: Given): Promise<string> => {
+  const text = (await readFile(given.get('passphrase-file') ?? '', 'utf8')).trim();
+  if (text.length < shortestPassphrase)
+    throw new UsageFault(`--passphrase-file: what stands there must have at least ${shortestPassphrase} characters.`);
+  return text;
+};
+
+const passphraseFile = required('a file that holds the passphrase and nothing else');
+
+const exportKeys: HouseCommand['run'] = async ({ keys }, given) => {
+  const file = given.get('file') ?? '';
+  const text = Object.entries(keys)
+    .map(([name, value]) => `${name}=${value.trim().replaceAll(/\s*\n\s*/g, ' ')}\n`)
+    .join('');
+  await writeFile(file, await lock(await passphraseOf(given), text), { mode: 0o600, flag: 'wx' });
+  return { file, keys: Object.keys(keys) };
+};
+
+const importKeys: LoneCommand['alone'] = async (given) => {
+  const text = await unlock(await passphraseOf(given), await readFile(given.get('file') ?? '', 'utf8'));
+  if (text === undefined)
+    throw new UsageFault('--file: it does not open: it lies under another passphrase, was changed, or is no file of "keys export".');
+  const to = given.get('to') ?? '';
+  await writeFile(to, text, { mode: 0o600, flag: 'wx' });
+  const keys = text.split('\n').flatMap((line) => line.split('=', 1)[0] || []);
+  return { result: { to, keys, next: `Put these lines into coordinator.env, beside DATABASE_URL and NATS_URL, and delete ${to}.` } };
+};
+
+export const commandsOfKeys = [
+  {
+    words: ['keys', 'export'],
+    what: 'Write what must be kept beside backups (SECRET_KEY, the keys of the bus) to one file, under a passphrase',
+    flags: { file: required('where to write it; what is there is not written over'), 'passphrase-file': passphraseFile },
+    onToday: false,
+    run: exportKeys,
+  },
+  {
+    words: ['keys', 'import'],
+    what: 'Open a file of "keys export", as settings of a coordinator',
+    flags: {
+      file: required('the file of "keys export"'),
+      to: required('where to write the settings; what is there is not written over'),
+      'passphrase-file': passphraseFile,
+    },
+    alone: importKeys,
+  },
+] as const satisfies readonly (HouseCommand | LoneCommand)[];
+
+/** The commands that make a bus. They need no house: there is none yet. */
+
+const list = (text: string | undefined): readonly string[] => (text ?? '').split(',').flatMap((one) => one.trim() || []);
+
+const hostAndPort = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+
+const addressesOf = (given: Given, count: number): readonly string[] => {
+  const addresses = list(given.get('url'));
+  for (const address of addresses)
+    if (!address.startsWith('tls://') || !hostAndPort.test(address.slice('tls://'.length)))
+      throw new UsageFault(`--url: "${address}" must be such as tls://bus.example.org:443; a bus in the open has TLS.`);
+  if (addresses.length !== count)
+    throw new UsageFault(
+      `--url names ${addresses.length} of ${count} machines; name each, with commas, such as tls://bus-1.example.org:443,tls://bus-2…`,
+    );
+  return addresses.map((address) => (/:\d+$/.test(address) ? address : `${address}:443`));
+};
+
+const routesOf = (given: Given, addresses: readonly string[]): readonly string[] => {
+  const named = list(given.get('routes'));
+  if (named.length === 0) return addresses.map((address) => address.replace('tls://', '').replace(/:\d+$/, ':6222'));
+  const wrong = named.find((route) => !hostAndPort.test(route));
+  if (wrong !== undefined) throw new UsageFault(`--routes: "${wrong}" must be such as 10.0.0.1:6222.`);
+  if (named.length !== addresses.length)
+    throw new UsageFault(`--routes names ${named.length} machines and --url ${addresses.length}; name each in both.`);
+  return named.map((route) => (/:\d+$/.test(route) ? route : `${route}:6222`));
+};
+
+/** Keys that were lost under a newer bus's could not be had again: what is there is never written over. */
+const write = async (folder: string, files: readonly SetupFile[]): Promise<void> => {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  for (const { file } of files) {
+    const isThere = await lstat(join(folder, file)).then(
+      () => true,
+      (error: unknown) => {
+        if (codeOf(error) === 'ENOENT') return false;
+        throw error;
+      },
+    );
+    if (isThere) throw new UsageFault(`--folder: ${join(folder, file)} is there already; this makes a new bus, so name an empty folder.`);
+  }
+  for (const { file, text } of files) await writeFile(join(folder, file), text, { mode: 0o600, flag: 'wx' });
+};
+
+/** Each behind its name, as it is: to be cut apart at these lines. */
+const asOne = (files: readonly SetupFile[]): string => files.map(({ file, text }) => `# ======== ${file}\n${text}`).join('\n');
+
+const keysIn = async (file: string): Promise<SetupKeys> => {
+  const settings = parseEnv(await readFile(file, 'utf8'));
+  try {
+    return setupKeysIn(settings);
+  } catch (error) {
+    throw new UsageFault(`--keys: ${file} does not hold the keys of a bus. ${error instanceof Error ? error.message : String(error)}`);
+  }
+};
+
+const init: LoneCommand['alone'] = async (given) => {
+  const nodes = given.get('nodes') ?? '1';
+  if (nodes !== '1' && nodes !== '3') throw new UsageFault('--nodes must be 1 or 3: two machines decide nothing when one is gone.');
+  const addresses = addressesOf(given, Number(nodes));
+  const data = given.get('data') ?? '/var/lib/nats';
+  const plan = {
+    ...{ addresses, data, routes: routesOf(given, addresses), listen: given.get('listen') ?? '0.0.0.0' },
+    certificate: given.get('certificate') ?? '/etc/nats/certificate.pem',
+    key: given.get('key') ?? '/etc/nats/key.pem',
+  };
+  const kept = given.get('keys');
+  const files = setUpBus(plan, kept === undefined ? newSetupKeys(Date.now()) : await keysIn(kept));
+  const folder = given.get('folder');
+  if (folder === undefined) return { result: { files }, text: () => asOne(files) };
+  await write(folder, files);
+  const next = 'Bring each nats-N.conf to its machine, fill in coordinator.env, and keep a copy of that where the machines are not.';
+  return { result: { folder, files: files.map(({ file }) => file), next } };
+};
+
+export const commandsOfTheBus: readonly LoneCommand[] = [
+  {
+    words: ['bus', 'init'],
+    what: "Make a bus of your own: nats-server's configuration for each of its machines, and the coordinators' settings",
+    flags: {
+      url: required('where coordinators and probes reach each machine, such as tls://bus.example.org:443'),
+      nodes: { what: 'how many machines: 1 (default) or 3' },
+      routes: { what: 'where three machines reach one another, such as 10.0.0.1,10.0.0.2,10.0.0.3; default the hosts of --url' },
+      listen: { what: 'the address that each takes clients on; default 0.0.0.0' },
+      data: { what: 'the folder of its data; default /var/lib/nats' },
+      certificate: { what: 'its certificate; default /etc/nats/certificate.pem' },
+      key: { what: "the certificate's key; default /etc/nats/key.pem" },
+      keys: { what: 'make no new bus, but write this one down again: its coordinator.env, or what "keys import" gave back' },
+      folder: { what: 'write the files here, for nobody else to read; default print them' },
+    },
+    alone: init,
+  },
+];

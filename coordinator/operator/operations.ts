@@ -1,0 +1,146 @@
+import { isUtf8 } from 'node:buffer';
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { version } from '../../shared/base/process.ts';
+import { allSetAside, retrySetAside as askAgain, dropSetAside as forget, type SetAside, setAsideById } from '../engine/queries.ts';
+import { type Answer, type Context, found } from '../gate/context.ts';
+import { pageOf } from '../gate/cursors.ts';
+import { noticesSince, remedyOf } from '../health/notices.ts';
+import { meaningOfRefused, refusedSince } from '../health/refusals.ts';
+import { sayFalse } from '../health/service-record.ts';
+import { zoneDataAt } from '../maintenance/recurrence.ts';
+import { userByEmail } from '../people/queries.ts';
+import type {
+  dropSetAside as dropSetAsideContract,
+  listNotices as listNoticesContract,
+  listOrganisations as listOrganisationsContract,
+  listRefused as listRefusedContract,
+  listSetAside as listSetAsideContract,
+  markOperator as markOperatorContract,
+  retrySetAside as retrySetAsideContract,
+  sayOutageFalse as sayOutageFalseContract,
+  showFigures as showFiguresContract,
+  showSetAside as showSetAsideContract,
+} from './contract.ts';
+import { figuresOfHouse, organisationsByName, writeOperator } from './queries.ts';
+
+/** One, or null for all; all of them has to be said. @throws Refusal `request_malformed`. */
+export const whichSetAside = ({ set_aside_id, all }: { readonly set_aside_id: number | null; readonly all: boolean }): number | null => {
+  if ((set_aside_id !== null) === all) throw new Refusal('request_malformed', 'Say which message: give its id, or say all of them.');
+  return set_aside_id;
+};
+
+export const dropSetAside = async (
+  { sql }: Context,
+  input: InputOf<typeof dropSetAsideContract>,
+): Answer<OutputOf<typeof dropSetAsideContract>> => {
+  const id = whichSetAside(input);
+  if (id !== null) found(await setAsideById(sql, id), 'set_aside_not_found');
+  return { dropped: await forget(sql, id) };
+};
+
+export const daysBefore = (now: number, days: number): Date => new Date(now - days * 86_400_000);
+
+export const listNotices = async (
+  { sql, now }: Context,
+  { days }: InputOf<typeof listNoticesContract>,
+): Answer<OutputOf<typeof listNoticesContract>> => {
+  const items = (await noticesSince(sql, daysBefore(now, days))).map(({ began_at, ended_at, ...notice }) => ({
+    ...notice,
+    what_to_do: ended_at === null ? remedyOf(notice.kind) : null,
+    began_at: began_at.toISOString(),
+    ended_at: ended_at?.toISOString() ?? null,
+  }));
+  return { items, open: items.filter(({ ended_at }) => ended_at === null).length };
+};
+
+export const listRefused = async (
+  { sql, now }: Context,
+  { days, probe_id }: InputOf<typeof listRefusedContract>,
+): Answer<OutputOf<typeof listRefusedContract>> => {
+  const items = (await refusedSince(sql, daysBefore(now, days), probe_id)).map(({ day, probe, name, reason, count, last_at }) => ({
+    ...{ day, probe, probe_name: name, reason, meaning: meaningOfRefused(reason), count },
+    last_at: last_at.toISOString(),
+  }));
+  return { items, count: items.reduce((sum, { count }) => sum + count, 0) };
+};
+
+export const setAsideOut = ({ id, subject, reason, at, bytes, attempts, retry_asked_at }: SetAside) => ({
+  ...{ id, subject, reason, bytes, attempts },
+  at: at.toISOString(),
+  retry_asked_at: retry_asked_at?.toISOString() ?? null,
+});
+
+export const listSetAside = async ({ sql }: Context): Answer<OutputOf<typeof listSetAsideContract>> => {
+  const items = (await allSetAside(sql)).map(setAsideOut);
+  return { items, count: items.length };
+};
+
+/** The owner of its partition works on it: right away where a coordinator runs, else when one does. */
+export const retrySetAside = async (
+  { sql }: Context,
+  input: InputOf<typeof retrySetAsideContract>,
+): Answer<OutputOf<typeof retrySetAsideContract>> => {
+  const id = whichSetAside(input);
+  if (id !== null) found(await setAsideById(sql, id), 'set_aside_not_found');
+  return { asked: await askAgain(sql, id) };
+};
+
+export const sayOutageFalse = async (
+  { sql }: Context,
+  { incident_id: incident, is_false }: InputOf<typeof sayOutageFalseContract>,
+): Answer<OutputOf<typeof sayOutageFalseContract>> => ({
+  incident,
+  monitor: found(await sayFalse(sql, incident, is_false), 'incident_not_found'),
+  is_false,
+});
+
+export const showSetAside = async (
+  { sql }: Context,
+  { set_aside_id }: InputOf<typeof showSetAsideContract>,
+): Answer<OutputOf<typeof showSetAsideContract>> => {
+  const { data, ...row } = found(await setAsideById(sql, set_aside_id), 'set_aside_not_found');
+  const encoding = isUtf8(data) ? 'text' : 'base64';
+  return { ...setAsideOut(row), encoding, data: Buffer.from(data).toString(encoding === 'text' ? 'utf8' : 'base64') };
+};
+
+export const listOrganisations = async (
+  context: Context,
+  input: InputOf<typeof listOrganisationsContract>,
+): Answer<OutputOf<typeof listOrganisationsContract>> =>
+  pageOf(
+    context.with.cursors,
+    ['organisations'],
+    input,
+    (after, most) => organisationsByName(context.sql, after, most),
+    ({ id, name, plan, monitors, members, created_at, ends_at }) => ({
+      ...{ id, name, plan, monitors, members, created_at: created_at.toISOString() },
+      ends_at: ends_at?.toISOString() ?? null,
+    }),
+  );
+
+const marking =
+  (is_operator: boolean) =>
+  async ({ sql }: Context, { email }: InputOf<typeof markOperatorContract>): Answer<OutputOf<typeof markOperatorContract>> => {
+    const user = found(await userByEmail(sql, email.trim()), 'user_not_found');
+    await writeOperator(sql, user.id, is_operator);
+    return { ...user, is_operator };
+  };
+
+export const markOperator = marking(true);
+
+/** It counts with their next request: whether somebody is one is read for each. */
+export const unmarkOperator = marking(false);
+
+const hour = 3_600_000;
+
+export const showFigures = async ({ sql, now }: Context): Answer<OutputOf<typeof showFiguresContract>> => {
+  const { checks, ...figures } = await figuresOfHouse(sql, new Date(now));
+  const from = checks === null ? 0 : Date.parse(checks.from);
+  return {
+    ...figures,
+    checks: checks === null ? null : { from: new Date(from).toISOString(), to: new Date(from + hour).toISOString(), count: checks.count },
+    version,
+    time_zone_data: zoneDataAt(process.versions.tz, now),
+  };
+};

@@ -1,0 +1,231 @@
+import { array, dateTime, dict, integer, maybe, moment, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
+import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
+import { OrganisationOut } from '../../shared/api/organisations.ts';
+
+/** Organisations, and the people in them. */
+
+const MemberOut = object('MemberOut', { id: uuid(), email: string(), role: string() });
+
+export const createOrganisation = innerOperation({
+  id: 'createOrganisation',
+  access: 'manage',
+  summary: 'Create an organisation',
+  body: object('OrganisationIn', { name: string(), plan: optional(string(), 'self_hosted'), time_zone: optional(string(), 'UTC') }),
+  response: OrganisationOut,
+  refusals: ['name_invalid', 'plan_unknown', 'time_zone_invalid'],
+});
+
+export const createUser = innerOperation({
+  id: 'createUser',
+  access: 'manage',
+  dangerous: true,
+  summary: 'Create a user as a member of the organisation',
+  body: object('UserIn', { email: string(), password: string(), role: string() }),
+  response: MemberOut,
+  refusals: ['email_invalid', 'email_taken', 'password_invalid', 'role_unknown', 'plan_limit_members'],
+});
+
+export const setMemberRole = innerOperation({
+  id: 'setMemberRole',
+  access: 'manage',
+  dangerous: true,
+  summary: 'Give a member another role, which ends their tokens',
+  body: object('MemberRoleIn', { email: string(), role: string() }),
+  response: MemberOut,
+  refusals: ['user_not_found', 'member_not_found', 'role_unknown', 'last_owner', 'plan_limit_members'],
+});
+
+export const leaveOrganisation = innerOperation({
+  id: 'leaveOrganisation',
+  access: 'read',
+  does: 'acts',
+  dangerous: true,
+  whileEnding: true,
+  summary: 'Leave the organisation, which ends what is one’s own in it: tokens, assistants, channels',
+  response: object('LeftOut', { id: uuid() }),
+  refusals: ['member_not_found', 'last_owner'],
+});
+
+export const removeMember = innerOperation({
+  id: 'removeMember',
+  access: 'manage',
+  dangerous: true,
+  summary: 'Take a member out of the organisation, and their tokens with them',
+  body: object('MemberIn', { email: string() }),
+  response: object('RemovedOut', { id: uuid() }),
+  refusals: ['member_not_found', 'last_owner'],
+});
+
+/** Who changed what in the organisation. */
+
+export const listAudit = innerOperation({
+  id: 'listAudit',
+  access: 'manage',
+  does: 'looks',
+  summary: 'List who changed what, the newest first',
+  query: {
+    ...pageQuery,
+    who: maybe(string(), { description: 'The e-mail address of who did it, or `operator`.' }),
+    operation: maybe(string()),
+    from: maybe(moment()),
+    until: maybe(moment(), { description: 'What happened at this moment is not in it any more.' }),
+  },
+  response: page(
+    'AuditOut',
+    object('AuditEntryOut', {
+      id: integer(),
+      at: dateTime(),
+      who: string({ description: 'Their address at that time, or `operator`.' }),
+      through: string({ description: '`page`, `api`, `assistant` or `operator`.' }),
+      token_name: nullable(string()),
+      address: nullable(string()),
+      operation: string(),
+      what: string({ description: 'The operation in words.' }),
+      about: dict({ description: 'The ids of what was changed.' }),
+      before: nullable(dict()),
+      after: nullable(dict({ description: 'As it became; or what was sent, where nothing was there before. Without secrets.' })),
+    }),
+  ),
+});
+
+export const getAuditChoices = innerOperation({
+  id: 'getAuditChoices',
+  access: 'manage',
+  does: 'looks',
+  summary: 'Tell who did anything, and what was done, to choose from',
+  response: object('AuditChoicesOut', {
+    who: array(string()),
+    operations: array(object('AuditedOperationOut', { id: string(), what: string() })),
+  }),
+});
+
+/** Who is in the organisation, and who was asked in. */
+
+export const listMembers = innerOperation({
+  id: 'listMembers',
+  access: 'read',
+  summary: 'List the members of the organisation',
+  response: object('MembersOut', {
+    items: array(object('ListedMemberOut', { id: uuid(), email: string(), name: string(), role: string(), joined_at: string() })),
+  }),
+});
+
+const InvitationOut = object('InvitationOut', {
+  id: uuid(),
+  email: string(),
+  role: string(),
+  inviter: nullable(string()),
+  expires_at: string(),
+});
+
+export const listInvitations = innerOperation({
+  id: 'listInvitations',
+  access: 'manage',
+  does: 'looks',
+  summary: 'List the invitations that nobody has followed yet',
+  response: object('InvitationsOut', { items: array(InvitationOut) }),
+});
+
+export const inviteMember = innerOperation({
+  id: 'inviteMember',
+  access: 'manage',
+  dangerous: true,
+  summary: 'Ask somebody in, by mail; without mail the link is shown to whoever invites',
+  body: object('InvitationIn', { email: string(), role: string() }),
+  response: object('InvitedOut', {
+    id: uuid(),
+    email: string(),
+    role: string(),
+    address: nullable(string({ description: 'The link, where there is no mail to send it.' })),
+    expires_at: string(),
+  }),
+  refusals: ['email_invalid', 'role_unknown', 'plan_limit_members', 'already_member'],
+});
+
+export const withdrawInvitation = innerOperation({
+  id: 'withdrawInvitation',
+  access: 'manage',
+  summary: 'Take an invitation back',
+  params: { invitation_id: uuid() },
+  response: object('WithdrawnOut', { id: uuid() }),
+  refusals: ['invitation_not_found'],
+});
+
+/** The organisation itself. */
+
+export const showOrganisation = innerOperation({
+  id: 'showOrganisation',
+  access: 'read',
+  summary: 'Show the organisation, its plan, and how much of it is used',
+  response: object('ShownOrganisationOut', {
+    id: uuid(),
+    name: string(),
+    time_zone: string(),
+    plan: string(),
+    created_at: dateTime(),
+    ends_at: nullable(dateTime(), { description: 'When it is deleted; null: nobody asked for that.' }),
+    least_interval_s: integer({}, { description: 'How often the plan checks at most.' }),
+    used: array(
+      object('UsedOut', {
+        what: string({ description: '`monitors`, `status_pages`, `members`, `private_probes`, `channels`, `groups` or `windows`.' }),
+        count: integer(),
+        most: nullable(integer(), { description: 'null where the plan has no limit.' }),
+      }),
+    ),
+  }),
+});
+
+export const updateOrganisation = innerOperation({
+  id: 'updateOrganisation',
+  access: 'manage',
+  summary: 'Change the name or the time zone of the organisation',
+  body: object('OrganisationChangeIn', { name: maybe(string()), time_zone: maybe(string()) }),
+  response: object('ChangedOrganisationOut', { id: uuid(), name: string(), time_zone: string() }),
+  refusals: ['name_invalid', 'time_zone_invalid'],
+});
+
+export const endOrganisation = innerOperation({
+  id: 'endOrganisation',
+  access: 'own',
+  dangerous: true,
+  summary: 'Delete the organisation with all that belongs to it, in seven days, in which that can be undone',
+  body: object('EndIn', { name: string({ description: 'What it is called, to be sure.' }) }),
+  response: object('EndOut', {
+    id: uuid(),
+    ends_at: dateTime({ description: 'When it is deleted.' }),
+    paused: integer({}, { description: 'How many monitors are not checked any more.' }),
+  }),
+  refusals: ['name_invalid', 'organisation_ending'],
+});
+
+export const keepOrganisation = innerOperation({
+  id: 'keepOrganisation',
+  access: 'own',
+  whileEnding: true,
+  summary: 'Undo the deletion of the organisation: everything is as it was',
+  response: object('KeptOut', { id: uuid(), resumed: integer({}, { description: 'How many monitors are checked again.' }) }),
+  refusals: ['organisation_not_ending', 'organisation_ending'],
+});
+
+export const beginExport = innerOperation({
+  id: 'beginExport',
+  access: 'manage',
+  dangerous: true,
+  whileEnding: true,
+  summary: 'Take all that the organisation owns along: tell of which parts it is, and what is left out',
+  response: object('ExportOut', {
+    organisation: dict(),
+    parts: array(string()),
+    left_out: array(object('LeftOutOut', { what: string(), why: string() })),
+  }),
+});
+
+export const readExport = innerOperation({
+  id: 'readExport',
+  access: 'manage',
+  does: 'looks',
+  summary: 'Read a part of what the organisation owns, a page at a time',
+  query: { ...pageQuery, part: string() },
+  response: page('ExportedOut', dict()),
+  refusals: ['request_malformed'],
+});

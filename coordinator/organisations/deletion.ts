@@ -1,0 +1,222 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Queryable, Sql } from '../database/connect.ts';
+import { outboxChannel } from '../database/outbox.ts';
+import { inTransaction } from '../database/sql.ts';
+import { postMails } from '../mail/queries.ts';
+import { monitorsAtOnce, switchMonitors, tellOwners } from '../monitors/queries.ts';
+import { ownersOf } from '../notifications/last-resort.ts';
+import { beginMute, endMute } from '../notifications/queries.ts';
+import { revokeProbe } from '../probes/queries.ts';
+import { lastWordMs } from './model.ts';
+import { insertAudit } from './queries.ts';
+
+/**
+ * What is left of organisations whose days are over goes in bites, each a transaction of its own: whoever is killed between two leaves a
+ * smaller rest, and another goes on with it.
+ */
+
+type Ending = { readonly id: string; readonly name: string; readonly time_zone: string; readonly ends_at: Date };
+
+const mailOwners = async (
+  sql: Queryable,
+  { id, name, time_zone, ends_at }: Ending,
+  what: 'ends-soon' | 'gone',
+  at: Date,
+): Promise<void> => {
+  const owners = (await ownersOf(sql, [id])).get(id) ?? [];
+  const about = { what, organisation: name, by: null, ends_at: ends_at.toISOString(), time_zone };
+  await postMails(
+    sql,
+    owners.map((recipient) => ({ kind: 'organisation', recipient, about, at })),
+  );
+};
+
+/** Mails the owners of one organisation that ends soon for the last time. False: there is none that was not told. */
+export const warnOfEnd = async (sql: Queryable, at: Date, endsBefore: Date): Promise<boolean> => {
+  const [ending] = await sql<Ending[]>`
+    select o.id, o.name, o.time_zone, o.ends_at from organisations o join endings e on e.organisation_id = o.id
+    where o.ends_at <= ${endsBefore} and o.ends_at > ${at} and e.warned_at is null limit 1 for no key update of o skip locked`;
+  if (!ending) return false;
+  await sql`update endings set warned_at = ${at} where organisation_id = ${ending.id}`;
+  await mailOwners(sql, ending, 'ends-soon', at);
+  return true;
+};
+
+/** Organisations whose days are over, the longest first. */
+export const organisationsToEnd = async (sql: Queryable, at: Date): Promise<string[]> =>
+  (await sql<{ id: string }[]>`select id from organisations where ends_at <= ${at} order by ends_at, id limit 100`).map(({ id }) => id);
+
+/** Nothing is undone any more, and no program and no probe comes in. */
+const shut = async (sql: Queryable, id: string, at: Date): Promise<boolean> => {
+  const { count } = await sql`update endings set begun_at = ${at} where organisation_id = ${id} and begun_at is null`;
+  if (count === 0) return false;
+  await sql`delete from tokens where organisation_id = ${id}`;
+  await sql`delete from invitations where organisation_id = ${id}`;
+  await sql`delete from probe_invitations where organisation_id = ${id}`;
+  return true;
+};
+
+/** A bite of what many rows are; steps before the messages that they refer to. */
+const forgetRows = async (sql: Queryable, id: string, bite: number): Promise<boolean> => {
+  const steps =
+    await sql`delete from alert_steps where ctid = any(array(select ctid from alert_steps where organisation_id = ${id} limit ${bite}))`;
+  if (steps.count > 0) return true;
+  const messages =
+    await sql`delete from messages where ctid = any(array(select ctid from messages where organisation_id = ${id} limit ${bite}))`;
+  if (messages.count > 0) return true;
+  return (
+    (await sql`delete from alerts where ctid = any(array(select ctid from alerts where organisation_id = ${id} limit ${bite}))`).count > 0
+  );
+};
+
+/** People keep their accounts, and see nothing of it from here on. */
+const letGo = async (sql: Queryable, ending: Ending, at: Date): Promise<boolean> => {
+  await mailOwners(sql, ending, 'gone', at);
+  return (await sql`delete from memberships where organisation_id = ${ending.id}`).count > 0;
+};
+
+/** Monitors as if each were deleted: their addresses for jobs end, whoever checks them hears of it, and the bulk of their history follows. */
+const removeMonitors = async (sql: Queryable, id: string, most: number): Promise<boolean> => {
+  const monitors = await sql<{ id: string; key: number; partition: number }[]>`
+    select id, key, partition from monitors where organisation_id = ${id} order by key limit ${most}`;
+  if (monitors.length === 0) return false;
+  const ids = monitors.map((each) => each.id);
+  const keys = await sql<{ key: string }[]>`
+    delete from beat_tokens where organisation_id = ${id} and monitor_id = any(${ids}::uuid[]) returning encode(fingerprint, 'hex') as key`;
+  if (keys.length > 0) {
+    const payloads = JSON.stringify(keys.map(({ key }) => ({ payload: { key, monitor: null, until: null } })));
+    await sql`insert into outbox (topic, partition, organisation_id, payload)
+      select 'beat_key', null, ${id}, l.payload from json_to_recordset(${payloads}::text::json) as l (payload jsonb)`;
+    await sql`select pg_notify(${outboxChannel}, 'beat_key')`;
+  }
+  await tellOwners(sql, id, monitors, 'deleted');
+  await sql`insert into forgotten_monitors (monitor_key, monitor_id) select key, id from monitors where id = any(${ids}::uuid[])`;
+  await sql`delete from monitors where id = any(${ids}::uuid[])`;
+  return true;
+};
+
+const revokeOneProbe = async (sql: Queryable, id: string): Promise<boolean> => {
+  const [probe] = await sql<{ id: string }[]>`select id from probes where organisation_id = ${id} and revoked_at is null limit 1`;
+  if (probe) await revokeProbe(sql, probe.id);
+  return probe !== undefined;
+};
+
+/** What partitions, jobs' addresses and probes are yet to hear refers to what would be gone. */
+const isStillTold = async (sql: Queryable, id: string): Promise<boolean> =>
+  (await sql`select 1 from outbox where done_at is null and organisation_id = ${id} limit 1`).length > 0;
+
+/** What happened to the rest until now is written down as it goes: so this goes last. */
+const forgetLog = async (sql: Queryable, id: string, bite: number): Promise<boolean> => {
+  const events = await sql`delete from events where ctid = any(array(select ctid from events where organisation_id = ${id} limit ${bite}))`;
+  if (events.count > 0) return true;
+  const log =
+    await sql`delete from audit_log where ctid = any(array(select ctid from audit_log where organisation_id = ${id} limit ${bite}))`;
+  return log.count > 0;
+};
+
+const removeLast = async (sql: Queryable, { id, name }: Ending, at: Date): Promise<void> => {
+  await sql`delete from organisations where id = ${id}`;
+  await insertAudit(sql, {
+    ...{ at, organisation: null, user: null, who: 'operator', through: 'operator', token_name: null, address: null },
+    operation: 'endOrganisation',
+    changed: { about: { id }, before: { name } },
+  });
+};
+
+export type Bite = { readonly rows: number; readonly monitors: number };
+
+/** The next bite of it. `more`: there is more to do now; `later`: others are to hear of it first; `gone`: nothing is left. */
+export const endOrganisation = async (
+  sql: Queryable,
+  id: string,
+  at: Date,
+  { rows, monitors }: Bite,
+): Promise<'more' | 'later' | 'gone'> => {
+  const [ending] = await sql<Ending[]>`
+    select id, name, time_zone, ends_at from organisations where id = ${id} and ends_at <= ${at} for no key update skip locked`;
+  if (!ending) return 'later';
+  if (await shut(sql, id, at)) return 'more';
+  if (await forgetRows(sql, id, rows)) return 'more';
+  if (await letGo(sql, ending, at)) return 'more';
+  if (await removeMonitors(sql, id, monitors)) return 'more';
+  if (await revokeOneProbe(sql, id)) return 'more';
+  if (await isStillTold(sql, id)) return 'later';
+  if (await forgetLog(sql, id, rows)) return 'more';
+  await removeLast(sql, ending, at);
+  return 'gone';
+};
+
+/** Small enough that nobody waits for it: a monitor takes its incidents, their evidence and its ledger along. */
+const usualBite: Bite = { rows: 10_000, monitors: 20 };
+
+/** Mails the owners of organisations that end soon, and deletes those whose days are over. */
+export type Farewells = { readonly tick: (isTime: () => boolean) => Promise<void> };
+
+export const createFarewells = ({
+  sql,
+  clock,
+  log,
+  bite = usualBite,
+}: {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly bite?: Bite;
+}): Farewells => ({
+  tick: async (isTime) => {
+    const at = new Date(clock.now());
+    const soon = new Date(at.getTime() + lastWordMs);
+    while (isTime() && (await inTransaction(sql, (transaction) => warnOfEnd(transaction, at, soon))));
+    for (const id of await organisationsToEnd(sql, at))
+      for (let state: 'more' | 'later' | 'gone' = 'more'; state === 'more' && isTime(); ) {
+        state = await inTransaction(sql, (transaction) => endOrganisation(transaction, id, at, bite));
+        if (state === 'gone') log.info({ organisation: id }, 'an organisation whose days were over is deleted');
+      }
+  },
+});
+
+/** Organisations that are about to end: what happens at once, and what undoing puts back. All under the organisation's lock. */
+
+export type NewEnding = { readonly organisation: string; readonly user: string | null; readonly at: Date; readonly endsAt: Date };
+
+/** Pauses what is checked and mutes who is told; how many monitors that were. */
+export const beginEnding = async (sql: Queryable, { organisation, user, at, endsAt }: NewEnding): Promise<number> => {
+  const monitors = await sql<{ id: string; partition: number }[]>`
+    select id, partition from monitors where organisation_id = ${organisation} and enabled order by key`;
+  const ids = monitors.map(({ id }) => id);
+  await sql`update organisations set ends_at = ${endsAt} where id = ${organisation}`;
+  await sql`insert into endings (organisation_id, asked_at, asked_by, paused, muted_until, muted_by)
+    select ${organisation}, ${at}, ${user}, ${ids}::uuid[], m.until, m.muted_by from (select 1) as one
+    left join (select until, muted_by from mutes where organisation_id = ${organisation} and ended_at is null and until > ${at}
+      order by until desc limit 1) m on true`;
+  if (ids.length > 0) {
+    await switchMonitors(sql, ids, false);
+    await tellOwners(sql, organisation, monitors, 'paused');
+  }
+  await beginMute(sql, { organisation, user, at, until: endsAt });
+  return ids.length;
+};
+
+/** Puts everything back as it was: what was paused before stays so. How many monitors are checked again; undefined when it is too late. */
+export const undoEnding = async (sql: Queryable, organisation: string, at: Date): Promise<number | undefined> => {
+  const [ending] = await sql<{ paused: string[]; muted_until: Date | null; muted_by: string | null }[]>`
+    delete from endings e using organisations o where e.organisation_id = ${organisation} and o.id = e.organisation_id
+      and e.begun_at is null and o.ends_at > ${at}
+    returning e.paused, e.muted_until, e.muted_by`;
+  if (!ending) return undefined;
+  await sql`update organisations set ends_at = null where id = ${organisation}`;
+  const { paused, muted_until, muted_by } = ending;
+  const monitors = (await monitorsAtOnce(sql, organisation, paused)).filter(({ enabled }) => !enabled);
+  if (monitors.length > 0) {
+    await switchMonitors(
+      sql,
+      monitors.map(({ id }) => id),
+      true,
+    );
+    await tellOwners(sql, organisation, monitors, 'resumed');
+  }
+  await endMute(sql, organisation, at);
+  if (muted_until !== null && muted_until > at) await beginMute(sql, { organisation, user: muted_by, at, until: muted_until });
+  return monitors.length;
+};

@@ -1,0 +1,124 @@
+import type { Queryable } from '../database/connect.ts';
+
+/**
+ * What an organisation takes along, by parts. Every column is named here: what is not named stays, so that no secret leaves that somebody adds
+ * later. `key`: what pages go by; `where`: `$1` is the organisation.
+ */
+type Part = { readonly columns: string; readonly from: string; readonly key: string; readonly where: string };
+
+const of = (table: string): string => `${table}.organisation_id = $1`;
+const many = (columns: string, from: string, order: string): string =>
+  `(select coalesce(json_agg(to_jsonb(x) order by x.${order}), '[]') from (select ${columns} from ${from}) x)`;
+
+const parts = {
+  members: {
+    columns: 'u.id, u.email, u.name, m.role, m.created_at as joined_at',
+    from: '(select *, row_number() over (order by created_at, user_id) as key from memberships where organisation_id = $1) m join users u on u.id = m.user_id',
+    key: 'm.key',
+    where: of('m'),
+  },
+  tokens: {
+    columns: 't.id, t.user_id, t.name, t.scope, t.shown, t.created_at, t.expires_at, t.last_used_at',
+    from: 'tokens t',
+    key: 't.key',
+    where: of('t'),
+  },
+  connected_assistants: {
+    columns: 'c.id, c.user_id, c.client_name, c.redirect_host, c.scope, c.created_at, c.last_used_at',
+    from: 'connections c',
+    key: 'c.key',
+    where: of('c'),
+  },
+  groups: { columns: 'g.id, g.name, g.description, g.external_id, g.created_at', from: 'groups g', key: 'g.key', where: of('g') },
+  monitors: {
+    columns: `m.id, m.name, m.type, m.target, m.interval_s, m.enabled, m.config, m.group_id, m.affects_group_status, m.external_id, m.tags,
+      m.created_at, m.paused_at,
+      ${many('l.kind, l.began_at, l.ended_at, l.interval_s', 'ledger l where l.monitor_id = m.id', 'began_at')} as ledger,
+      ${many('g.group_id, g.began_at, g.ended_at', 'group_memberships g where g.monitor_id = m.id', 'began_at')} as groups,
+      ${many('b.kind, b.exit_code, b.at, b.rid, b.run_ms, b.method, b.body, b.ear', 'beats b where b.monitor_id = m.id', 'at')} as beats`,
+    from: 'monitors m',
+    key: 'm.key',
+    where: of('m'),
+  },
+  response_times: {
+    columns: `m.id as monitor,
+      ${many('r.continent, r.hour, r.ok, r.failed, r.unknown, r.took_sum, r.took_min, r.took_max', 'rollups r where r.monitor_key = m.key', 'hour')} as hours`,
+    from: 'monitors m',
+    key: 'm.key',
+    where: of('m'),
+  },
+  incidents: {
+    columns: `i.id, i.monitor_id, i.cause, i.started_at, i.confirmed_at, i.resolved_at, i.seen_probe, i.seen_continent, i.confirmed_probe,
+      i.confirmed_continent, i.note, i.scope, i.layer, i.acknowledged_at, i.acknowledged_as,
+      ${many('e.part, e.continent, e.probe, e.at, e.outcome, e.took_ms, e.cause, e.phases, e.evidence', 'incident_evidence e where e.incident_id = i.id', 'at')} as evidence,
+      ${many('n.written_by, n.written_at, n.text', 'incident_notes n where n.incident_id = i.id', 'written_at')} as notes`,
+    from: 'incidents i',
+    key: 'i.key',
+    where: of('i'),
+  },
+  maintenance: {
+    columns: `w.id, w.name, w.starts_at, w.ends_at, w.rrule, w.time_zone, w.created_at, w.deleted_at,
+      array(select monitor_id from maintenance_monitors where window_id = w.id) as monitors,
+      array(select group_id from maintenance_groups where window_id = w.id) as groups`,
+    from: 'maintenance_windows w',
+    key: 'w.key',
+    where: of('w'),
+  },
+  channels: {
+    columns: `c.id, c.user_id, c.kind, c.name, c.config, c.enabled, c.covers, c.delay_s, c.reminder_s, c.hours, c.created_at,
+      array(select monitor_id from channel_monitors where channel_id = c.id) as monitors,
+      array(select group_id from channel_groups where channel_id = c.id) as groups`,
+    from: 'channels c',
+    key: 'c.key',
+    where: `${of('c')} and c.deleted_at is null`,
+  },
+  messages: {
+    columns: 'm.id, m.channel_id, m.event, m.thread_id, m.told, m.state, m.due_at, m.attempts, m.settled_at, m.words',
+    from: 'messages m',
+    key: 'm.key',
+    where: of('m'),
+  },
+  status_pages: {
+    columns: `p.id, p.name, p.slug, p.description, p.enabled, p.language, p.accent, p.access, p.domain, p.created_at,
+      ${many('s.monitor_id, s.display_name, s.group_id, s.position', 'status_page_monitors s where s.page_id = p.id', 'position')} as monitors,
+      ${many('s.group_id, s.display_name, s.position', 'status_page_groups s where s.page_id = p.id', 'position')} as groups,
+      ${many('s.incident_id, s.kind, s.text, s.written_by, s.written_at', 'status_page_posts s where s.page_id = p.id', 'written_at')} as posts`,
+    from: 'status_pages p',
+    key: 'p.key',
+    where: of('p'),
+  },
+  private_probes: {
+    columns: 'p.id, p.name, p.continent, p.version, p.created_at, p.revoked_at, p.last_seen_at',
+    from: 'probes p',
+    key: 'p.key',
+    where: of('p'),
+  },
+  audit_log: {
+    columns: 'a.at, a.who, a.through, a.token_name, a.operation, a.changed, a.address',
+    from: 'audit_log a',
+    key: 'a.key',
+    where: of('a'),
+  },
+} as const satisfies Record<string, Part>;
+
+export type ExportPart = keyof typeof parts;
+
+export const exportParts: readonly string[] = Object.keys(parts);
+
+export const isExportPart = (text: string): text is ExportPart => Object.hasOwn(parts, text);
+
+/** What would be too large by the page for one answer is read one by one. */
+const heavy: readonly string[] = ['response_times'];
+
+export const mostRowsOf = (part: ExportPart, wanted: number): number => (heavy.includes(part) ? 1 : wanted);
+
+export type ExportedRow = { readonly key: number; readonly row: Readonly<Record<string, unknown>> };
+
+/** Rows of a part, the oldest first. The texts are all of this file; what a caller sends goes as a value. */
+export const exportPage = (sql: Queryable, organisation: string, part: ExportPart, after: number, most: number): Promise<ExportedRow[]> => {
+  const { columns, from, key, where } = parts[part];
+  return sql.unsafe<ExportedRow[]>(
+    `select r.key, to_jsonb(r) - 'key' as row from (select ${key} as key, ${columns} from ${from} where ${where} and ${key} > $2 order by ${key} limit $3) r order by r.key`,
+    [organisation, after, most],
+  );
+};

@@ -1,0 +1,95 @@
+import { Refusal } from '../../shared/base/errors.ts';
+import type { PlanName } from './plans.ts';
+
+/** So many organisations somebody owns at most who made them by themselves: plans count what is in one, not how many there are. */
+export const mostOwned = 5;
+
+/** The plan of another organisation that somebody would make; or the reason why there can be none. */
+export const planOfAnother = (
+  {
+    owned,
+    isProven,
+  }: { /** The plans of those that they own, the oldest first. */ readonly owned: readonly PlanName[]; readonly isProven: boolean },
+  door: { readonly signUp: 'open' | 'invited'; readonly signUpPlan: PlanName; readonly mail: boolean },
+): PlanName | Refusal => {
+  if (owned.length >= mostOwned)
+    return new Refusal('organisations_enough', `You own ${owned.length} organisations, and ${mostOwned} are the most; delete one first.`);
+  if (door.signUp === 'open' && door.mail)
+    return isProven
+      ? door.signUpPlan
+      : new Refusal('email_unproven', 'Prove first that your e-mail address is yours, in your profile; then make an organisation.');
+  // Nobody comes in here by themselves: whom the operator gave an organisation may make another of its kind.
+  return (
+    owned[0] ?? new Refusal('sign_up_closed', 'Only who owns an organisation here makes another one; ask whoever runs this installation.')
+  );
+};
+
+/** How an organisation ends: asked for by an owner, undone for some days, then done. */
+
+const day = 86_400_000;
+
+/** So long everything is kept. */
+export const keptMs = 7 * day;
+
+/** So long before the end its owners are mailed for the last time. */
+export const lastWordMs = day;
+
+/** What people see and type: blanks that a browser does not show, and the ways to write one letter, do not count. */
+const asTyped = (name: string): string => name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
+
+export const isSameName = (typed: string, name: string): boolean => asTyped(typed) === asTyped(name);
+
+const roles = ['owner', 'admin', 'member', 'viewer'] as const;
+export type Role = (typeof roles)[number];
+
+const scopes = ['read', 'read_write'] as const;
+export type Scope = (typeof scopes)[number];
+
+const isRole = (text: string): text is Role => roles.some((role) => role === text);
+const isScope = (text: string): text is Scope => scopes.some((scope) => scope === text);
+
+/** @throws Refusal `role_unknown`. */
+export const roleFrom = (text: string): Role => {
+  if (isRole(text)) return text;
+  throw new Refusal('role_unknown', `role: there is no role "${text}"; one of ${roles.join(', ')} would do.`);
+};
+
+/** @throws Refusal `scope_unknown`. */
+export const scopeFrom = (text: string): Scope => {
+  if (isScope(text)) return text;
+  throw new Refusal('scope_unknown', `scope: there is no scope "${text}"; one of ${scopes.join(', ')} would do.`);
+};
+
+/** Viewers look; everyone else may change what the organisation watches. */
+export const mayWrite = (role: Role): boolean => role !== 'viewer';
+
+/** Owners and admins look after members, tokens of others, probes and the plan. */
+export const mayManage = (role: Role): boolean => role === 'owner' || role === 'admin';
+
+/** An IANA zone as it spells itself. @throws Refusal `time_zone_invalid`; bare offsets are none, because they know no summer. */
+export const timeZoneFrom = (text: string): string => {
+  const zone = text.trim();
+  if (/^[A-Za-z]/.test(zone)) {
+    try {
+      return Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone).timeZoneId;
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+    }
+  }
+  throw new Refusal('time_zone_invalid', `time_zone: "${zone.slice(0, 60)}" is no IANA time zone; use one such as Europe/Berlin or UTC.`);
+};
+
+/** An e-mail address, trimmed: one @, no spaces, a dot in the domain or a bare host as installations inside a house have. */
+export const emailFrom = (text: string): string => {
+  const email = text.trim();
+  if (email.length <= 254 && /^[^\s@<>()",;:\\[\]]{1,64}@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(email) && email.isWellFormed())
+    return email;
+  throw new Refusal('email_invalid', 'email: is not an e-mail address; give one such as ada@example.org.');
+};
+
+/** @throws Refusal `password_invalid`: length is the one rule, because rules of composition make worse passwords. */
+export const passwordFrom = (text: string): string => {
+  if (text.length < 10) throw new Refusal('password_invalid', 'password: is shorter than 10 characters; choose a longer one.');
+  if (text.length > 1000) throw new Refusal('password_invalid', 'password: is longer than 1000 characters; choose a shorter one.');
+  return text;
+};

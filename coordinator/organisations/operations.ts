@@ -1,0 +1,259 @@
+import { operations } from '../../shared/api/index.ts';
+import type { InputOf, Operation, OutputOf } from '../../shared/api/operation.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { isRecord } from '../../shared/base/json.ts';
+import { nameFrom } from '../../shared/base/names.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import { splitSecrets } from '../../shared/checks/config.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import { innerOperations, installationOperations, personOperations, visitorOperations } from '../contracts.ts';
+import { hourly } from '../gate/attempts.ts';
+import {
+  type Answer,
+  type ChannelConfig,
+  type ChannelsPart,
+  type Early,
+  type InOrganisation,
+  notFound,
+  type Place,
+} from '../gate/context.ts';
+import { afterAll, beforeAll, pageOf } from '../gate/cursors.ts';
+import { postMail, postMails } from '../mail/queries.ts';
+import { epochOf } from '../maintenance/recurrence.ts';
+import { ownersOf } from '../notifications/last-resort.ts';
+import { countMembers, insertInvitation, invitationsOf, memberByEmail, membersOf, ownName, useInvitation } from '../people/queries.ts';
+import { linkLives } from '../people/sessions.ts';
+import type {
+  beginExport as beginExportContract,
+  endOrganisation as ending,
+  getAuditChoices as getAuditChoicesContract,
+  inviteMember as inviteMemberContract,
+  keepOrganisation as keeping,
+  listAudit as listAuditContract,
+  listInvitations as listInvitationsContract,
+  listMembers as listMembersContract,
+  readExport as readExportContract,
+  showOrganisation as showOrganisationContract,
+  updateOrganisation as updateOrganisationContract,
+  withdrawInvitation as withdrawInvitationContract,
+} from './contract.ts';
+import { beginEnding, undoEnding } from './deletion.ts';
+import { type ExportPart, exportPage, exportParts, isExportPart, mostRowsOf } from './export.ts';
+import { emailFrom, isSameName, keptMs, roleFrom, timeZoneFrom } from './model.ts';
+import { refuseUnlessOwner } from './owners.ts';
+import { mayHaveOneMore, plans } from './plans.ts';
+import { type AuditRow, auditChoices, auditPage, createdAt, usageOf, writeOrganisation } from './queries.ts';
+
+export const listInvitations = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof listInvitationsContract>> => ({
+  items: (await invitationsOf(sql, organisation.id, new Date(now))).map(({ id, email, role, inviter, expires_at }) => ({
+    ...{ id, email, role, inviter },
+    expires_at: expires_at.toISOString(),
+  })),
+});
+
+/** Mails in our name to addresses that someone else chose: few to a mailbox, and few of an organisation. */
+const beforeInvite = async (
+  { organisation, with: { attempts } }: Early<Place>,
+  input: InputOf<typeof inviteMemberContract>,
+): Promise<void> => {
+  await attempts.count([
+    { what: `mails to ${emailFrom(input.email).toLowerCase()}`, most: 5 },
+    hourly(`invitations of ${organisation.id}`, 30),
+  ]);
+};
+
+/** Inviting an address once more takes the place of the earlier invitation. Whether there is an account with it makes no difference. */
+const actInvite = async (
+  context: InOrganisation,
+  input: InputOf<typeof inviteMemberContract>,
+): Answer<OutputOf<typeof inviteMemberContract>> => {
+  const { sql, organisation, caller, now, note } = context;
+  const { accountSecrets, baseUrl, door } = context.with;
+  const [email, role] = [emailFrom(input.email), roleFrom(input.role)];
+  refuseUnlessOwner(context, role);
+  if (await memberByEmail(sql, organisation.id, email)) throw new Refusal('already_member', `email: ${email} is a member already.`);
+  const others = (await invitationsOf(sql, organisation.id, new Date(now))).filter(
+    (one) => one.email.toLowerCase() !== email.toLowerCase(),
+  );
+  mayHaveOneMore('members', organisation.plan, (await countMembers(sql, organisation.id)) + others.length);
+  const [id, at, expires_at] = [newId(), new Date(now), new Date(now + linkLives.invitation)];
+  const link = door.mail ? undefined : await accountSecrets.mint('invitation');
+  const row = { id, organisation: organisation.id, email, role, fingerprint: link?.fingerprint ?? null };
+  await insertInvitation(sql, { ...row, invited_by: caller.user, at, expires_at });
+  if (link === undefined) await postMail(sql, { kind: 'invitation', recipient: email, about: { invitation: id }, at });
+  note({ after: { email, role } });
+  const address = link === undefined ? null : `${baseUrl()}/join/${link.text}`;
+  return { id, email, role, address, expires_at: expires_at.toISOString() };
+};
+
+export const inviteMember = { before: beforeInvite, act: actInvite };
+
+export const withdrawInvitation = async (
+  { sql, organisation }: InOrganisation,
+  { invitation_id }: InputOf<typeof withdrawInvitationContract>,
+): Answer<OutputOf<typeof withdrawInvitationContract>> => {
+  if (!(await useInvitation(sql, organisation.id, invitation_id))) throw notFound('invitation_not_found');
+  return { id: invitation_id };
+};
+
+export const listMembers = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof listMembersContract>> => ({
+  items: (await membersOf(sql, organisation.id)).map(({ id, email, name, role, created_at }) => ({
+    ...{ id, email, name, role },
+    joined_at: created_at.toISOString(),
+  })),
+});
+
+/** All owners hear of it, whoever did it. */
+const mailOwners = async (
+  { sql, organisation: { id, name, time_zone }, caller, now }: InOrganisation,
+  what: 'ends' | 'kept',
+  endsAt: Date,
+): Promise<void> => {
+  const by = caller.user === null ? null : ((await ownName(sql, caller.user)) ?? null);
+  const about = { what, organisation: name, by, ends_at: endsAt.toISOString(), time_zone };
+  const owners = (await ownersOf(sql, [id])).get(id) ?? [];
+  await postMails(
+    sql,
+    owners.map((recipient) => ({ kind: 'organisation', recipient, about, at: new Date(now) })),
+  );
+};
+
+/** From now on it is only looked at, and nothing of it is checked or told; in some days the housekeeper deletes it. */
+export const endOrganisation = async (context: InOrganisation, { name }: InputOf<typeof ending>): Answer<OutputOf<typeof ending>> => {
+  const { sql, organisation, caller, now, note } = context;
+  if (!isSameName(name, organisation.name))
+    throw new Refusal('name_invalid', `name: this is not what the organisation is called; type ${organisation.name} as it stands.`);
+  const endsAt = new Date(now + keptMs);
+  const paused = await beginEnding(sql, { organisation: organisation.id, user: caller.user, at: new Date(now), endsAt });
+  await mailOwners(context, 'ends', endsAt);
+  note({ before: { ends_at: null }, after: { ends_at: endsAt.toISOString(), paused } });
+  return { id: organisation.id, ends_at: endsAt.toISOString(), paused };
+};
+
+export const keepOrganisation = async (context: InOrganisation): Answer<OutputOf<typeof keeping>> => {
+  const { sql, organisation, now, note } = context;
+  if (organisation.ends_at === null) throw new Refusal('organisation_not_ending', `Nobody wants ${organisation.name} to be deleted.`);
+  const endsAt = new Date(organisation.ends_at);
+  const resumed = await undoEnding(sql, organisation.id, new Date(now));
+  if (resumed === undefined)
+    throw new Refusal('organisation_ending', `The days in which ${organisation.name} could be kept are over; it is being deleted.`);
+  await mailOwners(context, 'kept', endsAt);
+  note({ before: { ends_at: endsAt.toISOString() }, after: { ends_at: null, resumed } });
+  return { id: organisation.id, resumed };
+};
+
+const leftOut = [
+  {
+    what: 'secrets',
+    why: 'Passwords, keys, tokens and addresses of heartbeats are kept encrypted or as fingerprints; *** stands for them.',
+  },
+  { what: 'results', why: 'Single results are kept for some days only; the figures of each hour are in response_times.' },
+  { what: 'sessions, second factors and passkeys of members', why: 'They belong to the people, not to the organisation.' },
+  { what: 'subscribers of status pages', why: 'Their addresses were given for one page alone.' },
+  { what: 'logos of status pages', why: 'A picture is no text; each is at the address of its page.' },
+  { what: 'invitations, links to incidents, and attempts at sending', why: 'They are of the moment, and open doors.' },
+  { what: 'what was deleted', why: 'It is gone.' },
+];
+
+/** Leaves the one trace of an export. */
+export const beginExport = async ({ sql, organisation, note }: InOrganisation): Answer<OutputOf<typeof beginExportContract>> => {
+  const { id, name, plan, time_zone } = organisation;
+  note({ after: { parts: exportParts } });
+  return {
+    organisation: { id, name, plan, time_zone, created_at: (await createdAt(sql, id)).toISOString() },
+    parts: exportParts,
+    left_out: leftOut,
+  };
+};
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** What was stored openly before it counted as a secret leaves as a mask, too. The columns are those that `organisations/export.ts` names. */
+const masked = (channels: ChannelsPart, part: ExportPart, row: Row): Row => {
+  if (part === 'monitors') return { ...row, config: splitSecrets(row.type as Kind, row.config as Config).open };
+  if (part === 'channels') return { ...row, config: channels.shown(String(row.kind), row.config as ChannelConfig) };
+  return row;
+};
+
+export const readExport = async (
+  { sql, organisation, with: { channels, cursors } }: InOrganisation,
+  input: InputOf<typeof readExportContract>,
+): Answer<OutputOf<typeof readExportContract>> => {
+  const { part } = input;
+  if (!isExportPart(part))
+    throw new Refusal('request_malformed', `part: there is none "${part.slice(0, 60)}"; one of ${exportParts.join(', ')} would do.`);
+  return pageOf(
+    cursors,
+    ['export', organisation.id, part],
+    { ...input, limit: mostRowsOf(part, input.limit) },
+    (from, most) => exportPage(sql, organisation.id, part, from ?? beforeAll, most),
+    ({ row }) => masked(channels, part, row),
+  );
+};
+
+const all: readonly Operation[] = [operations, innerOperations, personOperations, visitorOperations, installationOperations].flatMap(
+  (table): readonly Operation[] => Object.values(table),
+);
+const summaries = new Map(all.map(({ id, summary }) => [id, summary]));
+
+/** An operation that there is no more is called by its id. */
+const wordsOf = (operation: string): string => summaries.get(operation) ?? operation;
+
+const record = (value: unknown): Readonly<Record<string, unknown>> | null => (isRecord(value) ? value : null);
+
+const entryOut = ({ key, at, who, through, token_name, address, operation, changed }: AuditRow) => ({
+  ...{ id: key, at: at.toISOString(), who, through, token_name, address, operation, what: wordsOf(operation) },
+  about: record(changed.about) ?? {},
+  before: record(changed.before),
+  after: record(changed.after) ?? record(changed.sent),
+});
+
+export const listAudit = async (
+  { sql, organisation, with: { cursors } }: InOrganisation,
+  input: InputOf<typeof listAuditContract>,
+): Answer<OutputOf<typeof listAuditContract>> => {
+  const { who, operation } = input;
+  const at = (moment: typeof input.from): number | null => (moment === null ? null : epochOf(moment, organisation.time_zone));
+  const filter = { who, operation, from: at(input.from), until: at(input.until) };
+  return pageOf(
+    cursors,
+    ['audit', organisation.id, who, operation, filter.from, filter.until],
+    input,
+    (from, most) => auditPage(sql, organisation.id, filter, from ?? afterAll, most),
+    entryOut,
+  );
+};
+
+export const getAuditChoices = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof getAuditChoicesContract>> => {
+  const { who, operations: ids } = await auditChoices(sql, organisation.id);
+  return { who, operations: ids.map((id) => ({ id, what: wordsOf(id) })).toSorted((a, b) => a.what.localeCompare(b.what, 'en')) };
+};
+
+const things = ['monitors', 'status_pages', 'members', 'private_probes', 'channels', 'groups', 'windows'] as const;
+
+export const showOrganisation = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof showOrganisationContract>> => {
+  const { id, name, time_zone, plan: named, ends_at } = organisation;
+  const plan = plans[named];
+  const [usage, created_at] = await Promise.all([usageOf(sql, id, now), createdAt(sql, id)]);
+  return {
+    ...{ id, name, time_zone, plan: named, created_at: created_at.toISOString(), least_interval_s: plan.min_interval_s },
+    ends_at: ends_at === null ? null : new Date(ends_at).toISOString(),
+    used: things.map((what) => ({ what, count: usage[what], most: Number.isFinite(plan[what]) ? plan[what] : null })),
+  };
+};
+
+/** Windows keep the clock that they were made by; times are shown in the new one from now on. */
+export const updateOrganisation = async (
+  { sql, organisation, note }: InOrganisation,
+  input: InputOf<typeof updateOrganisationContract>,
+): Answer<OutputOf<typeof updateOrganisationContract>> => {
+  const { id, name, time_zone } = organisation;
+  const next = {
+    name: input.name === null ? name : nameFrom(input.name),
+    time_zone: input.time_zone === null ? time_zone : timeZoneFrom(input.time_zone),
+  };
+  note({ before: { name, time_zone }, after: next });
+  await writeOrganisation(sql, id, next);
+  return { id, ...next };
+};

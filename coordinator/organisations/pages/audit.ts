@@ -1,0 +1,174 @@
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { isRecord } from '../../../shared/base/json.ts';
+import { csvLine } from '../../../shared/base/text.ts';
+import { innerOperations } from '../../contracts.ts';
+import { formOf } from '../../web/form-data.ts';
+import { type FormState, freshForm, selectField, textField } from '../../web/forms.ts';
+import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
+import { heading } from '../../web/layout.ts';
+import { type MembersRequest, type Page, send, show } from '../../web/page.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+export type Change = { readonly key: string; readonly before: string | undefined; readonly after: string | undefined };
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** A settings object one level down, so that of a long one only what changed is told. */
+const flat = (values: Values | null): ReadonlyMap<string, unknown> =>
+  new Map(
+    Object.entries(values ?? {}).flatMap(([key, value]) =>
+      isRecord(value) ? Object.entries(value).map(([inner, each]): [string, unknown] => [`${key}.${inner}`, each]) : [[key, value]],
+    ),
+  );
+
+/** What differs between two states of a thing; all of it where there is one state alone. */
+export const changesOf = (before: Values | null, after: Values | null): readonly Change[] => {
+  const [was, is] = [flat(before), flat(after)];
+  return [...new Set([...was.keys(), ...is.keys()])].flatMap((key) => {
+    const [from, to] = [was.get(key), is.get(key)].map((value) => (value === undefined || value === null ? undefined : textOf(value)));
+    return from === to ? [] : [{ key, before: from, after: to }];
+  });
+};
+
+const most = 160;
+const cut = (text: string): string => (text.length > most ? `${text.slice(0, most)}…` : text);
+
+/** Inside a sentence; a value that is long is cut here and whole in the file. */
+const valueText = (value: string | undefined): Part =>
+  value === undefined || value === '' ? html`<i>nothing</i>` : html`<span>${cut(value)}</span>`;
+
+const shown = 6;
+
+export const changeList = (changes: readonly Change[]): Html =>
+  html`<ul class="changes">${changes
+    .slice(0, shown)
+    .map(
+      ({ key, before, after }) =>
+        html`<li><b>${key}</b> ${before !== undefined && html`${valueText(before)} ${icon('next')}<span class="unseen">became</span> `}${valueText(after)}</li>`,
+    )}${changes.length > shown && html`<li class="softer">and ${changes.length - shown} more, in the file</li>`}</ul>`;
+
+const { listAudit, getAuditChoices } = innerOperations;
+
+type Listed = OutputOf<typeof listAudit>;
+type Entry = Listed['items'][number];
+
+const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+
+const dayAfter = (date: string): string => new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
+
+/** What is asked for; a date that is none asks for nothing. `to` is a day that is wholly in it. */
+const filterOf = ({ who = '', operation = '', from = '', to = '' }: MembersRequest['query']) => ({
+  ...{ who, operation, from: isDate(from) ? from : '', to: isDate(to) ? to : '' },
+});
+type Filter = ReturnType<typeof filterOf>;
+
+const inputFor = ({ who, operation, from, to }: Filter) => ({
+  ...(who === '' ? {} : { who }),
+  ...(operation === '' ? {} : { operation }),
+  ...(from === '' ? {} : { from }),
+  ...(to === '' ? {} : { until: dayAfter(to) }),
+});
+
+const throughText: Readonly<Record<string, string>> = {
+  page: 'on a page',
+  api: 'by the API',
+  assistant: 'by an assistant',
+  operator: 'by a command',
+};
+
+const nameIn = ({ before, after }: Entry): string => {
+  const named = [after?.name, before?.name, after?.email, before?.email].find((each) => typeof each === 'string' && each !== '');
+  return typeof named === 'string' ? named : '';
+};
+
+const howOf = ({ through, token_name, address }: Entry): Part =>
+  html`${throughText[through] ?? through}${token_name !== null && ` (${token_name})`}${address !== null && `, ${address}`}`;
+
+const rowOf = (entry: Entry, { times }: MembersRequest): Html => {
+  const name = nameIn(entry);
+  const changes = changesOf(entry.before, entry.after);
+  return html`<tr id="entry-${entry.id}"><td data-label="When">${times.moment(entry.at)}</td><td data-label="Who"><span class="stacked"><span>${entry.who === '' ? 'somebody' : entry.who}</span><span class="softer">${howOf(entry)}</span></span></td><td data-label="What"><span class="stacked"><b>${entry.what}</b>${name !== '' && html`<span class="softer">${name}</span>`}</span></td><td data-label="From what to what">${
+    changes.length === 0 ? '–' : changeList(changes)
+  }</td></tr>`;
+};
+
+const filterForm = async ({ ask }: MembersRequest, filter: Filter): Promise<Html> => {
+  const choices = await ask(getAuditChoices);
+  const state: FormState = freshForm(formOf(filter));
+  const whos = [{ value: '', label: 'anybody' }, ...choices.who.map((each) => ({ value: each, label: each === '' ? 'somebody' : each }))];
+  const whats = [{ value: '', label: 'anything' }, ...choices.operations.map(({ id, what }) => ({ value: id, label: what }))];
+  return html`<form class="card filter-form" action="/audit">${selectField({ name: 'who', label: 'Who', choices: whos, state })}${selectField({ name: 'operation', label: 'What', choices: whats, state })}${textField({ name: 'from', label: 'From', type: 'date', state })}${textField({ name: 'to', label: 'To', type: 'date', state })}<div class="actions"><button class="button">Filter</button></div></form>`;
+};
+
+const trail = [{ href: '/organisation', name: 'Organisation' }];
+
+/** Who changed what, from what to what. */
+export const auditPage: Page = {
+  method: 'GET',
+  path: '/audit',
+  needs: 'member',
+  answer: async (request) => {
+    const { ask, caller } = request;
+    const filter = filterOf(request.query);
+    const { cursor } = request.query;
+    const isFiltered = Object.values(filter).some((each) => each !== '');
+    const [{ items, next_cursor }, form] = await Promise.all([
+      ask(listAudit, { ...inputFor(filter), ...(cursor === undefined ? {} : { cursor }) }),
+      filterForm(request, filter),
+    ]);
+    const nothing = isFiltered
+      ? 'Nothing of this kind was changed in that time.'
+      : 'Nobody has changed anything yet. Whatever is changed, by whomever and through whatever, stands here for 400 days.';
+    return show({
+      title: 'Audit log',
+      place: 'organisation',
+      live: cursor === undefined && !isFiltered,
+      main: html`${heading({
+        sentence: `Who changed what in ${caller.organisation.name}`,
+        below: 'Every change, on a page, by the API or by a command, is kept for 400 days; no secret stands in it.',
+        trail,
+        actions: html`<a class="button" href="${safeUrl(`/audit.csv${query(filter)}`)}" download data-no-prefetch>${icon('downwards')}Download as CSV</a>`,
+      })}${form}
+${
+  items.length === 0
+    ? html`<div class="card"><p class="nothing">${nothing}</p></div>`
+    : html`<div class="table-card"><table class="cards audit"><thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">From what to what</th></tr></thead><tbody>${items.map((each) => rowOf(each, request))}</tbody></table></div>
+${next_cursor !== null && html`<p class="actions pages-more"><a class="button" rel="next" href="${safeUrl(`/audit${query({ ...filter, cursor: next_cursor })}`)}">Earlier</a></p>`}`
+}`,
+    });
+  },
+};
+
+const columns = ['at', 'who', 'through', 'token', 'address', 'operation', 'what', 'about', 'before', 'after'];
+
+const json = (value: object | null): string => (value === null ? '' : JSON.stringify(value));
+
+const lineOf = ({ at, who, through, token_name, address, operation, what, about, before, after }: Entry): string =>
+  csvLine([at, who, through, token_name ?? '', address ?? '', operation, what, json(about), json(before), json(after)]);
+
+/** A page of the list after another; the first is there before anything is sent, so that who may not read it is told so. */
+async function* lines({ ask }: MembersRequest, input: object, first: Listed): AsyncGenerator<string> {
+  yield csvLine(columns);
+  for (let page = first; ; ) {
+    yield page.items.map(lineOf).join('');
+    if (page.next_cursor === null) return;
+    page = await ask(listAudit, { ...input, limit: 200, cursor: page.next_cursor });
+  }
+}
+
+export const auditFile: Page = {
+  method: 'GET',
+  path: '/audit.csv',
+  needs: 'member',
+  answer: async (request) => {
+    const input = inputFor(filterOf(request.query));
+    const first = await request.ask(listAudit, { ...input, limit: 200 });
+    const name = `audit-${new Date(request.now).toISOString().slice(0, 10)}.csv`;
+    return send({
+      type: 'text/csv; charset=utf-8',
+      body: lines(request, input, first),
+      headers: { 'content-disposition': `attachment; filename="${name}"`, 'cache-control': 'no-store' },
+    });
+  },
+};

@@ -1,0 +1,245 @@
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { durationText } from '../../../shared/base/time.ts';
+import { innerOperations } from '../../contracts.ts';
+import { proofFirst } from '../../people/pages/parts.ts';
+import { formOf } from '../../web/form-data.ts';
+import { attempt, type FormState, formSummary, freshForm, refuseUnlessMay, selectField, textField } from '../../web/forms.ts';
+import { type Html, html, icon, type Part } from '../../web/html.ts';
+import { countText, heading, linkButton, zones } from '../../web/layout.ts';
+import { type MembersRequest, type Page, type PageAnswer, seeOther, send, show } from '../../web/page.ts';
+import { endOrganisation, keepOrganisation } from '../contract.ts';
+
+const trail = [{ href: '/organisation', name: 'Organisation' }];
+
+const form = ({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer =>
+  show({
+    title: `Delete ${organisation.name}`,
+    place: 'organisation',
+    status: state.status,
+    main: html`${heading({
+      sentence: `Delete ${organisation.name} and all that belongs to it?`,
+      below: 'You and the other owners have seven days to undo it. After that nobody can bring anything back.',
+      trail,
+    })}${formSummary(state)}
+<section class="card"><h2>What happens at once</h2><ul class="plain-list"><li>All monitors are paused, and all alerts are muted.</li><li>Its status pages are shown to nobody.</li><li>Nothing in it can be changed, and nobody can join it; programs with a token can still read.</li><li>All owners get a mail.</li></ul></section>
+<section class="card after"><h2>What happens in seven days</h2><ul class="plain-list"><li>Monitors, incidents, uptime, status pages with their subscribers, channels, private probes and the audit log are deleted.</li><li>Its people keep their accounts.</li></ul>
+<p><a href="/organisation/export">Take all of it along first</a>, as one file.</p></section>
+<form class="form after" method="post">${textField({
+      ...{ name: 'name', label: 'To be sure, type its name', state, autocomplete: 'off', required: true },
+      help: html`<span class="name-to-type">${organisation.name}</span>`,
+    })}<div class="actions"><button class="button button-danger">${icon('delete')}Delete it in seven days</button>${linkButton('/organisation', 'Leave it')}</div></form>`,
+  });
+
+export const deletePage: Page = {
+  method: 'GET',
+  path: '/organisation/delete',
+  needs: 'member',
+  answer: (request) => {
+    refuseUnlessMay(request, endOrganisation);
+    return proofFirst(request) ?? form(request, freshForm(request.form));
+  },
+};
+
+export const deleteIt: Page = {
+  method: 'POST',
+  path: '/organisation/delete',
+  needs: 'member',
+  answer: async (request) => {
+    const tried = await attempt(request.form, () => request.ask(endOrganisation, { name: request.form.value('name') ?? '' }), ['name']);
+    if ('refused' in tried) return form(request, tried.refused);
+    return seeOther('/organisation', {
+      said: `${request.caller.organisation.name} will be deleted in seven days; until then you can keep it.`,
+    });
+  },
+};
+
+/** From the notice on every page. */
+export const keepIt: Page = {
+  method: 'POST',
+  path: '/organisation/keep',
+  needs: 'member',
+  answer: async ({ ask, caller }) => {
+    const { resumed } = await ask(keepOrganisation);
+    const again = resumed === 1 ? 'One monitor is' : `${resumed} monitors are`;
+    return seeOther('/organisation', {
+      said: `${caller.organisation.name} stays, and all is as it was.${resumed === 0 ? '' : ` ${again} checked again.`}`,
+    });
+  },
+};
+
+const {
+  showOrganisation,
+  updateOrganisation,
+  endOrganisation: organisationEndOrganisation,
+  beginExport,
+  readExport,
+  listAudit,
+} = innerOperations;
+
+type Organisation = OutputOf<typeof showOrganisation>;
+type Used = Organisation['used'][number];
+
+const planNames: Readonly<Record<string, string>> = { free: 'Free', team: 'Team', business: 'Business', self_hosted: 'Self-hosted' };
+
+const nouns: Readonly<Record<string, string>> = {
+  ...{ monitors: 'Monitors', status_pages: 'Status pages', members: 'Members', private_probes: 'Private probes', channels: 'Channels' },
+  ...{ groups: 'Groups', windows: 'Maintenance windows not over' },
+};
+
+/** How full: from nine tenths on it stands out. */
+const bar = ({ count, most }: Used): Html | null => {
+  if (most === null) return null;
+  const part = most === 0 ? 0 : Math.min(100, Math.round((count / most) * 100));
+  return html`<svg class="use-bar${part >= 90 && ' use-bar-full'}" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="use-bar-ground" width="100" height="6"></rect><rect class="use-bar-used" width="${part}" height="6"></rect></svg>`;
+};
+
+const usedRow = (used: Used): Html =>
+  html`<div class="use"><dt>${nouns[used.what] ?? used.what}</dt><dd><span>${countText(used.count)}${
+    used.most === null ? '' : ` of ${countText(used.most)}`
+  }</span>${bar(used)}</dd></div>`;
+
+const planWords = ({ plan, least_interval_s, used }: Organisation): string => {
+  if (used.every(({ most }) => most === null)) return 'Nothing is limited by it.';
+  const often = least_interval_s === 0 ? '' : ` Monitors are checked every ${durationText(least_interval_s * 1_000)} at most.`;
+  return `${plan === 'free' ? 'For a start.' : ''}${often} Whoever runs this installation changes plans.`.trim();
+};
+
+const row = (label: string, value: Part, action: Part = null): Html =>
+  html`<div class="setting"><dt>${label}</dt><dd>${value}</dd><dd class="setting-action">${action}</dd></div>`;
+
+/** What it is called, what it may, and how much of that it uses. */
+export const organisationPage: Page = {
+  method: 'GET',
+  path: '/organisation',
+  needs: 'member',
+  answer: async (request) => {
+    const { ask, may, times } = request;
+    const organisation = await ask(showOrganisation);
+    const { name, time_zone, plan, created_at, used } = organisation;
+    const mayChange = may(updateOrganisation);
+    return show({
+      title: name,
+      place: 'organisation',
+      main: html`${heading({
+        sentence: name,
+        below:
+          mayChange || organisation.ends_at !== null
+            ? html`Here since ${times.day(created_at)}.`
+            : html`Here since ${times.day(created_at)}. Owners and admins can change what stands here.`,
+        actions: mayChange && linkButton('/organisation/edit', 'Edit', { symbol: 'edit' }),
+      })}
+<dl class="card settings">
+${row('Time zone', html`${time_zone}<span class="setting-note">Times are shown in it, and maintenance that is planned from now on keeps its clock.</span>`)}
+${row('Plan', html`${planNames[plan] ?? plan}<span class="setting-note">${planWords(organisation)}</span>`)}
+${may(listAudit) && row('Audit log', html`Who changed what, from what to what.`, linkButton('/audit', 'Look'))}
+${may(beginExport) && row('Export', html`All that ${name} owns, as one file.`, linkButton('/organisation/export', 'Export'))}
+${may(organisationEndOrganisation) && row('Deletion', html`All that ${name} owns goes, in seven days, in which you can undo it.`, linkButton('/organisation/delete', 'Delete', { symbol: 'delete' }))}
+</dl>
+<section class="after"><h2>In use</h2><dl class="card uses">${used.map(usedRow)}</dl></section>`,
+    });
+  },
+};
+
+const editForm = ({ caller }: MembersRequest, state: FormState): PageAnswer =>
+  show({
+    title: `Edit ${caller.organisation.name}`,
+    place: 'organisation',
+    status: state.status,
+    main: html`${heading({ sentence: `Edit ${caller.organisation.name}`, trail })}${formSummary(state)}<form class="form" method="post">
+${textField({ name: 'name', label: 'Name', required: true, autocomplete: 'organization', help: 'Also in invitations and alerts.', state })}
+${selectField({ name: 'time_zone', label: 'Time zone', choices: zones, help: 'Windows of maintenance that there are keep the clock that they were planned by.', state })}
+<div class="actions"><button class="button button-main">Save</button>${linkButton('/organisation', 'Leave it')}</div></form>`,
+  });
+
+export const editPage: Page = {
+  method: 'GET',
+  path: '/organisation/edit',
+  needs: 'member',
+  answer: (request) => {
+    refuseUnlessMay(request, updateOrganisation);
+    const { name, time_zone } = request.caller.organisation;
+    return editForm(request, freshForm(formOf({ name, time_zone })));
+  },
+};
+
+export const edit: Page = {
+  method: 'POST',
+  path: '/organisation/edit',
+  needs: 'member',
+  answer: async (request) => {
+    const { form, ask } = request;
+    const input = { name: form.value('name') ?? '', time_zone: form.value('time_zone') ?? '' };
+    const tried = await attempt(form, () => ask(updateOrganisation, input), ['name', 'time_zone']);
+    return 'refused' in tried ? editForm(request, tried.refused) : seeOther('/organisation', { said: 'The organisation is changed.' });
+  },
+};
+
+export const exportPage: Page = {
+  method: 'GET',
+  path: '/organisation/export',
+  needs: 'member',
+  answer: (request) => {
+    refuseUnlessMay(request, beginExport);
+    const asked = proofFirst(request);
+    if (asked) return asked;
+    return show({
+      title: 'Export',
+      place: 'organisation',
+      main: html`${heading({
+        sentence: `Take all of ${request.caller.organisation.name} along`,
+        below:
+          'One file of JSON: members, monitors, incidents with their evidence, the figures of every hour, maintenance, channels, status pages, the audit log.',
+        trail,
+      })}
+<div class="card stack"><p>No secret is in it: where one stands, the file says <code>***</code>. What else is left out, and why, the file says at its beginning.</p><p class="soft">That it was taken is written to the audit log.</p></div>
+<form class="actions after" method="post"><button class="button button-main">${icon('downwards')}Export</button>${linkButton('/organisation', 'Leave it')}</form>`,
+    });
+  },
+};
+
+/** Valid JSON only when it is whole: a file that was cut off cannot be taken for one that was not. */
+async function* exported(
+  { ask, now }: MembersRequest,
+  { organisation, parts, left_out }: OutputOf<typeof beginExport>,
+): AsyncGenerator<string> {
+  const head = { exported_at: new Date(now).toISOString(), left_out, organisation };
+  yield JSON.stringify(head, null, 1).slice(0, -2);
+  for (const part of parts) {
+    yield `,\n ${JSON.stringify(part)}: [`;
+    let before = '\n  ';
+    for (let cursor: string | null = null, more = true; more; ) {
+      const { items, next_cursor }: OutputOf<typeof readExport> = await ask(readExport, {
+        part,
+        limit: 200,
+        ...(cursor === null ? {} : { cursor }),
+      });
+      let text = '';
+      for (const item of items) {
+        text += before + JSON.stringify(item);
+        before = ',\n  ';
+      }
+      yield text;
+      cursor = next_cursor;
+      more = next_cursor !== null;
+    }
+    yield ']';
+  }
+  yield '\n}\n';
+}
+
+export const exportFile: Page = {
+  method: 'POST',
+  path: '/organisation/export',
+  needs: 'member',
+  answer: async (request) => {
+    const begun = await request.ask(beginExport);
+    return send({
+      type: 'application/json; charset=utf-8',
+      body: exported(request, begun),
+      headers: {
+        'content-disposition': `attachment; filename="organisation-${new Date(request.now).toISOString().slice(0, 10)}.json"`,
+        'cache-control': 'no-store',
+      },
+    });
+  },
+};

@@ -1,0 +1,437 @@
+import { array, boolean, dateTime, integer, literal, maybe, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
+import { innerOperation } from '../../shared/api/operation.ts';
+
+/** What somebody asks for who is not signed in. The face puts the session's text into its cookie. */
+
+export const SignedInOut = object('SignedInOut', {
+  /** Null while the second step is still to be done. */
+  session: nullable(string()),
+  second_step: nullable(string()),
+});
+
+export const signIn = innerOperation({
+  id: 'signIn',
+  access: 'read',
+  summary: 'Sign in with an e-mail address and a password',
+  body: object('SignInIn', { email: string(), password: string() }),
+  response: SignedInOut,
+  refusals: ['sign_in_failed', 'too_many_attempts'],
+});
+
+export const finishSignIn = innerOperation({
+  id: 'finishSignIn',
+  access: 'read',
+  summary: 'Take the second step of signing in, with a code of the app or a recovery code',
+  body: object('FinishSignInIn', { secret: string(), code: string() }),
+  response: object('FinishedSignInOut', {
+    session: string(),
+    /** When one of them was used. */
+    recovery_codes_left: nullable(integer()),
+  }),
+  refusals: ['second_step_over', 'code_invalid', 'too_many_attempts'],
+});
+
+export const enter = innerOperation({
+  id: 'enter',
+  access: 'read',
+  summary: 'Sign in by a link that is good once',
+  body: object('EnterIn', { secret: string() }),
+  response: object('EnteredOut', { session: string() }),
+  refusals: ['link_invalid', 'too_many_attempts'],
+});
+
+export const createSignInLink = innerOperation({
+  id: 'createSignInLink',
+  access: 'manage',
+  summary: 'Make a link that signs a user in once, without password or second step',
+  body: object('SignInLinkIn', {
+    email: string(),
+    made_for: optional(literal(['operator', 'start'], { description: 'For an hour; or until used, or until the next start.' }), 'operator'),
+  }),
+  response: object('SignInLinkOut', { email: string(), address: string(), expires_at: nullable(string()) }),
+  refusals: ['user_not_found'],
+});
+
+/** Keys of a phone, a computer or a stick that sign in without a password. Options and answers are as browsers read and write them. */
+
+const OptionsOut = object('PasskeyOptionsOut', { options: string() });
+
+const PasskeyOut = object('PasskeyOut', {
+  id: uuid(),
+  name: string(),
+  is_synced: boolean(),
+  created_at: string(),
+  last_used_at: nullable(string()),
+});
+
+export const listPasskeys = innerOperation({
+  id: 'listPasskeys',
+  access: 'read',
+  summary: "List one's own passkeys, the oldest first",
+  response: object('PasskeysOut', {
+    items: array(PasskeyOut),
+    /** Where they are good; null where there can be none. */
+    origin: nullable(string()),
+    /** What the next one may be called. */
+    suggested_name: string(),
+  }),
+});
+
+/** It leaves nothing but a challenge, which ends by itself. */
+export const beginPasskey = innerOperation({
+  id: 'beginPasskey',
+  access: 'read',
+  does: 'looks',
+  dangerous: true,
+  summary: 'Ask for what a browser makes a passkey of',
+  response: OptionsOut,
+  refusals: ['passkeys_impossible'],
+});
+
+export const addPasskey = innerOperation({
+  id: 'addPasskey',
+  access: 'read',
+  dangerous: true,
+  summary: 'Keep a passkey that a browser made',
+  body: object('AddPasskeyIn', { name: string(), answer: string() }),
+  response: object('AddedPasskeyOut', { id: uuid(), name: string() }),
+  refusals: ['passkeys_impossible', 'passkey_refused', 'name_invalid'],
+});
+
+export const removePasskey = innerOperation({
+  id: 'removePasskey',
+  access: 'read',
+  does: 'acts',
+  dangerous: true,
+  summary: 'Have a passkey sign in no more',
+  params: { passkey_id: uuid() },
+  response: object('RemovedPasskeyOut', { id: uuid(), name: string() }),
+  refusals: ['passkey_not_found'],
+});
+
+export const beginProof = innerOperation({
+  id: 'beginProof',
+  access: 'read',
+  does: 'looks',
+  summary: "Ask for what one of one's own passkeys is to sign",
+  response: OptionsOut,
+  refusals: ['passkeys_impossible', 'passkey_unknown'],
+});
+
+export const proveByPasskey = innerOperation({
+  id: 'proveByPasskey',
+  access: 'read',
+  summary: 'Prove with a passkey that it is still the same person',
+  body: object('PasskeyProofIn', { answer: string() }),
+  response: object('PasskeyProvenOut', { proven: boolean() }),
+  refusals: ['passkeys_impossible', 'passkey_refused', 'passkey_unknown'],
+});
+
+export const beginPasskeySignIn = innerOperation({
+  id: 'beginPasskeySignIn',
+  access: 'read',
+  does: 'looks',
+  summary: 'Ask for what a passkey is to sign, of whomever it is',
+  response: OptionsOut,
+  refusals: ['passkeys_impossible', 'too_many_attempts'],
+});
+
+export const signInByPasskey = innerOperation({
+  id: 'signInByPasskey',
+  access: 'read',
+  summary: 'Sign in with a passkey, which takes the place of the password and of the second step',
+  body: object('PasskeySignInIn', { answer: string() }),
+  response: object('PasskeySignedInOut', { session: string() }),
+  refusals: ['passkeys_impossible', 'passkey_refused', 'passkey_unknown'],
+});
+
+/** What is a person's own, whatever organisation they act in. */
+
+const SessionOut = object('SessionOut', {
+  id: uuid(),
+  device: string({ description: 'Such as "Firefox on Linux".' }),
+  address: string(),
+  created_at: string(),
+  last_used_at: string(),
+  is_this: boolean(),
+});
+
+export const listSessions = innerOperation({
+  id: 'listSessions',
+  access: 'read',
+  summary: 'List where one is signed in, the last used first',
+  response: object('SessionsOut', { items: array(SessionOut) }),
+});
+
+export const signOut = innerOperation({
+  id: 'signOut',
+  access: 'read',
+  does: 'acts',
+  summary: 'End the session of this browser',
+  response: object('SignedOutOut', { ended: boolean() }),
+});
+
+export const endSession = innerOperation({
+  id: 'endSession',
+  access: 'read',
+  does: 'acts',
+  summary: "End one session of one's own",
+  params: { session_id: uuid() },
+  response: object('EndedSessionOut', { id: uuid(), is_this: boolean() }),
+  refusals: ['session_not_found'],
+});
+
+export const endOtherSessions = innerOperation({
+  id: 'endOtherSessions',
+  access: 'read',
+  does: 'acts',
+  summary: "End all sessions of one's own but this one",
+  response: object('EndedSessionsOut', { ended: integer() }),
+});
+
+export const proveAgain = innerOperation({
+  id: 'proveAgain',
+  access: 'read',
+  summary: 'Prove with the password that it is still the same person',
+  body: object('ProofIn', { password: string() }),
+  response: object('ProvenOut', { proven: boolean() }),
+  refusals: ['sign_in_failed', 'too_many_attempts'],
+});
+
+export const listOwnOrganisations = innerOperation({
+  id: 'listOwnOrganisations',
+  access: 'read',
+  summary: 'List the organisations that one belongs to',
+  response: object('OwnOrganisationsOut', {
+    items: array(object('OwnOrganisationOut', { id: uuid(), name: string(), role: string(), ends_at: nullable(dateTime()) })),
+    may_found: boolean({ description: 'Whether one may make another.' }),
+  }),
+});
+
+export const foundOrganisation = innerOperation({
+  id: 'foundOrganisation',
+  access: 'read',
+  summary: 'Make another organisation, which one owns',
+  body: object('FoundIn', { name: string(), time_zone: string() }),
+  response: object('FoundOut', { id: uuid(), name: string() }),
+  refusals: ['name_invalid', 'time_zone_invalid', 'organisations_enough', 'email_unproven', 'sign_up_closed'],
+});
+
+export const switchOrganisation = innerOperation({
+  id: 'switchOrganisation',
+  access: 'read',
+  summary: 'Act in another organisation that one belongs to, in this session',
+  body: object('SwitchIn', { organisation_id: uuid() }),
+  response: object('SwitchedOut', { id: uuid() }),
+  refusals: ['organisation_not_found'],
+});
+
+export const acceptInvitation = innerOperation({
+  id: 'acceptInvitation',
+  access: 'read',
+  summary: 'Join the organisation of an invitation, as whoever is signed in',
+  body: object('AcceptIn', { secret: string() }),
+  response: object('JoinedOut', { id: uuid(), name: string(), role: string() }),
+  refusals: ['link_invalid', 'already_member', 'plan_limit_members'],
+});
+
+export const showProfile = innerOperation({
+  id: 'showProfile',
+  access: 'read',
+  summary: 'Tell what is known of oneself',
+  response: object('ProfileOut', {
+    name: string(),
+    email: string(),
+    email_verified: boolean(),
+    wanted_email: nullable(string({ description: 'The address that waits to be proven.' })),
+    mail: boolean({ description: 'Whether this installation can send mail.' }),
+  }),
+});
+
+export const updateProfile = innerOperation({
+  id: 'updateProfile',
+  access: 'read',
+  summary: 'Be called something else',
+  body: object('ProfileIn', { name: string() }),
+  response: object('ProfileNameOut', { name: string() }),
+  refusals: ['name_invalid'],
+});
+
+export const changeEmail = innerOperation({
+  id: 'changeEmail',
+  access: 'read',
+  dangerous: true,
+  summary: 'Have another e-mail address, once it is proven; or have the present one proven',
+  body: object('EmailIn', { email: string() }),
+  response: object('EmailChangedOut', { email: string(), must_confirm: boolean() }),
+  refusals: ['email_invalid', 'email_taken', 'too_many_attempts'],
+});
+
+export const verifyEmail = innerOperation({
+  id: 'verifyEmail',
+  access: 'read',
+  summary: "Prove by the link of a mail that a mailbox is one's own",
+  body: object('VerifyIn', { secret: string() }),
+  response: object('VerifiedOut', { email: string() }),
+  refusals: ['link_invalid', 'email_taken'],
+});
+
+/** What else lets someone act as the user, and ends with the old password only where that is said. */
+export const alsoEnded = {
+  end_tokens: optional(boolean(), false),
+  end_passkeys: optional(boolean(), false),
+  end_assistants: optional(boolean(), false),
+};
+
+export const changePassword = innerOperation({
+  id: 'changePassword',
+  access: 'read',
+  dangerous: true,
+  summary: 'Choose a new password, which ends all sessions; this browser gets a new one',
+  body: object('PasswordIn', { password: string(), ...alsoEnded }),
+  response: object('PasswordChangedOut', { session: string() }),
+  refusals: ['password_invalid'],
+});
+
+/** The second step of signing in: codes of an app, and recovery codes for the day when it is away. */
+
+const RecoveryCodesOut = object('RecoveryCodesOut', { recovery_codes: array(string()) });
+
+export const showSecondFactor = innerOperation({
+  id: 'showSecondFactor',
+  access: 'read',
+  summary: 'Tell whether signing in takes a second step',
+  response: object('SecondFactorOut', { on_since: nullable(string()), recovery_codes_left: integer() }),
+});
+
+export const proposeSecondFactor = innerOperation({
+  id: 'proposeSecondFactor',
+  access: 'read',
+  dangerous: true,
+  summary: 'Make a secret for an app; nothing is stored of it yet',
+  response: object('ProposedSecondFactorOut', { secret: string() }),
+  refusals: ['second_factor_on'],
+});
+
+export const startSecondFactor = innerOperation({
+  id: 'startSecondFactor',
+  access: 'read',
+  dangerous: true,
+  summary: 'Have signing in take a second step from now on, with a first code as proof that the app has the secret',
+  body: object('StartSecondFactorIn', { secret: string(), code: string() }),
+  response: RecoveryCodesOut,
+  refusals: ['second_factor_on', 'code_invalid'],
+});
+
+export const replaceRecoveryCodes = innerOperation({
+  id: 'replaceRecoveryCodes',
+  access: 'read',
+  does: 'acts',
+  dangerous: true,
+  summary: 'Get ten new recovery codes; those before end',
+  response: RecoveryCodesOut,
+  refusals: ['second_factor_off'],
+});
+
+export const endSecondFactor = innerOperation({
+  id: 'endSecondFactor',
+  access: 'read',
+  does: 'acts',
+  dangerous: true,
+  summary: 'Have signing in take the password alone',
+  response: object('EndedSecondFactorOut', { ended: boolean() }),
+  refusals: ['second_factor_off'],
+});
+
+/** How somebody gets an account, and a new password; asked for by people who are not signed in. */
+
+export const signUp = innerOperation({
+  id: 'signUp',
+  access: 'read',
+  summary: "Ask for an account, with an organisation of one's own or by an invitation",
+  body: object('SignUpIn', {
+    email: string(),
+    password: string(),
+    name: string(),
+    organisation: maybe(string(), { description: 'What the new organisation is called; not with an invitation.' }),
+    time_zone: maybe(string()),
+    invitation_secret: maybe(string()),
+  }),
+  response: object('SignedUpOut', {
+    /** Null where a mail must be followed first. */
+    session: nullable(string()),
+    must_confirm: boolean(),
+  }),
+  refusals: [
+    ...(['sign_up_closed', 'email_invalid', 'password_invalid', 'name_invalid', 'time_zone_invalid'] as const),
+    ...(['link_invalid', 'email_taken', 'plan_limit_members', 'too_many_attempts'] as const),
+  ],
+});
+
+export const finishSignUp = innerOperation({
+  id: 'finishSignUp',
+  access: 'read',
+  summary: 'Make the account whose address the link proves',
+  body: object('FinishIn', { secret: string(), password: string() }),
+  response: object('FinishedOut', { session: string() }),
+  refusals: ['link_invalid', 'email_taken', 'plan_limit_members', 'sign_in_failed', 'too_many_attempts'],
+});
+
+export const requestPasswordReset = innerOperation({
+  id: 'requestPasswordReset',
+  access: 'read',
+  summary: "Have a link for a new password sent to the account's own address",
+  body: object('ResetRequestIn', { email: string() }),
+  response: object('ResetRequestedOut', { sent: boolean() }),
+  refusals: ['mail_missing', 'email_invalid', 'too_many_attempts'],
+});
+
+export const resetPassword = innerOperation({
+  id: 'resetPassword',
+  access: 'read',
+  summary: 'Choose a new password by the link of a mail, which ends all sessions and signs in',
+  body: object('ResetIn', { secret: string(), password: string(), ...alsoEnded }),
+  response: SignedInOut,
+  refusals: ['link_invalid', 'password_invalid', 'too_many_attempts'],
+});
+
+export const keepEmail = innerOperation({
+  id: 'keepEmail',
+  access: 'read',
+  summary: 'End a change of address by the link that the old mailbox got',
+  body: object('KeepIn', { secret: string() }),
+  response: object('KeptOut', { wanted: string() }),
+  refusals: ['link_invalid'],
+});
+
+export const showLink = innerOperation({
+  id: 'showLink',
+  access: 'read',
+  does: 'looks',
+  summary: 'Tell whether a link of a mail is still good, and what address it is about; it stays good',
+  body: object('LinkIn', { kind: literal(['sign-up', 'e-mail', 'e-mail kept', 'password reset']), secret: string() }),
+  response: object('LinkOut', {
+    email: nullable(string()),
+    /** What is about to be made, of a sign-up. */
+    name: nullable(string()),
+    organisation: nullable(string()),
+  }),
+});
+
+export const showInvitation = innerOperation({
+  id: 'showInvitation',
+  access: 'read',
+  does: 'looks',
+  summary: 'Tell what an invitation is to; it stays good',
+  body: object('InvitationLinkIn', { secret: string() }),
+  response: object('InvitationShownOut', { organisation: string(), role: string(), inviter: nullable(string()) }),
+  refusals: ['link_invalid'],
+});
+
+export const showDoor = innerOperation({
+  id: 'showDoor',
+  access: 'read',
+  does: 'looks',
+  summary: 'Tell how one comes in here: whether people may sign up, whether there is mail, and where passkeys are good',
+  response: object('DoorOut', { sign_up: literal(['open', 'invited']), mail: boolean(), passkeys: nullable(string()) }),
+});

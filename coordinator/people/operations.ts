@@ -1,0 +1,303 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type { whoami as whoamiContract } from '../../shared/api/organisations.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { nameFrom } from '../../shared/base/names.ts';
+import {
+  type Answer,
+  type ByPerson,
+  type Context,
+  type Early,
+  found,
+  type InOrganisation,
+  notFound,
+  type Oneself,
+} from '../gate/context.ts';
+import { deadLink } from '../gate/roles.ts';
+import { postMail } from '../mail/queries.ts';
+import { insertFirstChannel } from '../notifications/queries.ts';
+import type {
+  createOrganisation as createOrganisationContract,
+  createUser as createUserContract,
+  leaveOrganisation as leaveOrganisationContract,
+  removeMember as removeMemberContract,
+  setMemberRole as setMemberRoleContract,
+} from '../organisations/contract.ts';
+import { emailFrom, passwordFrom, planOfAnother, roleFrom, timeZoneFrom } from '../organisations/model.ts';
+import { refuseLastOwner, refuseUnlessOwner } from '../organisations/owners.ts';
+import { mayHaveOneMore, planNamed } from '../organisations/plans.ts';
+import { insertOrganisation } from '../organisations/queries.ts';
+import { deleteTokensOf } from '../tokens/queries.ts';
+import type {
+  acceptInvitation as acceptInvitationContract,
+  changeEmail as changeEmailContract,
+  changePassword as changePasswordContract,
+  endOtherSessions as endOtherSessionsContract,
+  endSession as endSessionContract,
+  foundOrganisation as foundOrganisationContract,
+  listOwnOrganisations as listOwnOrganisationsContract,
+  listSessions as listSessionsContract,
+  showProfile as showProfileContract,
+  signOut as signOutContract,
+  switchOrganisation as switchOrganisationContract,
+  updateProfile as updateProfileContract,
+} from './contract.ts';
+import {
+  countMembers,
+  deleteMember,
+  insertMember,
+  insertUser,
+  insertVerification,
+  invitationBy,
+  memberByEmail,
+  memberOf,
+  membershipsOf,
+  ownedPlans,
+  userByEmail,
+  wantedEmail,
+  writeEmail,
+  writeName,
+  writeRole,
+} from './queries.ts';
+import { hashPassword } from './secrets.ts';
+import { deleteSession, deleteSessions, deviceOf, isOver, linkLives, sessionsOf, writeActiveOrganisation } from './sessions.ts';
+import { beginSession } from './sign-in.ts';
+import { join, notNow, replacePassword } from './sign-up.ts';
+
+export const createOrganisation = async (
+  { sql, note }: Context,
+  input: InputOf<typeof createOrganisationContract>,
+): Answer<OutputOf<typeof createOrganisationContract>> => {
+  const organisation = {
+    id: newId(),
+    name: nameFrom(input.name),
+    plan: planNamed(input.plan),
+    time_zone: timeZoneFrom(input.time_zone),
+  };
+  await insertOrganisation(sql, organisation);
+  note({ organisation: organisation.id });
+  return organisation;
+};
+
+export const createUser = async (
+  context: InOrganisation,
+  input: InputOf<typeof createUserContract>,
+): Answer<OutputOf<typeof createUserContract>> => {
+  const { sql, organisation, now } = context;
+  const email = emailFrom(input.email);
+  const password = passwordFrom(input.password);
+  const role = roleFrom(input.role);
+  refuseUnlessOwner(context, role);
+  mayHaveOneMore('members', organisation.plan, await countMembers(sql, organisation.id));
+  const id = newId();
+  await insertUser(sql, { id, email, password_hash: await hashPassword(password) });
+  await insertMember(sql, organisation.id, id, role);
+  // Whoever makes the account vouches for its address.
+  if (role === 'owner') await insertFirstChannel(sql, { organisation: organisation.id, email, at: new Date(now) });
+  return { id, email, role };
+};
+
+/** Whatever is theirs alone there ends with it: tokens, assistants, their own channels. */
+export const leaveOrganisation = async (context: InOrganisation): Answer<OutputOf<typeof leaveOrganisationContract>> => {
+  const { sql, organisation, caller, note } = context;
+  const member = found(caller.user === null ? undefined : await memberOf(sql, organisation.id, caller.user), 'member_not_found');
+  await refuseLastOwner(context, member);
+  note({ before: { email: member.email, role: member.role } });
+  await deleteMember(sql, organisation.id, member.user_id);
+  return { id: organisation.id };
+};
+
+export const removeMember = async (
+  context: InOrganisation,
+  input: InputOf<typeof removeMemberContract>,
+): Answer<OutputOf<typeof removeMemberContract>> => {
+  const { sql, organisation } = context;
+  const member = found(await memberByEmail(sql, organisation.id, input.email.trim()), 'member_not_found');
+  await refuseLastOwner(context, member);
+  refuseUnlessOwner(context, member.role);
+  context.note({ before: { email: member.email, role: member.role } });
+  await deleteMember(sql, organisation.id, member.user_id);
+  return { id: member.user_id };
+};
+
+/** A change of role ends the member's tokens. The operator may also take in a user who belongs to other organisations only. */
+export const setMemberRole = async (
+  context: InOrganisation,
+  input: InputOf<typeof setMemberRoleContract>,
+): Answer<OutputOf<typeof setMemberRoleContract>> => {
+  const { sql, organisation, caller } = context;
+  const role = roleFrom(input.role);
+  const member = await memberByEmail(sql, organisation.id, input.email.trim());
+  if (!member) {
+    if (caller.is !== 'operator') throw notFound('member_not_found');
+    const user = found(await userByEmail(sql, input.email.trim()), 'user_not_found');
+    mayHaveOneMore('members', organisation.plan, await countMembers(sql, organisation.id));
+    await insertMember(sql, organisation.id, user.id, role);
+    return { id: user.id, email: user.email, role };
+  }
+  context.note({ before: { email: member.email, role: member.role }, after: { email: member.email, role } });
+  if (member.role !== role) {
+    await refuseLastOwner(context, member);
+    refuseUnlessOwner(context, member.role, role);
+    await writeRole(sql, organisation.id, member.user_id, role);
+    await deleteTokensOf(sql, organisation.id, member.user_id);
+  }
+  return { id: member.user_id, email: member.email, role };
+};
+
+export const whoami = async ({ caller }: InOrganisation): Answer<OutputOf<typeof whoamiContract>> => {
+  const { organisation, role, scope, token, connection } = caller;
+  const { id, name, plan, time_zone } = organisation;
+  return { organisation: { id, name, plan, time_zone }, role, scope, token_name: token?.name ?? connection?.client ?? '' };
+};
+
+/** Whoever is signed in joins, whatever address the invitation was sent to: the inviter gave it to somebody. */
+export const acceptInvitation = async (
+  context: ByPerson,
+  { secret }: InputOf<typeof acceptInvitationContract>,
+): Answer<OutputOf<typeof acceptInvitationContract>> => {
+  const { sql, now, note, person } = context;
+  const { accountSecrets } = context.with;
+  const invitation = await invitationBy(sql, await accountSecrets.fingerprint('invitation', secret), new Date(now));
+  if (!invitation) throw deadLink();
+  const joined = await join(context, person.user, invitation);
+  if (joined === 'gone') throw deadLink();
+  const { organisation_id: id, organisation: name, role } = invitation;
+  if (joined === 'ending') throw notNow(invitation);
+  if (joined === 'member already') throw new Refusal('already_member', `You belong to ${name} already.`);
+  await writeActiveOrganisation(sql, person.session, id);
+  note({ organisation: id, after: { email: person.email, role } });
+  return { id, name, role };
+};
+
+export const signOut = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof signOutContract>> => ({
+  ended: await deleteSession(sql, person.user, person.session),
+});
+
+export const endSession = async (
+  { sql, person }: ByPerson,
+  { session_id }: InputOf<typeof endSessionContract>,
+): Answer<OutputOf<typeof endSessionContract>> => {
+  if (!(await deleteSession(sql, person.user, session_id))) throw notFound('session_not_found');
+  return { id: session_id, is_this: session_id === person.session };
+};
+
+export const endOtherSessions = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof endOtherSessionsContract>> => ({
+  ended: await deleteSessions(sql, person.user, person.session),
+});
+
+/** Another organisation, which whoever makes it owns, and acts in from now on. */
+export const foundOrganisation = async (
+  context: ByPerson,
+  input: InputOf<typeof foundOrganisationContract>,
+): Answer<OutputOf<typeof foundOrganisationContract>> => {
+  const { sql, person, now, note } = context;
+  const owned = await ownedPlans(sql, person.user);
+  const plan = planOfAnother({ owned, isProven: person.email_verified }, context.with.door);
+  if (plan instanceof Refusal) throw plan;
+  const organisation = { id: newId(), name: nameFrom(input.name), plan, time_zone: timeZoneFrom(input.time_zone) };
+  const { id, name } = organisation;
+  await insertOrganisation(sql, organisation);
+  await insertMember(sql, id, person.user, 'owner');
+  if (person.email_verified) await insertFirstChannel(sql, { organisation: id, email: person.email, at: new Date(now) });
+  await writeActiveOrganisation(sql, person.session, id);
+  note({ organisation: id, after: organisation });
+  return { id, name };
+};
+
+export const listOwnOrganisations = async (context: ByPerson): Answer<OutputOf<typeof listOwnOrganisationsContract>> => {
+  const { sql, person } = context;
+  const [memberships, owned] = await Promise.all([membershipsOf(sql, person.user), ownedPlans(sql, person.user)]);
+  return {
+    items: memberships.map(({ ends_at, ...own }) => ({ ...own, ends_at: ends_at === null ? null : new Date(ends_at).toISOString() })),
+    may_found: !(planOfAnother({ owned, isProven: person.email_verified }, context.with.door) instanceof Refusal),
+  };
+};
+
+export const switchOrganisation = async (
+  { sql, person }: ByPerson,
+  { organisation_id }: InputOf<typeof switchOrganisationContract>,
+): Answer<OutputOf<typeof switchOrganisationContract>> => {
+  const own = await membershipsOf(sql, person.user);
+  if (!own.some(({ id }) => id === organisation_id)) throw notFound('organisation_not_found');
+  await writeActiveOrganisation(sql, person.session, organisation_id);
+  return { id: organisation_id };
+};
+
+export const listSessions = async ({ sql, now, person }: ByPerson): Answer<OutputOf<typeof listSessionsContract>> => ({
+  items: (await sessionsOf(sql, person.user))
+    .filter((session) => !isOver(session, now))
+    .map(({ id, device, address, created_at, last_used_at }) => ({
+      id,
+      device: deviceOf(device),
+      address,
+      created_at: created_at.toISOString(),
+      last_used_at: last_used_at.toISOString(),
+      is_this: id === person.session,
+    })),
+});
+
+export const showProfile = async ({ sql, now, person, with: { door } }: ByPerson): Answer<OutputOf<typeof showProfileContract>> => {
+  const { name, email, email_verified } = person;
+  return { name, email, email_verified, wanted_email: (await wantedEmail(sql, person.user, new Date(now))) ?? null, mail: door.mail };
+};
+
+export const updateProfile = async (
+  { sql, note, person }: ByPerson,
+  input: InputOf<typeof updateProfileContract>,
+): Answer<OutputOf<typeof updateProfileContract>> => {
+  const name = nameFrom(input.name);
+  await writeName(sql, person.user, name);
+  note({ before: { name: person.name }, after: { name } });
+  return { name };
+};
+
+const beforeEmail = async (
+  { person, with: { attempts, door } }: Early<Oneself>,
+  input: InputOf<typeof changeEmailContract>,
+): Promise<string> => {
+  const email = emailFrom(input.email);
+  if (door.mail)
+    await attempts.count([
+      { what: `mails to ${email.toLowerCase()}`, most: 5 },
+      { what: `mails asked for by ${person.user}`, most: 10 },
+    ]);
+  return email;
+};
+
+/** With mail the present address stays until the new one is proven, and nobody learns here whether that has an account. */
+const actEmail = async (
+  { sql, now, note, person, with: { door } }: ByPerson,
+  _input: InputOf<typeof changeEmailContract>,
+  email: string,
+): Answer<OutputOf<typeof changeEmailContract>> => {
+  if (door.mail) {
+    const id = newId();
+    await insertVerification(sql, { id, user: person.user, email, at: new Date(now), expires_at: new Date(now + linkLives.email) });
+    await postMail(sql, { kind: 'e-mail', recipient: email, about: { verification: id }, at: new Date(now) });
+    if (email.toLowerCase() !== person.email.toLowerCase())
+      await postMail(sql, { kind: 'e-mail-change', recipient: person.email, about: { verification: id }, at: new Date(now) });
+    return { email, must_confirm: true };
+  }
+  await writeEmail(sql, person.user, email, null);
+  note({ before: { email: person.email }, after: { email } });
+  return { email, must_confirm: false };
+};
+
+export const changeEmail = { before: beforeEmail, act: actEmail };
+
+const beforePassword = (_: Early<Oneself>, { password }: InputOf<typeof changePasswordContract>): Promise<string> =>
+  hashPassword(passwordFrom(password));
+
+/** The browser at which it was changed goes on, in a session of its own. */
+const actPassword = async (
+  context: ByPerson,
+  also: InputOf<typeof changePasswordContract>,
+  password_hash: string,
+): Answer<OutputOf<typeof changePasswordContract>> => {
+  const { user, email, from } = context.person;
+  await replacePassword(context, { user, email }, password_hash, also);
+  return { session: await beginSession({ ...context, visitor: from }, user) };
+};
+
+export const changePassword = { before: beforePassword, act: actPassword };

@@ -1,0 +1,329 @@
+import { Refusal } from '../../../shared/base/errors.ts';
+import { personOperations, visitorOperations } from '../../contracts.ts';
+import { cookie, cookieOf } from '../../web/cookies.ts';
+import { noForm } from '../../web/form-data.ts';
+import { attempt, type FormState, formSummary, freshForm, hiddenField, textField } from '../../web/forms.ts';
+import { type Html, html, query, safeUrl } from '../../web/html.ts';
+import { linkButton } from '../../web/layout.ts';
+import {
+  type OpenRequest,
+  type Page,
+  type PageAnswer,
+  type PageRequest,
+  type PersonsRequest,
+  type SeeOther,
+  seeOther,
+  send,
+} from '../../web/page.ts';
+import { endSessionCookie } from '../sessions.ts';
+import { comeIn, entryCard, entryPage, isSecure, nextOf, passkeyForm } from './parts.ts';
+
+const passkeyConfirm = (origin: string, next: string): Html =>
+  passkeyForm({
+    ...{ does: 'get', action: '/confirm/passkey', address: `/confirm${query({ next })}`, origin, next },
+    ...{ verb: 'Use a passkey', symbol: 'tokens' },
+  });
+
+/** The password once more, or a passkey, before what is dangerous. */
+export const confirmWith = async (
+  { signedIn: { person }, askOwn }: PersonsRequest,
+  state: FormState,
+  next: string,
+): Promise<PageAnswer> => {
+  const [{ items, origin }, { mail }] = await Promise.all([askOwn(personOperations.listPasskeys), askOwn(personOperations.showProfile)]);
+  const passkeys = origin !== null && items.length > 0;
+  return entryPage(
+    'Confirm your password',
+    entryCard(
+      'Confirm your password.',
+      formSummary(state),
+      html`<p class="entry-words">You are asked once every 15 minutes.</p>
+<form class="form" method="post" action="/confirm">${hiddenField('next', next)}<input type="hidden" name="email" autocomplete="username" value="${person.email}">
+${textField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, autofocus: true, state })}
+<div class="actions"><button class="button button-main">Confirm</button>${linkButton('/', 'Cancel')}</div></form>${passkeys && passkeyConfirm(origin, next)}
+<p class="entry-foot">You never had a password? ${mail ? 'You can ' : 'A fresh sign-in link confirms you as well: '}${
+        mail
+          ? html`<a href="/forgot">choose a password by mail</a>.</p>`
+          : html`open one in this browser, then come back here.</p>
+<pre class="entry-command"><code>npm run operator -- user sign-in-link --email ${person.email}</code></pre>`
+      }`,
+    ),
+    { status: state.status, passkeys },
+  );
+};
+
+export const confirmPage: Page = {
+  method: 'GET',
+  path: '/confirm',
+  needs: 'person',
+  answer: (request) => confirmWith(request, freshForm(noForm), nextOf(request.query.next)),
+};
+
+export const confirm: Page = {
+  method: 'POST',
+  path: '/confirm',
+  needs: 'person',
+  answer: async (request) => {
+    const { form, askOwn } = request;
+    const next = nextOf(form.value('next'));
+    const tried = await attempt(form, () => askOwn(personOperations.proveAgain, { password: form.value('password') ?? '' }), ['password']);
+    return 'refused' in tried ? confirmWith(request, tried.refused, next) : seeOther(next);
+  },
+};
+
+/** Nobody keeps a page that holds a secret in its address. */
+const headers = { 'cache-control': 'no-store' } as const;
+
+const dead = ({ signedIn }: OpenRequest): PageAnswer =>
+  entryPage(
+    'Link used',
+    entryCard(
+      'This link was used already, or has ended.',
+      html`<p class="entry-words">A link signs in once. Start the service anew for another, or ask for one on its machine:</p>
+<pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>
+<p class="actions">${signedIn ? linkButton('/', 'To the monitors', { main: true }) : linkButton('/sign-in', 'Sign in with a password', { main: true })}</p>`,
+    ),
+    { status: 404, headers },
+  );
+
+const act = async (request: OpenRequest): Promise<PageAnswer> => {
+  try {
+    const { session } = await request.askAsVisitor(visitorOperations.enter, { secret: request.path.secret });
+    return comeIn(request, session, '/');
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'link_invalid') return dead(request);
+    throw error;
+  }
+};
+
+/** A click signs in at once. Whatever looks at addresses by itself (a preview, a scanner, a browser that runs ahead) gets a button, and uses nothing up. */
+export const enterPage: Page = {
+  method: 'GET',
+  path: '/enter/:secret',
+  needs: 'nobody',
+  answer: (request) =>
+    request.isByPerson
+      ? act(request)
+      : entryPage(
+          'Enter',
+          entryCard(
+            'One click, and you are in.',
+            html`<form class="form" method="post"><button class="button button-main">Enter</button></form>`,
+          ),
+          { headers },
+        ),
+};
+
+export const enterByButton: Page = { method: 'POST', path: '/enter/:secret', needs: 'nobody', answer: act };
+
+/** Says that its browser gave the right password a moment ago. */
+const stepCookie = 'second_step';
+/** Longer than the step itself is good, so that whoever comes late is told so. */
+const cookieSeconds = 3_600;
+const path = '/sign-in/second-step';
+
+export const askForSecondStep = (request: PageRequest, step: string, next: string): SeeOther =>
+  seeOther(`${path}${query({ next })}`, {
+    headers: { 'set-cookie': cookie(stepCookie, step, { seconds: cookieSeconds, secure: isSecure(request) }) },
+  });
+
+/** Whoever is in needs it no more. */
+export const endOfStep = (request: PageRequest): string => cookie(stepCookie, '', { seconds: 0, secure: isSecure(request) });
+
+const appForm = (state: FormState): Html =>
+  textField({
+    ...{ name: 'code', label: 'Code', autocomplete: 'one-time-code', inputmode: 'numeric', required: true, autofocus: true, state },
+    help: 'The six digits that your app shows for Antipode.',
+  });
+
+const recoveryForm = (state: FormState): Html =>
+  textField({
+    ...{ name: 'code', label: 'Recovery code', autocomplete: 'off', required: true, autofocus: true, state },
+    help: 'One of the ten that you were shown when you set this up. Each is good once.',
+  });
+
+const page = (state: FormState, next: string, isRecovery: boolean): PageAnswer =>
+  entryPage(
+    'Second step',
+    entryCard(
+      'One more step',
+      formSummary(state),
+      html`<form class="form" method="post" action="/sign-in/second-step">${hiddenField('next', next)}${isRecovery && hiddenField('with', 'recovery')}
+${isRecovery ? recoveryForm(state) : appForm(state)}
+<div class="actions"><button class="button button-main">Sign in</button></div></form>
+<p class="entry-foot">${
+        isRecovery
+          ? html`Neither app nor codes? Whoever runs this installation can let you in. <a href="${safeUrl(`${path}${query({ next })}`)}">Use the app</a>`
+          : html`The app is away? <a href="${safeUrl(`${path}${query({ next, with: 'recovery' })}`)}">Use a recovery code</a>`
+      }</p>`,
+    ),
+    { status: state.status, headers: { 'cache-control': 'no-store' } },
+  );
+
+const stepOf = ({ cookies }: OpenRequest): string | undefined => cookieOf(cookies, stepCookie);
+
+export const secondStepPage: Page = {
+  method: 'GET',
+  path,
+  needs: 'nobody',
+  answer: (request) => {
+    const { next, with: by } = request.query;
+    return stepOf(request) === undefined
+      ? seeOther(`/sign-in${query({ next: nextOf(next) })}`)
+      : page(freshForm(noForm), nextOf(next), by === 'recovery');
+  },
+};
+
+const leftWords = (left: number | null): string | undefined => {
+  if (left === null) return undefined;
+  const many = left === 0 ? 'no recovery code is' : left === 1 ? 'one recovery code is' : `${left} recovery codes are`;
+  return `You are signed in, and ${many} left. New ones are in your profile.`;
+};
+
+export const secondStep: Page = {
+  method: 'POST',
+  path,
+  needs: 'nobody',
+  answer: async (request) => {
+    const { form, askAsVisitor } = request;
+    const [next, step] = [nextOf(form.value('next')), stepOf(request)];
+    const again = seeOther(`/sign-in${query({ next })}`, { headers: { 'set-cookie': endOfStep(request) } });
+    if (step === undefined) return again;
+    const tried = await attempt(
+      form,
+      () => askAsVisitor(visitorOperations.finishSignIn, { secret: step, code: form.value('code') ?? '' }),
+      ['code'],
+    );
+    if ('done' in tried) {
+      const { session, recovery_codes_left } = tried.done;
+      return comeIn(request, session, next, leftWords(recovery_codes_left), [endOfStep(request)]);
+    }
+    const { status, objections } = tried.refused;
+    return status === 404 ? { ...again, said: objections[0] } : page(tried.refused, next, form.value('with') === 'recovery');
+  },
+};
+
+const passkeySignIn = (origin: string, next: string): Html =>
+  passkeyForm({
+    ...{ does: 'get', action: '/sign-in/passkey', address: `/sign-in${query({ next })}`, origin, next },
+    ...{ verb: 'Use a passkey', symbol: 'tokens' },
+  });
+
+export const signInWith = async (
+  { askAsVisitor, query: { next } }: OpenRequest,
+  state: FormState,
+  to = nextOf(next),
+): Promise<PageAnswer> => {
+  const door = await askAsVisitor(visitorOperations.showDoor);
+  const forgot = html`<a href="/forgot">Forgot it?</a>`;
+  return entryPage(
+    'Sign in',
+    entryCard(
+      'Sign in',
+      formSummary(state),
+      html`<form class="form" method="post" action="/sign-in">${hiddenField('next', to)}
+${textField({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', required: true, autofocus: true, state })}
+${textField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, help: forgot, state })}
+<div class="actions"><button class="button button-main">Sign in</button></div></form>${door.passkeys !== null && passkeySignIn(door.passkeys, to)}
+<p class="entry-foot">${
+        door.sign_up === 'open' ? html`New here? <a href="/sign-up">Sign up</a>.` : 'Invited? The link that you were given is enough.'
+      }</p>`,
+    ),
+    { status: state.status, passkeys: door.passkeys !== null },
+  );
+};
+
+export const signInPage: Page = {
+  method: 'GET',
+  path: '/sign-in',
+  needs: 'nobody',
+  answer: (request) => (request.signedIn ? seeOther(nextOf(request.query.next)) : signInWith(request, freshForm(noForm))),
+};
+
+export const signIn: Page = {
+  method: 'POST',
+  path: '/sign-in',
+  needs: 'nobody',
+  answer: async (request) => {
+    const { form, askAsVisitor } = request;
+    const next = nextOf(form.value('next'));
+    const input = { email: form.value('email') ?? '', password: form.value('password') ?? '' };
+    const tried = await attempt(form, () => askAsVisitor(visitorOperations.signIn, input), ['email', 'password']);
+    if ('refused' in tried) return signInWith(request, tried.refused, next);
+    const { session, second_step } = tried.done;
+    if (session !== null) return comeIn(request, session, next);
+    return second_step === null ? signInWith(request, freshForm(form), next) : askForSecondStep(request, second_step, next);
+  },
+};
+
+/** What the browser kept of the pages goes with the session. */
+export const signOut: Page = {
+  method: 'POST',
+  path: '/sign-out',
+  needs: 'person',
+  answer: async (request) => {
+    await request.askOwn(personOperations.signOut);
+    const headers = { 'set-cookie': endSessionCookie(isSecure(request)), 'clear-site-data': '"cache"' };
+    return seeOther('/sign-in', { said: 'You are signed out.', headers });
+  },
+};
+
+/** For who types the address. */
+export const signOutPage: Page = {
+  method: 'GET',
+  path: '/sign-out',
+  needs: 'person',
+  answer: () =>
+    entryPage(
+      'Sign out',
+      entryCard(
+        'Sign out here?',
+        html`<form class="form" method="post" action="/sign-out"><div class="actions"><button class="button button-main">Sign out</button>${linkButton('/', 'Stay')}</div></form>`,
+      ),
+    ),
+};
+
+/** Coming in by a passkey, and proving by one that it is still the same person. */
+
+/** For the script, which gives it to the browser as it is. */
+const options = (text: string): PageAnswer => send({ type: 'application/json', body: text, headers: { 'cache-control': 'no-store' } });
+
+export const passkeyInOptions: Page = {
+  method: 'POST',
+  path: '/sign-in/passkey/options',
+  needs: 'nobody',
+  answer: async ({ askAsVisitor }) => options((await askAsVisitor(visitorOperations.beginPasskeySignIn)).options),
+};
+
+export const passkeyIn: Page = {
+  method: 'POST',
+  path: '/sign-in/passkey',
+  needs: 'nobody',
+  answer: async (request) => {
+    const { form, askAsVisitor } = request;
+    const next = nextOf(form.value('next'));
+    const tried = await attempt(form, () => askAsVisitor(visitorOperations.signInByPasskey, { answer: form.value('answer') ?? '' }), []);
+    return 'refused' in tried
+      ? signInWith(request, tried.refused, next)
+      : comeIn(request, tried.done.session, next, undefined, [endOfStep(request)]);
+  },
+};
+
+export const passkeyProofOptions: Page = {
+  method: 'POST',
+  path: '/confirm/passkey/options',
+  needs: 'person',
+  answer: async ({ askOwn }) => options((await askOwn(personOperations.beginProof)).options),
+};
+
+export const passkeyProof: Page = {
+  method: 'POST',
+  path: '/confirm/passkey',
+  needs: 'person',
+  answer: async (request) => {
+    const { form, askOwn } = request;
+    const next = nextOf(form.value('next'));
+    const tried = await attempt(form, () => askOwn(personOperations.proveByPasskey, { answer: form.value('answer') ?? '' }), []);
+    return 'refused' in tried ? confirmWith(request, tried.refused, next) : seeOther(next);
+  },
+};

@@ -1,0 +1,346 @@
+import { Refusal } from '../../../shared/base/errors.ts';
+import { personOperations, visitorOperations } from '../../contracts.ts';
+import { formOf, inputOf, noForm } from '../../web/form-data.ts';
+import { attempt, type FormState, formSummary, freshForm, hiddenField, selectField, textField } from '../../web/forms.ts';
+import { html, type Part } from '../../web/html.ts';
+import { linkButton, zones } from '../../web/layout.ts';
+import { type OpenRequest, type Page, type PageAnswer, seeOther } from '../../web/page.ts';
+import { alsoEnded, comeIn, entryCard, entryPage, unlessDead } from './parts.ts';
+import { askForSecondStep } from './sign-in.ts';
+
+/** An invitation: it joins whoever signs in, and signs nobody in. */
+export const joinPage: Page = {
+  method: 'GET',
+  path: '/join/:secret',
+  needs: 'nobody',
+  answer: ({ askAsVisitor, path, signedIn }) =>
+    unlessDead(async () => {
+      const { organisation, role, inviter } = await askAsVisitor(visitorOperations.showInvitation, { secret: path.secret });
+      const words = html`<p class="entry-words">${inviter ?? 'Somebody'} invites you, as ${role}.</p>`;
+      const ways = signedIn
+        ? html`<form class="form" method="post"><div class="actions"><button class="button button-main">Join as ${signedIn.person.email}</button>${linkButton('/', 'Not now')}</div></form>`
+        : html`<p class="actions">${linkButton(`/join/${path.secret}/sign-up`, 'Make an account', { main: true })}${linkButton(`/sign-in?next=/join/${path.secret}`, 'I have one')}</p>`;
+      return entryPage('Join', entryCard(html`Join ${organisation}`, words, ways), { headers: { 'cache-control': 'no-store' } });
+    }),
+};
+
+export const join: Page = {
+  method: 'POST',
+  path: '/join/:secret',
+  needs: 'person',
+  answer: ({ askOwn, path }) =>
+    unlessDead(async () => {
+      try {
+        const { name } = await askOwn(personOperations.acceptInvitation, { secret: path.secret });
+        return seeOther('/', { said: `You belong to ${name} now.` });
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.code !== 'already_member') throw error;
+        return seeOther('/', { said: error.message });
+      }
+    }),
+};
+
+const noStore = { 'cache-control': 'no-store' } as const;
+
+const withoutMail = (): PageAnswer =>
+  entryPage(
+    'Forgotten password',
+    entryCard(
+      'Whoever runs this installation can let you in.',
+      html`<p class="entry-words">It sends no mail, so no new password can be sent. This command, on its machine, makes a link that signs you in once; then you can choose a new password in your profile.</p>
+<pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>
+<p class="actions">${linkButton('/sign-in', 'Back')}</p>`,
+    ),
+  );
+
+const forgotForm = async ({ askAsVisitor }: OpenRequest, state: FormState): Promise<PageAnswer> => {
+  const { mail } = await askAsVisitor(visitorOperations.showDoor);
+  if (!mail) return withoutMail();
+  return entryPage(
+    'Forgotten password',
+    entryCard(
+      'Choose a new password',
+      formSummary(state),
+      html`<p class="entry-words">We send a link to the address of your account.</p>
+<form class="form" method="post" action="/forgot">
+${textField({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', required: true, autofocus: true, state })}
+<div class="actions"><button class="button button-main">Send the link</button>${linkButton('/sign-in', 'Back')}</div></form>`,
+    ),
+    { status: state.status },
+  );
+};
+
+export const forgotPage: Page = {
+  method: 'GET',
+  path: '/forgot',
+  needs: 'nobody',
+  answer: (request) => forgotForm(request, freshForm(noForm)),
+};
+
+export const forgot: Page = {
+  method: 'POST',
+  path: '/forgot',
+  needs: 'nobody',
+  answer: async (request) => {
+    const { form, askAsVisitor } = request;
+    const email = form.value('email') ?? '';
+    const tried = await attempt(form, () => askAsVisitor(visitorOperations.requestPasswordReset, { email }), ['email']);
+    if ('refused' in tried) return forgotForm(request, tried.refused);
+    return entryPage(
+      'Look into your mail',
+      entryCard(
+        'Look into your mail.',
+        html`<p class="entry-words">If there is an account with <b>${email}</b>, a link to choose a new password is on its way to it. It is good for an hour.</p>
+<p class="actions">${linkButton('/sign-in', 'Back to the sign-in')}</p>`,
+      ),
+    );
+  },
+};
+
+const resetForm = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> =>
+  unlessDead(async () => {
+    const { email } = await askAsVisitor(visitorOperations.showLink, { kind: 'password reset', secret: path.secret });
+    if (email === null) return null;
+    return entryPage(
+      'New password',
+      entryCard(
+        'Choose a new password',
+        formSummary(state),
+        html`<p class="entry-words">For ${email}. All browsers that are signed in with it are signed out.</p>
+<form class="form" method="post"><input type="hidden" name="email" autocomplete="username" value="${email}">
+${textField({ name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password', required: true, autofocus: true, help: 'At least 10 characters. A long phrase is best.', state })}${alsoEnded(state)}
+<div class="actions"><button class="button button-main">Change password</button></div></form>`,
+      ),
+      { status: state.status, headers: noStore },
+    );
+  });
+
+export const resetPage: Page = {
+  method: 'GET',
+  path: '/reset/:secret',
+  needs: 'nobody',
+  answer: (request) => resetForm(request, freshForm(noForm)),
+};
+
+export const reset: Page = {
+  method: 'POST',
+  path: '/reset/:secret',
+  needs: 'nobody',
+  answer: (request) =>
+    unlessDead(async () => {
+      const { form, path, askAsVisitor } = request;
+      const input = { ...inputOf(form, ['password']), secret: path.secret };
+      const tried = await attempt(form, () => askAsVisitor(visitorOperations.resetPassword, input), ['password']);
+      if ('refused' in tried) return tried.refused.status === 404 ? null : resetForm(request, tried.refused);
+      const { session, second_step } = tried.done;
+      if (session !== null) return comeIn(request, session, '/', 'Your new password is saved. You are signed in.');
+      return second_step === null ? null : askForSecondStep(request, second_step, '/');
+    }),
+};
+
+const fields = ['email', 'password', 'name', 'organisation', 'time_zone', 'invitation_secret'];
+
+/** What everybody gives, invited or not. */
+const own = (
+  state: FormState,
+) => html`${textField({ name: 'name', label: 'Your name', autocomplete: 'name', required: true, autofocus: true, state })}
+${textField({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', required: true, state })}
+${textField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', required: true, help: 'At least 10 characters. Longer is better than stranger.', state })}`;
+
+const invitationForm = (state: FormState, secret: string, organisation: string, role: string): PageAnswer =>
+  entryPage(
+    'Sign up',
+    entryCard(
+      `Join ${organisation}`,
+      formSummary(state),
+      html`<p class="entry-words">As ${role}. You need an account of your own for it.</p>
+<form class="form" method="post" action="/sign-up">${hiddenField('invitation_secret', secret)}${own(state)}
+<div class="actions"><button class="button button-main">Make my account</button></div></form>
+<p class="entry-foot">You have one? <a href="/sign-in?next=/join/${secret}">Sign in</a>, and join with it.</p>`,
+    ),
+    { status: state.status, headers: { 'cache-control': 'no-store' } },
+  );
+
+const openForm = (state: FormState): PageAnswer =>
+  entryPage(
+    'Sign up',
+    entryCard(
+      'Sign up',
+      formSummary(state),
+      html`<form class="form" method="post" action="/sign-up">${own(state)}
+${textField({ name: 'organisation', label: 'Organisation', autocomplete: 'organization', required: true, help: 'Whose things are watched: a company, a team, or yourself.', state })}
+${selectField({ name: 'time_zone', label: 'Its time zone', choices: zones, help: 'In which times are shown, and maintenance repeats.', state })}
+<div class="actions"><button class="button button-main">Sign up</button></div></form>
+<p class="entry-foot">You have an account? <a href="/sign-in">Sign in</a>.</p>`,
+    ),
+    { status: state.status },
+  );
+
+const closed = (): PageAnswer =>
+  entryPage(
+    'Sign up',
+    entryCard(
+      'Nobody signs up here without an invitation.',
+      html`<p class="entry-words">Whoever runs an organisation here can invite you; the link that you are given then is all that you need.</p>
+<p class="actions">${linkButton('/sign-in', 'Sign in', { main: true })}</p>`,
+    ),
+  );
+
+/** By an invitation (in the query, as /join hands it on), or openly where that is allowed. */
+const page = async ({ askAsVisitor }: OpenRequest, state: FormState, secret: string | undefined): Promise<PageAnswer> => {
+  if (secret !== undefined && secret !== '')
+    return unlessDead(async () => {
+      const { organisation, role } = await askAsVisitor(visitorOperations.showInvitation, { secret });
+      return invitationForm(state, secret, organisation, role);
+    });
+  const door = await askAsVisitor(visitorOperations.showDoor);
+  return door.sign_up === 'open' ? openForm(state) : closed();
+};
+
+export const signUpPage: Page = {
+  method: 'GET',
+  path: '/sign-up',
+  needs: 'nobody',
+  answer: (request) => (request.signedIn ? seeOther('/') : page(request, freshForm(formOf({ time_zone: 'UTC' })), undefined)),
+};
+
+/** The same page for whoever was invited; the secret stands in its path, where no log keeps it. */
+export const signUpInvited: Page = {
+  method: 'GET',
+  path: '/join/:secret/sign-up',
+  needs: 'nobody',
+  answer: (request) => page(request, freshForm(formOf({})), request.path.secret),
+};
+
+const sent = (email: string): PageAnswer =>
+  entryPage(
+    'Look into your mail',
+    entryCard(
+      'Look into your mail.',
+      html`<p class="entry-words">We wrote to <b>${email}</b>. The link in that mail is the last step; it is good for two days.</p>`,
+    ),
+  );
+
+export const signUp: Page = {
+  method: 'POST',
+  path: '/sign-up',
+  needs: 'nobody',
+  answer: async (request) => {
+    const { form, askAsVisitor } = request;
+    const tried = await attempt(form, () => askAsVisitor(visitorOperations.signUp, inputOf(form, ['name', 'email', 'password'])), fields);
+    if ('refused' in tried) return page(request, tried.refused, form.value('invitation_secret'));
+    const { session } = tried.done;
+    return session === null ? sent(form.value('email') ?? '') : comeIn(request, session, '/');
+  },
+};
+
+/** The link of the mail: a look shows a button, only the button acts, as programs that scan mail follow links. */
+const finishing = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> =>
+  unlessDead(async () => {
+    const { email, name, organisation } = await askAsVisitor(visitorOperations.showLink, { kind: 'sign-up', secret: path.secret });
+    if (email === null) return null;
+    const made =
+      organisation === null
+        ? html`The account of <b>${name}</b>`
+        : html`The account of <b>${name}</b> and the organisation <b>${organisation}</b>`;
+    return entryPage(
+      'Finish signing up',
+      entryCard(
+        'Create your account',
+        formSummary(state),
+        html`<p class="entry-words">${made} will be created for ${email}. If you did not sign up like this, close this page.</p>
+<form class="form" method="post">${textField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, autofocus: true, help: 'The one that you chose when you signed up.', state })}
+<div class="actions"><button class="button button-main">Create account</button></div></form>`,
+      ),
+      { status: state.status, headers: { 'cache-control': 'no-store' } },
+    );
+  });
+
+export const finishPage: Page = {
+  method: 'GET',
+  path: '/finish/:secret',
+  needs: 'nobody',
+  answer: (request) => finishing(request, freshForm(formOf({}))),
+};
+
+export const finish: Page = {
+  method: 'POST',
+  path: '/finish/:secret',
+  needs: 'nobody',
+  answer: (request) =>
+    unlessDead(async () => {
+      const { form, path, askAsVisitor } = request;
+      const password = form.value('password') ?? '';
+      const tried = await attempt(form, () => askAsVisitor(visitorOperations.finishSignUp, { secret: path.secret, password }), [
+        'password',
+      ]);
+      if ('refused' in tried) return finishing(request, tried.refused);
+      return comeIn(request, tried.done.session, '/', 'Account created. Add your first monitor.');
+    }),
+};
+
+const button = (title: string, heading: string, words: Part, label: string): PageAnswer =>
+  entryPage(
+    title,
+    entryCard(
+      heading,
+      html`<p class="entry-words">${words}</p>
+<form class="form" method="post"><button class="button button-main">${label}</button></form>`,
+    ),
+    { headers: { 'cache-control': 'no-store' } },
+  );
+
+/** Programs that scan mail follow links: only the button proves that a person has the mailbox, and only in a browser that is signed in. */
+export const verifyPage: Page = {
+  method: 'GET',
+  path: '/verify/:secret',
+  needs: 'nobody',
+  answer: ({ askAsVisitor, path, signedIn }) =>
+    unlessDead(async () => {
+      if (!signedIn) return seeOther(`/sign-in?next=/verify/${path.secret}`);
+      const { email } = await askAsVisitor(visitorOperations.showLink, { kind: 'e-mail', secret: path.secret });
+      return email === null ? null : button('Your address', 'Use this address?', email, 'Use this address');
+    }),
+};
+
+export const verify: Page = {
+  method: 'POST',
+  path: '/verify/:secret',
+  needs: 'person',
+  answer: ({ askOwn, path }) =>
+    unlessDead(async () => {
+      const { email } = await askOwn(personOperations.verifyEmail, { secret: path.secret });
+      return seeOther('/profile', { said: `${email} is your address.` });
+    }),
+};
+
+/** The link that the old mailbox got when a change was asked for. */
+export const keepPage: Page = {
+  method: 'GET',
+  path: '/keep/:secret',
+  needs: 'nobody',
+  answer: ({ askAsVisitor, path }) =>
+    unlessDead(async () => {
+      const { email } = await askAsVisitor(visitorOperations.showLink, { kind: 'e-mail kept', secret: path.secret });
+      if (email === null) return null;
+      return button('Keep your address', 'Keep your present address?', html`The change to ${email} will be cancelled.`, 'Keep my address');
+    }),
+};
+
+export const keep: Page = {
+  method: 'POST',
+  path: '/keep/:secret',
+  needs: 'nobody',
+  answer: ({ askAsVisitor, path }) =>
+    unlessDead(async () => {
+      const { wanted } = await askAsVisitor(visitorOperations.keepEmail, { secret: path.secret });
+      return entryPage(
+        'Address kept',
+        entryCard(
+          'Your address is kept',
+          html`<p class="entry-words">The change to ${wanted} is cancelled. Someone else may know your password: choose a new one.</p>
+<p class="actions"><a class="button button-main" href="/forgot">Choose a new password</a></p>`,
+        ),
+      );
+    }),
+};

@@ -1,0 +1,207 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { nameFrom } from '../../shared/base/names.ts';
+import { type Answer, type ByPerson, type Early, found, type Oneself } from '../gate/context.ts';
+import { postMail } from '../mail/queries.ts';
+import { codeSecretOf } from '../secrets/at-rest.ts';
+import type {
+  addPasskey as addPasskeyContract,
+  beginPasskey as beginPasskeyContract,
+  beginProof as beginProofContract,
+  endSecondFactor as endSecondFactorContract,
+  listPasskeys as listPasskeysContract,
+  proposeSecondFactor as proposeSecondFactorContract,
+  proveAgain as proveAgainContract,
+  proveByPasskey as proveByPasskeyContract,
+  removePasskey as removePasskeyContract,
+  replaceRecoveryCodes as replaceRecoveryCodesContract,
+  showSecondFactor as showSecondFactorContract,
+  startSecondFactor as startSecondFactorContract,
+} from './contract.ts';
+import {
+  askPasskey,
+  createdPasskey,
+  creationOptions,
+  deletePasskey,
+  insertPasskey,
+  passkeyPlace,
+  passkeysOf,
+  placeOf,
+  requestOptions,
+  type Signed,
+  signedPasskey,
+  takeAnswer,
+  takeSigned,
+  unknownPasskey,
+} from './passkeys.ts';
+import { passwordHashOf } from './queries.ts';
+import {
+  deleteSecondFactor,
+  hasSecondFactor,
+  insertSecondFactor,
+  isTotpSecret,
+  mintRecoveryCodes,
+  newTotpSecret,
+  replaceRecoveryCodes as replaceCodes,
+  secondFactorOf,
+  stepOfCode,
+} from './second-factor.ts';
+import { verifyPassword } from './secrets.ts';
+import { deviceOf, writeProven } from './sessions.ts';
+
+export const listPasskeys = async ({ sql, person, with: { baseUrl } }: ByPerson): Answer<OutputOf<typeof listPasskeysContract>> => ({
+  items: (await passkeysOf(sql, person.user)).map(({ id, name, is_synced, created_at, last_used_at }) => ({
+    ...{ id, name, is_synced },
+    ...{ created_at: created_at.toISOString(), last_used_at: last_used_at?.toISOString() ?? null },
+  })),
+  origin: passkeyPlace(baseUrl())?.origin ?? null,
+  suggested_name: deviceOf(person.from.device),
+});
+
+export const beginPasskey = async (context: ByPerson): Answer<OutputOf<typeof beginPasskeyContract>> => {
+  const { sql, now, person } = context;
+  const place = placeOf(context.with);
+  const known = await passkeysOf(sql, person.user);
+  const challenge = await askPasskey(sql, context.with, { purpose: 'add', user: person.user, now });
+  return { options: await creationOptions({ place, challenge }, { ...person, id: person.user }, known) };
+};
+
+const before = async ({ with: instruments }: Early<Oneself>, { name, answer }: InputOf<typeof addPasskeyContract>) => {
+  const place = placeOf(instruments);
+  return { name: nameFrom(name), made: await createdPasskey(place, answer) };
+};
+
+const act = async (
+  context: ByPerson,
+  _input: InputOf<typeof addPasskeyContract>,
+  { name, made }: Awaited<ReturnType<typeof before>>,
+): Answer<OutputOf<typeof addPasskeyContract>> => {
+  const { sql, now, note, person, with: instruments } = context;
+  const { user } = person;
+  const { challenge, ...passkey } = made;
+  await takeAnswer(context, challenge, { purpose: 'add', user });
+  const id = newId();
+  if (!(await insertPasskey(sql, { ...passkey, id, name, user_id: user, created_at: new Date(now) })))
+    throw new Refusal('passkey_refused', 'This passkey is kept already.');
+  const about = { what: 'passkey-added', detail: '' } as const;
+  if (instruments.door.mail) await postMail(sql, { kind: 'notice', recipient: person.email, about, at: new Date(now) });
+  note({ after: { passkey: name } });
+  return { id, name };
+};
+
+export const addPasskey = { before, act };
+
+export const removePasskey = async (
+  { sql, note, person }: ByPerson,
+  { passkey_id: id }: InputOf<typeof removePasskeyContract>,
+): Answer<OutputOf<typeof removePasskeyContract>> => {
+  const name = found(await deletePasskey(sql, person.user, id), 'passkey_not_found');
+  note({ before: { passkey: name } });
+  return { id, name };
+};
+
+const proveAgainBefore = async (
+  { pool, person, with: { attempts } }: Early<Oneself>,
+  { password }: InputOf<typeof proveAgainContract>,
+): Promise<void> => {
+  const tried = [{ what: `password in a session of ${person.user}`, most: 10 }];
+  await attempts.count(tried);
+  if (!(await verifyPassword(password, (await passwordHashOf(pool, person.user)) ?? null)))
+    throw new Refusal('sign_in_failed', 'password: is not yours.');
+  await attempts.forget(tried);
+};
+
+const proveAgainAct = async ({ sql, now, person }: ByPerson): Answer<OutputOf<typeof proveAgainContract>> => {
+  await writeProven(sql, person.session, new Date(now));
+  return { proven: true };
+};
+
+export const proveAgain = { before: proveAgainBefore, act: proveAgainAct };
+
+export const beginProof = async (context: ByPerson): Answer<OutputOf<typeof beginProofContract>> => {
+  const { sql, now, person } = context;
+  const place = placeOf(context.with);
+  const own = await passkeysOf(sql, person.user);
+  if (own.length === 0) throw unknownPasskey();
+  const challenge = await askPasskey(sql, context.with, { purpose: 'prove', user: person.user, now });
+  return { options: await requestOptions({ place, challenge }, own) };
+};
+
+/** Somebody else's passkey proves nothing about who signed in here. */
+const byPasskeyBefore = async (
+  { pool, person, with: instruments }: Early<Oneself>,
+  { answer }: InputOf<typeof proveByPasskeyContract>,
+): Promise<Signed> => {
+  const signed = await signedPasskey(pool, instruments, answer);
+  if (signed.passkey.user_id !== person.user) throw unknownPasskey();
+  return signed;
+};
+
+const byPasskeyAct = async (
+  context: ByPerson,
+  _input: InputOf<typeof proveByPasskeyContract>,
+  signed: Signed,
+): Answer<OutputOf<typeof proveByPasskeyContract>> => {
+  const { sql, now, note, person } = context;
+  await takeSigned(context, signed, { purpose: 'prove', user: person.user });
+  await writeProven(sql, person.session, new Date(now));
+  note({ after: { passkey: signed.passkey.name } });
+  return { proven: true };
+};
+
+export const proveByPasskey = { before: byPasskeyBefore, act: byPasskeyAct };
+
+const isOn = (): Refusal => new Refusal('second_factor_on', 'Signing in takes two steps already; turn that off first to set it up anew.');
+const isOff = (): Refusal => new Refusal('second_factor_off', 'Signing in takes no second step.');
+
+export const showSecondFactor = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof showSecondFactorContract>> => {
+  const there = await secondFactorOf(sql, person.user);
+  return { on_since: there?.created_at.toISOString() ?? null, recovery_codes_left: there?.recovery_codes_left ?? 0 };
+};
+
+export const proposeSecondFactor = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof proposeSecondFactorContract>> => {
+  if (await hasSecondFactor(sql, person.user)) throw isOn();
+  return { secret: newTotpSecret() };
+};
+
+const newCodes = async ({ sql, person, with: { accountSecrets } }: ByPerson): Promise<string[]> => {
+  const { shown, fingerprints } = await mintRecoveryCodes(accountSecrets, person.user);
+  await replaceCodes(sql, person.user, fingerprints);
+  return [...shown];
+};
+
+/** The secret comes back from the form that showed it: who sends another one only chooses their own. */
+export const startSecondFactor = async (
+  context: ByPerson,
+  { secret, code }: InputOf<typeof startSecondFactorContract>,
+): Answer<OutputOf<typeof startSecondFactorContract>> => {
+  const { sql, now, note, person } = context;
+  const { user } = person;
+  const step = isTotpSecret(secret) ? stepOfCode(secret, code.replaceAll(/\s/g, ''), now) : undefined;
+  if (step === undefined)
+    throw new Refusal('code_invalid', 'code: is not the one that your app shows now; check that the clock of your phone is right.');
+  const box = await context.with.secrets.seal(sql, secret, codeSecretOf(user));
+  if (!(await insertSecondFactor(sql, { user, secret: box, at: new Date(now), step }))) throw isOn();
+  note({ before: { second_factor: 'off' }, after: { second_factor: 'on' } });
+  return { recovery_codes: await newCodes(context) };
+};
+
+export const replaceRecoveryCodes = async (context: ByPerson): Answer<OutputOf<typeof replaceRecoveryCodesContract>> => {
+  if (!(await hasSecondFactor(context.sql, context.person.user))) throw isOff();
+  return { recovery_codes: await newCodes(context) };
+};
+
+export const endSecondFactor = async ({
+  sql,
+  now,
+  note,
+  person,
+  with: { door },
+}: ByPerson): Answer<OutputOf<typeof endSecondFactorContract>> => {
+  if (!(await deleteSecondFactor(sql, person.user))) throw isOff();
+  const about = { what: 'second-factor-off', detail: '' } as const;
+  if (door.mail) await postMail(sql, { kind: 'notice', recipient: person.email, about, at: new Date(now) });
+  note({ before: { second_factor: 'on' }, after: { second_factor: 'off' } });
+  return { ended: true };
+};

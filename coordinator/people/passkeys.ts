@@ -1,0 +1,253 @@
+import type { WebAuthnCredential } from '@simplewebauthn/server';
+import { z } from 'zod';
+import { Refusal } from '../../shared/base/errors.ts';
+import { type Queryable, type Sql, textsLiteral } from '../database/connect.ts';
+import type { Context, Instruments } from '../gate/context.ts';
+import { linkLives } from './sessions.ts';
+
+/** Where passkeys are for: browsers bind them to a host with a name, and offer them only where nobody can listen in. */
+export type PasskeyPlace = { readonly host: string; readonly origin: string };
+
+/** Null where there can be none. On the machine itself the name is `localhost`, as its number cannot be one. */
+export const passkeyPlace = (baseUrl: string): PasskeyPlace | null => {
+  if (!URL.canParse(baseUrl)) return null;
+  const url = new URL(baseUrl);
+  if (url.hostname === '127.0.0.1' || url.hostname === '[::1]') url.hostname = 'localhost';
+  const { protocol, hostname: host, origin } = url;
+  if (host === 'localhost' || host.endsWith('.localhost')) return { host, origin };
+  const isNumber = host.startsWith('[') || /^[\d.]+$/.test(host);
+  return protocol === 'https:' && !isNumber ? { host, origin } : null;
+};
+
+export type PasskeyRow = {
+  readonly id: string;
+  readonly user_id: string;
+  readonly credential_id: string;
+  readonly public_key: Uint8Array;
+  readonly counter: number;
+  readonly transports: readonly string[];
+  readonly name: string;
+  readonly is_synced: boolean;
+  readonly created_at: Date;
+  readonly last_used_at: Date | null;
+};
+
+export const passkeysOf = (sql: Queryable, user: string): Promise<PasskeyRow[]> =>
+  sql<PasskeyRow[]>`select * from passkeys where user_id = ${user} order by created_at, id`;
+
+export const passkeyByCredential = async (sql: Queryable, credential: string): Promise<PasskeyRow | undefined> => {
+  const [row] = await sql<PasskeyRow[]>`select * from passkeys where credential_id = ${credential}`;
+  return row;
+};
+
+/** False when it is somebody's already. */
+export const insertPasskey = async (sql: Queryable, row: Omit<PasskeyRow, 'last_used_at'>): Promise<boolean> =>
+  (
+    await sql`insert into passkeys (id, user_id, credential_id, public_key, counter, transports, name, is_synced, created_at)
+      values (${row.id}, ${row.user_id}, ${row.credential_id}, ${Buffer.from(row.public_key)}, ${row.counter},
+        ${textsLiteral([...row.transports])}::text[], ${row.name}, ${row.is_synced}, ${row.created_at})
+      on conflict do nothing`
+  ).count > 0;
+
+/** Its name, if it was one of the user's. */
+export const deletePasskey = async (sql: Queryable, user: string, id: string): Promise<string | undefined> => {
+  const [row] = await sql<{ name: string }[]>`delete from passkeys where user_id = ${user} and id = ${id} returning name`;
+  return row?.name;
+};
+
+export const deletePasskeysOf = async (sql: Queryable, user: string): Promise<void> => {
+  await sql`delete from passkeys where user_id = ${user}`;
+};
+
+/** False when it was removed meanwhile. */
+export const writePasskeyUse = async (
+  sql: Queryable,
+  { id, counter, is_synced, at }: { readonly id: string; readonly counter: number; readonly is_synced: boolean; readonly at: Date },
+): Promise<boolean> =>
+  (await sql`update passkeys set counter = greatest(counter, ${counter}), is_synced = ${is_synced}, last_used_at = ${at} where id = ${id}`)
+    .count > 0;
+
+export type ChallengePurpose = 'add' | 'prove' | 'sign in';
+
+export const insertChallenge = async (
+  sql: Queryable,
+  made: { readonly fingerprint: Buffer; readonly purpose: ChallengePurpose; readonly user: string | null; readonly expires_at: Date },
+): Promise<void> => {
+  await sql`insert into passkey_challenges (fingerprint, purpose, user_id, expires_at)
+    values (${made.fingerprint}, ${made.purpose}, ${made.user}, ${made.expires_at})`;
+};
+
+/** True for one that was given out for this, to this user, a moment ago; it is good no more. */
+export const useChallenge = async (
+  sql: Queryable,
+  asked: { readonly fingerprint: Buffer; readonly purpose: ChallengePurpose; readonly user: string | null; readonly now: Date },
+): Promise<boolean> =>
+  (
+    await sql`delete from passkey_challenges where fingerprint = ${asked.fingerprint} and purpose = ${asked.purpose}
+      and user_id is not distinct from ${asked.user} and expires_at > ${asked.now}`
+  ).count > 0;
+
+/** What is asked of passkeys, and whether their answers are right (WebAuthn, level 3). Answers come as the browser writes them: JSON in a field of a form. */
+
+/** Loaded only when somebody has to do with a passkey: it knows every kind of certificate there is. */
+const library = () => import('@simplewebauthn/server');
+
+type Transport = NonNullable<WebAuthnCredential['transports']>[number];
+
+const transports = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'] as const satisfies Transport[];
+const transportsIn = (given: readonly string[]): Transport[] => transports.filter((each) => given.includes(each));
+
+const envelope = { id: z.string(), rawId: z.string(), type: z.literal('public-key') };
+
+const createdShape = z.object({
+  ...envelope,
+  response: z.object({ clientDataJSON: z.string(), attestationObject: z.string(), transports: z.array(z.string()).default([]) }),
+});
+
+const signedShape = z.object({
+  ...envelope,
+  response: z.object({ clientDataJSON: z.string(), authenticatorData: z.string(), signature: z.string() }),
+});
+
+const refused = (cause?: unknown): Refusal =>
+  Object.assign(new Refusal('passkey_refused', 'The answer of the passkey is not one to what was asked; try again.'), { cause });
+
+const read = <Shape extends z.ZodType>(shape: Shape, text: string): z.infer<Shape> => {
+  try {
+    return shape.parse(JSON.parse(text));
+  } catch (error) {
+    throw refused(error);
+  }
+};
+
+/** What was signed says what it answers to; whether that was asked is known to the database. */
+const challengeIn = ({ response }: { readonly response: { readonly clientDataJSON: string } }): string => {
+  const text = Buffer.from(response.clientDataJSON, 'base64url').toString();
+  return read(z.object({ challenge: z.string() }), text).challenge;
+};
+
+/** Ed25519, P-256 and RSA: what every device has, whatever this Node could do besides. */
+const supportedAlgorithmIDs = [-8, -7, -257];
+
+type Asked = { readonly place: PasskeyPlace; readonly challenge: string };
+const bytesOf = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffer.from(text, 'base64url'));
+
+/** For `navigator.credentials.create`: one that its device finds by itself, so that nobody types an address, and that asks its owner for a finger or a PIN. */
+export const creationOptions = async (
+  { place, challenge }: Asked,
+  user: { readonly id: string; readonly email: string; readonly name: string },
+  known: readonly Pick<PasskeyRow, 'credential_id'>[],
+): Promise<string> => {
+  const { generateRegistrationOptions } = await library();
+  const options = await generateRegistrationOptions({
+    ...{ rpName: 'Antipode', rpID: place.host, challenge: bytesOf(challenge), attestationType: 'none' },
+    ...{ userID: Uint8Array.from(Buffer.from(user.id)), userName: user.email, userDisplayName: user.name === '' ? user.email : user.name },
+    excludeCredentials: known.map(({ credential_id: id }) => ({ id })),
+    supportedAlgorithmIDs,
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+  });
+  return JSON.stringify(options);
+};
+
+/** For `navigator.credentials.get`: any that is for here, or one of these. */
+export const requestOptions = async (
+  { place, challenge }: Asked,
+  of: readonly Pick<PasskeyRow, 'credential_id' | 'transports'>[] = [],
+): Promise<string> => {
+  const { generateAuthenticationOptions } = await library();
+  const allowCredentials = of.map(({ credential_id: id, transports: by }) => ({ id, transports: transportsIn(by) }));
+  const options = await generateAuthenticationOptions({
+    ...{ rpID: place.host, challenge: bytesOf(challenge), userVerification: 'required' },
+    ...(of.length === 0 ? {} : { allowCredentials }),
+  });
+  return JSON.stringify(options);
+};
+
+export type NewPasskey = Pick<PasskeyRow, 'credential_id' | 'public_key' | 'counter' | 'transports' | 'is_synced'>;
+
+/** A passkey that was just made, and what it answers to. @throws Refusal when it is not one for here. */
+export const createdPasskey = async (place: PasskeyPlace, text: string): Promise<NewPasskey & { readonly challenge: string }> => {
+  const { response, ...rest } = read(createdShape, text);
+  const challenge = challengeIn({ response });
+  const { verifyRegistrationResponse } = await library();
+  const { clientDataJSON, attestationObject } = response;
+  const done = await verifyRegistrationResponse({
+    response: { ...rest, response: { clientDataJSON, attestationObject }, clientExtensionResults: {} },
+    ...{ expectedChallenge: challenge, expectedOrigin: place.origin, expectedRPID: place.host, supportedAlgorithmIDs },
+  }).catch((error: unknown) => {
+    throw refused(error);
+  });
+  if (!done.verified) throw refused();
+  const { credential, credentialBackedUp: is_synced } = done.registrationInfo;
+  const { id: credential_id, publicKey: public_key, counter } = credential;
+  return { challenge, credential_id, public_key, counter, transports: transportsIn(response.transports), is_synced };
+};
+
+/** Which passkey answers, before it is known whether it is one of ours. @throws Refusal. */
+export const credentialOf = (text: string): string => read(signedShape, text).id;
+
+export type PasskeyUse = { readonly challenge: string; readonly counter: number; readonly is_synced: boolean };
+
+/** What a passkey signed, if it did. @throws Refusal when the signature is not its own, or not for here. */
+export const signedBy = async (place: PasskeyPlace, passkey: PasskeyRow, text: string): Promise<PasskeyUse> => {
+  const { response, ...rest } = read(signedShape, text);
+  const challenge = challengeIn({ response });
+  const { verifyAuthenticationResponse } = await library();
+  const done = await verifyAuthenticationResponse({
+    response: { ...rest, response, clientExtensionResults: {} },
+    ...{ expectedChallenge: challenge, expectedOrigin: place.origin, expectedRPID: place.host },
+    credential: { id: passkey.credential_id, publicKey: Uint8Array.from(passkey.public_key), counter: passkey.counter },
+  }).catch((error: unknown) => {
+    throw refused(error);
+  });
+  if (!done.verified) throw refused();
+  return { challenge, counter: done.authenticationInfo.newCounter, is_synced: done.authenticationInfo.credentialBackedUp };
+};
+
+/** What is asked of passkeys, and what their answers are good for. */
+
+/** @throws Refusal where there can be none. */
+export const placeOf = ({ baseUrl }: Pick<Instruments, 'baseUrl'>): PasskeyPlace => {
+  const place = passkeyPlace(baseUrl());
+  if (place) return place;
+  throw new Refusal('passkeys_impossible', `Passkeys need an address with a name, and https; this installation is at ${baseUrl()}.`);
+};
+
+export const unknownPasskey = (): Refusal => new Refusal('passkey_unknown', 'This passkey is not known here, or was removed.');
+const stale = (): Refusal => new Refusal('passkey_refused', 'This took too long, or was done already; try again.');
+
+type Asking = { readonly purpose: ChallengePurpose; readonly user: string | null };
+
+/** Something new to sign. */
+export const askPasskey = async (
+  sql: Queryable,
+  { accountSecrets }: Instruments,
+  { purpose, user, now }: Asking & { readonly now: number },
+): Promise<string> => {
+  const { text, fingerprint } = await accountSecrets.mint('passkey challenge');
+  await insertChallenge(sql, { fingerprint, purpose, user, expires_at: new Date(now + linkLives.passkey) });
+  return text;
+};
+
+/** What was asked is answered once. @throws Refusal. */
+export const takeAnswer = async ({ sql, now, with: { accountSecrets } }: Context, challenge: string, asking: Asking): Promise<void> => {
+  const fingerprint = await accountSecrets.fingerprint('passkey challenge', challenge);
+  if (!(await useChallenge(sql, { ...asking, fingerprint, now: new Date(now) }))) throw stale();
+};
+
+export type Signed = { readonly passkey: PasskeyRow; readonly use: PasskeyUse };
+
+/** Which passkey signed: looked at before any transaction, because the check takes long the first time. @throws Refusal. */
+export const signedPasskey = async (pool: Sql, instruments: Instruments, answer: string): Promise<Signed> => {
+  const place = placeOf(instruments);
+  const passkey = await passkeyByCredential(pool, credentialOf(answer));
+  if (!passkey) throw unknownPasskey();
+  return { passkey, use: await signedBy(place, passkey, answer) };
+};
+
+/** @throws Refusal when it was used for something else, or before, or the passkey is gone. */
+export const takeSigned = async (context: Context, { passkey, use }: Signed, asking: Asking): Promise<void> => {
+  await takeAnswer(context, use.challenge, asking);
+  const { counter, is_synced } = use;
+  if (!(await writePasskeyUse(context.sql, { id: passkey.id, counter, is_synced, at: new Date(context.now) }))) throw unknownPasskey();
+};

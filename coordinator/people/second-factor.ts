@@ -1,0 +1,164 @@
+import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { type Queryable, textsLiteral } from '../database/connect.ts';
+import type { AccountSecrets } from './secrets.ts';
+
+/** Codes on paper, for who has lost their phone. Only fingerprints are stored, each bound to whose it is. */
+
+const count = 10;
+/** No letter that is taken for another: 50 bits in ten. */
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+const length = 10;
+
+const one = (): string => Array.from({ length }, () => alphabet.charAt(randomInt(alphabet.length))).join('');
+
+/** However it was written down: case, gaps and letters that look alike do not matter. Undefined: no code looks so. */
+const read = (typed: string): string | undefined => {
+  const plain = typed.toLowerCase().replaceAll(/[\s-]/g, '').replaceAll('o', '0').replaceAll(/[il]/g, '1');
+  return plain.length === length && [...plain].every((letter) => alphabet.includes(letter)) ? plain : undefined;
+};
+
+const fingerprint = (secrets: AccountSecrets, user: string, code: string): Promise<Buffer> =>
+  secrets.fingerprint('recovery code', `${user} ${code}`);
+
+/** Ten codes as they are shown, and what is stored of them. */
+export const mintRecoveryCodes = async (
+  secrets: AccountSecrets,
+  user: string,
+): Promise<{ readonly shown: readonly string[]; readonly fingerprints: readonly Buffer[] }> => {
+  const codes = Array.from({ length: count }, one);
+  return {
+    shown: codes.map((code) => `${code.slice(0, 5)}-${code.slice(5)}`),
+    fingerprints: await Promise.all(codes.map((code) => fingerprint(secrets, user, code))),
+  };
+};
+
+export const recoveryFingerprint = async (secrets: AccountSecrets, user: string, typed: string): Promise<Buffer | undefined> => {
+  const code = read(typed);
+  return code === undefined ? undefined : fingerprint(secrets, user, code);
+};
+
+/** Codes of an app on somebody's phone, as RFC 6238 has them and every such app understands: six digits, half a minute, SHA-1. */
+
+const stepMs = 30_000;
+const secretBytes = 20;
+/** Clocks of phones differ, and typing takes a while: the code before and the one after are taken, too. */
+const nearby = [0, -1, 1];
+
+const base32Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+
+const base32 = (bytes: Uint8Array): string => {
+  let bits = '';
+  for (const byte of bytes) bits += byte.toString(2).padStart(8, '0');
+  return (bits.match(/.{1,5}/g) ?? []).map((five) => base32Alphabet.charAt(Number.parseInt(five.padEnd(5, '0'), 2))).join('');
+};
+
+const bytesOf = (text: string): Buffer => {
+  const bits = [...text].map((letter) => base32Alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('');
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+};
+
+/** 160 random bits, as apps take them. */
+export const newTotpSecret = (): string => base32(randomBytes(secretBytes));
+
+/** Whether it is one that newTotpSecret() could have made. */
+export const isTotpSecret = (text: string): boolean => /^[A-Z2-7]{32}$/.test(text);
+
+/** What the picture says to the app. */
+export const totpAddress = (secret: string, email: string): string =>
+  `otpauth://totp/Antipode:${encodeURIComponent(email)}?secret=${secret}&issuer=Antipode&algorithm=SHA1&digits=6&period=30`;
+
+/** The code of a half minute, counted from 1970. */
+export const codeOf = (secret: string, step: number): string => {
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(step));
+  const tag = createHmac('sha1', bytesOf(secret)).update(counter).digest();
+  const at = tag.readUInt8(tag.length - 1) & 15;
+  return String((tag.readUInt32BE(at) & 0x7fffffff) % 1_000_000).padStart(6, '0');
+};
+
+export const stepAt = (now: number): number => Math.floor(now / stepMs);
+
+/** The half minute that a code is of, if it is of one that is near. */
+export const stepOfCode = (secret: string, code: string, now: number): number | undefined => {
+  if (!/^\d{6}$/.test(code)) return undefined;
+  const typed = Buffer.from(code);
+  return nearby.map((away) => stepAt(now) + away).find((step) => timingSafeEqual(typed, Buffer.from(codeOf(secret, step))));
+};
+
+export type SecondFactor = {
+  /** Encrypted. */
+  readonly secret: Uint8Array;
+  readonly created_at: Date;
+  readonly last_step: number;
+  readonly recovery_codes_left: number;
+};
+
+export const secondFactorOf = async (sql: Queryable, user: string): Promise<SecondFactor | undefined> => {
+  const [row] = await sql<SecondFactor[]>`select secret, created_at, last_step,
+      (select count(*) from recovery_codes c where c.user_id = f.user_id) as recovery_codes_left
+    from second_factors f where user_id = ${user}`;
+  return row;
+};
+
+export const hasSecondFactor = async (sql: Queryable, user: string): Promise<boolean> =>
+  (await sql`select 1 from second_factors where user_id = ${user}`).length > 0;
+
+/** False when there is one already. */
+export const insertSecondFactor = async (
+  sql: Queryable,
+  { user, secret, at, step }: { readonly user: string; readonly secret: Buffer; readonly at: Date; readonly step: number },
+): Promise<boolean> =>
+  (
+    await sql`insert into second_factors (user_id, secret, created_at, last_step) values (${user}, ${secret}, ${at}, ${step})
+      on conflict do nothing`
+  ).count > 0;
+
+/** Its recovery codes go with it. False when there was none. */
+export const deleteSecondFactor = async (sql: Queryable, user: string): Promise<boolean> =>
+  (await sql`delete from second_factors where user_id = ${user}`).count > 0;
+
+/** A code is taken once: of two that come at the same time, one is. */
+export const takeStep = async (sql: Queryable, user: string, step: number): Promise<boolean> =>
+  (await sql`update second_factors set last_step = ${step} where user_id = ${user} and last_step < ${step}`).count > 0;
+
+/** These codes, and none of those before. */
+export const replaceRecoveryCodes = async (sql: Queryable, user: string, fingerprints: readonly Buffer[]): Promise<void> => {
+  await sql`delete from recovery_codes where user_id = ${user}`;
+  const all = textsLiteral(fingerprints.map((each) => each.toString('hex')));
+  await sql`insert into recovery_codes (user_id, fingerprint) select ${user}, decode(h, 'hex') from unnest(${all}::text[]) h`;
+};
+
+export const hasRecoveryCode = async (sql: Queryable, user: string, fingerprint: Buffer): Promise<boolean> =>
+  (await sql`select 1 from recovery_codes where user_id = ${user} and fingerprint = ${fingerprint}`).length > 0;
+
+export const takeRecoveryCode = async (sql: Queryable, user: string, fingerprint: Buffer): Promise<boolean> =>
+  (await sql`delete from recovery_codes where user_id = ${user} and fingerprint = ${fingerprint}`).count > 0;
+
+export const insertSecondStep = async (
+  sql: Queryable,
+  {
+    fingerprint,
+    user,
+    at,
+    expires_at,
+  }: { readonly fingerprint: Buffer; readonly user: string; readonly at: Date; readonly expires_at: Date },
+): Promise<void> => {
+  await sql`insert into second_steps (fingerprint, user_id, created_at, expires_at) values (${fingerprint}, ${user}, ${at}, ${expires_at})`;
+};
+
+/** Whose second step it is, while it may still be taken. */
+export const secondStepBy = async (sql: Queryable, fingerprint: Buffer, now: Date): Promise<string | undefined> => {
+  const [row] = await sql<
+    { user_id: string }[]
+  >`select user_id from second_steps where fingerprint = ${fingerprint} and expires_at > ${now}`;
+  return row?.user_id;
+};
+
+/** True when it was still there. */
+export const deleteSecondStep = async (sql: Queryable, fingerprint: Buffer): Promise<boolean> =>
+  (await sql`delete from second_steps where fingerprint = ${fingerprint}`).count > 0;
+
+/** With the password the steps that began with it are over. */
+export const deleteSecondSteps = async (sql: Queryable, user: string): Promise<void> => {
+  await sql`delete from second_steps where user_id = ${user}`;
+};

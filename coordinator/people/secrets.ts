@@ -1,0 +1,87 @@
+import { argon2, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import pLimit from 'p-limit';
+import type { Sql } from '../database/connect.ts';
+import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
+
+/** What people hold of us for a while: the text in a cookie or a link. Only its fingerprint is stored, and one of a kind is good for nothing else. */
+export type SecretKind =
+  | 'session'
+  | 'sign-in link'
+  | 'second step'
+  | 'sign-up'
+  | 'invitation'
+  | 'e-mail'
+  | 'e-mail kept'
+  | 'channel'
+  | 'password reset'
+  | 'recovery code'
+  | 'passkey challenge'
+  | 'page entry'
+  | 'page opt-in'
+  | 'page leaving'
+  | 'page row'
+  | 'join token'
+  | 'attempt'
+  | 'call';
+
+export type AccountSecrets = {
+  /** 256 random bits, to be shown to one person once. */
+  readonly mint: (kind: SecretKind) => Promise<{ readonly text: string; readonly fingerprint: Buffer }>;
+  readonly fingerprint: (kind: SecretKind, text: string) => Promise<Buffer>;
+};
+
+/** Under a key that outlives SECRET_KEY, or replacing that would sign everybody out. */
+export const createAccountSecrets = (sql: Sql, keys: MasterKeys): AccountSecrets => {
+  const key = createKeptKey(sql, keys, 'account secrets');
+  const fingerprint: AccountSecrets['fingerprint'] = async (kind, text) =>
+    createHmac('sha256', await key())
+      .update(`${kind} ${text}`)
+      .digest();
+  return {
+    mint: async (kind) => {
+      const text = randomBytes(32).toString('base64url');
+      return { text, fingerprint: await fingerprint(kind, text) };
+    },
+    fingerprint,
+  };
+};
+
+/** OWASP's least for argon2id; each costs 19 MiB and about 35 ms of a core, hence the bound on how many run at once. */
+const cost = { memory: 19_456, passes: 2, parallelism: 1 } as const;
+const tagLength = 32;
+const atOnce = pLimit(2);
+
+const derive = promisify(argon2);
+
+type Cost = { readonly memory: number; readonly passes: number; readonly parallelism: number };
+
+const hash = (password: string, nonce: Buffer, { memory, passes, parallelism }: Cost): Promise<Buffer> =>
+  atOnce(() => derive('argon2id', { message: password.normalize('NFKC'), nonce, memory, passes, parallelism, tagLength }));
+
+const plain = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
+
+/** In the usual text form, so that the cost can be raised later without asking for passwords anew. */
+export const hashPassword = async (password: string): Promise<string> => {
+  const nonce = randomBytes(16);
+  const tag = await hash(password, nonce, cost);
+  return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${plain(nonce)}$${plain(tag)}`;
+};
+
+const shape = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+
+/** Someone unknown is refused as slowly as someone with a wrong password: give `null` for a user who is not there. */
+export const verifyPassword = async (password: string, stored: string | null): Promise<boolean> => {
+  const [, memory, passes, parallelism, nonce = '', tag = ''] = shape.exec(stored ?? '') ?? [];
+  if (memory === undefined) {
+    await hash(password, Buffer.alloc(16), cost);
+    return false;
+  }
+  const expected = Buffer.from(tag, 'base64');
+  const made = await hash(password, Buffer.from(nonce, 'base64'), {
+    memory: Number(memory),
+    passes: Number(passes),
+    parallelism: Number(parallelism),
+  });
+  return expected.length === made.length && timingSafeEqual(expected, made);
+};

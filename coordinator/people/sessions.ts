@@ -1,0 +1,229 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Queryable, Sql } from '../database/connect.ts';
+import type { Caller, Person, Visitor } from '../gate/caller.ts';
+import { createLastUses } from '../gate/lookups.ts';
+import type { Role } from '../organisations/model.ts';
+import type { PlanName } from '../organisations/plans.ts';
+import type { AccountSecrets } from './secrets.ts';
+
+/** How long people stay signed in, and for how long a proof of who they are counts. */
+
+const minute = 60_000;
+const day = 86_400_000;
+
+/** A session that nobody uses for so long is over. */
+export const idleMs = 7 * day;
+/** So old none gets, however much it is used. */
+export const oldestMs = 30 * day;
+/** A password (or what stands for it) counts for so long before dangerous acts. */
+const provenMs = 15 * minute;
+
+export const isOver = (session: { readonly created_at: Date; readonly last_used_at: Date }, now: number): boolean =>
+  now - session.last_used_at.getTime() >= idleMs || now - session.created_at.getTime() >= oldestMs;
+
+export const isProven = (proven_at: number, now: number): boolean => now - proven_at < provenMs;
+
+/** How long links and half-done acts are good for. */
+export const linkLives = {
+  operator: 60 * minute,
+  passwordReset: 60 * minute,
+  email: 2 * day,
+  signUp: 2 * day,
+  invitation: 7 * day,
+  secondStep: 10 * minute,
+  passkey: 5 * minute,
+} as const;
+
+/** The cookie that holds a session. The API takes it as a parameter and ignores it: a page of somebody else can do nothing with it there. */
+export const sessionCookie = 'svc_session';
+
+/** Over https no other host of our domain can plant a cookie of this name. */
+export const sessionCookieOf = (isSecure: boolean): string => (isSecure ? `__Host-${sessionCookie}` : sessionCookie);
+
+const attributes = (isSecure: boolean): string => `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+
+/** The value of a Set-Cookie header. */
+export const setSessionCookie = (text: string, isSecure: boolean): string =>
+  `${sessionCookieOf(isSecure)}=${text}; Max-Age=${oldestMs / 1000}; ${attributes(isSecure)}`;
+
+export const endSessionCookie = (isSecure: boolean): string => `${sessionCookieOf(isSecure)}=; Max-Age=0; ${attributes(isSecure)}`;
+
+/** What a Cookie header holds under a name. */
+export const cookieNamed = (name: string, header: string | undefined): string | undefined => {
+  for (const pair of (header ?? '').split(';')) {
+    const [key = '', ...value] = pair.split('=');
+    if (key.trim() === name) return value.join('=').trim();
+  }
+  return undefined;
+};
+
+/** A session with everything that a page depends on, as it is now. The organisation's part is null for who belongs to none. */
+export type SessionHolder = {
+  readonly id: string;
+  readonly created_at: Date;
+  readonly last_used_at: Date;
+  readonly proven_at: Date;
+  readonly user_id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly email_verified: boolean;
+  readonly is_operator: boolean;
+  readonly member: {
+    readonly id: string;
+    readonly name: string;
+    readonly plan: PlanName;
+    readonly time_zone: string;
+    readonly ends_at: number | null;
+    readonly role: Role;
+  } | null;
+};
+
+/** In the organisation that the session chose, or the first that its user belongs to. */
+export const sessionHolder = async (sql: Queryable, fingerprint: Buffer): Promise<SessionHolder | undefined> => {
+  const [row] = await sql<SessionHolder[]>`
+    select s.id, s.created_at, s.last_used_at, s.proven_at, s.user_id, u.email, u.name, u.email_verified_at is not null as email_verified, u.is_operator,
+      (select json_build_object('id', o.id, 'name', o.name, 'plan', o.plan, 'time_zone', o.time_zone, 'ends_at', (extract(epoch from o.ends_at) * 1000)::float8, 'role', m.role)
+        from memberships m join organisations o on o.id = m.organisation_id
+        where m.user_id = s.user_id order by m.organisation_id = s.organisation_id desc nulls last, o.key limit 1) as member
+    from sessions s join users u on u.id = s.user_id
+    where s.fingerprint = ${fingerprint}`;
+  return row;
+};
+
+export type NewSession = {
+  readonly id: string;
+  readonly fingerprint: Buffer;
+  readonly user: string;
+  readonly at: Date;
+  readonly address: string;
+  readonly device: string;
+};
+
+export const insertSession = async (sql: Queryable, { id, fingerprint, user, at, address, device }: NewSession): Promise<void> => {
+  await sql`insert into sessions (id, fingerprint, user_id, created_at, last_used_at, proven_at, address, device)
+    values (${id}, ${fingerprint}, ${user}, ${at}, ${at}, ${at}, ${address}, ${device})`;
+};
+
+/** The session that a cookie opens is over. */
+export const deleteSessionOf = async (sql: Queryable, fingerprint: Buffer): Promise<void> => {
+  await sql`delete from sessions where fingerprint = ${fingerprint}`;
+};
+
+/** True when it was one of the user's. */
+export const deleteSession = async (sql: Queryable, user: string, id: string): Promise<boolean> =>
+  (await sql`delete from sessions where user_id = ${user} and id = ${id}`).count > 0;
+
+/** All sessions of a user, but for the one that is to stay; how many that were. */
+export const deleteSessions = async (sql: Queryable, user: string, except: string | null): Promise<number> =>
+  (await sql`delete from sessions where user_id = ${user} and id is distinct from ${except}`).count;
+
+export const writeProven = async (sql: Queryable, id: string, at: Date): Promise<void> => {
+  await sql`update sessions set proven_at = ${at} where id = ${id}`;
+};
+
+export const writeActiveOrganisation = async (sql: Queryable, id: string, organisation: string): Promise<void> => {
+  await sql`update sessions set organisation_id = ${organisation} where id = ${id}`;
+};
+
+export type SessionRow = {
+  readonly id: string;
+  readonly created_at: Date;
+  readonly last_used_at: Date;
+  readonly address: string;
+  readonly device: string;
+};
+
+export const sessionsOf = (sql: Queryable, user: string): Promise<SessionRow[]> =>
+  sql<
+    SessionRow[]
+  >`select id, created_at, last_used_at, address, device from sessions where user_id = ${user} order by last_used_at desc, id`;
+
+/** When sessions were last used, and from where, many in one statement; never backwards, as several coordinators report. */
+export const writeSessionUses = async (
+  sql: Queryable,
+  uses: ReadonlyMap<string, { readonly at: number; readonly address: string }>,
+): Promise<void> => {
+  if (uses.size === 0) return;
+  const rows = [...uses].map(([id, { at, address }]) => ({ id, at: new Date(at).toISOString(), address }));
+  await sql`update sessions s set last_used_at = u.at, address = u.address
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (id uuid, at timestamptz, address text)
+    where s.id = u.id and s.last_used_at < u.at`;
+};
+
+/** Somebody who is signed in. `caller` is how they call the gate in the organisation that their session chose; null when they belong to none. */
+export type SignedIn = { readonly person: Person; readonly caller: Caller | null };
+
+export type Sessions = {
+  /** Who holds the cookie's session, read afresh; undefined for nobody. Membership and role are those of this moment. */
+  readonly authenticate: (visitor: Visitor) => Promise<SignedIn | undefined>;
+  /** Writes down when sessions were last used. */
+  readonly flush: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+type Parts = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+  readonly accountSecrets: AccountSecrets;
+};
+
+/** As many characters as 256 bits take in base64url: nothing else was ever given out. */
+const shape = /^[\w-]{43}$/;
+
+export const createSessions = ({ sql, clock, log, accountSecrets }: Parts): Sessions => {
+  type Use = { readonly at: number; readonly address: string };
+  const uses = createLastUses<Use>({ write: (all) => writeSessionUses(sql, all), log, of: 'sessions', again: 'page' });
+
+  return {
+    authenticate: async (visitor) => {
+      const { cookie, address } = visitor;
+      if (cookie === undefined || !shape.test(cookie)) return undefined;
+      const holder = await sessionHolder(sql, await accountSecrets.fingerprint('session', cookie));
+      const now = clock.now();
+      if (!holder || isOver(holder, now)) return undefined;
+      uses.note(holder.id, { at: now, address });
+      const { id, user_id: user, email, name, email_verified, is_operator, proven_at, member } = holder;
+      const person: Person = { user, email, name, email_verified, is_operator, session: id, proven_at: proven_at.getTime(), from: visitor };
+      if (!member) return { person, caller: null };
+      const { role, ...organisation } = member;
+      return { person, caller: { is: 'session', organisation, user, role, scope: 'read_write', person, address } };
+    },
+    flush: uses.flush,
+    close: uses.flush,
+  };
+};
+
+/** What a browser says that it is, in the words of the person who sits at it. Order matters: most browsers also claim to be others. */
+const browsers: readonly (readonly [RegExp, string])[] = [
+  [/\bEdg(e|A|iOS)?\//, 'Edge'],
+  [/\b(OPR|Opera)\//, 'Opera'],
+  [/\bSamsungBrowser\//, 'Samsung Internet'],
+  [/\bVivaldi\//, 'Vivaldi'],
+  [/\b(Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(Headless)?(Chrome|Chromium|CriOS)\//, 'Chrome'],
+  [/\bVersion\/[\d.]+ .*Safari\//, 'Safari'],
+  [/^curl\//, 'curl'],
+];
+
+const systems: readonly (readonly [RegExp, string])[] = [
+  [/\biPhone\b/, 'iPhone'],
+  [/\biPad\b/, 'iPad'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bWindows\b/, 'Windows'],
+  [/\b(Macintosh|Mac OS X)\b/, 'macOS'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bLinux\b/, 'Linux'],
+];
+
+const named = (rows: typeof browsers, text: string): string | undefined => rows.find(([sign]) => sign.test(text))?.[1];
+
+/** Such as "Firefox on Linux". */
+export const deviceOf = (userAgent: string): string => {
+  const browser = named(browsers, userAgent);
+  const system = named(systems, userAgent);
+  if (browser === undefined && system === undefined) return 'An unknown device';
+  if (system === undefined) return browser ?? '';
+  return `${browser ?? 'A browser'} on ${system}`;
+};

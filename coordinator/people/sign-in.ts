@@ -1,0 +1,190 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { failuresOf, hostOf, type Tried } from '../gate/attempts.ts';
+import type { Visitor } from '../gate/caller.ts';
+import { type Answer, type AtTheDoor, type ByVisitor, type Context, type Early, found } from '../gate/context.ts';
+import { deadLink } from '../gate/roles.ts';
+import { codeSecretOf } from '../secrets/at-rest.ts';
+import type {
+  beginPasskeySignIn as beginPasskeySignInContract,
+  createSignInLink as createSignInLinkContract,
+  enter as enterContract,
+  finishSignIn as finishSignInContract,
+  signInByPasskey as signInByPasskeyContract,
+  signIn as signInContract,
+} from './contract.ts';
+import { askPasskey, placeOf, requestOptions, type Signed, signedPasskey, takeSigned } from './passkeys.ts';
+import { credentialsByEmail, deleteStartLinks, insertSignInLink, userByEmail, useSignInLink } from './queries.ts';
+import {
+  deleteSecondStep,
+  hasRecoveryCode,
+  hasSecondFactor,
+  insertSecondStep,
+  recoveryFingerprint,
+  secondFactorOf,
+  secondStepBy,
+  stepOfCode,
+  takeRecoveryCode,
+  takeStep,
+} from './second-factor.ts';
+import { verifyPassword } from './secrets.ts';
+import { deleteSessionOf, insertSession, linkLives } from './sessions.ts';
+
+/** The operator vouches for whoever gets the link: it takes the place of the password and of the second step. */
+export const createSignInLink = async (
+  { sql, now, with: { accountSecrets, baseUrl } }: Context,
+  { email, made_for }: InputOf<typeof createSignInLinkContract>,
+): Answer<OutputOf<typeof createSignInLinkContract>> => {
+  const user = found(await userByEmail(sql, email.trim()), 'user_not_found');
+  const { text, fingerprint } = await accountSecrets.mint('sign-in link');
+  const expires_at = made_for === 'start' ? null : new Date(now + linkLives.operator);
+  if (made_for === 'start') await deleteStartLinks(sql);
+  await insertSignInLink(sql, { fingerprint, user: user.id, made_for, at: new Date(now), expires_at });
+  return { email: user.email, address: `${baseUrl()}/enter/${text}`, expires_at: expires_at?.toISOString() ?? null };
+};
+
+/** Long enough to tell browsers apart; a header of any length is not kept. */
+const longestDevice = 300;
+
+/** A session of its own for every sign-in: the one that the browser had before ends, so that nobody goes on in a session that was planted. */
+export const beginSession = async ({ sql, now, note, visitor, with: { accountSecrets } }: ByVisitor, user: string): Promise<string> => {
+  note({ user });
+  if (visitor.cookie !== undefined) await deleteSessionOf(sql, await accountSecrets.fingerprint('session', visitor.cookie));
+  const { text, fingerprint } = await accountSecrets.mint('session');
+  const { address, device } = visitor;
+  await insertSession(sql, { id: newId(), fingerprint, user, at: new Date(now), address, device: device.slice(0, longestDevice) });
+  return text;
+};
+
+/** A session for whoever has given the first proof, or the second step where the account asks for one. */
+export const signInAs = async (
+  context: ByVisitor,
+  user: string,
+): Promise<{ readonly session: string | null; readonly second_step: string | null }> => {
+  const { sql, now, note } = context;
+  if (!(await hasSecondFactor(sql, user))) return { session: await beginSession(context, user), second_step: null };
+  const { text, fingerprint } = await context.with.accountSecrets.mint('second step');
+  await insertSecondStep(sql, { fingerprint, user, at: new Date(now), expires_at: new Date(now + linkLives.secondStep) });
+  note({ user, after: { second_step: 'asked for' } });
+  return { session: null, second_step: text };
+};
+
+export const enter = async (context: ByVisitor, { secret }: InputOf<typeof enterContract>): Answer<OutputOf<typeof enterContract>> => {
+  const {
+    sql,
+    now,
+    with: { accountSecrets },
+  } = context;
+  const user = await useSignInLink(sql, await accountSecrets.fingerprint('sign-in link', secret), new Date(now));
+  if (user === undefined) throw deadLink();
+  return { session: await beginSession(context, user) };
+};
+
+type Code = { readonly step: number } | { readonly recovery: Buffer };
+type Prepared = { readonly user: string; readonly fingerprint: Buffer; readonly code: Code; readonly left: number };
+
+const over = (): Refusal => new Refusal('second_step_over', 'This took too long, or was done already; sign in anew.');
+const wrong = (): Refusal => new Refusal('code_invalid', 'code: is wrong, or was used already.');
+
+const codeFrom = async (
+  { pool, now, with: { accountSecrets, secrets } }: Early<AtTheDoor>,
+  user: string,
+  typed: string,
+): Promise<{ readonly code: Code; readonly left: number } | undefined> => {
+  const there = await secondFactorOf(pool, user);
+  if (!there) throw over();
+  const step = stepOfCode(await secrets.open(pool, there.secret, codeSecretOf(user)), typed.replaceAll(/\s/g, ''), now);
+  const left = there.recovery_codes_left;
+  if (step !== undefined) return step > there.last_step ? { code: { step }, left } : undefined;
+  const recovery = await recoveryFingerprint(accountSecrets, user, typed);
+  return recovery && (await hasRecoveryCode(pool, user, recovery)) ? { code: { recovery }, left } : undefined;
+};
+
+/** For the account, from wherever: who guesses here has the password already, and six digits are soon through from many hosts. */
+const before = async (early: Early<AtTheDoor>, { secret, code: typed }: InputOf<typeof finishSignInContract>): Promise<Prepared> => {
+  const { pool, now, visitor } = early;
+  const { accountSecrets, attempts } = early.with;
+  const fingerprint = await accountSecrets.fingerprint('second step', secret);
+  const user = await secondStepBy(pool, fingerprint, new Date(now));
+  if (user === undefined) throw over();
+  const ofAccount = { what: `second step of ${user}`, most: 10 };
+  await attempts.count([ofAccount, { what: `second steps from ${hostOf(visitor.address)}`, most: 60 }]);
+  const found = await codeFrom(early, user, typed);
+  if (!found) throw wrong();
+  await attempts.forget([ofAccount]);
+  return { user, fingerprint, ...found };
+};
+
+const act = async (
+  context: ByVisitor,
+  _input: InputOf<typeof finishSignInContract>,
+  { user, fingerprint, code, left }: Prepared,
+): Answer<OutputOf<typeof finishSignInContract>> => {
+  const { sql } = context;
+  if (!(await deleteSecondStep(sql, fingerprint))) throw over();
+  const isTaken = 'step' in code ? await takeStep(sql, user, code.step) : await takeRecoveryCode(sql, user, code.recovery);
+  if (!isTaken) throw wrong();
+  return { session: await beginSession(context, user), recovery_codes_left: 'recovery' in code ? left - 1 : null };
+};
+
+export const finishSignIn = { before, act };
+
+/** Nobody guesses a signature; but what is asked is kept until it is answered, and nobody is to fill the house with it. */
+const beforeBegin = ({ visitor, with: { attempts } }: Early<AtTheDoor>): Promise<void> =>
+  attempts.count([{ what: `passkeys from ${hostOf(visitor.address)}`, most: 60 }]);
+
+const actBegin = async (context: ByVisitor): Answer<OutputOf<typeof beginPasskeySignInContract>> => {
+  const place = placeOf(context.with);
+  const challenge = await askPasskey(context.sql, context.with, { purpose: 'sign in', user: null, now: context.now });
+  return { options: await requestOptions({ place, challenge }) };
+};
+
+export const beginPasskeySignIn = { before: beforeBegin, act: actBegin };
+
+const byPasskeyBefore = (
+  { pool, with: instruments }: Early<AtTheDoor>,
+  { answer }: InputOf<typeof signInByPasskeyContract>,
+): Promise<Signed> => signedPasskey(pool, instruments, answer);
+
+const byPasskeyAct = async (
+  context: ByVisitor,
+  _input: InputOf<typeof signInByPasskeyContract>,
+  signed: Signed,
+): Answer<OutputOf<typeof signInByPasskeyContract>> => {
+  await takeSigned(context, signed, { purpose: 'sign in', user: null });
+  context.note({ after: { passkey: signed.passkey.name } });
+  return { session: await beginSession(context, signed.passkey.user_id) };
+};
+
+export const signInByPasskey = { before: byPasskeyBefore, act: byPasskeyAct };
+
+/** For an account from one host, and for a host at all accounts: who guesses is slowed down. */
+const triesAt = (email: string, { address }: Visitor): readonly [Tried, Tried] => [
+  { what: `password of ${email.trim().toLowerCase()} from ${hostOf(address)}`, most: 10 },
+  { what: `passwords from ${hostOf(address)}`, most: 60 },
+];
+
+/** The same answer, after the same work, whether there is such an account or not. */
+const signInBefore = async (
+  { pool, visitor, with: { attempts, door } }: Early<AtTheDoor>,
+  { email, password }: InputOf<typeof signInContract>,
+): Promise<string> => {
+  const tried = triesAt(email, visitor);
+  // Without mail there is no other way in, and whoever guesses from many hosts could lock the account's owner out.
+  const everywhere = door.mail ? [failuresOf(email)] : [];
+  await attempts.count(tried);
+  // Apart, so that tries which were refused to their host count for no account: one host alone would send its owner to the mailbox.
+  if (everywhere.length > 0) await attempts.count(everywhere);
+  const user = await credentialsByEmail(pool, email.trim());
+  const isRight = await verifyPassword(password, user?.password_hash ?? null);
+  if (!user || !isRight) throw new Refusal('sign_in_failed', 'The e-mail address or the password is wrong.');
+  // What was counted for the host stays: an account of one's own is no way to more guesses at others.
+  await attempts.forget([tried[0], ...everywhere]);
+  return user.id;
+};
+
+const signInAct = (context: ByVisitor, _input: InputOf<typeof signInContract>, user: string): Answer<OutputOf<typeof signInContract>> =>
+  signInAs(context, user);
+
+export const signIn = { before: signInBefore, act: signInAct };

@@ -1,0 +1,333 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { nameFrom } from '../../shared/base/names.ts';
+import { deleteConnectionsOf } from '../assistants/queries.ts';
+import { failuresOf, hostOf } from '../gate/attempts.ts';
+import type { Answer, AtTheDoor, ByPerson, ByVisitor, Context, Early } from '../gate/context.ts';
+import { deadLink } from '../gate/roles.ts';
+import { postMail } from '../mail/queries.ts';
+import { insertFirstChannel } from '../notifications/queries.ts';
+import { emailFrom, passwordFrom, timeZoneFrom } from '../organisations/model.ts';
+import { mayHaveOneMore } from '../organisations/plans.ts';
+import { insertOrganisation, lockOrganisation } from '../organisations/queries.ts';
+import { deleteAllTokensOf } from '../tokens/queries.ts';
+import type {
+  finishSignUp as finishSignUpContract,
+  keepEmail as keepEmailContract,
+  requestPasswordReset as requestPasswordResetContract,
+  resetPassword as resetPasswordContract,
+  showDoor as showDoorContract,
+  showInvitation as showInvitationContract,
+  showLink as showLinkContract,
+  signUp as signUpContract,
+  verifyEmail as verifyEmailContract,
+} from './contract.ts';
+import { deletePasskeysOf, passkeyPlace } from './passkeys.ts';
+import {
+  countMembers,
+  deleteResets,
+  deleteVerifications,
+  hasOwner,
+  type InvitationRow,
+  insertMember,
+  insertSignUp,
+  insertUser,
+  invitationBy,
+  invitationById,
+  lookAtLink,
+  markVerified,
+  membershipsOf,
+  signUpBy,
+  useInvitation,
+  useKeeping,
+  useReset,
+  useSignUp,
+  useVerification,
+  writeEmail,
+  writePassword,
+} from './queries.ts';
+import { deleteSecondSteps } from './second-factor.ts';
+import { hashPassword, verifyPassword } from './secrets.ts';
+import { deleteSessions, linkLives } from './sessions.ts';
+import { beginSession, signInAs } from './sign-in.ts';
+
+type Joined = 'joined' | 'member already' | 'ending' | 'gone';
+
+/**
+ * Makes somebody a member by an invitation, which is good no more. The plan is asked under the organisation's lock, as for every member.
+ * `gone`: somebody else was faster, or the organisation ended; `ending`: it is about to, and the
+ * invitation stays.
+ */
+export const join = async ({ sql }: Context, user: string, invitation: InvitationRow): Promise<Joined> => {
+  const organisation = await lockOrganisation(sql, invitation.organisation_id);
+  if (!organisation) return 'gone';
+  if (organisation.ends_at !== null) return 'ending';
+  if ((await membershipsOf(sql, user)).some(({ id }) => id === organisation.id)) return 'member already';
+  if (!(await useInvitation(sql, organisation.id, invitation.id))) return 'gone';
+  mayHaveOneMore('members', organisation.plan, await countMembers(sql, organisation.id));
+  await insertMember(sql, organisation.id, user, invitation.role);
+  return 'joined';
+};
+
+/** What somebody is told who would join it. */
+export const notNow = ({ organisation }: InvitationRow): Refusal =>
+  new Refusal(
+    'organisation_ending',
+    `${organisation} is going to be deleted, so nobody can join it. If its owners keep it, this link is good again.`,
+  );
+
+/** What lets someone act as the user without the password, and ends only where they say so. */
+export type AlsoEnded = { readonly end_tokens: boolean; readonly end_passkeys: boolean; readonly end_assistants: boolean };
+
+const listed = (words: readonly string[]): string =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+
+/** A new password ends everything that was open under the old one, changes of address too; its owner is told, and what stays. */
+export const replacePassword = async (
+  { sql, now, note, with: { door } }: Context,
+  { user, email }: { readonly user: string; readonly email: string },
+  password_hash: string,
+  { end_tokens, end_passkeys, end_assistants }: AlsoEnded,
+): Promise<void> => {
+  await writePassword(sql, user, password_hash);
+  await deleteSessions(sql, user, null);
+  await deleteSecondSteps(sql, user);
+  await deleteResets(sql, user);
+  await deleteVerifications(sql, user);
+  if (end_tokens) await deleteAllTokensOf(sql, user);
+  if (end_passkeys) await deletePasskeysOf(sql, user);
+  if (end_assistants) await deleteConnectionsOf(sql, user);
+  const all = [
+    { what: 'API tokens', isEnded: end_tokens },
+    { what: 'passkeys', isEnded: end_passkeys },
+    { what: 'connected assistants', isEnded: end_assistants },
+  ];
+  const [ended, kept] = [true, false].map((isEnded) => listed(all.filter((one) => one.isEnded === isEnded).map(({ what }) => what)));
+  note({ after: { ended: ended ?? '', kept: kept ?? '' } });
+  const detail = [ended && `Its ${ended} were revoked.`, kept && `Its ${kept}, if there are any, stay valid.`].filter(Boolean).join(' ');
+  if (door.mail) await postMail(sql, { kind: 'notice', recipient: email, about: { what: 'password', detail }, at: new Date(now) });
+};
+
+/** Anyone may sign up with an address, but who finishes must know the password: no account gets one that a stranger chose. */
+const before = async (
+  { pool, now, visitor, with: { attempts, accountSecrets } }: Early<AtTheDoor>,
+  { secret, password }: InputOf<typeof finishSignUpContract>,
+): Promise<void> => {
+  await attempts.count([{ what: `finished sign-ups from ${hostOf(visitor.address)}`, most: 20 }]);
+  const waiting = await signUpBy(pool, await accountSecrets.fingerprint('sign-up', secret), new Date(now));
+  if (!waiting) throw deadLink();
+  if (!(await verifyPassword(password, waiting.password_hash)))
+    throw new Refusal(
+      'sign_in_failed',
+      'password: is not the one that this account was asked for with. If someone else asked for it, sign up yourself: that ends theirs.',
+    );
+};
+
+/** The address is proven, so the account is made; an invitation that has ended meanwhile makes it one without an organisation. */
+const act = async (context: ByVisitor, { secret }: InputOf<typeof finishSignUpContract>): Answer<OutputOf<typeof finishSignUpContract>> => {
+  const {
+    sql,
+    now,
+    note,
+    with: { accountSecrets, door },
+  } = context;
+  const waiting = await useSignUp(sql, await accountSecrets.fingerprint('sign-up', secret), new Date(now));
+  if (!waiting) throw deadLink();
+  const { email, name, password_hash, organisation, time_zone, invitation_id } = waiting;
+  const user = newId();
+  await insertUser(sql, { id: user, email, name, password_hash, email_verified_at: new Date(now) });
+  note({ after: { email, name, organisation } });
+  if (organisation !== null) {
+    const id = newId();
+    await insertOrganisation(sql, { id, name: organisation, plan: door.signUpPlan, time_zone: time_zone ?? 'UTC' });
+    await insertMember(sql, id, user, 'owner');
+    await insertFirstChannel(sql, { organisation: id, email, at: new Date(now) });
+    note({ organisation: id });
+  }
+  const invitation = invitation_id === null ? undefined : await invitationById(sql, invitation_id, new Date(now));
+  if (invitation && (await join(context, user, invitation)) === 'joined') note({ organisation: invitation.organisation_id });
+  return { session: await beginSession(context, user) };
+};
+
+export const finishSignUp = { before, act };
+
+const beforeRequest = async (
+  { visitor, with: { attempts, door } }: Early<AtTheDoor>,
+  { email }: InputOf<typeof requestPasswordResetContract>,
+): Promise<void> => {
+  if (!door.mail)
+    throw new Refusal(
+      'mail_missing',
+      `This installation sends no mail. Whoever runs it can let you in: npm run operator -- user sign-in-link --email ${email.trim()}`,
+    );
+  // Apart from other mails to it, which anyone can cause: they would keep away the only way in for an account that someone guesses at.
+  await attempts.count([
+    { what: `reset mails to ${emailFrom(email).toLowerCase()}`, most: 5 },
+    { what: `resets from ${hostOf(visitor.address)}`, most: 20 },
+  ]);
+};
+
+/** Whether there is such an account is found out only when the mail is made, so that here nothing tells. */
+const actRequest = async (
+  { sql, now }: ByVisitor,
+  { email }: InputOf<typeof requestPasswordResetContract>,
+): Answer<OutputOf<typeof requestPasswordResetContract>> => {
+  await postMail(sql, { kind: 'password-reset', recipient: email.trim(), about: {}, at: new Date(now) });
+  return { sent: true };
+};
+
+export const requestPasswordReset = { before: beforeRequest, act: actRequest };
+
+const beforeReset = async (
+  { visitor, with: { attempts } }: Early<AtTheDoor>,
+  input: InputOf<typeof resetPasswordContract>,
+): Promise<string> => {
+  const password = passwordFrom(input.password);
+  await attempts.count([{ what: `resets from ${hostOf(visitor.address)}`, most: 20 }]);
+  return hashPassword(password);
+};
+
+/** The link lets its owner in at once, however many passwords are guessed meanwhile. The second step stays: whoever reads a mailbox is not yet the person. */
+const actReset = async (
+  context: ByVisitor,
+  { secret, ...also }: InputOf<typeof resetPasswordContract>,
+  password_hash: string,
+): Answer<OutputOf<typeof resetPasswordContract>> => {
+  const {
+    sql,
+    now,
+    note,
+    with: { accountSecrets, attempts },
+  } = context;
+  const user = await useReset(sql, await accountSecrets.fingerprint('password reset', secret), new Date(now));
+  const email = user === undefined ? undefined : await markVerified(sql, user, new Date(now));
+  if (user === undefined || email === undefined) throw deadLink();
+  note({ user });
+  await replacePassword(context, { user, email }, password_hash, also);
+  await attempts.forget([failuresOf(email)]);
+  return signInAs(context, user);
+};
+
+export const resetPassword = { before: beforeReset, act: actReset };
+
+export const showLink = async (
+  { sql, now, with: { accountSecrets } }: ByVisitor,
+  { kind, secret }: InputOf<typeof showLinkContract>,
+): Answer<OutputOf<typeof showLinkContract>> => {
+  const [fingerprint, at] = [await accountSecrets.fingerprint(kind, secret), new Date(now)];
+  const waiting = kind === 'sign-up' ? await signUpBy(sql, fingerprint, at) : undefined;
+  const email = waiting?.email ?? (await lookAtLink(sql, kind, fingerprint, at)) ?? null;
+  return { email, name: waiting?.name ?? null, organisation: waiting?.organisation ?? null };
+};
+
+export const showInvitation = async (
+  { sql, now, with: { accountSecrets } }: ByVisitor,
+  { secret }: InputOf<typeof showInvitationContract>,
+): Answer<OutputOf<typeof showInvitationContract>> => {
+  const invitation = await invitationBy(sql, await accountSecrets.fingerprint('invitation', secret), new Date(now));
+  if (!invitation) throw deadLink();
+  const { organisation, role, inviter } = invitation;
+  return { organisation, role, inviter };
+};
+
+export const showDoor = async ({ sql, with: { baseUrl, door } }: ByVisitor): Answer<OutputOf<typeof showDoorContract>> => ({
+  sign_up: door.signUp === 'open' && door.mail && (await hasOwner(sql)) ? 'open' : 'invited',
+  mail: door.mail,
+  passkeys: passkeyPlace(baseUrl())?.origin ?? null,
+});
+
+type Prepared = {
+  readonly email: string;
+  readonly name: string;
+  readonly organisation: string | null;
+  readonly time_zone: string | null;
+  readonly password_hash: string;
+  readonly invitation: InvitationRow | undefined;
+};
+
+const closed = (): Refusal =>
+  new Refusal('sign_up_closed', 'Nobody signs up here without an invitation; ask whoever runs this installation for one.');
+
+/** Everything is judged before anything is known of the address, and the password is hashed whether there is such an account or not. */
+const signUpBefore = async (
+  { pool, now, visitor, with: { attempts, accountSecrets, door } }: Early<AtTheDoor>,
+  input: InputOf<typeof signUpContract>,
+): Promise<Prepared> => {
+  const { invitation_secret: secret } = input;
+  const invitation =
+    secret === null ? undefined : await invitationBy(pool, await accountSecrets.fingerprint('invitation', secret), new Date(now));
+  if (secret !== null && !invitation) throw deadLink();
+  if (!invitation && (door.signUp !== 'open' || !door.mail || !(await hasOwner(pool)))) throw closed();
+  const email = emailFrom(input.email);
+  const own = invitation
+    ? { organisation: null, time_zone: null }
+    : { organisation: nameFrom(input.organisation ?? '', 'organisation'), time_zone: timeZoneFrom(input.time_zone ?? '') };
+  const [name, password] = [nameFrom(input.name), passwordFrom(input.password)];
+  await attempts.count([
+    { what: `mails to ${email.toLowerCase()}`, most: 5 },
+    { what: `sign-ups from ${hostOf(visitor.address)}`, most: 20 },
+  ]);
+  return { email, name, ...own, password_hash: await hashPassword(password), invitation };
+};
+
+/**
+ * With mail nothing is made before the address is proven, so that the answer is the same for one that has an account. Without mail only
+ * somebody with an invitation comes so far, and hears that an address is taken.
+ */
+const signUpAct = async (
+  context: ByVisitor,
+  _input: InputOf<typeof signUpContract>,
+  prepared: Prepared,
+): Answer<OutputOf<typeof signUpContract>> => {
+  const {
+    sql,
+    now,
+    note,
+    with: { door },
+  } = context;
+  const { invitation, ...wanted } = prepared;
+  const { email, name, password_hash } = wanted;
+  const at = new Date(now);
+  const id = newId();
+  note({ after: { email, name, organisation: wanted.organisation } });
+  if (door.mail) {
+    await insertSignUp(sql, { ...wanted, id, invitation: invitation?.id ?? null, at, expires_at: new Date(now + linkLives.signUp) });
+    await postMail(sql, { kind: 'sign-up', recipient: email, about: { sign_up: id }, at });
+    return { session: null, must_confirm: true };
+  }
+  if (!invitation) throw closed();
+  await insertUser(sql, { id, email, name, password_hash });
+  const joined = await join(context, id, invitation);
+  if (joined === 'ending') throw notNow(invitation);
+  if (joined !== 'joined') throw deadLink();
+  note({ organisation: invitation.organisation_id });
+  return { session: await beginSession(context, id), must_confirm: false };
+};
+
+export const signUp = { before: signUpBefore, act: signUpAct };
+
+/** Proves a mailbox, for the signed-in user alone whose it is to be. Where it is another one than before, the old one is told. */
+export const verifyEmail = async (
+  { sql, now, note, person, with: { accountSecrets } }: ByPerson,
+  { secret }: InputOf<typeof verifyEmailContract>,
+): Answer<OutputOf<typeof verifyEmailContract>> => {
+  const email = await useVerification(sql, person.user, await accountSecrets.fingerprint('e-mail', secret), new Date(now));
+  if (email === undefined) throw deadLink();
+  await writeEmail(sql, person.user, email, new Date(now));
+  note({ before: { email: person.email }, after: { email } });
+  if (person.email.toLowerCase() !== email.toLowerCase())
+    await postMail(sql, { kind: 'notice', recipient: person.email, about: { what: 'e-mail', detail: email }, at: new Date(now) });
+  return { email };
+};
+
+/** The old mailbox ends a change of address, whoever asked for it. */
+export const keepEmail = async (
+  { sql, now, note, with: { accountSecrets } }: ByVisitor,
+  { secret }: InputOf<typeof keepEmailContract>,
+): Answer<OutputOf<typeof keepEmailContract>> => {
+  const ended = await useKeeping(sql, await accountSecrets.fingerprint('e-mail kept', secret), new Date(now));
+  if (!ended) throw deadLink();
+  note({ user: ended.user_id, after: { email_change: 'ended by the old mailbox', wanted: ended.email } });
+  return { wanted: ended.email };
+};

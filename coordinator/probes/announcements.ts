@@ -1,0 +1,98 @@
+import type { Log } from '../../shared/base/log.ts';
+import {
+  type Announce,
+  type AnnouncementTrust,
+  announcementKeys,
+  createAnnounce,
+  judgeAnnouncement,
+  type RefusedAnnouncement,
+} from '../../shared/bus/announcement.ts';
+import type { PresenceMessage } from '../../shared/bus/messages.ts';
+import type { Message } from '../../shared/bus/nats.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import type { Sql } from '../database/connect.ts';
+import { endAllDirectCredentials, readSigning, requireSigned, someoneSignsNothing } from './queries.ts';
+
+/**
+ * What coordinators sign, and whom they believe. Every coordinator signs; whether what is not signed is refused follows from REQUIRE_SIGNED.
+ *
+ * Modes of `auto`: `accepting` (the version before may still run somewhere) → `required` (for good), once every coordinator signs and every
+ * probe that is heard can verify. An organisation's probe holds that up for two weeks at most, an installation without probes begins `required`.
+ */
+export type Announcements = {
+  readonly announce: Announce;
+  readonly trust: () => AnnouncementTrust;
+  /** The revision of what another coordinator said; undefined when it is refused, which is counted. */
+  readonly read: (message: Pick<Message, 'data' | 'header'>, subject: string) => { readonly revision: number | undefined } | undefined;
+  readonly refuse: (subject: string, why: RefusedAnnouncement) => void;
+  readonly refresh: () => Promise<void>;
+  /** The leader's: requires signatures as soon as everyone can. */
+  readonly settle: (network: Heard) => Promise<void>;
+};
+
+type Saying = { readonly message: Pick<PresenceMessage, 'can'> };
+type Heard = { readonly roster: () => Roster; readonly presentOf: (probe: string) => Saying | undefined };
+
+export type RequireSigned = 'auto' | 'true' | 'false';
+
+/** How long private probes of before hold it up at most. */
+export const offeredForMs = 14 * 86_400_000;
+
+/** Whether signatures are required. @throws when the database cannot be asked. */
+export const areSignaturesRequired = async (sql: Parameters<typeof readSigning>[0], setting: RequireSigned): Promise<boolean> =>
+  setting === 'auto' ? (await readSigning(sql)).signed_since !== null : setting === 'true';
+
+type Parts = {
+  readonly sql: Sql;
+  readonly clock: { readonly now: () => number };
+  readonly log: Log;
+  readonly secretKeys: readonly string[];
+  readonly setting: RequireSigned;
+  readonly aliveMs: number;
+  readonly onRefused: (why: RefusedAnnouncement) => void;
+};
+
+/** Whether everyone who is heard can verify; of organisations' probes only while `waitsForPrivate`. */
+export const canEveryoneVerify = (roster: Roster, presentOf: (probe: string) => Saying | undefined, waitsForPrivate: boolean): boolean => {
+  const heard = roster.probes.filter(({ healthy, organisation }) => healthy && (organisation === null || waitsForPrivate));
+  return heard.length > 0 && heard.every(({ id }) => presentOf(id)?.message.can?.includes('verify') === true);
+};
+
+export const createAnnouncements = async (parts: Parts): Promise<Announcements> => {
+  const { sql, clock, log, setting, aliveMs, onRefused } = parts;
+  const keys = announcementKeys(parts.secretKeys);
+  const ids = keys.map(({ id }) => id);
+  let required = await areSignaturesRequired(sql, setting);
+
+  const refuse = (subject: string, why: RefusedAnnouncement): void => {
+    log.warn({ subject, why }, 'an announcement on the bus was refused: no coordinator said it');
+    onRefused(why);
+  };
+  const refresh = async (): Promise<void> => {
+    required = await areSignaturesRequired(sql, setting);
+  };
+  return {
+    announce: createAnnounce(keys, clock.now),
+    trust: () => ({ keys: ids, required }),
+    read: (message, subject) => {
+      const verdict = judgeAnnouncement({ keys: ids, required }, message, subject);
+      if (verdict.is === 'accepted') return { revision: verdict.revision };
+      refuse(subject, verdict.why);
+      return undefined;
+    },
+    refuse,
+    refresh,
+    settle: async ({ roster, presentOf }) => {
+      await refresh();
+      if (!required && setting === 'auto') {
+        const { signing_offered_at } = await readSigning(sql);
+        const waitsForPrivate = clock.now() - signing_offered_at.getTime() < offeredForMs;
+        if (!canEveryoneVerify(roster(), presentOf, waitsForPrivate) || (await someoneSignsNothing(sql, aliveMs))) return;
+        await requireSigned(sql);
+        required = true;
+        log.info('every coordinator signs and every probe verifies: from now on what is not signed is refused');
+      }
+      if (required) await endAllDirectCredentials(sql);
+    },
+  };
+};

@@ -1,0 +1,223 @@
+import pLimit from 'p-limit';
+import { type Continent, continents } from '../../shared/base/continents.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { AssignmentMessage } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { streams, subjects } from '../../shared/bus/subjects.ts';
+import { namingSecrets } from '../../shared/checks/config.ts';
+import { timeoutMs } from '../../shared/checks/kind-config.ts';
+import { sealBox } from '../../shared/checks/sealed-secrets.ts';
+import { continentsIn, type MonitorRow, probeIn } from '../engine/queries.ts';
+import type { Directory } from './directory.ts';
+import type { KeyOf, NetworkKeys } from './identities.ts';
+import type { ProbeRow } from './queries.ts';
+
+/** Where a monitor's assignment goes: to the public probes of a continent, or to one private probe. */
+export type Place = { readonly is: 'continent'; readonly continent: Continent } | { readonly is: 'probe'; readonly probe: string };
+
+const placeName = (place: Place): string => (place.is === 'continent' ? place.continent : place.probe);
+
+/** The place whose key a probe has. */
+export const keyPlaceOf = ({ id, organisation_id, continent }: Pick<ProbeRow, 'id' | 'organisation_id' | 'continent'>): string =>
+  organisation_id === null ? continent : id;
+
+const subjectOf = (place: Place, monitor: string): string =>
+  place.is === 'continent' ? subjects.assignment(place.continent, monitor) : subjects.privateAssignment(place.probe, monitor);
+
+export type Assignments = {
+  /** Says to the probes what to check now; a monitor that is paused or gone gets a tombstone. Settles when the bus has it all. */
+  readonly publish: (changes: readonly AssignmentChange[]) => Promise<void>;
+  /** The assignment as one place gets it: looks carry it along. */
+  readonly messageFor: (row: MonitorRow, place: Place) => Promise<AssignmentMessage>;
+  /** The same for what is stored nowhere; `secrets` as JSON, null when there are none. */
+  readonly trialFor: (row: MonitorRow, secrets: string | null, place: Place) => AssignmentMessage;
+  /** The continents that have a public probe: nothing is published for others. */
+  readonly served: () => readonly Continent[];
+  /** Place → the epoch of the key that its secrets are sealed under, of all places that have a probe. */
+  readonly sealEpochs: () => Readonly<Record<string, number>>;
+  /** The places whose keys seal the secrets of this monitor. */
+  readonly sealedFor: (row: MonitorRow) => readonly string[];
+};
+
+export type AssignmentChange = {
+  readonly monitor: string;
+  /** null: it was deleted. */
+  readonly row: MonitorRow | null;
+  /** Nothing can have been published for it before. */
+  readonly isNew: boolean;
+};
+
+export type AssignmentParts = {
+  readonly bus: Bus;
+  readonly directory: Directory;
+  /** The secret part of the config as JSON, which the database holds encrypted. */
+  readonly openSecrets: (row: MonitorRow) => Promise<string>;
+  readonly keys: Pick<NetworkKeys, 'keyOf' | 'keysNow' | 'epochOf'>;
+};
+
+const tombstone = new Uint8Array();
+
+/** So many monitors at once are on their way to the bus: more would wait there for longer than their time limit, and take room meanwhile. */
+const mostAtOnce = 50;
+
+export const createAssignments = ({ bus, directory, openSecrets, keys }: AssignmentParts): Assignments => {
+  const limit = pLimit(mostAtOnce);
+  let servedBy: { readonly rows: readonly ProbeRow[]; readonly continents: readonly Continent[] } | undefined;
+  const served = (): readonly Continent[] => {
+    const rows = directory.all();
+    if (servedBy?.rows === rows) return servedBy.continents;
+    const having = new Set(
+      rows.filter(({ organisation_id, revoked_at }) => organisation_id === null && revoked_at === null).map(({ continent }) => continent),
+    );
+    servedBy = { rows, continents: continents.filter((continent) => having.has(continent)) };
+    return servedBy.continents;
+  };
+
+  const placesOf = (row: MonitorRow): readonly Place[] => {
+    const probe = probeIn(row.config);
+    if (probe !== null) return [{ is: 'probe', probe }];
+    const allowed = continentsIn(row.config);
+    return served()
+      .filter((continent) => allowed === null || allowed.includes(continent))
+      .map((continent) => ({ is: 'continent', continent }));
+  };
+
+  const withoutSeal = (row: MonitorRow): AssignmentMessage => ({
+    v: 1,
+    monitor: row.id,
+    organisation: row.organisation_id,
+    kind: row.type,
+    target: row.target,
+    interval_ms: row.interval_s * 1_000,
+    timeout_ms: timeoutMs(row.config, row.interval_s),
+    config: row.secrets === null ? row.config : namingSecrets(row.type, row.config),
+    sealed: null,
+    config_version: row.config_version,
+    ordinal: row.key,
+    continents: continentsIn(row.config)?.slice() ?? null,
+    probe: probeIn(row.config),
+  });
+
+  /** What each place gets. Only under which key the secrets are sealed differs, so all without secrets get one and the same. */
+  const messagesOf = async (keyOf: KeyOf, row: MonitorRow): Promise<(place: Place) => AssignmentMessage> => {
+    const plain = withoutSeal(row);
+    if (row.secrets === null) return () => plain;
+    const secrets = await openSecrets(row);
+    return (place) => ({ ...plain, sealed: sealBox(keyOf(placeName(place)), secrets, row.id) });
+  };
+
+  /** Subjects that may still say something about the monitor and should not any more. */
+  const leftBehind = async (monitor: string, wanted: ReadonlySet<string>): Promise<string[]> => {
+    const possible = served().map((continent) => subjects.assignment(continent, monitor));
+    const hasPrivate = directory.all().some((probe) => probe.organisation_id !== null);
+    const inPrivate = hasPrivate ? await bus.subjectsOf('ASSIGN', subjects.privateAssignment('*', monitor)) : [];
+    const left: string[] = [];
+    for (const subject of [...possible, ...inPrivate].filter((each) => !wanted.has(each))) {
+      const last = await bus.last('ASSIGN', subject);
+      if (last && last.data.length > 0) left.push(subject);
+    }
+    return left;
+  };
+
+  const textsOf = async (keyOf: KeyOf, row: MonitorRow): Promise<(place: Place) => string> => {
+    const messageFor = await messagesOf(keyOf, row);
+    const same = row.secrets === null ? JSON.stringify(withoutSeal(row)) : undefined;
+    return (place) => same ?? JSON.stringify(messageFor(place));
+  };
+
+  const publishOne = async ({ monitor, row, isNew }: AssignmentChange, keyOf: KeyOf): Promise<void> => {
+    const places = row && row.paused_at === null ? placesOf(row) : [];
+    const gone = isNew ? [] : await leftBehind(monitor, new Set(places.map((place) => subjectOf(place, monitor))));
+    const textFor = row && places.length > 0 ? await textsOf(keyOf, row) : () => '';
+    await Promise.all([
+      ...places.map((place) => bus.store(subjectOf(place, monitor), textFor(place))),
+      ...gone.map((subject) => bus.store(subject, tombstone)),
+    ]);
+  };
+
+  return {
+    publish: async (changes) => {
+      const keyOf = changes.some(({ row }) => row !== null && row.secrets !== null) ? await keys.keysNow() : keys.keyOf;
+      let next = 0;
+      const work = async (): Promise<void> => {
+        for (let change = changes[next]; change; change = changes[next]) {
+          next += 1;
+          await publishOne(change, keyOf);
+        }
+      };
+      // It is these that queue up, not the changes: what stands in a long queue grows old there, and is garbage that only the great collection finds.
+      await Promise.all(Array.from({ length: Math.min(mostAtOnce, changes.length) }, () => limit(work)));
+    },
+    trialFor: (row, secrets, place) => ({
+      ...withoutSeal(row),
+      sealed: secrets === null ? null : sealBox(keys.keyOf(placeName(place)), secrets, row.id),
+    }),
+    messageFor: async (row, place) => (await messagesOf(keys.keyOf, row))(place),
+    served,
+    sealEpochs: () =>
+      Object.fromEntries(
+        directory
+          .all()
+          .filter(({ revoked_at }) => revoked_at === null)
+          .map(keyPlaceOf)
+          .map((place) => [place, keys.epochOf(place)]),
+      ),
+    sealedFor: (row) => (row.secrets === null || row.paused_at !== null ? [] : placesOf(row).map(placeName)),
+  };
+};
+
+/**
+ * Takes tombstones off the bus that lie there for long: else every monitor that ever was deleted or paused would leave one for each
+ * continent, and every new probe would read them all. Each message is looked at once, the oldest first: what is old and no tombstone can
+ * only be replaced, and what replaces it is the youngest.
+ *
+ * Modes, for each stream: `walking` (some messages with each tick) ↔ `resting` (the next message is too young); from the beginning when the
+ * stream was made anew.
+ */
+export type Tombstones = { readonly tick: () => Promise<void> };
+
+type Parts = {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long they lie there. */
+  readonly keptMs: number;
+};
+
+/** So many messages of a stream are looked at with each tick: a hundred thousand old ones take a coordinator that is new to it a few hours. */
+const atOnce = 500;
+
+const walked = [streams.assignments.name, streams.pingKeys.name] as const;
+
+/** Everything before `from` was looked at, in the stream that was made at `createdAt`. */
+type Walk = { readonly createdAt: number; readonly from: number };
+
+export const createTombstones = ({ bus, clock, log, keptMs }: Parts): Tombstones => {
+  const walks = new Map<string, Walk>();
+
+  const walk = async (stream: string): Promise<void> => {
+    const state = await bus.streamState(stream);
+    if (!state) return;
+    const { createdAt } = state;
+    const before = walks.get(stream);
+    let from = before?.createdAt === createdAt ? before.from : 1;
+    let removed = 0;
+    for (let looked = 0; looked < atOnce; looked += 1) {
+      const message = await bus.next(stream, from, '>');
+      if (!message || message.storedAt + keptMs > clock.now()) break;
+      // By its number: should the monitor have been resumed in this moment, its assignment has another.
+      if (message.data.length === 0 && (await bus.remove(stream, message.seq))) removed += 1;
+      from = message.seq + 1;
+      walks.set(stream, { createdAt, from });
+    }
+    if (removed > 0) log.info({ stream, removed }, 'old tombstones are off the bus');
+  };
+
+  return {
+    tick: async () => {
+      if (!bus.isConnected()) return;
+      for (const stream of walked) await walk(stream);
+    },
+  };
+};

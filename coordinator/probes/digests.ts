@@ -1,0 +1,112 @@
+import { type Continent, isContinent } from '../../shared/base/continents.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import {
+  type Assigned,
+  assignedElement,
+  assignmentsDigest,
+  createDigest,
+  type Digest,
+  isComparable,
+} from '../../shared/checks/assignment.ts';
+import type { Sql } from '../database/connect.ts';
+import { type AssignedRow, assignedRows, openMonitorLines } from '../monitors/queries.ts';
+import type { Directory } from './directory.ts';
+import type { KeyOf } from './identities.ts';
+import type { Present } from './presence.ts';
+import type { ProbeRow } from './queries.ts';
+
+/**
+ * Compares what each probe says it holds with what the database wants it to hold. A difference that lasts over two comparisons, while
+ * nothing is on its way, is a loss: everything is sent to that probe anew.
+ */
+export type DigestCheck = { readonly tick: () => Promise<void> };
+
+type Parts = {
+  readonly sql: Sql;
+  readonly directory: Directory;
+  readonly keyOf: KeyOf;
+  readonly roster: () => Roster;
+  /** How long it may take until everything has come anew. */
+  readonly resyncMs: number;
+  readonly presentOf: (probe: string) => Present | undefined;
+  readonly resync: (probe: ProbeRow, times: number) => Promise<void>;
+};
+
+type Place = Continent | string;
+
+/** A hundred thousand monitors take half a second to read: that shall never be more than a hundredth of ours, however slow the machine is. */
+const restForRowMs = 0.5;
+
+const assignedOf = (row: AssignedRow): Assigned => ({
+  monitor: row.id,
+  config_version: row.config_version,
+  interval_ms: row.interval_s * 1_000,
+  ordinal: row.key,
+  continents: row.continents?.filter(isContinent) ?? null,
+  probe: row.probe,
+  key: null,
+});
+
+export const createDigestCheck = ({ sql, directory, keyOf, roster, resyncMs, presentOf, resync }: Parts): DigestCheck => {
+  /** Probe → what was wanted and held when they differed, when the probe said so, and how often it was sent anew. */
+  const differing = new Map<string, { readonly signature: string; at: number; times: number; restUntil: number }>();
+  let restUntil = 0;
+  let rows = 0;
+
+  const wanted = async (): Promise<(probe: ProbeRow) => Digest> => {
+    const places = new Map<Place, Digest>();
+    const at = (place: Place): Digest => {
+      const known = places.get(place);
+      if (known) return known;
+      const made = createDigest();
+      places.set(place, made);
+      return made;
+    };
+    const publicContinents = new Set(directory.all().flatMap((row) => (row.organisation_id === null ? [row.continent] : [])));
+    rows = 0;
+    for await (const page of assignedRows(sql)) {
+      rows += page.length;
+      for (const row of page) {
+        const assigned = assignedOf(row);
+        // Where nothing is sealed an assignment is the same everywhere, and hashed once.
+        const plain = row.has_secrets ? undefined : assignedElement(assigned);
+        const elementFor = (place: Place) => plain ?? assignedElement({ ...assigned, key: keyOf(place).id });
+        if (assigned.probe !== null) at(assigned.probe).add(elementFor(assigned.probe));
+        else
+          for (const continent of publicContinents)
+            if (!assigned.continents || assigned.continents.includes(continent)) at(continent).add(elementFor(continent));
+      }
+    }
+    return (row) => at(row.organisation_id === null ? row.continent : row.id);
+  };
+
+  return {
+    tick: async () => {
+      if (performance.now() < restUntil || (await openMonitorLines(sql)) > 0) return;
+      const digestFor = await wanted();
+      restUntil = performance.now() + rows * restForRowMs;
+      if ((await openMonitorLines(sql)) > 0) return;
+      for (const probe of directory.all()) {
+        const present = presentOf(probe.id);
+        if (!present || probe.revoked_at !== null) continue;
+        const digest = digestFor(probe);
+        const { epoch } = roster();
+        const { count, digest: held, roster_epoch = epoch } = present.message.assignments;
+        const wants = isComparable(held) ? assignmentsDigest(digest) : held;
+        const signature = `${digest.count()} ${wants} ${epoch} ${count} ${held} ${roster_epoch}`;
+        const before = differing.get(probe.id);
+        // Whoever has said nothing since, may have mended it, or be gone.
+        if (before && (before.at === present.at || performance.now() < before.restUntil)) continue;
+        if (wants === held && digest.count() === count && roster_epoch >= epoch) differing.delete(probe.id);
+        else if (before?.signature !== signature)
+          differing.set(probe.id, { signature, at: present.at, times: before?.times ?? 0, restUntil: 0 });
+        else {
+          before.times += 1;
+          before.at = present.at;
+          before.restUntil = performance.now() + resyncMs;
+          await resync(probe, before.times);
+        }
+      }
+    },
+  };
+};

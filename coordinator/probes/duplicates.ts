@@ -1,0 +1,205 @@
+import { z } from 'zod';
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { jsonOf, type PresenceMessage } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import type { Directory } from './directory.ts';
+import type { ProbeRow } from './queries.ts';
+
+/**
+ * The processes that speak as one probe. There should be one; a second one, started later, is the one that is meant (a probe that moved, or
+ * whose machine hung), so the older is told to end. Two that go on taking each other's place are left in peace: somebody starts both
+ * again and again, and only people can say which one is meant.
+ *
+ * Modes of a process: the newest → (a later one speaks) older → told to end; forgotten when it was silent for a while.
+ */
+export type Sessions = {
+  readonly known: readonly Session[];
+  /** Who was told to end, and when. */
+  readonly told: readonly { readonly id: string; readonly at: number }[];
+};
+
+type Session = { readonly id: string; readonly began: number; readonly first_at: number; readonly heard_at: number };
+
+export const noSessions: Sessions = { known: [], told: [] };
+
+/** Silent for so long it is gone. */
+const silentMs = 15_000;
+/** So many are told to end within so long. */
+const mostTold = 3;
+const toldWithinMs = 300_000;
+
+/** `up_ms`: for how long the process has run, by its own count, so that no clock has to be right. */
+export type Said = { readonly id: string; readonly up_ms: number };
+
+/** `isOlder`: whether a later process speaks as the same probe; `ends`: whether it is to be told so. */
+export type Heard = { readonly sessions: Sessions; readonly isOlder: boolean; readonly ends: boolean };
+
+export const hearSession = ({ known, told }: Sessions, { id, up_ms }: Said, now: number): Heard => {
+  const alive = known.filter((session) => session.id !== id && now - session.heard_at < silentMs);
+  const before = known.find((session) => session.id === id);
+  // A message that took its time makes it look younger than it is.
+  const began = Math.min(before?.began ?? Number.POSITIVE_INFINITY, now - up_ms);
+  const firstAt = before?.first_at ?? now;
+  // By our own count: a word that was held up on its way was spoken long before it is heard.
+  const spokenAt = began + up_ms;
+  // One that has not been heard since this one was may be what this one took over from, whatever our own standstills made of their ages. And
+  // one that began only after this word was spoken may have taken over from this one.
+  const isOlder = alive.some(
+    (other) => other.heard_at > firstAt && spokenAt > other.began && (other.began > began || (other.began === began && other.id > id)),
+  );
+  const lately = told.filter(({ at }) => now - at < toldWithinMs);
+  const ends = isOlder && (lately.some((each) => each.id === id) || lately.length < mostTold);
+  return {
+    sessions: {
+      known: [...alive, { id, began, first_at: firstAt, heard_at: now }],
+      told: ends && !lately.some((each) => each.id === id) ? [...lately, { id, at: now }] : lately,
+    },
+    isOlder,
+    ends,
+  };
+};
+
+/**
+ * One connection for each probe: a newer one displaces the older, so that a probe that comes back need not wait until the server notices
+ * that it had gone. Two that keep displacing each other hold the same credentials; then the operator is told, and they are left in peace for
+ * a while. A server of 2.9 cannot end connections and ends a dead one by itself; of two that live, presence tells the older (probes/duplicates.ts).
+ */
+export type Displacer = {
+  /** The address that a key's newest connection comes from, as the server sees it. */
+  readonly addressOf: (key: string) => string | undefined;
+  readonly stop: () => void;
+};
+
+type Parts = {
+  /** On the system account, which hears who connects. */
+  readonly system: Pick<Bus, 'subscribe' | 'request'>;
+  readonly account: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly directory: Directory;
+  readonly isLeader: () => boolean;
+  readonly onTwice: (probe: ProbeRow) => void;
+};
+
+type Connection = { readonly server: string; readonly client: number; readonly address: string | undefined };
+
+const event = z.object({
+  server: z.object({ id: z.string() }),
+  client: z.object({ id: z.number(), user: z.string().default(''), host: z.string().optional() }),
+});
+const listed = z.object({
+  server: z.object({ id: z.string() }),
+  data: z.object({
+    connections: z.array(z.object({ cid: z.number(), authorized_user: z.string().default(''), ip: z.string().optional() })).nullish(),
+  }),
+});
+
+/** After so many within a minute two are taken to share their credentials. */
+const tooOften = 3;
+const minuteMs = 60_000;
+const restMs = 5_000;
+
+export const watchConnections = async (parts: Parts): Promise<Displacer> => {
+  const { system, account, clock, log, directory, isLeader, onTwice } = parts;
+  const connections = new Map<string, Connection>();
+  const displaced = new Map<string, number[]>();
+
+  const known = (user: string): ProbeRow | undefined => directory.all().find(({ keys }) => keys.some(({ key }) => key === user));
+
+  /** Whose connection this is, also when the probe or its credentials were made a moment ago. */
+  const probeOf = async (user: string): Promise<ProbeRow | undefined> => {
+    const found = known(user);
+    if (found) return found;
+    await directory.refresh().catch((error: unknown) => log.warn({ err: error }, 'the probes could not be read anew'));
+    return known(user);
+  };
+
+  const end = async (probe: ProbeRow, { server, client }: Connection): Promise<void> => {
+    const now = clock.now();
+    const times = (displaced.get(probe.id) ?? []).filter((at) => at > now - minuteMs);
+    const last = times.at(-1);
+    if (last !== undefined && now - last < restMs) return;
+    times.push(now);
+    displaced.set(probe.id, times);
+    log.info({ probe: probe.id, name: probe.name }, 'an older connection of a probe is ended');
+    await system
+      .request(`$SYS.REQ.SERVER.${server}.KICK`, JSON.stringify({ cid: client }))
+      .catch((error: unknown) =>
+        log.info({ err: error, probe: probe.id }, 'the server cannot end a connection; it ends it by itself when it is dead'),
+      );
+    if (times.length >= tooOften) onTwice(probe);
+  };
+
+  const connected = system.subscribe(`$SYS.ACCOUNT.${account}.CONNECT`, async (message) => {
+    const heard = event.safeParse(jsonOf(message.data));
+    if (!heard.success) return;
+    const { server, client } = heard.data;
+    const older = connections.get(client.user);
+    connections.set(client.user, { server: server.id, client: client.id, address: client.host });
+    const probe = older && isLeader() ? await probeOf(client.user) : undefined;
+    if (probe && older) await end(probe, older);
+  });
+  const gone = system.subscribe(`$SYS.ACCOUNT.${account}.DISCONNECT`, (message) => {
+    const heard = event.safeParse(jsonOf(message.data));
+    if (heard.success && connections.get(heard.data.client.user)?.client === heard.data.client.id)
+      connections.delete(heard.data.client.user);
+  });
+  /** Servers that have told who was there before us, and those that are being asked; one that did not answer is asked again. */
+  const learnt = new Set<string>();
+  const asking = new Set<string>();
+  const learn = async (subject: string): Promise<void> => {
+    const before = await system
+      .request(subject, JSON.stringify({ acc: account, auth: true, limit: 10_000 }))
+      .then((message) => listed.safeParse(jsonOf(message.data)))
+      .catch((error: unknown) => void log.info({ err: error }, 'who is connected already cannot be told'));
+    if (!before?.success) return;
+    const { server, data } = before.data;
+    learnt.add(server.id);
+    for (const { cid, authorized_user, ip } of data.connections ?? [])
+      if (!connections.has(authorized_user)) connections.set(authorized_user, { server: server.id, client: cid, address: ip });
+  };
+  // Of several servers one answers here; each of the others is asked when it first says that it is there, as all do every few seconds.
+  await learn(`$SYS.REQ.ACCOUNT.${account}.CONNZ`);
+  const servers = system.subscribe('$SYS.SERVER.*.STATSZ', async ({ subject }) => {
+    const [, , id = ''] = subject.split('.');
+    if (learnt.has(id) || asking.has(id)) return;
+    asking.add(id);
+    await learn(`$SYS.REQ.SERVER.${id}.CONNZ`);
+    asking.delete(id);
+  });
+
+  return {
+    addressOf: (key) => connections.get(key)?.address,
+    stop: () => {
+      servers.stop();
+      connected.stop();
+      gone.stop();
+    },
+  };
+};
+
+/** Two processes that speak as one probe: noticed by their presence, whatever the version of the server, and the older one is told to end. */
+export type Twins = {
+  /** Whether this presence is of a process that a later one has displaced, and whether it is to be told so. */
+  readonly hear: (probe: ProbeRow, message: PresenceMessage) => { readonly isOlder: boolean; readonly ends: boolean };
+};
+
+type TwiceParts = { readonly log: Log; readonly onTwice: (probe: ProbeRow) => void };
+
+export const createTwins = ({ log, onTwice }: TwiceParts): Twins => {
+  const sessionsOf = new Map<string, Sessions>();
+  return {
+    hear: (probe, { session, up_ms }) => {
+      // A probe of an older version does not say which process it is.
+      if (session === undefined || up_ms === undefined) return { isOlder: false, ends: false };
+      const { sessions, isOlder, ends } = hearSession(sessionsOf.get(probe.id) ?? noSessions, { id: session, up_ms }, performance.now());
+      sessionsOf.set(probe.id, sessions);
+      if (isOlder) {
+        log.warn({ probe: probe.id, name: probe.name, session, ends }, 'a process speaks as a probe although a later one does, too');
+        onTwice(probe);
+      }
+      return { isOlder, ends };
+    },
+  };
+};

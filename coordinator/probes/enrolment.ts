@@ -1,0 +1,211 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type {
+  inviteProbe as inviteProbeContract,
+  listProbeInvitations as listProbeInvitationsContract,
+  revokeProbeInvitation as revokeProbeInvitationContract,
+} from '../../shared/api/probes.ts';
+import { continents, isContinent } from '../../shared/base/continents.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { nameFrom } from '../../shared/base/names.ts';
+import type { Queryable } from '../database/connect.ts';
+import { hostOf } from '../gate/attempts.ts';
+import { type Answer, type AtTheDoor, type ByVisitor, type Context, type Early, type InOrganisation, notFound } from '../gate/context.ts';
+import { afterAll, pageOf } from '../gate/cursors.ts';
+import { refuseWhileEnding } from '../gate/roles.ts';
+import { mayHaveOneMore } from '../organisations/plans.ts';
+import { organisationById } from '../organisations/queries.ts';
+import { isTokenText, newTokenText, shownPart } from '../tokens/authenticate.ts';
+import {
+  enrolProbe as enrolProbeContract,
+  type invitePublicProbe as invitePublicProbeContract,
+  type listAllProbeInvitations as listAllProbeInvitationsContract,
+  type revokeAnyProbeInvitation as revokeAnyProbeInvitationContract,
+} from './contract.ts';
+import {
+  countPrivateProbes,
+  type InvitationRow,
+  insertProbeInvitation,
+  isProbeAlive,
+  isProbeNameTaken,
+  lockProbeInvitation,
+  type NamedProbe,
+  probeInvitations,
+  revokeProbeInvitation as revokeRow,
+  spendProbeInvitation,
+  standingOfKey,
+} from './queries.ts';
+
+/** From one host within a quarter of an hour: enough for whoever sets up many behind one address, far from what guessing needs. */
+const mostTries = 60;
+
+const invalid = (): Refusal =>
+  new Refusal('join_token_invalid', 'token: is no join token of this service, or was taken back; ask for a new one, and copy it whole.');
+
+/** What can be counted and refused without a transaction. */
+const before = async (
+  { visitor, with: { attempts, accountSecrets } }: Early<AtTheDoor>,
+  { token }: InputOf<typeof enrolProbeContract>,
+): Promise<Buffer> => {
+  await attempts.count([{ what: `join tokens from ${hostOf(visitor.address)}`, most: mostTries }]);
+  if (!isTokenText(token, 'join')) throw invalid();
+  return accountSecrets.fingerprint('join token', token);
+};
+
+const withoutId = ({ name, continent, organisation }: NamedProbe): NamedProbe => ({ name, continent, organisation });
+
+/** Its token is good again when the organisation is kept. */
+const refuseIfEnding = async (sql: Queryable, organisation: string | null): Promise<void> => {
+  const owner = organisation === null ? undefined : await organisationById(sql, organisation);
+  if (owner) refuseWhileEnding(owner, enrolProbeContract);
+};
+
+/**
+ * One transaction: the token is spent, the probe is there, and its key may enter the bus; or nothing of it. A host that was killed before it heard
+ * the answer asks again with the same key, and is told the same.
+ *
+ * Modes of a token: `open` → `spent` by one key (for good; that key may ask again) or `expired` or taken back.
+ */
+const act = async (
+  { sql, now, note, with: { probes, baseUrl } }: ByVisitor,
+  { token, key, proof }: InputOf<typeof enrolProbeContract>,
+  fingerprint: Buffer,
+): Answer<OutputOf<typeof enrolProbeContract>> => {
+  if (!probes.isEnrolmentProof(key, proof, token))
+    throw new Refusal(
+      'join_proof_invalid',
+      'proof: is not the token signed with the key; get the present antipode-probe.mjs and try again.',
+    );
+  const row = await lockProbeInvitation(sql, fingerprint);
+  if (!row) throw invalid();
+  const { name, continent, organisation_id: organisation } = row;
+  const of = { name, continent, organisation };
+  const answer = async (probe: string, as = of) => ({
+    ...{ probe, ...as, base_url: baseUrl(), now },
+    ...(await probes.welcome(sql, probe, as, key)),
+  });
+  if (row.probe_id !== null) {
+    if (row.used_key !== key)
+      throw new Refusal(
+        'join_token_used',
+        'token: another host has used it already. If that was not you, end that probe at once; then ask for a new token.',
+      );
+    if (!(await isProbeAlive(sql, row.probe_id, key))) throw invalid();
+    const known = await standingOfKey(sql, key);
+    return known === undefined || known === 'ended' ? answer(row.probe_id) : answer(row.probe_id, withoutId(known));
+  }
+  if (row.expires_at.getTime() <= now)
+    throw new Refusal('join_token_expired', 'token: was good for an hour, which is over; ask for a new one.');
+  await refuseIfEnding(sql, organisation);
+  const was = await standingOfKey(sql, key);
+  if (was === 'ended')
+    throw new Refusal('join_proof_invalid', 'key: the probe that this host was is ended for good; join in an empty folder, with --data.');
+  if (was !== undefined) {
+    // It was off for so long that its credentials ended, and is itself again.
+    const [id, as] = [was.id, withoutId(was)];
+    if (as.continent !== continent || as.organisation !== organisation)
+      throw new Refusal(
+        'join_proof_invalid',
+        `key: this host is the probe ${as.name} in ${as.continent} already; ask for a token for the same place, or join in an empty folder, with --data.`,
+      );
+    await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
+    note({ ...(organisation === null ? {} : { organisation }), after: { probe: id, name: as.name, continent, begins: row.shown } });
+    return answer(id, as);
+  }
+  const { id } = await probes.enrolProbe(sql, of, key);
+  await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
+  note({ ...(organisation === null ? {} : { organisation }), after: { probe: id, name, continent, begins: row.shown } });
+  return answer(id);
+};
+
+export const enrolProbe = { before, act };
+
+/** So long a join token is good. */
+const livesMs = 3_600_000;
+
+const stateOf = ({ used_at, expires_at }: InvitationRow, now: number): 'open' | 'used' | 'expired' => {
+  if (used_at !== null) return 'used';
+  return expires_at.getTime() <= now ? 'expired' : 'open';
+};
+
+const invitationOut = (now: number) => (row: InvitationRow) => {
+  const { id, name, continent, shown, probe_id, last_seen_at } = row;
+  return {
+    ...{ id, name, continent, shown, state: stateOf(row, now), probe: probe_id },
+    heard_at: last_seen_at?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+    expires_at: row.expires_at.toISOString(),
+  };
+};
+
+const inviteInto = async (
+  { sql, now, note, with: { accountSecrets, baseUrl } }: Context,
+  organisation: string | null,
+  input: { readonly name: string; readonly continent: string },
+) => {
+  const [name, continent] = [nameFrom(input.name), input.continent];
+  if (!isContinent(continent))
+    throw new Refusal('continent_unknown', `continent: there is no continent "${continent}"; one of ${continents.join(', ')} would do.`);
+  if (await isProbeNameTaken(sql, organisation, name, new Date(now)))
+    throw new Refusal('name_taken', `name: there is a probe or an invitation "${name}" already; choose another name.`);
+  const [id, token] = [newId(), newTokenText('join')];
+  const fingerprint = await accountSecrets.fingerprint('join token', token);
+  const [created_at, expires_at] = [new Date(now), new Date(now + livesMs)];
+  const row = { id, name, continent, shown: shownPart(token), created_at, expires_at };
+  await insertProbeInvitation(sql, { ...row, organisation, fingerprint });
+  note({ after: { name, continent, begins: row.shown, expires_at: expires_at.toISOString() } });
+  const made = { ...row, key: 0, organisation_id: organisation, used_at: null, used_key: null, probe_id: null, last_seen_at: null };
+  const url = baseUrl();
+  const command = `curl -fsSO ${url}/downloads/antipode-probe.mjs && node antipode-probe.mjs join ${url} ${token}`;
+  return { ...invitationOut(now)(made), token, command };
+};
+
+/** A private one. The organisation is locked, so that two invitations do not both take the last place of the plan. */
+export const inviteProbe = async (
+  context: InOrganisation,
+  input: InputOf<typeof inviteProbeContract>,
+): Answer<OutputOf<typeof inviteProbeContract>> => {
+  const { sql, organisation, now } = context;
+  mayHaveOneMore('private_probes', organisation.plan, await countPrivateProbes(sql, organisation.id, new Date(now)));
+  return inviteInto(context, organisation.id, input);
+};
+
+export const invitePublicProbe = (
+  context: Context,
+  input: InputOf<typeof invitePublicProbeContract>,
+): Answer<OutputOf<typeof invitePublicProbeContract>> => inviteInto(context, null, input);
+
+export const listProbeInvitations = async (
+  { sql, organisation, now, with: { cursors } }: InOrganisation,
+  input: InputOf<typeof listProbeInvitationsContract>,
+): Answer<OutputOf<typeof listProbeInvitationsContract>> =>
+  pageOf(
+    cursors,
+    ['probe invitations', organisation.id],
+    input,
+    (from, most) => probeInvitations(sql, { organisation: organisation.id }, from ?? afterAll, most),
+    invitationOut(now),
+  );
+
+/** As many as somebody reads. */
+const mostListed = 200;
+
+export const listAllProbeInvitations = async ({ sql, now }: Context): Answer<OutputOf<typeof listAllProbeInvitationsContract>> => {
+  const rows = await probeInvitations(sql, 'all', afterAll, mostListed);
+  return { items: rows.map((row) => ({ ...invitationOut(now)(row), organisation: row.organisation_id })) };
+};
+
+export const revokeProbeInvitation = async (
+  { sql, organisation, now }: InOrganisation,
+  { probe_invitation_id: id }: InputOf<typeof revokeProbeInvitationContract>,
+): Answer<OutputOf<typeof revokeProbeInvitationContract>> => {
+  if (!(await revokeRow(sql, { organisation: organisation.id }, id, new Date(now)))) throw notFound('invitation_not_found');
+};
+
+export const revokeAnyProbeInvitation = async (
+  { sql, now }: Context,
+  { probe_invitation_id: id }: InputOf<typeof revokeAnyProbeInvitationContract>,
+): Answer<OutputOf<typeof revokeAnyProbeInvitationContract>> => {
+  if (!(await revokeRow(sql, 'all', id, new Date(now)))) throw notFound('invitation_not_found');
+  return { id };
+};

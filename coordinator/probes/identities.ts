@@ -1,0 +1,221 @@
+import { z } from 'zod';
+import { createRecentCache } from '../../shared/base/async.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { announcementKeys } from '../../shared/bus/announcement.ts';
+import { credentialsLiveMs, isEnrolmentProof, printProbeCredentials, probeLimits, probePermissions } from '../../shared/bus/identity.ts';
+import { jsonOf } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { issueCredentials, type Key, keyFromSeed, mintUser, readJwt, withRevocations } from '../../shared/bus/nkeys.ts';
+import { deriveNetworkKey, type NetworkKey } from '../../shared/checks/sealed-secrets.ts';
+import type { Queryable, Sql } from '../database/connect.ts';
+import { readSealing, type Sealing, sealEpochOf, type WrappedKey } from '../secrets/keys.ts';
+import { areSignaturesRequired, offeredForMs, type RequireSigned } from './announcements.ts';
+import { addProbeKey, allProbes, insertProbe, type NamedProbe, type ProbeRow, revokeProbe } from './queries.ts';
+
+/** How long the older credentials of a probe go on working after a rotation. */
+const overlapMs = 86_400_000;
+
+type Parts = {
+  readonly account: Key;
+  readonly clock: Clock;
+  /** Where probes reach the bus. */
+  readonly natsUrl: string;
+  /** How they reach it. */
+  readonly tlsFirst?: boolean;
+  readonly ca?: string | undefined;
+  readonly anchors?: () => readonly string[];
+  /** Of the coordinators, whose announcements probes verify with what follows from them. */
+  readonly secretKeys: readonly string[];
+  readonly requireSigned: RequireSigned;
+};
+
+/** `isRelayed`: false for a private probe of the version before. */
+type Minted = { readonly probe: string; readonly key: string; readonly of: NamedProbe; readonly isRelayed?: boolean };
+
+/** What a probe's own key may do on the bus, for the time that credentials live. */
+export const mintProbe = (
+  account: Key,
+  { probe, key, of: { name, continent, organisation }, isRelayed = true }: Minted,
+  now: number,
+): string => {
+  const permissions = probePermissions({ probe, continent, organisation }, organisation === null || !isRelayed);
+  const user = { name: `probe ${name}`, user: key, account, permissions, limits: probeLimits, expiresAt: now + credentialsLiveMs };
+  // Dated before the upgrade, in which alone there are such: they end with those of before, however late a probe asked for them.
+  return mintUser(user, organisation === null || isRelayed ? now : now - offeredForMs);
+};
+
+/** New credentials for a probe that has some: with what this version lets probes do. */
+export const createRenewal = ({ accountSeed, clock }: { readonly accountSeed: string; readonly clock: Clock }) => {
+  const account = keyFromSeed(accountSeed, 'account');
+  return ({ id, name, continent, organisation_id }: ProbeRow, key: string, isRelayed: boolean): string =>
+    mintProbe(account, { probe: id, key, of: { name, continent, organisation: organisation_id }, isRelayed }, clock.now());
+};
+
+/** Makes, rotates and revokes probes: rows and outbox lines in the caller's transaction, credentials signed here and stored nowhere. */
+export const createProbeIdentities = (parts: Parts) => {
+  const { account, clock, natsUrl, tlsFirst = false, ca, anchors = () => [], secretKeys, requireSigned } = parts;
+  const signing = async (sql: Queryable) => ({
+    signing_keys: [...announcementKeys(secretKeys).map(({ id }) => id)],
+    require_signed: await areSignaturesRequired(sql, requireSigned),
+  });
+  type Signing = Awaited<ReturnType<typeof signing>>;
+  const issue = (probe: string, { name, continent, organisation }: NamedProbe, more: Signing): { key: string; credentials: string } => {
+    const permissions = probePermissions({ probe, continent, organisation });
+    const user = issueCredentials({ name: `probe ${name}`, account, permissions, limits: probeLimits }, clock.now());
+    const word = { probe, name, continent, organisation, nats_url: natsUrl, nats_credentials: user.credentials, ...more };
+    return { key: user.id, credentials: printProbeCredentials(word) };
+  };
+  return {
+    createProbe: async (sql: Queryable, probe: { name: string; continent: Continent; organisation: string | null }) => {
+      const id = newId();
+      const { key, credentials } = issue(id, probe, await signing(sql));
+      await insertProbe(sql, id, { ...probe, key });
+      return { id, credentials };
+    },
+    isEnrolmentProof,
+    enrolProbe: async (sql: Queryable, probe: NamedProbe, key: string) => {
+      const id = newId();
+      await insertProbe(sql, id, { ...probe, key });
+      return { id };
+    },
+    welcome: async (sql: Queryable, probe: string, of: NamedProbe, key: string) => ({
+      ...(await signing(sql)),
+      nats_url: natsUrl,
+      nats_tls_first: tlsFirst,
+      nats_ca: ca ?? null,
+      jwt: mintProbe(account, { probe, key, of }, clock.now()),
+      anchors: anchors(),
+    }),
+    rotateProbe: async (sql: Queryable, id: string) => {
+      let credentials = '';
+      const more = await signing(sql);
+      const issueNext = (of: NamedProbe): string => {
+        const next = issue(id, of, more);
+        credentials = next.credentials;
+        return next.key;
+      };
+      await addProbeKey(sql, id, issueNext, clock.now() + overlapMs);
+      return { id, credentials };
+    },
+    revokeProbe,
+    listProbes: async (sql: Queryable, organisation?: string) =>
+      (await allProbes(sql, organisation)).map(({ organisation_id, ...row }) => ({
+        id: row.id,
+        name: row.name,
+        continent: row.continent,
+        organisation: organisation_id,
+        created_at: row.created_at,
+        revoked_at: row.revoked_at,
+        last_seen_at: row.last_seen_at,
+        version: row.version,
+        quarantined_at: row.quarantined_at,
+        quarantine_reason: row.quarantine_reason,
+        doubted_at: row.doubted_at,
+        doubt_reason: row.doubt_reason,
+        place_trusted_as: row.place_trusted_as,
+        clock_offset_ms: row.clock_offset_ms,
+      })),
+  };
+};
+
+/**
+ * The keys that secrets travel under, one for each place (a continent, or one private probe), derived with the place's epoch. The revocation of
+ * a probe makes the epoch of its place grow in the same transaction; what follows needs no order and can be done again from any point:
+ * presence gives the new key to those who stay, the owners of partitions seal and publish anew what the marker of their partition does
+ * not name as done, and a probe keeps an older key for as long as it holds something under it.
+ */
+export type NetworkKeys = {
+  readonly keyOf: KeyOf;
+  readonly epochOf: (place: string) => number;
+  /** As the database has them at this moment: nothing may be published under a key that was taken out of use before. */
+  readonly keysNow: () => Promise<KeyOf>;
+  /**
+   * Reads them anew; true when any grew. Then the directory is read before they are in force: who was revoked must be known to be so
+   * before the new key is given away.
+   */
+  readonly refresh: (directory: () => Promise<void>) => Promise<boolean>;
+};
+
+export type KeyOf = (place: string) => NetworkKey;
+
+type NetworkKeysParts = {
+  readonly sql: Sql;
+  /** The SECRET_KEY that is in force. @throws when we do not know it. */
+  readonly masterOf: (newest: WrappedKey | undefined) => string;
+};
+
+export const createNetworkKeys = async ({ sql, masterOf }: NetworkKeysParts): Promise<NetworkKeys> => {
+  const derived = createRecentCache<string, NetworkKey>(1_000);
+  type Read = Pick<Sealing, 'epochs'> & { readonly master: string };
+  const read = async (): Promise<Read> => {
+    const { epochs, newest } = await readSealing(sql);
+    return { epochs, master: masterOf(newest) };
+  };
+  let known = await read();
+
+  const derive = ({ epochs, master }: Read, place: string): NetworkKey => {
+    const epoch = sealEpochOf(epochs, place);
+    const name = `${epoch} ${place} ${master}`;
+    const have = derived.find(name);
+    if (have) return have;
+    const made = deriveNetworkKey(master, place, epoch);
+    derived.keep(name, made);
+    return made;
+  };
+
+  return {
+    keyOf: (place) => derive(known, place),
+    epochOf: (place) => sealEpochOf(known.epochs, place),
+    keysNow: async () => {
+      const now = await read();
+      return (place) => derive(now, place);
+    },
+    refresh: async (directory) => {
+      const now = await read();
+      if ([...now.epochs].every(([place, epoch]) => epoch <= (known.epochs.get(place) ?? 1))) return false;
+      await directory();
+      const grown = [...now.epochs].filter(([place, epoch]) => epoch > (known.epochs.get(place) ?? 1));
+      // Another reading may have been quicker than this one; epochs only grow, and with another SECRET_KEY all of them have grown.
+      if (grown.length > 0) known = { epochs: new Map([...known.epochs, ...grown]), master: now.master };
+      return grown.length > 0;
+    },
+  };
+};
+
+/**
+ * Tells the server which users are void: it drops their connections at once and lets none of them in again. The list is kept in the
+ * account's JWT, which the server stores; it only grows, so that what another database revoked stays revoked.
+ */
+type RevocationsParts = { readonly system: Bus; readonly account: string; readonly operator: Key };
+
+const answer = z.looseObject({
+  data: z.looseObject({ code: z.number() }).optional(),
+  error: z.looseObject({ description: z.string().optional() }).optional(),
+});
+
+/** User → milliseconds since the epoch: `revoked` for good, `endedBefore`: whose credentials of before that moment are void, and later ones not. */
+type Voided = { readonly revoked: ReadonlyMap<string, number>; readonly endedBefore: ReadonlyMap<string, number> };
+
+/** @throws when the server does not take it. */
+export const pushRevocations = async (
+  { system, account, operator }: RevocationsParts,
+  { revoked, endedBefore }: Voided,
+  now: number,
+): Promise<void> => {
+  const jwt = new TextDecoder().decode((await system.request(`$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`, '')).data);
+  const before = readJwt(jwt).nats.revocations ?? {};
+  const seconds = (ms: number): number => Math.ceil(ms / 1_000);
+  const wanted = [
+    ...[...endedBefore].map(([user, at]) => [user, at, at] as const),
+    ...[...revoked].map(([user, at]) => [user, at, Math.max(at, now)] as const),
+  ];
+  const missing = wanted.filter(([user, at]) => (before[user] ?? 0) < seconds(at));
+  if (missing.length === 0) return;
+  const next = { ...before, ...Object.fromEntries(missing.map(([user, , until]) => [user, seconds(until)])) };
+  const reply = await system.request('$SYS.REQ.CLAIMS.UPDATE', withRevocations(jwt, next, operator, now), { timeoutMs: 5_000 });
+  const read = answer.parse(jsonOf(reply.data));
+  // A refusal comes as an answer, too.
+  if (read.data?.code !== 200) throw new Error(`the bus did not take the revocations: ${read.error?.description ?? 'no reason given'}`);
+};

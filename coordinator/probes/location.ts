@@ -1,0 +1,284 @@
+import type { Continent } from '../../shared/base/continents.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { isPublic, parseAddress } from '../../shared/base/network.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { TrialAnswerMessage, TrialMessage } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import { causeLayer } from '../../shared/checks/causes.ts';
+import type { Result } from '../../shared/checks/result.ts';
+import type { Sql } from '../database/connect.ts';
+import { inTransaction } from '../database/sql.ts';
+import { openNotice } from '../health/notices.ts';
+import type { Directory } from './directory.ts';
+import { doubtPlace, type ProbeRow } from './queries.ts';
+
+/**
+ * Whether a probe can be on the continent that it claims. Light goes through fibre at two thirds of its speed, so a round trip bounds how far two
+ * probes can be from each other; nothing bounds how near. A short round trip to another continent is therefore a proof, a long one says nothing.
+ */
+export type RoundTrip = { readonly one: string; readonly other: string; readonly ms: number };
+export type Placed = { readonly id: string; readonly continent: Continent };
+/** With the address that the bus sees it come from; undefined where that is not known. */
+export type Addressed = Placed & { readonly address: string | undefined };
+
+/** Of each millisecond of a round trip: half of it each way, at 200 km a millisecond. No cable is straight, so this is generous. */
+const kmPerMs = 100;
+
+/**
+ * The least distance between land of two continents, in kilometres, rounded down, with whatever islands somebody may count to either; what touches, or
+ * is counted here by some and there by others, has none.
+ */
+const apart: Readonly<Partial<Record<`${Continent}|${Continent}`, number>>> = {
+  'Africa|North America': 3_000,
+  'Africa|South America': 2_500,
+  'Africa|Oceania': 4_500,
+  'Africa|Antarctica': 3_500,
+  'Asia|South America': 8_000,
+  'Asia|Antarctica': 5_000,
+  'Europe|South America': 3_500,
+  'Europe|Oceania': 7_000,
+  'Antarctica|Europe': 10_000,
+  'Antarctica|North America': 6_000,
+  'Oceania|South America': 2_500,
+  'North America|Oceania': 1_000,
+};
+
+export const leastDistanceKm = (one: Continent, other: Continent): number => apart[`${one}|${other}`] ?? apart[`${other}|${one}`] ?? 0;
+
+/** Whether these two cannot both be where they say. */
+export const isImpossible = (one: Continent, other: Continent, ms: number): boolean => ms * kmPerMs < leastDistanceKm(one, other);
+
+/**
+ * The probes that cannot be where they say: measured from two other continents at least, and too near to both. One alone proves that one of the two is
+ * elsewhere, and not which; so nobody who lies about their own place can put another in doubt. All others are not proven, which is no doubt.
+ */
+export const doubtedOf = (probes: readonly Placed[], trips: readonly RoundTrip[]): ReadonlySet<string> => {
+  const continents = new Map(probes.map(({ id, continent }) => [id, continent]));
+  const against = new Map<string, Set<Continent>>();
+  const charge = (id: string, by: Continent): void => {
+    const known = against.get(id) ?? new Set();
+    against.set(id, known.add(by));
+  };
+  for (const { one, other, ms } of trips) {
+    const [a, b] = [continents.get(one), continents.get(other)];
+    if (a === undefined || b === undefined || !Number.isFinite(ms) || ms < 0 || !isImpossible(a, b, ms)) continue;
+    charge(one, b);
+    charge(other, a);
+  }
+  return new Set([...against].filter(([, by]) => by.size >= 2).map(([id]) => id));
+};
+
+/**
+ * Those that can be measured: at a public address. One that probes of several continents share is a gate that they come through, or one host for all;
+ * it tells of none of them where it is.
+ */
+export const measurable = <Each extends Addressed>(probes: readonly Each[]): readonly (Each & { readonly address: string })[] => {
+  const atAddress = new Map<string, Set<Continent>>();
+  for (const { address, continent } of probes)
+    if (address !== undefined) atAddress.set(address, (atAddress.get(address) ?? new Set()).add(continent));
+  return probes.flatMap((probe) => {
+    const { address } = probe;
+    const parsed = address === undefined ? undefined : parseAddress(address);
+    if (address === undefined || parsed === undefined || !isPublic(parsed)) return [];
+    return atAddress.get(address)?.size === 1 ? [{ ...probe, address }] : [];
+  });
+};
+
+/** Who measures the way to this one: of each continent that could prove something one probe, another one in each round. */
+export const measurersOf = ({ id, continent }: Placed, able: readonly Placed[], round: number): readonly Placed[] => {
+  const byContinent = Map.groupBy(
+    able.filter((other) => other.id !== id && leastDistanceKm(continent, other.continent) > 0),
+    (other) => other.continent,
+  );
+  return [...byContinent.values()].flatMap((those) => those[round % those.length] ?? []);
+};
+
+/**
+ * What a look at the address of a probe says of the way there: nothing, unless the host itself took the connection or refused it. All else (a firewall on
+ * the way that forbids it, no route) may have been said by somebody near.
+ */
+export const roundTripOf = ({ outcome, cause, phases }: Pick<Result, 'outcome' | 'cause' | 'phases'>): number | undefined => {
+  const took = phases?.tcp ?? undefined;
+  if (outcome === 'ok') return took;
+  if (outcome === 'unknown' || cause === null) return undefined;
+  const layer = causeLayer(cause);
+  return cause.class === 'connection_refused' || layer === 'tls' || layer === 'http' ? took : undefined;
+};
+
+/** The shortest way from each continent that it cannot be so near to, in words. */
+export const doubtSentence = (
+  { id, continent }: Placed,
+  probes: readonly (Placed & { readonly name: string })[],
+  trips: readonly RoundTrip[],
+): string => {
+  const shortest = new Map<Continent, { readonly name: string; readonly ms: number }>();
+  for (const { one, other, ms } of trips) {
+    const from = probes.find((probe) => probe.id === (one === id ? other : other === id ? one : ''));
+    if (from === undefined || !isImpossible(continent, from.continent, ms)) continue;
+    if (ms < (shortest.get(from.continent)?.ms ?? Number.POSITIVE_INFINITY)) shortest.set(from.continent, { name: from.name, ms });
+  }
+  const ways = [...shortest].map(([from, { name, ms }]) => `${name} (${from}) in ${Math.ceil(ms)} ms`);
+  return `It answers ${ways.join(' and ')}: no host in ${continent} can be so near`;
+};
+
+/**
+ * Whether public probes can be on the continents that they claim (rule 16), asked by one coordinator, the owner of the first partition. Probes of other
+ * continents look once at the address that the bus sees a probe come from: how long the way there takes bounds how far it is.
+ *
+ * Modes: `resting` → (an hour has passed, a probe or an address is new, or a doubt is to be confirmed) `measuring` → judged → `resting`. A probe is
+ * doubted when two rounds in a row say so.
+ */
+export type Whereabouts = {
+  readonly tick: () => Promise<void>;
+  /** A probe has answered a trial, perhaps one of ours. */
+  readonly answered: (answer: TrialAnswerMessage) => void;
+};
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Pick<Bus, 'publish' | 'isConnected'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly directory: Pick<Directory, 'all' | 'refresh'>;
+  readonly roster: () => Roster;
+  readonly isLeader: () => boolean;
+  /** The address that the bus sees this key's connection come from. */
+  readonly addressOf: (key: string) => string | undefined;
+};
+
+type Named = { readonly id: string; readonly name: string; readonly continent: Continent; readonly address: string | undefined };
+
+type Round = {
+  readonly endsAt: number;
+  /** By trial. */
+  readonly waiting: Map<string, { readonly from: string; readonly about: string }>;
+  readonly trips: RoundTrip[];
+};
+
+const everyMs = 3_600_000;
+/** Where probes come and go all the time they are not measured all the time. */
+const leastEveryMs = 60_000;
+const timeoutMs = 3_000;
+/** A failure makes a probe look first whether it is the one at fault. */
+const roundMs = 20_000;
+/** Of no organisation. */
+const nobody = '00000000-0000-0000-0000-000000000000';
+
+const lookAt = (address: string): TrialMessage => {
+  const id = newId();
+  return {
+    v: 1,
+    trial: id,
+    assignment: {
+      ...{ v: 1, monitor: id, organisation: nobody, kind: 'https', interval_ms: 60_000, timeout_ms: timeoutMs },
+      target: `https://${address.includes(':') ? `[${address}]` : address}/`,
+      config: { method: 'HEAD', follow_redirects: false, verify_tls: false },
+      ...{ sealed: null, config_version: 1, ordinal: 0, continents: null, probe: null },
+    },
+  };
+};
+
+export const createWhereabouts = (parts: Parts): Whereabouts => {
+  const { sql, bus, clock, log, directory, roster, isLeader, addressOf } = parts;
+  let round: Round | undefined;
+  let rounds = 0;
+  let measuredAt = Number.NEGATIVE_INFINITY;
+  let measured: ReadonlySet<string> = new Set();
+  let suspects: ReadonlySet<string> = new Set();
+
+  const addressOfProbe = ({ keys }: ProbeRow): string | undefined => {
+    for (const { key } of keys.toReversed()) {
+      const address = addressOf(key);
+      if (address !== undefined) return address;
+    }
+    return undefined;
+  };
+
+  const publicOnes = (): Named[] =>
+    directory
+      .all()
+      .filter(({ organisation_id, revoked_at }) => organisation_id === null && revoked_at === null)
+      .map((row) => ({ id: row.id, name: row.name, continent: row.continent, address: addressOfProbe(row) }));
+
+  const nameOf = ({ id, address }: Named): string => `${id} ${address}`;
+
+  const isDue = (those: readonly Named[], now: number): boolean => {
+    const since = now - measuredAt;
+    if (since >= everyMs || suspects.size > 0) return true;
+    return since >= leastEveryMs && those.some((one) => !measured.has(nameOf(one)));
+  };
+
+  const begin = (now: number): void => {
+    const probes = publicOnes();
+    const those = measurable(probes);
+    if (!isDue(those, now)) return;
+    measuredAt = now;
+    measured = new Set(those.map(nameOf));
+    const believed = new Set(
+      roster()
+        .probes.filter(({ healthy, quarantined }) => healthy && !quarantined)
+        .map(({ id }) => id),
+    );
+    const able = probes.filter(({ id }) => believed.has(id));
+    const waiting: Round['waiting'] = new Map();
+    for (const one of those)
+      for (const { id: from } of measurersOf(one, able, rounds)) {
+        const message = lookAt(one.address);
+        waiting.set(message.trial, { from, about: one.id });
+        bus.publish(subjects.look(from), JSON.stringify(message));
+      }
+    rounds += 1;
+    if (waiting.size > 0) round = { endsAt: now + roundMs, waiting, trips: [] };
+    else suspects = new Set();
+  };
+
+  const doubt = async ({ id, name, continent }: Named, reason: string): Promise<void> => {
+    const isNew = await inTransaction(sql, async (transaction) => {
+      if (!(await doubtPlace(transaction, id, reason))) return false;
+      await openNotice(transaction, 'continent_doubted', id, `The probe ${name} cannot be in ${continent}: ${reason}. It confirms nothing`);
+      return true;
+    });
+    if (!isNew) return;
+    log.warn({ probe: id, name, continent, reason }, 'a probe cannot be where it says');
+    await directory.refresh();
+  };
+
+  const judge = async ({ trips }: Round): Promise<void> => {
+    const probes = publicOnes();
+    const known = new Map(directory.all().map((row) => [row.id, row]));
+    const found = doubtedOf(probes, trips);
+    // Who comes from no public address of its own may have been answered for by somebody else.
+    const impossible = measurable(probes).filter(({ id, continent }) => {
+      const row = known.get(id);
+      return found.has(id) && row?.doubted_at === null && row.place_trusted_as !== continent;
+    });
+    const before = suspects;
+    suspects = new Set(impossible.map(({ id }) => id).filter((id) => !before.has(id)));
+    for (const one of impossible) if (before.has(one.id)) await doubt(one, doubtSentence(one, probes, trips));
+  };
+
+  return {
+    answered: ({ probe, trial, result }) => {
+      const asked = round?.waiting.get(trial);
+      if (!round || asked?.from !== probe) return;
+      round.waiting.delete(trial);
+      const ms = roundTripOf(result);
+      if (ms !== undefined) round.trips.push({ one: asked.from, other: asked.about, ms });
+    },
+    tick: async () => {
+      if (!isLeader() || !bus.isConnected()) {
+        round = undefined;
+        return;
+      }
+      const now = clock.now();
+      if (round === undefined) return begin(now);
+      if (round.waiting.size > 0 && now < round.endsAt) return;
+      const over = round;
+      round = undefined;
+      await judge(over);
+    },
+  };
+};

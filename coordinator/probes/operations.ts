@@ -1,0 +1,164 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type { endProbe as endProbeContract } from '../../shared/api/probes.ts';
+import { continents, isContinent } from '../../shared/base/continents.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { nameFrom } from '../../shared/base/names.ts';
+import { type Answer, type Context, found, type InOrganisation } from '../gate/context.ts';
+import { endNotice } from '../health/notices.ts';
+import { mayHaveOneMore } from '../organisations/plans.ts';
+import { lockOrganisation } from '../organisations/queries.ts';
+import {
+  countedMinutes,
+  type createProbe as createProbeContract,
+  type listCheckers as listCheckersContract,
+  type listProbes as listProbesContract,
+  type revokeProbe as revokeProbeContract,
+  type rotateProbe as rotateProbeContract,
+  type showOwnProbe as showOwnProbeContract,
+  type trustProbe as trustProbeContract,
+} from './contract.ts';
+import {
+  type CheckerRow,
+  checkersFor,
+  countPrivateProbes,
+  lockedOwnProbe,
+  monitorsOfProbe,
+  type OwnProbe,
+  type Refuted,
+  refutedShares,
+  trustPlace,
+} from './queries.ts';
+
+export const createProbe = async (
+  { sql, now, with: { probes } }: Context,
+  input: InputOf<typeof createProbeContract>,
+): Answer<OutputOf<typeof createProbeContract>> => {
+  const name = nameFrom(input.name);
+  const { continent, organisation } = input;
+  if (!isContinent(continent))
+    throw new Refusal('continent_unknown', `continent: there is no continent "${continent}"; one of ${continents.join(', ')} would do.`);
+  if (organisation !== null) {
+    const { plan } = found(await lockOrganisation(sql, organisation), 'organisation_not_found');
+    mayHaveOneMore('private_probes', plan, await countPrivateProbes(sql, organisation, new Date(now)));
+  }
+  return probes.createProbe(sql, { name, continent, organisation });
+};
+
+const shown = async ({ sql, organisation }: InOrganisation, probe: OwnProbe) => ({
+  ...probe,
+  ...(await monitorsOfProbe(sql, organisation.id, probe.id)),
+});
+
+const ownProbe = async ({ sql, organisation }: InOrganisation, id: string): Promise<OwnProbe> =>
+  found(await lockedOwnProbe(sql, organisation.id, id), 'probe_not_found');
+
+export const showOwnProbe = async (
+  context: InOrganisation,
+  { probe_id }: InputOf<typeof showOwnProbeContract>,
+): Answer<OutputOf<typeof showOwnProbeContract>> => shown(context, await ownProbe(context, probe_id));
+
+/** As the operator ends one: its keys are void, and the bus hears of it with the commit. */
+export const endProbe = async (
+  context: InOrganisation,
+  { probe_id }: InputOf<typeof endProbeContract>,
+): Answer<OutputOf<typeof endProbeContract>> => {
+  const { sql, note, with: parts } = context;
+  const probe = await ownProbe(context, probe_id);
+  note({ before: { name: probe.name, continent: probe.continent } });
+  const ended = await shown(context, probe);
+  await parts.probes.revokeProbe(sql, probe.id);
+  return ended;
+};
+
+type Row = {
+  readonly id: string;
+  readonly name: string;
+  readonly continent: string;
+  readonly version: string | null;
+  readonly created_at: Date;
+  readonly last_seen_at: Date | null;
+  readonly quarantined_at: Date | null;
+  readonly quarantine_reason: string | null;
+  readonly doubted_at: Date | null;
+  readonly doubt_reason: string | null;
+  readonly place_trusted_as: string | null;
+  readonly clock_offset_ms: number | null;
+};
+
+/** Nothing proves that a probe is where it says; it can only be shown that it is not, or be known otherwise. */
+const placeOf = ({ doubted_at, place_trusted_as, continent }: Row): 'doubted' | 'trusted' | 'not_proven' => {
+  if (doubted_at !== null) return 'doubted';
+  return place_trusted_as === continent ? 'trusted' : 'not_proven';
+};
+
+/** A probe as whoever relies on it may know it. */
+export const trustOut = (row: Row, shares: ReadonlyMap<string, Refuted>) => {
+  const { id, name, continent, version, quarantine_reason, clock_offset_ms } = row;
+  const share = shares.get(id);
+  return {
+    ...{ id, name, continent, version, quarantine_reason, clock_offset_ms },
+    created_at: row.created_at.toISOString(),
+    last_seen_at: row.last_seen_at?.toISOString() ?? null,
+    quarantined: row.quarantined_at !== null,
+    ...{ place: placeOf(row), doubt: row.doubt_reason },
+    refuted: share?.refuted ?? 0,
+    targets: share?.targets ?? null,
+  };
+};
+
+/** What keeps it from being believed comes before whether it is heard. */
+const stateOf = ({
+  quarantined_at,
+  doubted_at,
+  last_seen_at,
+  is_lost,
+}: CheckerRow): 'well' | 'lost' | 'doubted' | 'quarantined' | 'unseen' => {
+  if (last_seen_at === null) return 'unseen';
+  if (is_lost) return 'lost';
+  if (doubted_at !== null) return 'doubted';
+  return quarantined_at === null ? 'well' : 'quarantined';
+};
+
+export const listCheckers = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof listCheckersContract>> => {
+  const [rows, shares] = await Promise.all([
+    checkersFor(sql, organisation.id, new Date(now - countedMinutes * 60_000)),
+    refutedShares(sql, now),
+  ]);
+  const items = rows.map((row) => ({
+    ...trustOut(row, shares),
+    ...{ private: row.is_private, state: stateOf(row), monitors: row.monitors, checks: row.checks, has_checked: row.has_checked },
+  }));
+  return { items };
+};
+
+export const listProbes = async ({ sql, now, with: { probes } }: Context): Answer<OutputOf<typeof listProbesContract>> => {
+  const [listed, shares] = await Promise.all([probes.listProbes(sql), refutedShares(sql, now)]);
+  const items = listed.map((probe) => ({
+    ...trustOut(probe, shares),
+    organisation: probe.organisation,
+    revoked_at: probe.revoked_at?.toISOString() ?? null,
+  }));
+  return { items, count: items.length };
+};
+
+export const revokeProbe = async (
+  { sql, with: { probes } }: Context,
+  { probe_id }: InputOf<typeof revokeProbeContract>,
+): Answer<OutputOf<typeof revokeProbeContract>> => {
+  await probes.revokeProbe(sql, probe_id);
+  return { id: probe_id };
+};
+
+export const rotateProbe = async (
+  { sql, with: { probes } }: Context,
+  { probe_id }: InputOf<typeof rotateProbeContract>,
+): Answer<OutputOf<typeof rotateProbeContract>> => probes.rotateProbe(sql, probe_id);
+
+export const trustProbe = async (
+  { sql }: Context,
+  { probe_id: id, is_trusted }: InputOf<typeof trustProbeContract>,
+): Answer<OutputOf<typeof trustProbeContract>> => {
+  const { name, continent } = found(await trustPlace(sql, id, is_trusted), 'probe_not_found');
+  if (is_trusted) await endNotice(sql, 'continent_doubted', id);
+  return { id, name, continent, is_trusted };
+};

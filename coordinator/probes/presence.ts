@@ -1,0 +1,225 @@
+import { createRecentCache } from '../../shared/base/async.ts';
+import { isRecord } from '../../shared/base/json.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { version } from '../../shared/base/process.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { AnnouncementTrust } from '../../shared/bus/announcement.ts';
+import { newestBatch } from '../../shared/bus/batch.ts';
+import { isAnswerableTo, isRenewalDue } from '../../shared/bus/identity.ts';
+import {
+  jsonOf,
+  type PresenceMessage,
+  type PresenceReply,
+  presenceMessage,
+  type ReceiptMessage,
+  type TrialAnswerMessage,
+  trialAnswerMessage,
+  wireVersion,
+} from '../../shared/bus/messages.ts';
+import type { Bus, Message, Subscription } from '../../shared/bus/nats.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import { sealKeyTo } from '../../shared/checks/sealed-secrets.ts';
+import type { Sql } from '../database/connect.ts';
+import { inTransaction } from '../database/sql.ts';
+import { committedOf } from '../engine/queries.ts';
+import { openNotice } from '../health/notices.ts';
+import type { Refusals } from '../health/refusals.ts';
+import type { Announcements } from './announcements.ts';
+import { keyPlaceOf } from './assignments.ts';
+import { type Directory, senderOf } from './directory.ts';
+import type { Twins } from './duplicates.ts';
+import type { KeyOf } from './identities.ts';
+import { type ProbeRow, writeDropped } from './queries.ts';
+
+/** A probe has just said that it is there. */
+export type Present = { readonly probe: ProbeRow; readonly message: PresenceMessage; readonly at: number };
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly directory: Directory;
+  readonly refusals: Refusals;
+  readonly baseUrl: () => string;
+  readonly anchors: () => readonly string[];
+  readonly rosterEpoch: () => number;
+  readonly keyOf: KeyOf;
+  /** Whether a later process speaks as the same probe. */
+  readonly session: Twins['hear'];
+  readonly onPresent: (present: Present) => void;
+  readonly announcements: Pick<Announcements, 'announce' | 'trust'>;
+  /** New credentials for a key that speaks for the probe. */
+  readonly renew: (probe: ProbeRow, key: string, isRelayed: boolean) => string;
+  /** A private probe has entered the bus with credentials that let it publish to its relay alone. */
+  readonly onRelayed: (probe: ProbeRow, issuedAt: number) => void;
+  /** A probe has answered a trial. */
+  readonly onTrialAnswer: (answer: TrialAnswerMessage) => void;
+};
+
+const signingOf = ({ keys, required }: AnnouncementTrust): NonNullable<PresenceReply['signing']> => ({ keys: [...keys], required });
+
+const isOfOtherWire = (said: unknown): boolean => isRecord(said) && typeof said.v === 'number' && said.v !== wireVersion;
+
+const otherWire = (name: string): string =>
+  `This coordinator (${version}) reads version ${wireVersion} of the wire, and ${name} speaks another: upgrade coordinators before probes, or go back to the probe's version before. It goes on checking, and keeps what it sees on its disk.`;
+
+/** Hears and answers presence: every coordinator does, so that any of them may be the one that is there. */
+export const hearPresence = (parts: Parts): Subscription => {
+  const { sql, bus, clock, log, directory, refusals, keyOf } = parts;
+  // Sealing takes a fresh key pair; as long as neither key changes, the old answer is as good.
+  const sealed = createRecentCache<string, Record<string, string>>(1_000);
+
+  const sealKeysFor = (probe: ProbeRow, sealKey: string): Record<string, string> => {
+    const key = keyOf(keyPlaceOf(probe));
+    const name = `${probe.id} ${sealKey} ${key.id}`;
+    const known = sealed.find(name);
+    if (known) return known;
+    const made = { [key.id]: sealKeyTo(sealKey, key) };
+    sealed.keep(name, made);
+    return made;
+  };
+
+  const committed = (probe: ProbeRow, generation: string): Promise<Record<string, number>> =>
+    committedOf(sql, probe.key, generation).catch((error: unknown) => {
+      // The clock and the roster are worth an answer while the database is away.
+      log.warn({ err: error, probe: probe.id }, 'how far results are committed cannot be told');
+      return {};
+    });
+
+  /** Those that end soon, and a private probe's that let it publish elsewhere than to its relay. Only for a key that is not on its way out. */
+  const renewed = (probe: ProbeRow, { credentials, rights, can = [] }: PresenceMessage, now: number): { jwt?: string } => {
+    const isPrivate = probe.organisation_id !== null;
+    const isTooMuch = isPrivate && rights?.relayed === false && can.includes('relay');
+    const key = credentials && isRenewalDue(credentials, now) ? credentials.key : isTooMuch ? rights.key : undefined;
+    if (key === undefined || !probe.keys.some((one) => one.key === key && one.until === null)) return {};
+    return { jwt: parts.renew(probe, key, isPrivate && (can.includes('relay') || probe.relayed_at !== null)) };
+  };
+
+  /** Signed as an answer to this probe; it goes nowhere but to an inbox of that probe's. */
+  const answer = (message: Message, probe: string, body: object): void => {
+    if (message.reply === undefined) return;
+    if (isAnswerableTo(probe, message.reply)) {
+      const data = Buffer.from(JSON.stringify(body));
+      const [headers] = parts.announcements.announce([{ subject: subjects.presence(probe), data }]);
+      message.respond(data, headers);
+    } else refusals.count(probe, 'wrong_subject');
+  };
+
+  const hear = async (message: Message): Promise<void> => {
+    const [, id = ''] = message.subject.split('.');
+    const now = clock.now();
+    const probe = await senderOf(id, message, directory, now);
+    if ('refused' in probe) return refusals.count(id, probe.refused);
+    const said = jsonOf(message.data);
+    const trial = trialAnswerMessage.safeParse(said);
+    if (trial.success && trial.data.probe === id) return parts.onTrialAnswer(trial.data);
+    const read = presenceMessage.safeParse(said);
+    if (!read.success && isOfOtherWire(said)) {
+      answer(message, id, { refused: otherWire(probe.name) });
+      return refusals.count(id, 'unknown_version');
+    }
+    if (!read.success || read.data.probe !== id) return refusals.count(id, 'malformed');
+    const { isOlder, ends } = parts.session(probe, read.data);
+    // What the network knows of a probe is what the later process says.
+    if (!isOlder) parts.onPresent({ probe, message: read.data, at: now });
+    const { rights } = read.data;
+    if (rights?.relayed && probe.organisation_id !== null && probe.relayed_at === null) parts.onRelayed(probe, rights.issued_at);
+    const reply: PresenceReply = {
+      v: 1,
+      now: clock.now(),
+      heard_at: now,
+      base_url: parts.baseUrl(),
+      anchors: [...parts.anchors()],
+      roster_epoch: parts.rosterEpoch(),
+      committed: await committed(probe, read.data.generation),
+      seal_keys: sealKeysFor(probe, read.data.seal_key),
+      batches: newestBatch,
+      signing: signingOf(parts.announcements.trust()),
+      ...(ends ? { displaced: true } : renewed(probe, read.data, now)),
+    };
+    // The clock last: what was awaited in between would make it late.
+    answer(message, id, { ...reply, now: clock.now() });
+  };
+  return bus.subscribe(subjects.allPresence, hear);
+};
+
+/**
+ * What probes had to drop because nobody fetched it (rule 6: counted and reported). A probe counts from its start on; how far that is known stands in
+ * the database, so that another leader does not tell it again.
+ */
+export type DroppedResults = {
+  readonly hear: (present: Present) => void;
+  /** For the leader alone. */
+  readonly tick: () => Promise<void>;
+};
+
+type DroppedResultsParts = { readonly sql: Sql; readonly onDropped: (probe: string, message: string) => void };
+
+export const createDroppedResults = ({ sql, onDropped }: DroppedResultsParts): DroppedResults => {
+  const said = new Map<string, { readonly name: string; readonly session: string; readonly dropped: number }>();
+  const known = new Map<string, string>();
+  return {
+    hear: ({ probe, message }) => {
+      const { session = message.generation, spool } = message;
+      if (spool.dropped > 0) said.set(probe.id, { name: probe.name, session, dropped: spool.dropped });
+    },
+    tick: async () => {
+      for (const [probe, { name, session, dropped }] of said) {
+        const word = `${session} ${dropped}`;
+        if (known.get(probe) === word) continue;
+        const message = `The probe ${name} had to drop results since its start (${dropped.toLocaleString('en')}): its spool was full or damaged`;
+        const isNews = await inTransaction(sql, async (transaction) => {
+          if (!(await writeDropped(transaction, probe, session, dropped))) return false;
+          await openNotice(transaction, 'results_dropped', probe, message);
+          return true;
+        });
+        known.set(probe, word);
+        if (isNews) onDropped(probe, message);
+      }
+    },
+  };
+};
+
+/**
+ * Tells probes how far their results are committed: one receipt for all partitions that a probe hears of in the same moment, because it sends
+ * to all of them in the same moment, and is woken for each message as it comes. Nobody waits for a receipt.
+ *
+ * Modes: `empty` → `gathering` (a receipt waits for those of other partitions) → `empty`; `closed` (what waited has been told).
+ */
+export type Receipts = {
+  readonly give: (subject: string, receipt: ReceiptMessage) => void;
+  readonly close: () => void;
+};
+
+const gatherMs = 100;
+
+/** What is said later of a partition holds. */
+const merged = (before: ReceiptMessage, after: ReceiptMessage): ReceiptMessage => ({
+  ...after,
+  committed: { ...before.committed, ...after.committed },
+  again: [...before.again.filter((partition) => !(partition in after.committed)), ...after.again],
+});
+
+export const createReceipts = ({ bus }: { readonly bus: Pick<Bus, 'publish'> }): Receipts => {
+  let gathered = new Map<string, readonly [subject: string, receipt: ReceiptMessage]>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const tell = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    const all = gathered;
+    gathered = new Map();
+    for (const [subject, receipt] of all.values()) bus.publish(subject, JSON.stringify(receipt));
+  };
+
+  return {
+    give: (subject, receipt) => {
+      const name = `${subject} ${receipt.generation}`;
+      const before = gathered.get(name);
+      gathered.set(name, [subject, before ? merged(before[1], receipt) : receipt]);
+      timer ??= setTimeout(tell, gatherMs);
+    },
+    close: tell,
+  };
+};

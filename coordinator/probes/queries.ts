@@ -1,0 +1,454 @@
+import { z } from 'zod';
+import type { Continent } from '../../shared/base/continents.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { type Share, together } from '../core/quarantine.ts';
+import { isViolationOf, type Queryable, type Sql, type Transaction } from '../database/connect.ts';
+import { enqueue, outboxChannel } from '../database/outbox.ts';
+import { inTransaction } from '../database/sql.ts';
+import type { Checker } from '../monitors/model.ts';
+import { growSealEpoch } from '../secrets/keys.ts';
+
+/** With the name that people know it by. */
+export type NamedChecker = Checker & { readonly name: string };
+
+type Row = Omit<NamedChecker, 'organisation'> & { readonly organisation_id: string | null };
+
+/** The probes that could check something of this organisation, by their rows alone: who is present this second does not matter. */
+export const checkersOf = async (sql: Queryable, organisation: string): Promise<readonly NamedChecker[]> => {
+  const rows = await sql<Row[]>`
+    select id, name, organisation_id, continent, allowed_cidrs from probes
+    where revoked_at is null and (organisation_id is null or organisation_id = ${organisation})`;
+  return rows.map(({ id, name, organisation_id, continent, allowed_cidrs }) => ({
+    id,
+    name,
+    organisation: organisation_id,
+    continent,
+    allowed_cidrs,
+  }));
+};
+
+/** The private probes of an organisation, as it ends them. */
+
+export type OwnProbe = { readonly id: string; readonly name: string; readonly continent: Continent };
+
+/** One that is not ended; of a transaction that ends it nobody else can. */
+export const lockedOwnProbe = async (sql: Queryable, organisation: string, id: string): Promise<OwnProbe | undefined> => {
+  const [row] = await sql<OwnProbe[]>`
+    select id, name, continent from probes where id = ${id} and organisation_id = ${organisation} and revoked_at is null for update`;
+  return row;
+};
+
+const mostNamed = 50;
+
+/** The monitors that it alone may check. */
+export const monitorsOfProbe = async (
+  sql: Queryable,
+  organisation: string,
+  probe: string,
+): Promise<{ readonly monitors: readonly { readonly id: string; readonly name: string }[]; readonly monitor_count: number }> => {
+  const rows = await sql<{ id: string; name: string; count: number }[]>`
+    select id, name, (count(*) over ())::int as count from monitors where organisation_id = ${organisation} and config ->> 'probe' = ${probe}
+    order by name, id limit ${mostNamed}`;
+  return { monitors: rows.map(({ id, name }) => ({ id, name })), monitor_count: rows[0]?.count ?? 0 };
+};
+
+/** Join tokens: each makes one host one probe, within an hour. What is stored of a token is its fingerprint. */
+
+export type InvitationRow = {
+  readonly id: string;
+  readonly key: number;
+  readonly organisation_id: string | null;
+  readonly name: string;
+  readonly continent: Continent;
+  readonly shown: string;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+  readonly used_at: Date | null;
+  readonly used_key: string | null;
+  readonly probe_id: string | null;
+  /** When the probe that came of it was heard last. */
+  readonly last_seen_at: Date | null;
+};
+
+type NewInvitation = Pick<InvitationRow, 'id' | 'name' | 'continent' | 'shown' | 'created_at' | 'expires_at'> & {
+  readonly organisation: string | null;
+  readonly fingerprint: Buffer;
+};
+
+/** Those that nobody followed are of no use a day after their end. */
+const keptForMs = 86_400_000;
+
+export const insertProbeInvitation = async (sql: Queryable, of: NewInvitation): Promise<void> => {
+  await sql`delete from probe_invitations where used_at is null and expires_at < ${new Date(of.created_at.getTime() - keptForMs)}`;
+  await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
+    values (${of.id}, ${of.organisation}, ${of.name}, ${of.continent}, ${of.fingerprint}, ${of.shown}, ${of.created_at}, ${of.expires_at})`;
+};
+
+/** What the plan counts: private probes that are not ended, and the open invitations of more. Of an organisation that is locked. */
+export const countPrivateProbes = async (sql: Queryable, organisation: string, now: Date): Promise<number> => {
+  const [row] = await sql<{ present: number }[]>`select (
+      (select count(*) from probes where organisation_id = ${organisation} and revoked_at is null)
+      + (select count(*) from probe_invitations
+        where organisation_id = ${organisation} and used_at is null and revoked_at is null and expires_at > ${now})
+    )::int as present`;
+  return row?.present ?? 0;
+};
+
+/** Whether a probe or an open invitation has this name already, among the public ones or in this organisation. */
+export const isProbeNameTaken = async (sql: Queryable, organisation: string | null, name: string, now: Date): Promise<boolean> => {
+  const [row] = await sql<{ taken: boolean }[]>`select
+      exists (select 1 from probes where organisation_id is not distinct from ${organisation} and name = ${name} and revoked_at is null)
+      or exists (select 1 from probe_invitations where organisation_id is not distinct from ${organisation} and name = ${name}
+        and used_at is null and revoked_at is null and expires_at > ${now}) as taken`;
+  return row?.taken === true;
+};
+
+/** Everybody's, for the operator; those of nobody's organisation; or those of one. */
+export type WhoseInvitations = 'all' | { readonly organisation: string };
+
+/** The newest first, below `from`; those that were taken back are gone. */
+export const probeInvitations = async (
+  sql: Queryable,
+  whose: WhoseInvitations,
+  from: number,
+  most: number,
+  id: string | null = null,
+): Promise<readonly InvitationRow[]> => sql<InvitationRow[]>`
+  select i.id, i.key, i.organisation_id, i.name, i.continent, i.shown, i.created_at, i.expires_at, i.used_at, i.used_key, i.probe_id,
+    p.last_seen_at
+  from probe_invitations i left join probes p on p.id = i.probe_id
+  where i.revoked_at is null and i.key < ${from} ${whose === 'all' ? sql`` : sql`and i.organisation_id = ${whose.organisation}`}
+    ${id === null ? sql`` : sql`and i.id = ${id}`}
+  order by i.key desc limit ${most}`;
+
+/** Takes back what nobody has followed yet. False when there is none. */
+export const revokeProbeInvitation = async (sql: Queryable, whose: WhoseInvitations, id: string, now: Date): Promise<boolean> => {
+  const rows = await sql`update probe_invitations set revoked_at = ${now}
+    where id = ${id} and used_at is null and revoked_at is null ${whose === 'all' ? sql`` : sql`and organisation_id = ${whose.organisation}`}
+    returning id`;
+  return rows.length > 0;
+};
+
+/** What a token stands for, locked until the transaction ends: of two hosts with the same token one waits for the other. */
+export const lockProbeInvitation = async (sql: Queryable, fingerprint: Buffer): Promise<InvitationRow | undefined> => {
+  const [row] = await sql<InvitationRow[]>`
+    select id, key, organisation_id, name, continent, shown, created_at, expires_at, used_at, used_key, probe_id, null::timestamptz as last_seen_at
+    from probe_invitations where fingerprint = ${fingerprint} and revoked_at is null for update`;
+  return row;
+};
+
+export const spendProbeInvitation = async (
+  sql: Queryable,
+  id: string,
+  by: { readonly key: string; readonly probe: string; readonly at: Date },
+): Promise<void> => {
+  await sql`update probe_invitations set used_at = ${by.at}, used_key = ${by.key}, probe_id = ${by.probe} where id = ${id}`;
+};
+
+/** A probe as the coordinator knows it. */
+export type ProbeRow = {
+  readonly id: string;
+  readonly key: number;
+  readonly organisation_id: string | null;
+  readonly name: string;
+  readonly continent: Continent;
+  /** The public nkeys that may speak for it, with the time until which a rotated-out one may (null: for good). */
+  readonly keys: readonly ProbeKey[];
+  readonly allowed_cidrs: readonly string[];
+  readonly seal_key: string | null;
+  readonly ear: string | null;
+  readonly version: string | null;
+  readonly created_at: Date;
+  readonly revoked_at: Date | null;
+  readonly last_seen_at: Date | null;
+  /** Since when it is not believed, and why: it is sick, or its place is doubted. */
+  readonly quarantined_at: Date | null;
+  readonly quarantine_reason: string | null;
+  /** Since when too much of what it saw was refuted. */
+  readonly sick_at: Date | null;
+  /** Since when it is known that it cannot be where it says, and how. */
+  readonly doubted_at: Date | null;
+  readonly doubt_reason: string | null;
+  /** The continent that the operator knows it to be on. */
+  readonly place_trusted_as: string | null;
+  /** By how much it corrects the clock of its host. */
+  readonly clock_offset_ms: number | null;
+  /** Since when the credentials of a private probe let it publish to its relay alone. */
+  readonly relayed_at: Date | null;
+};
+
+export type ProbeKey = { readonly key: string; readonly until: number | null };
+
+const keysShape = z.array(z.object({ key: z.string(), until: z.number().nullable() }));
+
+/** A probe that is sick and one whose place is doubted are held alike. */
+export const notBelieved = (sql: Queryable) =>
+  sql`coalesce(quarantined_at, doubted_at) as quarantined_at, coalesce(quarantine_reason, doubt_reason) as quarantine_reason`;
+
+/** All of them, revoked ones included, because old results and watermarks refer to them; oldest first. */
+export const allProbes = async (sql: Queryable, organisation?: string): Promise<ProbeRow[]> => {
+  const rows = await sql<ProbeRow[]>`
+    select id, key, organisation_id, name, continent, keys, allowed_cidrs, seal_key, ear, version, created_at, revoked_at, last_seen_at,
+      ${notBelieved(sql)}, quarantined_at as sick_at, doubted_at, doubt_reason, place_trusted_as, clock_offset_ms,
+      relayed_at
+    from probes ${organisation === undefined ? sql`` : sql`where organisation_id = ${organisation}`} order by key`;
+  return rows.map((row) => ({ ...row, keys: keysShape.parse(row.keys) }));
+};
+
+/** Whether the probe is there and this key speaks for it. */
+export const isProbeAlive = async (sql: Queryable, id: string, key: string): Promise<boolean> => {
+  const rows = await sql`select 1 from probes
+    where id = ${id} and revoked_at is null and keys @> ${JSON.stringify([{ key, until: null }])}::text::jsonb`;
+  return rows.length > 0;
+};
+
+/** What a key is already: the probe that it speaks for, or `ended` when it never may again. */
+export const standingOfKey = async (sql: Queryable, key: string): Promise<(NamedProbe & { readonly id: string }) | 'ended' | undefined> => {
+  const [probe] = await sql<(NamedProbe & { id: string })[]>`select id, name, continent, organisation_id as organisation from probes
+    where revoked_at is null and keys @> ${JSON.stringify([{ key, until: null }])}::text::jsonb`;
+  if (probe) return probe;
+  return (await sql`select 1 from revoked_keys where key = ${key}`).length > 0 ? 'ended' : undefined;
+};
+
+export type NamedProbe = { readonly name: string; readonly continent: Continent; readonly organisation: string | null };
+
+type Made = NamedProbe & { readonly key: string };
+
+/** @throws Refusal `name_taken`. */
+export const insertProbe = async (sql: Queryable, id: string, { name, continent, organisation, key }: Made): Promise<void> => {
+  const keys: ProbeKey[] = [{ key, until: null }];
+  try {
+    await sql`insert into probes (id, organisation_id, name, continent, keys, relayed_at)
+      values (${id}, ${organisation}, ${name}, ${continent}, ${JSON.stringify(keys)}::text::jsonb, ${organisation === null ? null : sql`now()`})`;
+  } catch (error) {
+    if (isViolationOf(error, 'probes_name_key'))
+      throw new Refusal('name_taken', `name: there is a probe "${name}" already; choose another name.`);
+    throw error;
+  }
+  await enqueue(sql, { topic: 'probe', payload: { probe: id, change: 'created' }, partition: null, organisation });
+};
+
+const lockedProbe = async (
+  sql: Queryable,
+  id: string,
+): Promise<{ name: string; continent: Continent; organisation_id: string | null; keys: ProbeKey[] }> => {
+  const [row] = await sql<{ name: string; continent: Continent; organisation_id: string | null; keys: unknown }[]>`
+    select name, continent, organisation_id, keys from probes where id = ${id} and revoked_at is null for update`;
+  if (!row) throw new Refusal('probe_not_found', 'There is no such probe, or it was revoked.');
+  return { ...row, keys: keysShape.parse(row.keys) };
+};
+
+/** Adds a key; the older ones end at `until`. @throws Refusal `probe_not_found`. */
+export const addProbeKey = async (
+  sql: Queryable,
+  id: string,
+  issue: (of: { name: string; continent: Continent; organisation: string | null }) => string,
+  until: number,
+): Promise<void> => {
+  const { name, continent, organisation_id, keys } = await lockedProbe(sql, id);
+  const next: ProbeKey[] = [
+    ...keys.map(({ key, until: before }) => ({ key, until: Math.min(before ?? until, until) })),
+    { key: issue({ name, continent, organisation: organisation_id }), until: null },
+  ];
+  await sql`update probes set keys = ${JSON.stringify(next)}::text::jsonb where id = ${id}`;
+  await enqueue(sql, { topic: 'probe', payload: { probe: id, change: 'rotated' }, partition: null, organisation: organisation_id });
+};
+
+/** These keys are void, and so is the key of the network that whoever held them has. */
+const voidKeys = async (
+  sql: Queryable,
+  { id, continent, organisation_id }: { id: string; continent: Continent; organisation_id: string | null },
+  keys: readonly ProbeKey[],
+): Promise<void> => {
+  await sql`insert into revoked_keys (key) select unnest(${keys.map(({ key }) => key)}::text[]) on conflict do nothing`;
+  await growSealEpoch(sql, organisation_id === null ? continent : id);
+};
+
+/** Takes every key away for good. @throws Refusal `probe_not_found`. */
+export const revokeProbe = async (sql: Queryable, id: string): Promise<void> => {
+  const { organisation_id, continent, keys } = await lockedProbe(sql, id);
+  await voidKeys(sql, { id, continent, organisation_id }, keys);
+  await sql`update probes set keys = '[]', revoked_at = now() where id = ${id}`;
+  await enqueue(sql, { topic: 'probe', payload: { probe: id, change: 'revoked' }, partition: null, organisation: organisation_id });
+};
+
+const endOldKeysOf = async (sql: Transaction, id: string, now: number): Promise<void> => {
+  const { organisation_id, continent, keys } = await lockedProbe(sql, id);
+  const over = keys.filter(({ until }) => until !== null && until <= now);
+  if (over.length === 0) return;
+  await voidKeys(sql, { id, continent, organisation_id }, over);
+  await sql`update probes set keys = ${JSON.stringify(keys.filter((key) => !over.includes(key)))}::text::jsonb where id = ${id}`;
+  await sql`select pg_notify(${outboxChannel}, 'probe')`;
+};
+
+/** Rotated-out keys whose time is over are taken away. True when there were any. */
+export const endOldKeys = async (sql: Sql, now: number): Promise<boolean> => {
+  const probes = (await allProbes(sql)).filter(({ keys }) => keys.some(({ until }) => until !== null && until <= now));
+  for (const { id } of probes) await inTransaction(sql, (transaction) => endOldKeysOf(transaction, id, now));
+  return probes.length > 0;
+};
+
+/** Key → when it was revoked, of all that ever were. */
+export const revokedKeys = async (sql: Queryable): Promise<ReadonlyMap<string, number>> => {
+  const rows = await sql<{ key: string; revoked_at: Date }[]>`select key, revoked_at from revoked_keys`;
+  return new Map(rows.map(({ key, revoked_at }) => [key, revoked_at.getTime()]));
+};
+
+export type Seen = {
+  readonly id: string;
+  readonly at: number;
+  readonly version: string;
+  readonly seal_key: string;
+  readonly ear: string | null;
+  readonly allowed_cidrs: readonly string[];
+  readonly clock_offset_ms: number | null;
+};
+
+/** Writes down what probes said of themselves, in bulk. */
+export const writeSeen = async (sql: Queryable, seen: readonly Seen[]): Promise<void> => {
+  if (seen.length === 0) return;
+  const rows = seen.map((row) => ({ ...row, at: new Date(row.at).toISOString() }));
+  await sql`
+    update probes p set last_seen_at = s.at, version = s.version, seal_key = s.seal_key, ear = s.ear, allowed_cidrs = s.allowed_cidrs,
+      clock_offset_ms = s.clock_offset_ms
+    from json_to_recordset(${JSON.stringify(rows)}::text::json)
+      as s (id uuid, at timestamptz, version text, seal_key text, ear text, allowed_cidrs text[], clock_offset_ms int)
+    where p.id = s.id`;
+};
+
+export const setQuarantine = async (sql: Queryable, id: string, reason: string | null): Promise<void> => {
+  await sql`update probes set quarantined_at = ${reason === null ? null : sql`coalesce(quarantined_at, now())`}, quarantine_reason = ${reason} where id = ${id}`;
+};
+
+/** It cannot be where it says. False when the operator has said that it is there, or this is known already. */
+export const doubtPlace = async (sql: Queryable, id: string, reason: string): Promise<boolean> => {
+  const rows = await sql`update probes set doubted_at = now(), doubt_reason = ${reason}
+    where id = ${id} and revoked_at is null and doubted_at is null and place_trusted_as is distinct from continent returning 1`;
+  if (rows.length > 0) await sql`select pg_notify(${outboxChannel}, 'probe')`;
+  return rows.length > 0;
+};
+
+/** The operator's word on where it is, or its end. Undefined when there is no such probe. */
+export const trustPlace = async (sql: Queryable, id: string, isTrusted: boolean): Promise<NamedProbe | undefined> => {
+  const [row] = await sql<NamedProbe[]>`
+    update probes set place_trusted_as = ${isTrusted ? sql`continent` : null},
+      doubted_at = ${isTrusted ? null : sql`doubted_at`}, doubt_reason = ${isTrusted ? null : sql`doubt_reason`}
+    where id = ${id} and revoked_at is null returning name, continent, organisation_id as organisation`;
+  if (row) await sql`select pg_notify(${outboxChannel}, 'probe')`;
+  return row;
+};
+
+/** What a probe says it has dropped since it was started; true when that is more than was known. */
+export const writeDropped = async (sql: Queryable, id: string, session: string, dropped: number): Promise<boolean> => {
+  // Those of the public are counted by the day, too.
+  const rows = await sql`
+    with before as (select id, organisation_id, dropped_session, dropped from probes where id = ${id} for update),
+    news as (update probes p set dropped = ${dropped}, dropped_session = ${session} from before b
+      where p.id = b.id and (b.dropped_session is distinct from ${session} or b.dropped < ${dropped})
+      returning p.id, case when b.dropped_session is distinct from ${session} then ${dropped} else ${dropped} - b.dropped end as lost, b.organisation_id),
+    counted as (insert into own_losses as o (day, results)
+      select (now() at time zone 'UTC')::date, lost from news where organisation_id is null
+      on conflict (day) do update set results = o.results + excluded.results)
+    select id from news`;
+  return rows.length > 0;
+};
+
+/** What there is to know of probes by whom they check for: their health, and why to believe them or not. */
+
+const shareShape = z.object({ hosts: z.array(z.number()), refuted: z.array(z.tuple([z.number(), z.number()])) });
+
+/** A coordinator that was not seen for so long tells nothing any more. */
+const aliveMs = 60_000;
+
+export type Refuted = { readonly targets: number; readonly refuted: number };
+
+/** Of each probe that anything is refuted of: how many distinct hosts it checks, and how many of them others saw otherwise (rule 16). */
+export const refutedShares = async (sql: Queryable, now: number): Promise<ReadonlyMap<string, Refuted>> => {
+  const rows = await sql<{ probe_id: string; share: unknown }[]>`
+    select r.probe_id, r.share from refutations r join coordinators c on c.id = r.coordinator_id
+    where c.seen_at > ${new Date(now - aliveMs)}`;
+  const shares = new Map<string, Share[]>();
+  for (const { probe_id, share } of rows) {
+    const { hosts, refuted } = shareShape.parse(share);
+    shares.set(probe_id, [...(shares.get(probe_id) ?? []), { hosts, refuted: new Map(refuted) }]);
+  }
+  return new Map([...shares].map(([probe, own]) => [probe, together(own, now)]));
+};
+
+export type CheckerRow = {
+  readonly id: string;
+  readonly name: string;
+  readonly continent: Continent;
+  readonly is_private: boolean;
+  readonly version: string | null;
+  readonly created_at: Date;
+  readonly last_seen_at: Date | null;
+  readonly is_lost: boolean;
+  readonly quarantined_at: Date | null;
+  readonly quarantine_reason: string | null;
+  readonly doubted_at: Date | null;
+  readonly doubt_reason: string | null;
+  readonly place_trusted_as: string | null;
+  readonly clock_offset_ms: number | null;
+  /** Distinct monitors of the organisation that it looked at since then, and how often. */
+  readonly monitors: number;
+  readonly checks: number;
+  /** Whether any result of it was ever committed. */
+  readonly has_checked: boolean;
+};
+
+/** Public probes that were ever heard, and all private ones of the organisation, by continent. */
+export const checkersFor = (sql: Queryable, organisation: string, since: Date): Promise<CheckerRow[]> => sql<CheckerRow[]>`
+  with looked as (
+    select r.probe_key, count(distinct r.monitor_key) as monitors, count(*) as checks
+    from monitors m join results r on r.monitor_key = m.key and r.at > ${since}
+    where m.organisation_id = ${organisation} group by r.probe_key)
+  select p.id, p.name, p.continent, p.organisation_id is not null as is_private, p.version, p.created_at, p.last_seen_at,
+    ${notBelieved(sql)}, p.doubted_at, p.doubt_reason, p.place_trusted_as, p.clock_offset_ms, coalesce(l.monitors, 0) as monitors, coalesce(l.checks, 0) as checks,
+    exists (select 1 from watermarks w where w.probe_key = p.key) as has_checked,
+    exists (select 1 from notices n where n.kind = 'probe_lost' and n.subject = p.id::text and n.ended_at is null) as is_lost
+  from probes p left join looked l on l.probe_key = p.key
+  where p.revoked_at is null and (p.organisation_id = ${organisation} or p.organisation_id is null and p.last_seen_at is not null)
+  order by p.continent, p.name limit 200`;
+
+/** Since when announcements must be signed (null: they need not be), and since when coordinators sign them. */
+export type Signing = { readonly signed_since: Date | null; readonly signing_offered_at: Date };
+
+export const readSigning = async (sql: Queryable): Promise<Signing> => {
+  const [row] = await sql<Signing[]>`select signed_since, signing_offered_at from installation`;
+  if (!row) throw new Error('the database has no installation row: it was not made by our migrations');
+  return row;
+};
+
+/** Whether a coordinator runs that does not sign, because it is of the version before. */
+export const someoneSignsNothing = async (sql: Queryable, aliveMs: number): Promise<boolean> =>
+  (await sql`select 1 from coordinators where not signs and seen_at > now() - ${aliveMs} * interval '1 millisecond' limit 1`).length > 0;
+
+export const requireSigned = async (sql: Queryable): Promise<void> => {
+  await sql`update installation set signed_since = coalesce(signed_since, now())`;
+};
+
+/**
+ * From now on only relayed credentials of this private probe count: those that were issued before end. When they were issued the probe says itself, and
+ * none were before this version.
+ */
+export const endDirectCredentials = async (sql: Queryable, probe: string, issuedAt: number): Promise<void> => {
+  const rows =
+    await sql`update probes set relayed_at = greatest(${new Date(issuedAt)}, (select signing_offered_at from installation), created_at + interval '1 second')
+    where id = ${probe} and organisation_id is not null and relayed_at is null returning 1`;
+  if (rows.length > 0) await sql`select pg_notify(${outboxChannel}, 'probe')`;
+};
+
+/** The same for every private probe that still has others. */
+export const endAllDirectCredentials = async (sql: Queryable): Promise<void> => {
+  const rows = await sql`update probes set relayed_at = now() where organisation_id is not null and relayed_at is null returning 1`;
+  if (rows.length > 0) await sql`select pg_notify(${outboxChannel}, 'probe')`;
+};
+
+/** Key → the moment before which its credentials are void, of private probes that had others than relayed ones. */
+export const endedDirectCredentials = async (sql: Queryable): Promise<ReadonlyMap<string, number>> => {
+  const rows = await sql<{ key: string; relayed_at: Date }[]>`
+    select k ->> 'key' as key, relayed_at from probes, jsonb_array_elements(keys) k
+    where revoked_at is null and relayed_at > created_at`;
+  return new Map(rows.map(({ key, relayed_at }) => [key, relayed_at.getTime() - 1_000]));
+};

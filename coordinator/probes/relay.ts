@@ -1,0 +1,78 @@
+import { answeredSubjects, covers, isAnswerableTo } from '../../shared/bus/identity.ts';
+import type { Bus, Headers, Message, Subscription } from '../../shared/bus/nats.ts';
+import { partitionCount, subjects } from '../../shared/bus/subjects.ts';
+import type { Refusals } from '../health/refusals.ts';
+import type { Directory } from './directory.ts';
+import type { ProbeRow } from './queries.ts';
+
+/**
+ * Passes on what private probes publish. The bus's server answers a request on whatever subject it names, so that a probe which may ask the server
+ * anything can have it publish anywhere: a private one asks the relay instead, which looks whether the subject is that probe's and whether the
+ * answer goes to its own inbox. One of all coordinators takes each message; the server answers the probe itself.
+ */
+type Parts = {
+  readonly bus: Pick<Bus, 'subscribe' | 'relay'>;
+  readonly directory: Pick<Directory, 'byId' | 'find'>;
+  readonly refusals: Refusals;
+  /** How many heartbeat keys an organisation has. */
+  readonly keysOf: (organisation: string) => number;
+};
+
+/** Of monitors that were made or deleted a moment ago there may be records, and no keys. */
+const mostWithoutKeys = 100;
+const mostRecordBytes = 16_384;
+
+/** Records of last pings stay for good: of each organisation's monitors no more are written than it has, so that none fills the bus's disk for everyone. */
+const createRecordLimit = (keysOf: Parts['keysOf']) => {
+  const written = new Map<string, Set<string>>();
+  return ({ organisation_id }: ProbeRow, subject: string, bytes: number): boolean => {
+    if (organisation_id === null || !covers(subjects.allLastPings, subject)) return true;
+    if (bytes > mostRecordBytes) return false;
+    const own = written.get(organisation_id) ?? new Set();
+    written.set(organisation_id, own);
+    if (!own.has(subject) && own.size >= keysOf(organisation_id) + mostWithoutKeys) return false;
+    own.add(subject);
+    return true;
+  };
+};
+
+/** Whatever else a header can ask of the server is not passed on. */
+const passedOn = ['Signature', 'Signed', 'Nats-Msg-Id', 'Nats-Expected-Last-Subject-Sequence'] as const;
+
+const headersOf = ({ header }: Message): Headers =>
+  Object.fromEntries(
+    passedOn.flatMap((name) => {
+      const value = header(name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+
+/** What stands in a partition that there is not nobody reads and nobody takes away: it would fill the stream for everyone. */
+const isRead = (subject: string): boolean => {
+  const [kind, , partition = ''] = subject.split('.');
+  return (kind !== 'result' && kind !== 'beat') || (/^(0|[1-9]\d?)$/.test(partition) && Number(partition) < partitionCount);
+};
+
+const mayPublish = ({ id, continent, organisation_id }: ProbeRow, subject: string): boolean =>
+  isRead(subject) &&
+  answeredSubjects({ probe: id, continent, organisation: organisation_id }).some((permission) => covers(permission, subject));
+
+export const serveRelay = ({ bus, directory, refusals, keysOf }: Parts): Subscription => {
+  const isWithin = createRecordLimit(keysOf);
+  return bus.subscribe(
+    subjects.allRelays,
+    async (message) => {
+      const [, id = '', ...rest] = message.subject.split('.');
+      const subject = rest.join('.');
+      // Without waiting for those that are known, so that what a probe says keeps its order.
+      const probe = directory.byId(id) ?? (await directory.find(id));
+      if (!probe) return refusals.count(id, 'unknown_probe');
+      if (probe.revoked_at !== null) return refusals.count(id, 'revoked_probe');
+      const { reply } = message;
+      const may = mayPublish(probe, subject) && isWithin(probe, subject, message.data.length);
+      if (!may || (reply !== undefined && !isAnswerableTo(id, reply))) return refusals.count(id, 'wrong_subject');
+      bus.relay(subject, message.data, { reply, headers: headersOf(message) });
+    },
+    'relay',
+  );
+};

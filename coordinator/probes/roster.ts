@@ -1,0 +1,311 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import { isOutdated, mostAheadMs } from '../../shared/bus/announcement.ts';
+import { jsonIn, type RosterMessage, rosterMessage } from '../../shared/bus/messages.ts';
+import type { Bus, Message, Subscription } from '../../shared/bus/nats.ts';
+import { streams, subjects } from '../../shared/bus/subjects.ts';
+import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
+import { endsSilenceOfAll, type Word } from '../core/backlog.ts';
+import type { Observer } from '../core/types.ts';
+import type { Sql } from '../database/connect.ts';
+import type { Timing } from '../engine/timing.ts';
+import { endNotice, type NoticeKind, noticesOpen, openNotice, openNotices } from '../health/notices.ts';
+import type { Announcements } from './announcements.ts';
+import type { Directory } from './directory.ts';
+import type { Present } from './presence.ts';
+import { type ProbeRow, type Seen, writeSeen } from './queries.ts';
+
+/**
+ * Who is lost (rule 7). A probe silent for 15 s is; but silence counts only while the coordinator itself was listening, and when
+ * most fall silent at once it is the bus: then nobody is lost yet. That benefit of the doubt ends after twice the time if others are
+ * heard all the while, because then the bus carries words and those probes have none.
+ */
+const silentAfter = 15_000;
+/** Presence comes every 5 s: those last heard within one ping of each other fell silent at once. */
+const atOnce = 6_000;
+
+export type Heard = { readonly probe: string; readonly at: number };
+
+export type Silence = { readonly lost: readonly string[]; readonly busAway: boolean };
+
+/** `heard`: when each probe that was well so far was last heard. `listeningSince`: since when the coordinator hears the bus without a break. */
+export const judgeSilence = (heard: readonly Heard[], listeningSince: number, now: number): Silence => {
+  const silence = ({ at }: Heard) => now - Math.max(at, listeningSince);
+  const silent = heard.filter((each) => silence(each) >= silentAfter);
+  if (silent.length === 0) return { lost: [], busAway: false };
+  // Who spoke last before the bus went has been silent for up to a ping less than the others.
+  const fallen = heard.filter((each) => silence(each) > atOnce);
+  const last = Math.max(...fallen.map(({ at }) => Math.max(at, listeningSince)));
+  const together = fallen.filter(({ at }) => last - Math.max(at, listeningSince) <= atOnce);
+  const most = together.length > 1 && together.length * 2 > heard.length;
+  const nobodyHeard = fallen.length === heard.length;
+  const doubt = most && (nobodyHeard || together.some((each) => silence(each) < 2 * silentAfter));
+  const lost = doubt ? silent.filter((each) => !together.includes(each)) : silent;
+  return { lost: lost.map(({ probe }) => probe), busAway: doubt };
+};
+
+/** One object for each probe, shared by all monitors that it has seen: a hundred thousand monitors would otherwise hold its name a hundred thousand times. */
+const observers = new Map<string, Observer>();
+
+export const observerOf = ({ id, name, continent }: Pick<ProbeRow, 'id' | 'name' | 'continent'>): Observer => {
+  const known = observers.get(id);
+  if (known?.name === name && known.continent === continent) return known;
+  const made = { probe: id, name, continent };
+  observers.set(id, made);
+  return made;
+};
+
+/**
+ * Who is there. Every coordinator hears all presence and keeps its own view; one of them (the owner of the first partition) publishes the
+ * roster that all go by, writes the notices and what probes say of themselves.
+ *
+ * Modes of a probe: `unseen` (never heard of) → `well` ↔ `lost` (silent for 15 s while we were listening); `well` → `leaving` (it said that it
+ * stops: others take its turns) → `well` (a later process speaks as it) or `lost`. Of the whole: `listening` since
+ * a time, which begins anew with every connection to the bus, after every standstill of our own, and with the first word after nobody
+ * was heard.
+ */
+export type Network = {
+  readonly roster: () => Roster;
+  readonly hear: (present: Present) => void;
+  /** What each healthy probe of the public last said: by it partitions know who may still keep something (rule 4). Its times are of performance.now(). */
+  readonly words: () => readonly Word[];
+  readonly tick: () => Promise<void>;
+  readonly presentOf: (probe: string) => Present | undefined;
+  readonly close: () => void;
+};
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly timing: Timing;
+  readonly directory: Directory;
+  readonly announcements: Pick<Announcements, 'read' | 'refuse'>;
+  readonly isLeader: () => boolean;
+  /** The last of all probes was heard for the first time: nobody need wait for the next tick to know them all. */
+  readonly onAllHeard: () => void;
+  /** A probe leaves, or is back: nobody need wait for the next tick. */
+  readonly onComingOrGoing: () => void;
+};
+
+const writeEveryMs = 5_000;
+/** A tick that comes so late tells that the process stood still: what was silent meanwhile was not heard by us. */
+const standstillMs = 3_000;
+
+const same = (a: Roster, b: Roster): boolean => JSON.stringify(a.probes) === JSON.stringify(b.probes);
+
+/** What another coordinator said, if one did. One from beyond our clock was forged, or said by a clock that was wrong. */
+const rosterIn = (
+  message: Pick<Message, 'data' | 'header'>,
+  announcements: Pick<Announcements, 'read' | 'refuse'>,
+  now: number,
+): RosterMessage | undefined => {
+  if (!announcements.read(message, subjects.roster)) return undefined;
+  const read = rosterMessage.safeParse(jsonIn(message.data));
+  if (!read.success) return undefined;
+  if (read.data.epoch <= now + mostAheadMs) return read.data;
+  announcements.refuse(subjects.roster, 'ahead');
+  return undefined;
+};
+
+export const createNetwork = async (parts: Parts): Promise<Network> => {
+  const { sql, bus, clock, log, timing, directory, announcements, isLeader, onAllHeard, onComingOrGoing } = parts;
+  const lastPresent = new Map<string, Present>();
+  const heardAt = new Map<string, number>();
+  const lost = new Set((await openNotices(sql, 'probe_lost')).map(({ subject }) => subject));
+  /** Probes that said that they stop, with the process that said so. */
+  const leaving = new Map<string, string | undefined>();
+  let listeningSince = performance.now();
+  let tickedAt = performance.now();
+  let unwritten = new Map<string, Seen>();
+  let writtenAt = 0;
+  let noticesReadAt = Number.NEGATIVE_INFINITY;
+  let busAway = false;
+  let published: Roster | undefined;
+
+  /** What its host lets a public probe reach beyond the public, as it said last: who may not is neither asked nor believed about that. */
+  const rangesAllowed = ({ id, organisation_id, allowed_cidrs }: ProbeRow): Pick<RosterProbe, 'allowed_cidrs'> => {
+    const ranges = lastPresent.get(id)?.message.allowed_cidrs ?? allowed_cidrs;
+    return organisation_id === null && ranges.length > 0 ? { allowed_cidrs: ranges } : {};
+  };
+
+  /** Probes that have been seen and are not revoked, with whether they are well. */
+  const probesNow = (): Roster['probes'] =>
+    directory
+      .all()
+      .filter((row) => row.revoked_at === null)
+      .map((row) => ({
+        id: row.id,
+        // Every probe reads this: whose a private one is, and what they call it, is no other organisation's business.
+        name: row.organisation_id === null ? row.name : '',
+        continent: row.continent,
+        organisation: row.organisation_id === null ? null : row.id,
+        healthy: (row.last_seen_at !== null || heardAt.has(row.id)) && !lost.has(row.id) && !leaving.has(row.id),
+        quarantined: row.quarantined_at !== null,
+        ...rangesAllowed(row),
+      }));
+
+  const readRoster = async (): Promise<RosterMessage | undefined> => {
+    const last = await bus.last(streams.assignments.name, subjects.roster);
+    return last && last.data.length > 0 ? rosterIn(last, announcements, clock.now()) : undefined;
+  };
+  // One that cannot be read is as good as none: the leader publishes it anew.
+  const initial = bus.isConnected() ? await readRoster().catch(() => undefined) : undefined;
+  let current: Roster = initial ?? { epoch: 0, probes: probesNow() };
+
+  /** An epoch of before our clock was set right binds nobody. */
+  const floor = (): number => (current.epoch > clock.now() + mostAheadMs ? 0 : current.epoch);
+
+  const adopt = (roster: Roster): void => {
+    if (roster.epoch < floor() || (same(roster, current) && roster.epoch === current.epoch)) return;
+    current = roster;
+    for (const { id, healthy } of roster.probes) {
+      if (healthy) lost.delete(id);
+      else if (leaving.has(id)) continue;
+      else if (heardAt.has(id) || directory.byId(id)?.last_seen_at) lost.add(id);
+    }
+  };
+
+  const publish = async (): Promise<void> => {
+    const next: Roster = { epoch: Math.max(clock.now(), floor() + 1), probes: probesNow() };
+    if (published && same(published, next)) return;
+    adopt(next);
+    await bus.store(subjects.roster, JSON.stringify({ v: 1, ...next }));
+    published = next;
+    log.info({ epoch: next.epoch, well: next.probes.filter(({ healthy }) => healthy).length, probes: next.probes.length }, 'roster');
+  };
+
+  const listenAnew = (): void => {
+    listeningSince = performance.now();
+  };
+  const status: Subscription = bus.onStatus((now) => {
+    if (now === 'connected') {
+      listenAnew();
+      // It may have been wiped: what it holds is to be looked at again.
+      published = undefined;
+    }
+  });
+  const rosters = bus.subscribe(subjects.roster, (message) => {
+    const roster = rosterIn(message, announcements, clock.now());
+    const isOld = roster !== undefined && isOutdated(roster.epoch, current.epoch, clock.now());
+    if (isOld) announcements.refuse(subjects.roster, 'outdated');
+    if (roster && !isOld) adopt(roster);
+    // Whoever comes later reads what stands on the bus: the leader says it again.
+    else published = undefined;
+  });
+
+  const words = (): Word[] =>
+    current.probes
+      .filter(({ healthy, quarantined, organisation }) => healthy && !quarantined && organisation === null)
+      .map(({ id }) => ({
+        probe: id,
+        heard_at: heardAt.get(id) ?? Number.NEGATIVE_INFINITY,
+        handed_over: lastPresent.get(id)?.message.handed_over === true,
+      }));
+
+  /** Rule 7, by the pure judgement; a shorter patience of tests only scales the time that it sees. */
+  const judge = (now: number) => {
+    const scale = 15_000 / timing.lostAfterMs;
+    const well = current.probes.filter(({ id, healthy }) => healthy && directory.byId(id)?.revoked_at === null);
+    const heard = well.map(({ id }) => ({ probe: id, at: (heardAt.get(id) ?? listeningSince) * scale }));
+    return judgeSilence(heard, listeningSince * scale, now * scale);
+  };
+
+  const loseSilent = async (now: number): Promise<void> => {
+    const silence = judge(now);
+    const gone = [...leaving.keys()].filter((id) => now - (heardAt.get(id) ?? listeningSince) >= timing.lostAfterMs);
+    for (const id of [...silence.lost, ...gone]) {
+      const name = directory.byId(id)?.name ?? id;
+      await openNotice(sql, 'probe_lost', id, `The probe ${name} has not been heard for ${Math.round(timing.lostAfterMs / 1_000)} s`);
+      lost.add(id);
+      leaving.delete(id);
+      log.warn({ probe: id, name }, 'a probe is lost');
+    }
+    if (silence.busAway !== busAway) {
+      if (busAway) await endNotice(sql, 'bus_silent', 'bus');
+      else await openNotice(sql, 'bus_silent', 'bus', 'Most probes fell silent at once: it is taken for the bus, and nobody for lost');
+      busAway = silence.busAway;
+    }
+  };
+
+  const welcomeBack = async (): Promise<void> => {
+    for (const id of lost) {
+      if ((heardAt.get(id) ?? Number.NEGATIVE_INFINITY) < performance.now() - timing.lostAfterMs) continue;
+      await endNotice(sql, 'probe_lost', id);
+      lost.delete(id);
+    }
+  };
+
+  /** Whether a notice tells of what is over, whoever opened it: a coordinator that ended in the midst of it, or a commit of any of them. */
+  const isOver = (kind: NoticeKind, subject: string, now: number): boolean => {
+    if (kind === 'probe_lost') return !lost.has(subject);
+    if (kind === 'bus_silent') return !busAway && now - listeningSince > timing.lostAfterMs;
+    const well = current.probes.filter(({ healthy, organisation }) => healthy && organisation === null);
+    return kind === 'continent_alone' && new Set(well.map(({ continent }) => continent)).size > 1;
+  };
+
+  /** Only the database knows which are open, and nobody waits for their end. */
+  const endNotices = async (now: number): Promise<void> => {
+    if (now - noticesReadAt < timing.lookAgainMs) return;
+    noticesReadAt = now;
+    for (const { kind, subject } of await noticesOpen(sql)) if (isOver(kind, subject, now)) await endNotice(sql, kind, subject);
+  };
+
+  const writeDown = async (now: number): Promise<void> => {
+    if (now - writtenAt < writeEveryMs && [...unwritten.keys()].every((id) => directory.byId(id)?.seal_key !== null)) return;
+    writtenAt = now;
+    const writing = unwritten;
+    unwritten = new Map();
+    await writeSeen(sql, [...writing.values()]);
+    if ([...writing.keys()].some((id) => directory.byId(id)?.seal_key === null)) await directory.refresh();
+  };
+
+  /** Where nobody else can take its turns, a probe is waited for as ever. Words that the same process said before it left may come after. */
+  const noteLeaving = ({ probe: { id, organisation_id }, message: { leaving: leaves = false, session } }: Present): void => {
+    if (leaves === leaving.has(id) || organisation_id !== null) return;
+    if (leaves && !words().some(({ probe }) => probe !== id && !leaving.has(probe))) return;
+    if (leaves) leaving.set(id, session);
+    else if (session === undefined || leaving.get(id) !== session) leaving.delete(id);
+    if (leaves === leaving.has(id)) onComingOrGoing();
+  };
+
+  return {
+    roster: () => current,
+    presentOf: (probe) => lastPresent.get(probe),
+    hear: (present) => {
+      const { probe, message, at } = present;
+      if (endsSilenceOfAll(words(), performance.now())) listenAnew();
+      lastPresent.set(probe.id, present);
+      noteLeaving(present);
+      const isNew = !heardAt.has(probe.id);
+      heardAt.set(probe.id, performance.now());
+      if (isNew && directory.all().every(({ id, revoked_at }) => revoked_at !== null || heardAt.has(id))) onAllHeard();
+      const { version, seal_key, ear, allowed_cidrs, clock_offset_ms = null } = message;
+      unwritten.set(probe.id, { id: probe.id, at, version, seal_key, ear, allowed_cidrs, clock_offset_ms });
+    },
+    words,
+    tick: async () => {
+      const now = performance.now();
+      if (now - tickedAt > standstillMs) listenAnew();
+      tickedAt = now;
+      if (!isLeader()) {
+        // What probes say of themselves another writes down.
+        unwritten.clear();
+        published = undefined;
+        return;
+      }
+      if (bus.isConnected()) {
+        await loseSilent(now);
+        await welcomeBack();
+        await endNotices(now);
+        await publish();
+      }
+      await writeDown(now);
+    },
+    close: () => {
+      status.stop();
+      rosters.stop();
+    },
+  };
+};

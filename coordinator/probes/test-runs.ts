@@ -1,0 +1,129 @@
+import { newId } from '../../shared/base/crypto.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { TrialAnswerMessage, TrialMessage } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
+import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
+import { timeoutMs } from '../../shared/checks/kind-config.ts';
+import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
+import { type MonitorRow, placedOf } from '../engine/queries.ts';
+import type { AskedProbe, TrialAnswer, TrialOwner, TrialSoFar, WantedTrial } from '../monitors/test-run.ts';
+import type { Assignments } from './assignments.ts';
+
+/**
+ * Tries a config once from every continent that could check it (rule 41), and keeps the answers in memory for a moment.
+ * Modes of a trial: `open` (answers come) → `over` (all have answered, or had the time to) → forgotten.
+ */
+export type Trials = {
+  /** The id by which the answers are heard. Undefined without a bus, and when too many are under way. */
+  readonly begin: (wanted: WantedTrial) => string | undefined;
+  readonly answered: (answer: TrialAnswerMessage) => void;
+  /** Settles when more than `known` have answered, or it is over. */
+  readonly hear: (id: string, of: TrialOwner, known: number) => Promise<TrialSoFar | undefined>;
+  readonly close: () => void;
+};
+
+/** `id`: the probe's. */
+type Asked = AskedProbe & { readonly id: string };
+
+type Open = TrialOwner & {
+  readonly asked: readonly Asked[];
+  readonly answers: TrialAnswer[];
+  over: boolean;
+  /** Of those who wait for more. */
+  waiting: (() => void)[];
+  timer: NodeJS.Timeout | undefined;
+};
+
+/** What the way there and back, and a queue on the probe, may take. */
+const onTheWayMs = 4_000;
+/** So long the answers can still be heard. */
+const keptMs = 60_000;
+const mostAtOnce = 1_000;
+
+type Parts = {
+  readonly bus: Pick<Bus, 'publish' | 'isConnected'>;
+  readonly clock: Clock;
+  readonly roster: () => Roster;
+  readonly assignments: Pick<Assignments, 'trialFor'>;
+};
+
+export const createTrials = ({ bus, clock, roster, assignments }: Parts): Trials => {
+  const open = new Map<string, Open>();
+
+  const wake = (trial: Open): void => {
+    const { waiting } = trial;
+    trial.waiting = [];
+    for (const go of waiting) go();
+  };
+
+  const end = (id: string, trial: Open): void => {
+    clearTimeout(trial.timer);
+    trial.over = true;
+    trial.timer = setTimeout(() => open.delete(id), keptMs);
+    trial.timer.unref();
+    wake(trial);
+  };
+
+  const rowOf = ({ organisation, kind, target, interval_s, config }: WantedTrial, id: string, key: number): MonitorRow => ({
+    ...{ id, key, organisation_id: organisation, type: kind, target, interval_s, config, secrets: null, config_version: 1 },
+    partition: partitionOf(id),
+    created_at: new Date(clock.now()),
+    paused_at: null,
+  });
+
+  const chosen = (row: MonitorRow): RosterProbe[] => {
+    const placed = placedOf(row);
+    const now = roster();
+    return continentsOf(placed, now).flatMap((continent) => probeOf(placed, continent, now) ?? []);
+  };
+
+  return {
+    begin: (wanted) => {
+      if (!bus.isConnected() || open.size >= mostAtOnce) return undefined;
+      const id = newId();
+      const { like, organisation, user, secrets, config, interval_s } = wanted;
+      const probes = chosen(rowOf(wanted, like?.id ?? id, like?.key ?? 0));
+      // A name of its own, so that the monitor's checks and its trial never wait for each other.
+      const row = rowOf(wanted, id, like?.key ?? 0);
+      const hidden = Object.keys(secrets).length === 0 ? null : JSON.stringify(secrets);
+      const asked = probes.map((probe) => ({ id: probe.id, probe: probe.name, continent: probe.continent }));
+      const trial: Open = { organisation, user, asked, answers: [], over: false, waiting: [], timer: undefined };
+      open.set(id, trial);
+      if (asked.length === 0) end(id, trial);
+      else trial.timer = setTimeout(() => end(id, trial), timeoutMs(config, interval_s) + onTheWayMs);
+      for (const probe of probes) {
+        const place =
+          probe.organisation === null
+            ? ({ is: 'continent', continent: probe.continent } as const)
+            : ({ is: 'probe', probe: probe.id } as const);
+        const message: TrialMessage = { v: 1, trial: id, assignment: assignments.trialFor(row, hidden, place) };
+        bus.publish(subjects.look(probe.id), JSON.stringify(message));
+      }
+      return id;
+    },
+    answered: ({ probe, trial: id, result }) => {
+      const trial = open.get(id);
+      const from = trial?.asked.find((one) => one.id === probe);
+      if (!trial || !from || trial.over || trial.answers.some((answer) => answer.probe === from.probe)) return;
+      trial.answers.push({ probe: from.probe, continent: from.continent, ...result });
+      if (trial.answers.length === trial.asked.length) end(id, trial);
+      else wake(trial);
+    },
+    hear: async (id, { organisation, user }, known) => {
+      const trial = open.get(id);
+      if (!trial || trial.organisation !== organisation || trial.user !== user) return undefined;
+      if (!trial.over && trial.answers.length <= known) await new Promise<void>((resolve) => trial.waiting.push(resolve));
+      const { asked, answers, over } = trial;
+      return { asked: asked.map(({ probe, continent }) => ({ probe, continent })), answers: [...answers], over };
+    },
+    close: () => {
+      for (const trial of open.values()) {
+        clearTimeout(trial.timer);
+        trial.over = true;
+        wake(trial);
+      }
+      open.clear();
+    },
+  };
+};

@@ -1,0 +1,236 @@
+import { z } from 'zod';
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import {
+  asWritten,
+  judge,
+  observe,
+  type Share,
+  saysTheSame,
+  shareOf,
+  shownBy,
+  smallestOf,
+  type Trust,
+  together,
+} from '../core/quarantine.ts';
+import type { MonitorState, SeenResult } from '../core/types.ts';
+import { isOnlyOne, reachOf } from '../core/views.ts';
+import type { Queryable, Sql } from '../database/connect.ts';
+import { endNotice, openNotice } from '../health/notices.ts';
+import type { Directory } from './directory.ts';
+import { setQuarantine } from './queries.ts';
+
+/** What coordinators tell each other of probes whose failures are refuted (rule 16). */
+
+/** `shares`: by probe. */
+export type Told = { readonly coordinator: string; readonly shares: ReadonlyMap<string, Share> };
+
+const shareShape = z.object({ hosts: z.array(z.number()), refuted: z.array(z.tuple([z.number(), z.number()])) });
+
+/** What this coordinator has told, and what every other that lives and decides has. */
+export const toldOfProbes = async (sql: Queryable, owner: string, aliveMs: number): Promise<Told[]> => {
+  const rows = await sql<{ coordinator: string; probe: string | null; share: unknown }[]>`
+    select c.id as coordinator, r.probe_id as probe, r.share
+    from coordinators c left join refutations r on r.coordinator_id = c.id
+    where c.id = ${owner} or c.has_bus and c.seen_at > now() - ${aliveMs} * interval '1 millisecond'`;
+  const told = new Map<string, Map<string, Share>>();
+  for (const { coordinator, probe, share } of rows) {
+    const shares = told.get(coordinator) ?? new Map<string, Share>();
+    told.set(coordinator, shares);
+    if (probe === null) continue;
+    const { hosts, refuted } = shareShape.parse(share);
+    shares.set(probe, { hosts, refuted: new Map(refuted) });
+  }
+  return [...told].map(([coordinator, shares]) => ({ coordinator, shares }));
+};
+
+/** A coordinator that the database has forgotten tells nothing until it is known again. */
+export const tellOfProbes = async (sql: Queryable, owner: string, shares: ReadonlyMap<string, Share>): Promise<void> => {
+  if (shares.size === 0) return;
+  const rows = [...shares].map(([probe, { hosts, refuted }]) => ({ probe, share: { hosts, refuted: [...refuted] } }));
+  await sql`
+    insert into refutations (coordinator_id, probe_id, share)
+    select c.id, p.id, t.share from json_to_recordset(${JSON.stringify(rows)}::text::json) as t (probe uuid, share jsonb)
+    join coordinators c on c.id = ${owner}
+    join probes p on p.id = t.probe
+    on conflict (coordinator_id, probe_id) do update set share = excluded.share`;
+};
+
+export const untellOfProbes = async (sql: Queryable, owner: string, probes: readonly string[]): Promise<void> => {
+  if (probes.length === 0) return;
+  await sql`delete from refutations where coordinator_id = ${owner} and probe_id = any(${[...probes]}::uuid[])`;
+};
+
+/**
+ * Several coordinators judge a probe by what all of them know of it (rule 16). Whoever knows of a refuted failure tells the others, through the
+ * database, and they say what they know of that probe. While nothing is refuted nothing is written.
+ */
+type PooledRefutations = {
+  /** Whether no other coordinator lives that may know more. */
+  readonly isAlone: () => boolean;
+  /** Tells and hears. `refuted`: what we hold against each probe. */
+  readonly exchange: (refuted: ReadonlyMap<string, ReadonlyMap<number, number>>) => Promise<void>;
+  /** What all know of this probe; undefined as long as some have not said it yet. */
+  readonly of: (probe: string) => { readonly targets: number; readonly refuted: number } | undefined;
+};
+
+type PoolParts = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly owner: string;
+  /** Who did not say for so long that it lives does not. */
+  readonly aliveMs: number;
+  /** The hosts that we know this probe to check, as a share has them. */
+  readonly hostsOf: (probe: string) => readonly number[];
+};
+
+/** Whoever has said nothing of a probe by then, such as an older version, is not waited for. */
+const answerMs = 5_000;
+
+const createPooledRefutations = ({ sql, clock, owner, aliveMs, hostsOf }: PoolParts): PooledRefutations => {
+  let others: readonly Told[] | undefined;
+  let own: ReadonlyMap<string, Share> = new Map();
+  /** When we first told of a probe, of those that we tell of now; by performance.now(), as all that waits. */
+  let toldAt = new Map<string, number>();
+
+  return {
+    isAlone: () => others?.length === 0,
+    exchange: async (refuted) => {
+      const all = await toldOfProbes(sql, owner, aliveMs);
+      const now = clock.now();
+      const written = all.find(({ coordinator }) => coordinator === owner)?.shares ?? new Map<string, Share>();
+      const heard = all.filter(({ coordinator }) => coordinator !== owner);
+      const theirs = heard.flatMap(({ shares }) => [...shares].map(([probe, share]) => [probe, share.refuted] as const));
+      const doubted = [...refuted, ...theirs].filter(([, known]) => [...known.values()].some((until) => until > now));
+      const probes = new Set(heard.length === 0 ? [] : doubted.map(([probe]) => probe));
+      const told = new Map([...probes].map((probe) => [probe, shareOf(hostsOf(probe), refuted.get(probe) ?? new Map(), now)]));
+      const news = new Map([...told].filter(([probe, share]) => !saysTheSame(share, written.get(probe))));
+      const over = [...written.keys()].filter((probe) => !told.has(probe));
+      await tellOfProbes(sql, owner, news);
+      await untellOfProbes(sql, owner, over);
+      toldAt = new Map([...probes].map((probe) => [probe, toldAt.get(probe) ?? performance.now()]));
+      [others, own] = [heard, told];
+    },
+    of: (probe) => {
+      const ours = own.get(probe);
+      if (!others || !ours) return undefined;
+      const theirs = others.flatMap(({ shares }) => shares.get(probe) ?? []);
+      const isWhole = theirs.length === others.length || performance.now() - (toldAt.get(probe) ?? performance.now()) > answerMs;
+      return isWhole ? together([ours, ...theirs], clock.now()) : undefined;
+    },
+  };
+};
+
+/** The state after the result of the monitor that it is of; good during the call only. */
+export type ObservedState = {
+  /** Tells distinct targets apart. */
+  readonly target: () => number;
+  readonly state: () => MonitorState | undefined;
+  /** The same, but only if anything about the monitor is not well, which costs nothing to know. */
+  readonly unwell: () => MonitorState | undefined;
+};
+
+/**
+ * Which probes can be believed (rule 16), judged by each coordinator from the monitors that it decides about and from what the others know. A
+ * probe that fell sick is quarantined in the database, from where all hear of it.
+ */
+export type ProbeTrust = {
+  readonly observe: (result: SeenResult, of: ObservedState) => void;
+  /** Whether a pass of this probe can say anything new about it: one that is trusted, and had all targets right, cannot be trusted more. */
+  readonly attends: (probe: string) => boolean;
+  /** Judges by what the others know too, and writes down who fell sick or got well. */
+  readonly settle: () => Promise<void>;
+};
+
+type Parts = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly directory: Directory;
+  readonly roster: () => Roster;
+  readonly owner: string;
+  /** Another coordinator that did not say for so long that it lives does not. */
+  readonly aliveMs: number;
+  /** The distinct targets that our partitions know this probe to check. */
+  readonly targetsOf: (probe: string) => ReadonlySet<number>;
+};
+
+const countAgainMs = 5_000;
+
+export const createProbeTrust = ({ sql, clock, log, directory, roster, owner, aliveMs, targetsOf }: Parts): ProbeTrust => {
+  const trusts = new Map<string, Trust>();
+  const counts = new Map<string, { readonly at: number; readonly targets: number; readonly hosts: readonly number[] }>();
+  const changed = new Map<string, 'sick' | 'well'>();
+
+  const targetsNow = (probe: string) => {
+    const known = counts.get(probe);
+    if (known && clock.now() - known.at < countAgainMs) return known;
+    const found = targetsOf(probe);
+    const counted = { at: clock.now(), targets: found.size, hosts: smallestOf(found) };
+    counts.set(probe, counted);
+    return counted;
+  };
+  const pool = createPooledRefutations({ sql, clock, owner, aliveMs, hostsOf: (probe) => targetsNow(probe).hosts });
+
+  const trustOf = (probe: string): Trust => {
+    const known = trusts.get(probe);
+    // What we found out ourselves is on its way to the database.
+    if (known && changed.has(probe)) return known;
+    return asWritten(known, directory.byId(probe)?.sick_at?.getTime() ?? null);
+  };
+
+  const believe = (probe: string, then: Trust, now: Trust): void => {
+    trusts.set(probe, now);
+    if ((then.sick_since === null) !== (now.sick_since === null)) changed.set(probe, now.sick_since === null ? 'well' : 'sick');
+  };
+
+  const judgeTogether = async (): Promise<void> => {
+    const held = [...trusts.keys()].map((probe) => ({ probe, trust: trustOf(probe) })).filter(({ trust }) => trust.refuted.size > 0);
+    const byHost = ({ refuted }: Trust) => new Map([...refuted].map(([target, until]) => [Number(target), until]));
+    await pool.exchange(new Map(held.map(({ probe, trust }) => [probe, byHost(trust)])));
+    for (const { probe } of held) {
+      const [then, known] = [trustOf(probe), pool.of(probe)];
+      if (known) believe(probe, then, judge(then, clock.now(), { ...known, isOnly: isOnlyOne(probe, roster()) }));
+    }
+  };
+
+  return {
+    observe: (result, { target, state: stateNow, unwell }) => {
+      const before = trustOf(result.from.probe);
+      // A pass of a probe that is trusted, of a target that it had right before and that nobody has wrong, says nothing new.
+      const isNews =
+        result.outcome !== 'ok' || before.sick_since !== null || (before.refuted.size > 0 && before.refuted.has(String(target())));
+      const state = isNews ? stateNow() : unwell();
+      if (!state || state.watched.probe !== null || state.watched.kind === 'heartbeat') return;
+      const name = String(target());
+      const reach = reachOf(state.watched, roster());
+      // Who is held because of its place refutes nobody either; only the operator's word ends that.
+      const isSick = (probe: string) => trustOf(probe).sick_since !== null || (directory.byId(probe)?.doubted_at ?? null) !== null;
+      for (const { probe, shown } of shownBy(result, { state, reach, isSick })) {
+        const then = trustOf(probe);
+        const observed = { targets: targetsNow(probe).targets, isOnly: isOnlyOne(probe, roster()), isAll: pool.isAlone() };
+        believe(probe, then, observe(then, { ...shown, target: name }, observed));
+      }
+    },
+    attends: (probe) => {
+      const { sick_since, refuted } = trustOf(probe);
+      return sick_since !== null || refuted.size > 0;
+    },
+    settle: async () => {
+      await judgeTogether();
+      if (changed.size === 0) return;
+      const settling = [...changed];
+      for (const [probe, now] of settling) {
+        const name = directory.byId(probe)?.name ?? probe;
+        const reason = 'A large share of its failures was refuted by other continents';
+        log.warn({ probe, name, now }, 'the trust in a probe changed');
+        await setQuarantine(sql, probe, now === 'sick' ? reason : null);
+        if (now === 'sick') await openNotice(sql, 'probe_quarantined', probe, `The probe ${name} is quarantined: ${reason.toLowerCase()}`);
+        else await endNotice(sql, 'probe_quarantined', probe);
+      }
+      await directory.refresh();
+      for (const [probe, now] of settling) if (changed.get(probe) === now) changed.delete(probe);
+    },
+  };
+};

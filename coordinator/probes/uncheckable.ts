@@ -1,0 +1,102 @@
+import { Refusal } from '../../shared/base/errors.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Queryable, Sql } from '../database/connect.ts';
+import { inPages } from '../gate/cursors.ts';
+import { endNotice, openNotice, openNotices } from '../health/notices.ts';
+import { type Checker, refuseUnreachable } from '../monitors/model.ts';
+import type { Directory } from './directory.ts';
+
+/** Monitors that were accepted and that nobody can check any more: the probes that could are gone, or their hosts allow less (rule 5). */
+
+export type RestrictedMonitor = {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly target: string;
+  readonly config: Config;
+  readonly organisation: string;
+};
+
+/** Why nobody can check it, in the words of the refusal that it would get today; undefined when somebody can. */
+export const whyUncheckable = (monitor: RestrictedMonitor, checkers: readonly Checker[]): string | undefined => {
+  try {
+    refuseUnreachable(monitor, checkers);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return error.message;
+    throw error;
+  }
+};
+
+const mostNamed = 5;
+
+/** One sentence about all of them: one notice, never one for each monitor. */
+export const uncheckableSentence = (uncheckable: readonly { readonly name: string; readonly why: string }[]): string => {
+  const named = uncheckable.slice(0, mostNamed).map(({ name, why }) => `"${name}" (${why.replace(/\.$/, '')})`);
+  const more = uncheckable.length > mostNamed ? ` and ${uncheckable.length - mostNamed} more` : '';
+  return `Nobody can check ${uncheckable.length === 1 ? 'this monitor' : `these ${uncheckable.length} monitors`}: ${named.join(', ')}${more}`;
+};
+
+type RestrictedRow = RestrictedMonitor & { readonly key: number };
+
+/**
+ * Monitors in force that not every probe may do for: their config names places, a probe or a resolver, or their target may be an address.
+ * In pages.
+ */
+export const restrictedMonitors = (sql: Queryable): AsyncGenerator<RestrictedRow[]> =>
+  inPages(
+    0,
+    ({ key }) => key,
+    (after) => sql<RestrictedRow[]>`
+      select key, name, type as kind, target, config, organisation_id as organisation from monitors
+      where paused_at is null and key > ${after} and (config ?| array['continents', 'probe', 'resolver']
+        or type = 'https' and target ~* '^https?://([[]|[0-9]|[^/]*localhost|[^/]*[^ -~])')
+      order by key limit 1000`,
+  );
+
+/**
+ * Shows which monitors nobody can check any more (rule 5). One coordinator looks, the owner of the first partition.
+ *
+ * Modes: `unsure` (after a start, or a change of what probes there are) → looked → `none uncheckable` (until probes change again) or `some
+ * uncheckable` (looked for again each time, for monitors are changed too) → …
+ */
+export type Uncheckable = { readonly tick: () => Promise<void> };
+
+type Parts = { readonly sql: Sql; readonly directory: Directory; readonly isLeader: () => boolean };
+
+const kind = 'nobody_can_check';
+const subject = 'monitors';
+
+export const createUncheckable = ({ sql, directory, isLeader }: Parts): Uncheckable => {
+  let lookedAt = '';
+  let some = true;
+
+  const look = async (checkers: Parameters<typeof whyUncheckable>[1]): Promise<void> => {
+    const uncheckable: { name: string; why: string }[] = [];
+    const judge = (monitor: RestrictedMonitor): void => {
+      const why = whyUncheckable(monitor, checkers);
+      if (why !== undefined) uncheckable.push({ name: monitor.name, why });
+    };
+    for await (const page of restrictedMonitors(sql)) for (const monitor of page) judge(monitor);
+    some = uncheckable.length > 0;
+    if (some) await openNotice(sql, kind, subject, uncheckableSentence(uncheckable));
+    else if ((await openNotices(sql, kind)).length > 0) await endNotice(sql, kind, subject);
+  };
+
+  return {
+    tick: async () => {
+      if (!isLeader()) {
+        lookedAt = '';
+        return;
+      }
+      const checkers = directory
+        .all()
+        .filter(({ revoked_at }) => revoked_at === null)
+        .map(({ id, organisation_id, continent, allowed_cidrs }) => ({ id, organisation: organisation_id, continent, allowed_cidrs }));
+      const now = JSON.stringify(checkers);
+      if (now === lookedAt && !some) return;
+      await look(checkers);
+      lookedAt = now;
+    },
+  };
+};

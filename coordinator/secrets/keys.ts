@@ -1,0 +1,183 @@
+import { hkdfSync } from 'node:crypto';
+import { decrypt, encrypt } from '../../shared/base/crypto.ts';
+import type { Queryable } from '../database/connect.ts';
+
+export type WrappedKey = { readonly id: string; readonly wrapped: Uint8Array };
+
+/**
+ * The key that encrypts now, held until the end of the transaction, so that a rotation waits for what is written with it.
+ * Undefined in a database that has no key yet, or when a rotation took the one away that was just read.
+ */
+export const currentKey = async (sql: Queryable): Promise<WrappedKey | undefined> => {
+  const [row] = await sql<WrappedKey[]>`select id, wrapped from secret_keys order by id desc limit 1 for share`;
+  return row;
+};
+
+export const keyById = async (sql: Queryable, id: string): Promise<WrappedKey | undefined> => {
+  const [row] = await sql<WrappedKey[]>`select id, wrapped from secret_keys where id = ${id}`;
+  return row;
+};
+
+export const insertKey = async (sql: Queryable, { id, wrapped }: WrappedKey): Promise<void> => {
+  await sql`insert into secret_keys (id, wrapped) values (${id}, ${Buffer.from(wrapped)})`;
+};
+
+/** Waits for every transaction that still encrypts with an older key. */
+export const lockOlderKeys = async (sql: Queryable, newest: string): Promise<void> => {
+  await sql`select 1 from secret_keys where id < ${newest} for update`;
+};
+
+export const deleteOlderKeys = async (sql: Queryable, newest: string): Promise<void> => {
+  await sql`delete from secret_keys where id < ${newest}`;
+};
+
+/** An encrypted value, and what it is bound to. */
+export type Kept = {
+  readonly place: 'monitor' | 'beat' | 'channel' | 'second factor' | 'answer';
+  readonly id: string;
+  readonly about: string;
+  readonly box: Uint8Array;
+};
+
+/** Encrypted values that are not under this key, locked; a box begins with the sixteen bytes of its key's id. */
+export const keptUnderOlderKeys = async (sql: Queryable, newest: string, most: number): Promise<readonly Kept[]> => {
+  const id = Buffer.from(newest.replaceAll('-', ''), 'hex');
+  const monitors = await sql<Kept[]>`
+    select 'monitor' as place, id::text, id::text as about, secrets as box from monitors
+    where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id limit ${most} for no key update`;
+  if (monitors.length > 0) return monitors;
+  const channels = await sql<Kept[]>`
+    select 'channel' as place, id::text, id::text as about, secrets as box from channels
+    where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id limit ${most} for no key update`;
+  if (channels.length > 0) return channels;
+  const pings = await sql<Kept[]>`
+    select 'beat' as place, encode(fingerprint, 'hex') as id, monitor_id::text as about, token as box from beat_tokens
+    where substring(token from 1 for 16) <> ${id} order by fingerprint limit ${most} for no key update`;
+  if (pings.length > 0) return pings;
+  const answers = await sql<Kept[]>`
+    select 'answer' as place, organisation_id || ' ' || encode(call, 'hex') as id, organisation_id || ' ' || encode(call, 'hex') as about,
+      answer as box from kept_answers
+    where answer is not null and substring(answer from 1 for 16) <> ${id} order by organisation_id, call limit ${most} for no key update`;
+  if (answers.length > 0) return answers;
+  return sql<Kept[]>`
+    select 'second factor' as place, user_id::text as id, user_id::text as about, secret as box from second_factors
+    where substring(secret from 1 for 16) <> ${id} order by user_id limit ${most} for no key update`;
+};
+
+export const rewriteKept = async (sql: Queryable, { place, id, box }: Kept): Promise<void> => {
+  if (place === 'monitor') await sql`update monitors set secrets = ${Buffer.from(box)} where id = ${id}`;
+  else if (place === 'channel') await sql`update channels set secrets = ${Buffer.from(box)} where id = ${id}`;
+  else if (place === 'second factor') await sql`update second_factors set secret = ${Buffer.from(box)} where user_id = ${id}`;
+  else if (place === 'answer')
+    await sql`update kept_answers set answer = ${Buffer.from(box)}
+      where organisation_id = split_part(${id}, ' ', 1)::uuid and call = decode(split_part(${id}, ' ', 2), 'hex')`;
+  else await sql`update beat_tokens set token = ${Buffer.from(box)} where fingerprint = decode(${id}, 'hex')`;
+};
+
+export const keptKey = async (sql: Queryable, purpose: string): Promise<Uint8Array | undefined> => {
+  const [row] = await sql<{ wrapped: Uint8Array }[]>`select wrapped from kept_keys where purpose = ${purpose}`;
+  return row?.wrapped;
+};
+
+export const writeKeptKey = async (sql: Queryable, purpose: string, wrapped: Uint8Array): Promise<void> => {
+  await sql`
+    insert into kept_keys (purpose, wrapped) values (${purpose}, ${Buffer.from(wrapped)})
+    on conflict (purpose) do update set wrapped = excluded.wrapped`;
+};
+
+/**
+ * SECRET_KEY and, while it is being replaced, the one before it. Which of both is in force is not a matter of who was started when: it is the
+ * one that wraps the newest key of secrets, and the replacement puts the new one there in one transaction.
+ */
+export type MasterKeys = { readonly secretKey: string; readonly previousKey?: string | undefined };
+
+/** A key for one purpose from the installation's SECRET_KEY, so that no two parts ever use the same bytes. */
+const derivedKey = (secretKey: string, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', secretKey, '', `antipode ${purpose}`, 32));
+
+const wrappingOf = (secretKey: string): Buffer => derivedKey(secretKey, 'keys of secrets');
+
+/** Tells master keys apart without telling them. */
+export const markOf = (secretKey: string): string => derivedKey(secretKey, 'mark').toString('hex').slice(0, 12);
+
+export const wrap = (secretKey: string, bytes: Uint8Array, about: string): Buffer => encrypt(wrappingOf(secretKey), bytes, about);
+
+/** What was wrapped, and the master key that it lies under. @throws when it is neither of both. */
+export const unwrap = (
+  { secretKey, previousKey }: MasterKeys,
+  wrapped: Uint8Array,
+  about: string,
+): { readonly bytes: Buffer; readonly under: string } => {
+  const faults: unknown[] = [];
+  for (const under of previousKey === undefined ? [secretKey] : [secretKey, previousKey])
+    try {
+      return { bytes: decrypt(wrappingOf(under), wrapped, about), under };
+    } catch (error) {
+      faults.push(error);
+    }
+  const which = previousKey === undefined ? 'SECRET_KEY is not the one' : 'neither SECRET_KEY nor SECRET_KEY_PREVIOUS is the one';
+  throw new Error(`secrets in the database cannot be read: ${which} that they were stored with`, { cause: faults[0] });
+};
+
+/** The master key that all coordinators go by; before anything is wrapped, the older of both, as some may know no other. */
+export const inForce = (keys: MasterKeys, newest: WrappedKey | undefined): string =>
+  newest ? unwrap(keys, newest.wrapped, newest.id).under : (keys.previousKey ?? keys.secretKey);
+
+/** What outlives SECRET_KEY. The secrecy of these keys protects little: what they make is no easier to guess for who knows them. */
+const keptPurposes = ['token fingerprint', 'cursors', 'account secrets', 'alert links', 'assistants'] as const;
+type Purpose = (typeof keptPurposes)[number];
+
+const keptOrDerived = async (sql: Queryable, keys: MasterKeys, purpose: Purpose): Promise<Buffer> => {
+  const wrapped = await keptKey(sql, purpose);
+  return wrapped ? unwrap(keys, wrapped, purpose).bytes : derivedKey(keys.previousKey ?? keys.secretKey, purpose);
+};
+
+/** Read once: the key of a purpose never changes, only what it lies under. */
+export const createKeptKey = (sql: Queryable, keys: MasterKeys, purpose: Purpose): (() => Promise<Buffer>) => {
+  let key: Promise<Buffer> | undefined;
+  return () => {
+    key ??= keptOrDerived(sql, keys, purpose).catch((error: unknown) => {
+      key = undefined;
+      throw error;
+    });
+    return key;
+  };
+};
+
+/** Wraps the kept keys under SECRET_KEY. */
+export const rewrapKept = async (sql: Queryable, keys: MasterKeys): Promise<void> => {
+  for (const purpose of keptPurposes)
+    await writeKeptKey(sql, purpose, wrap(keys.secretKey, await keptOrDerived(sql, keys, purpose), purpose));
+};
+
+/** Stands for every place. */
+const everywhere = '*';
+
+/** Of each place that ever had a key taken out of use, and of all of them. */
+export type SealEpochs = ReadonlyMap<string, number>;
+
+/** With the newest key of secrets, whose wrapping says what the keys of the network are derived from: both as of one moment. */
+export type Sealing = { readonly epochs: SealEpochs; readonly newest: WrappedKey | undefined };
+
+export const readSealing = async (sql: Queryable): Promise<Sealing> => {
+  const rows = await sql<{ place: string; epoch: number; id: string | null; wrapped: Uint8Array | null }[]>`
+    with newest as (select id, wrapped from secret_keys order by id desc limit 1)
+    select e.place, e.epoch, k.id, k.wrapped
+    from (select place, epoch from seal_epochs union all select ${everywhere}, seal_epoch from installation) e left join newest k on true`;
+  const [first] = rows;
+  const newest = first && first.id !== null && first.wrapped !== null ? { id: first.id, wrapped: first.wrapped } : undefined;
+  return { epochs: new Map(rows.map(({ place, epoch }) => [place, epoch])), newest };
+};
+
+export const sealEpochOf = (epochs: SealEpochs, place: string): number => Math.max(1, epochs.get(place) ?? 1, epochs.get(everywhere) ?? 1);
+
+/** From the commit on the key of this place is another one. */
+export const growSealEpoch = async (sql: Queryable, place: string): Promise<void> => {
+  await sql`
+    insert into seal_epochs (place, epoch) values (${place}, (extract(epoch from clock_timestamp()) * 1000)::bigint)
+    on conflict (place) do update set epoch = greatest(seal_epochs.epoch + 1, excluded.epoch)`;
+};
+
+export const growEverySealEpoch = async (sql: Queryable): Promise<void> => {
+  await sql`update installation set seal_epoch = greatest(seal_epoch + 1, (extract(epoch from clock_timestamp()) * 1000)::bigint)`;
+};

@@ -1,0 +1,73 @@
+import type { Log } from '../shared/base/log.ts';
+import type { Clock } from '../shared/base/time.ts';
+import { keyFromSeed } from '../shared/bus/nkeys.ts';
+import { partitionOf } from '../shared/bus/subjects.ts';
+import { type Connections, createConnections } from './assistants/connections.ts';
+import { anchorsOf, type Config } from './config.ts';
+import type { Sql } from './database/connect.ts';
+import { noTrials, type TrialsPart } from './gate/context.ts';
+import { createOperations, type Gate } from './gate/setup.ts';
+import { createTelling, type Telling } from './notifications/setup.ts';
+import { handlers } from './operations.ts';
+import { createTextRecords } from './outbound/documents.ts';
+import { type AccountSecrets, createAccountSecrets } from './people/secrets.ts';
+import { createSessions, type Sessions } from './people/sessions.ts';
+import { createProbeIdentities } from './probes/identities.ts';
+import { createSecretsAtRest, type SecretsAtRest } from './secrets/at-rest.ts';
+import { createTokens, type Tokens } from './tokens/authenticate.ts';
+
+/** The gate and what stands before it: the same for the server and for the operator's commands, which need no bus. */
+export type Entrance = {
+  readonly gate: Gate;
+  readonly tokens: Tokens;
+  readonly sessions: Sessions;
+  /** Who is calling by an assistant. */
+  readonly connections: Connections;
+  readonly secrets: SecretsAtRest;
+  readonly accountSecrets: AccountSecrets;
+  readonly telling: Telling;
+};
+
+type Parts = {
+  readonly config: Config;
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly baseUrl: () => string;
+  /** Programs without a bus can try nothing. */
+  readonly trials?: TrialsPart;
+};
+
+export const createEntrance = ({ config, sql, clock, log, baseUrl, trials = noTrials }: Parts): Entrance => {
+  const { SECRET_KEY: secretKey, SECRET_KEY_PREVIOUS: previousKey } = config;
+  const secrets = createSecretsAtRest(secretKey, previousKey);
+  const tokens = createTokens({ sql, secretKey, previousKey, clock, log });
+  const accountSecrets = createAccountSecrets(sql, { secretKey, previousKey });
+  const sessions = createSessions({ sql, clock, log, accountSecrets });
+  const connections = createConnections({ sql, secretKey, previousKey, clock, log, baseUrl });
+  const telling = createTelling({ config, sql, clock, log, secrets, baseUrl });
+  const account = keyFromSeed(config.NATS_ACCOUNT_SEED, 'account');
+  const probes = createProbeIdentities({
+    ...{ account, clock, natsUrl: config.NATS_PUBLIC_URL ?? config.NATS_URL, tlsFirst: config.NATS_TLS_FIRST, ca: config.NATS_CA },
+    anchors: () => anchorsOf(config, baseUrl()),
+    secretKeys: previousKey === undefined ? [secretKey] : [secretKey, previousKey],
+    requireSigned: config.REQUIRE_SIGNED,
+  });
+  const gate = createOperations({
+    handlers,
+    sql,
+    clock,
+    secretKey,
+    previousKey,
+    secrets,
+    mintToken: tokens.mint,
+    probes,
+    partitionOf,
+    baseUrl,
+    trials,
+    textRecords: createTextRecords(config.DNS_RESOLVERS),
+    channels: telling.channels,
+    door: { signUp: config.SIGN_UP, signUpPlan: config.SIGN_UP_PLAN, mail: config.SMTP_URL !== undefined },
+  });
+  return { gate, tokens, sessions, connections, secrets, accountSecrets, telling };
+};

@@ -1,0 +1,57 @@
+import { proofRecordName, proofRecordText } from './public/access.ts';
+import type { PageGroup, PageMonitor, PageSummary, PostRow, WholePage } from './queries.ts';
+
+export const pageMonitorOut = ({ monitor_id, display_name, group_id, position }: PageMonitor) => ({
+  monitor: monitor_id,
+  display_name,
+  group: group_id,
+  position,
+});
+
+export const pageGroupOut = ({ group_id, display_name, position }: PageGroup) => ({ group: group_id, display_name, position });
+
+export const summaryOut = ({ id, name, slug, enabled, created_at }: PageSummary) => ({
+  id,
+  name,
+  slug,
+  enabled,
+  created_at: created_at.toISOString(),
+});
+
+export const domainOut = ({ domain, domain_token, domain_proved_at }: Pick<WholePage, 'domain' | 'domain_token' | 'domain_proved_at'>) =>
+  domain === null || domain_token === null
+    ? null
+    : {
+        name: domain,
+        proved_at: domain_proved_at?.toISOString() ?? null,
+        record_name: proofRecordName(domain),
+        record_text: proofRecordText(domain_token),
+      };
+
+/** Of its password and its link it is said that they are there. */
+export const pageOut = (page: WholePage) => ({
+  ...summaryOut(page),
+  description: page.description,
+  monitors: page.monitors.map(pageMonitorOut),
+  groups: page.groups.map(pageGroupOut),
+  language: page.language,
+  accent: page.accent,
+  logo: page.logo,
+  access: page.access,
+  has_password: page.password_hash !== null,
+  has_link: page.has_link,
+  domain: domainOut(page),
+  subscribers: page.subscribers,
+  offered: page.offered,
+});
+
+type Posted = Omit<PostRow, 'key' | 'written_at'> & { readonly written_at: Date | string };
+
+export const postOut = ({ id, incident_id, kind, text, written_by, written_at }: Posted) => ({
+  id,
+  incident: incident_id,
+  kind,
+  text,
+  written_by,
+  written_at: typeof written_at === 'string' ? written_at : written_at.toISOString(),
+});

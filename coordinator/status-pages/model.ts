@@ -1,0 +1,162 @@
+import { contrastOf, leastContrast, readableOn } from '../../shared/base/contrast.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { storable } from '../../shared/base/names.ts';
+import { dnsName } from '../../shared/checks/dns/values.ts';
+
+const white = '#ffffff';
+
+/** Rounded down: what is nearly enough is not. */
+const ratio = (value: number): string => (Math.floor(value * 10) / 10).toFixed(1);
+
+/** An accent colour that can be read on white; an empty one is none. @throws Refusal `accent_invalid`, which says what would do. */
+export const accentFrom = (text: string): string | null => {
+  const given = text.trim().toLowerCase().replace(/^#/, '');
+  if (given === '') return null;
+  const full = /^[0-9a-f]{3}$/.test(given) ? given.replaceAll(/./g, '$&$&') : given;
+  if (!/^[0-9a-f]{6}$/.test(full)) throw new Refusal('accent_invalid', 'accent: give a colour as # and six digits, such as #0a5bb5.');
+  const accent = `#${full}`;
+  const contrast = contrastOf(accent, white);
+  if (contrast >= leastContrast) return accent;
+  throw new Refusal(
+    'accent_invalid',
+    `accent: ${accent} is hard to read on white (${ratio(contrast)} to 1, and ${leastContrast} is the least); ${readableOn(accent, white)} is the nearest that would do.`,
+  );
+};
+
+export const largestLogo = 102_400;
+
+export type LogoType = 'image/png' | 'image/jpeg' | 'image/webp';
+
+const begins = (bytes: Uint8Array, at: number, with_: readonly number[]): boolean =>
+  with_.every((byte, index) => bytes[at + index] === byte);
+
+/** By the bytes themselves: a file may be called anything, and SVG could hold a script. */
+export const logoTypeOf = (bytes: Uint8Array): LogoType | undefined => {
+  if (begins(bytes, 0, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])) return 'image/png';
+  if (begins(bytes, 0, [0xff, 0xd8, 0xff])) return 'image/jpeg';
+  if (begins(bytes, 0, [0x52, 0x49, 0x46, 0x46]) && begins(bytes, 8, [0x57, 0x45, 0x42, 0x50])) return 'image/webp';
+  return undefined;
+};
+
+/** @throws Refusal `logo_invalid`. */
+export const logoFrom = (bytes: Uint8Array): { readonly type: LogoType; readonly bytes: Uint8Array } => {
+  if (bytes.length === 0) throw new Refusal('logo_invalid', 'logo: choose a file first.');
+  if (bytes.length > largestLogo)
+    throw new Refusal('logo_invalid', `logo: has ${Math.ceil(bytes.length / 1024)} KB; give one of at most ${largestLogo / 1024} KB.`);
+  const type = logoTypeOf(bytes);
+  if (type === undefined) throw new Refusal('logo_invalid', 'logo: is neither PNG, JPEG nor WebP; save it as one of them.');
+  return { type, bytes };
+};
+
+/** A name has 253 characters, and the record that proves it stands one label before it. */
+const longest = 240;
+const label = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
+
+const refuse = (fault: string): Refusal => new Refusal('domain_invalid', `domain: ${fault}`);
+
+const hostOf = (baseUrl: string): string | undefined => (URL.canParse(baseUrl) ? new URL(baseUrl).hostname : undefined);
+
+/**
+ * A page's own domain, in the form that DNS and browsers write it: small letters, punycode. @throws Refusal `domain_invalid`: also for the
+ * address of the installation, where people sign in.
+ */
+export const pageDomainFrom = (text: string, baseUrl: string): string => {
+  const trimmed = text.trim();
+  if (/[/:@?#]/.test(trimmed))
+    throw refuse('give the name alone, without https:// and without anything behind it, such as status.example.com.');
+  const name = dnsName(trimmed);
+  if (name === undefined || name.length > longest || !name.includes('.') || !name.split('.').every((part) => label.test(part)))
+    throw refuse('is no name of a host; give one such as status.example.com.');
+  if (/\.\d+$/.test(name)) throw refuse('is an address; give a name such as status.example.com.');
+  if (name === hostOf(baseUrl)) throw refuse('is where this service itself is; give another name, such as status.example.com.');
+  return name;
+};
+
+/** The languages of a public page's own words. */
+export const pageLanguages = ['en', 'de', 'fr', 'es'] as const;
+export type PageLanguage = (typeof pageLanguages)[number];
+
+/** Who may see a page: everybody, whoever has its password, whoever has its link. */
+export const pageAccesses = ['public', 'password', 'link'] as const;
+export type PageAccess = (typeof pageAccesses)[number];
+
+/** What a post on a page says of its incident, in the order in which it usually goes. */
+export const postKinds = ['investigating', 'identified', 'monitoring', 'resolved'] as const;
+export type PostKind = (typeof postKinds)[number];
+
+/** The last part of a page's address: small letters, digits and single dashes, 1 to 60. @throws Refusal `slug_invalid`. */
+export const slugFrom = (text: string): string => {
+  const slug = text.trim().toLowerCase();
+  if (slug.length <= 60 && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(slug)) return slug;
+  throw new Refusal('slug_invalid', 'slug: use 1 to 60 small letters, digits and dashes between them, such as "shop-status".');
+};
+
+/** A place that a row on a page may be given; rows of the same place stand in the order in which they were added. */
+const highestPosition = 1_000_000;
+
+/** @throws Refusal `position_invalid`. */
+export const positionFrom = (position: number): number => {
+  if (position >= 0 && position <= highestPosition) return position;
+  throw new Refusal('position_invalid', `position: must be from 0 to ${highestPosition}.`);
+};
+
+/** The password of a page is told to many, so that it is no account's. @throws Refusal `password_invalid`. */
+export const pagePasswordFrom = (text: string): string => {
+  if (text.length >= 8 && text.length <= 200) return text;
+  throw new Refusal('password_invalid', 'password: give one of 8 to 200 characters.');
+};
+
+/** The whole order of a page's rows: each of them once, and nothing else. @throws Refusal `order_invalid`. */
+export const orderFrom = (given: readonly string[], present: readonly string[]): readonly string[] => {
+  const refuse = (fault: string) => new Refusal('order_invalid', `rows: ${fault} Read the page again, and send every row once.`);
+  if (new Set(given).size !== given.length) throw refuse('names a row twice.');
+  if (given.length !== present.length) throw refuse(`names ${given.length} rows, and the page has ${present.length}.`);
+  const known = new Set(present);
+  const stranger = given.find((id) => !known.has(id));
+  if (stranger !== undefined) throw refuse(`${stranger} is not on the page.`);
+  return given;
+};
+
+type Template = (name: string) => string;
+
+/** What is usually said, in the language of the page. `name`: the one that was chosen for its audience. */
+const templates: Readonly<Record<PageLanguage, Readonly<Record<PostKind, Template>>>> = {
+  en: {
+    investigating: (name) => `${name} is not working as it should. We are finding out why.`,
+    identified: (name) => `We know why ${name} is not working, and are repairing it.`,
+    monitoring: (name) => `${name} is working again. We are watching whether it stays so.`,
+    resolved: (name) => `${name} is working as usual again.`,
+  },
+  de: {
+    investigating: (name) => `${name} funktioniert nicht wie gewohnt. Wir suchen die Ursache.`,
+    identified: (name) => `Wir wissen, warum ${name} nicht funktioniert, und beheben es.`,
+    monitoring: (name) => `${name} funktioniert wieder. Wir beobachten, ob es so bleibt.`,
+    resolved: (name) => `${name} funktioniert wieder wie gewohnt.`,
+  },
+  fr: {
+    investigating: (name) => `${name} ne fonctionne pas normalement. Nous en cherchons la cause.`,
+    identified: (name) => `Nous savons pourquoi ${name} ne fonctionne pas et procédons à la réparation.`,
+    monitoring: (name) => `${name} fonctionne de nouveau. Nous vérifions que cela dure.`,
+    resolved: (name) => `${name} fonctionne de nouveau normalement.`,
+  },
+  es: {
+    investigating: (name) => `${name} no funciona con normalidad. Estamos buscando la causa.`,
+    identified: (name) => `Sabemos por qué ${name} no funciona y lo estamos reparando.`,
+    monitoring: (name) => `${name} vuelve a funcionar. Estamos comprobando que siga así.`,
+    resolved: (name) => `${name} vuelve a funcionar con normalidad.`,
+  },
+};
+
+export const usualPost = (language: PageLanguage, kind: PostKind, name: string): string => templates[language][kind](name);
+
+const maxLengths = 2_000;
+
+/** @throws Refusal `post_invalid`. */
+export const postTextFrom = (given: string): string => {
+  const text = given.trim();
+  if (text !== '' && text.length <= maxLengths && storable(text)) return text;
+  throw new Refusal(
+    'post_invalid',
+    `text: write 1 to ${maxLengths} characters, without NUL or broken ones; or leave it out for the usual words.`,
+  );
+};

@@ -1,0 +1,344 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type {
+  addStatusPageGroup as addStatusPageGroupContract,
+  addStatusPageMonitor as addStatusPageMonitorContract,
+  createStatusPage as createStatusPageContract,
+  deleteStatusPage as deleteStatusPageContract,
+  getStatusPage as getStatusPageContract,
+  listStatusPages as listStatusPagesContract,
+  updateStatusPageGroup as ofGroup,
+  updateStatusPageMonitor as ofMonitor,
+  orderStatusPage as orderStatusPageContract,
+  removeStatusPageGroup as removeStatusPageGroupContract,
+  removeStatusPageMonitor as removeStatusPageMonitorContract,
+  updateStatusPage as updateStatusPageContract,
+} from '../../shared/api/status-pages.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { descriptionFrom, nameFrom } from '../../shared/base/names.ts';
+import { type Answer, type Early, found, type InOrganisation, notFound, type Place } from '../gate/context.ts';
+import { beforeAll, pageOf } from '../gate/cursors.ts';
+import { groupById } from '../groups/queries.ts';
+import { incidentById } from '../incidents/queries.ts';
+import { monitorById } from '../monitors/queries.ts';
+import { mayHaveOneMore } from '../organisations/plans.ts';
+import { hashPassword } from '../people/secrets.ts';
+import type {
+  getStatusPageEditor as getStatusPageEditorContract,
+  getStatusPageIncident as getStatusPageIncidentContract,
+  getStatusPageLogo as getStatusPageLogoContract,
+  listIncidentPages as listIncidentPagesContract,
+  listStatusPageOverviews as listStatusPageOverviewsContract,
+  removeStatusPageLogo as removeStatusPageLogoContract,
+  setStatusPageLogo as setStatusPageLogoContract,
+} from './contract.ts';
+import { pageGroupOut, pageMonitorOut, pageOut, postOut, summaryOut } from './json.ts';
+import {
+  accentFrom,
+  logoFrom,
+  orderFrom,
+  pageDomainFrom,
+  pagePasswordFrom,
+  positionFrom,
+  postKinds,
+  slugFrom,
+  usualPost,
+} from './model.ts';
+import { logoOfPage, rowsOfPage } from './public/queries.ts';
+import {
+  countStatusPages,
+  countSubscribers,
+  gatherMembers,
+  headingFor,
+  insertPageGroup,
+  insertPageMonitor,
+  insertStatusPage,
+  nextPosition,
+  type PageOverview,
+  type PageSettings,
+  pageOverviews,
+  pagesOfIncident,
+  publishable,
+  publishedIncidents,
+  publishMembers,
+  deleteStatusPage as remove,
+  removePageGroup,
+  removePageLogo,
+  removePageMonitor,
+  renamePageGroup,
+  renamePageMonitor,
+  statusPageById,
+  statusPageExists,
+  statusPagePage,
+  updateStatusPage as write,
+  writeOrder,
+  writePageLogo,
+} from './queries.ts';
+
+/** The heading, and the monitors that the group has now, if they are wanted; what joins the group later is published by whoever means to. */
+export const addStatusPageGroup = async (
+  { sql, organisation }: InOrganisation,
+  { page_id, group, display_name, monitors }: InputOf<typeof addStatusPageGroupContract>,
+): Answer<OutputOf<typeof addStatusPageGroupContract>> => {
+  if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
+  const { name } = found(await groupById(sql, organisation.id, group), 'group_not_found');
+  const row = {
+    group_id: group,
+    display_name: display_name === null ? name : nameFrom(display_name, 'display_name'),
+    position: await nextPosition(sql, page_id),
+  };
+  if (!(await insertPageGroup(sql, page_id, row)))
+    throw new Refusal('already_published', 'group: is on this page already; remove it first to publish it under another name.');
+  if (monitors) await publishMembers(sql, page_id, group, await nextPosition(sql, page_id));
+  else await gatherMembers(sql, page_id, group);
+  return pageGroupOut(row);
+};
+
+export const addStatusPageMonitor = async (
+  { sql, organisation }: InOrganisation,
+  { page_id, monitor, display_name, position }: InputOf<typeof addStatusPageMonitorContract>,
+): Answer<OutputOf<typeof addStatusPageMonitorContract>> => {
+  if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
+  const { name } = found(await monitorById(sql, organisation.id, monitor), 'monitor_not_found');
+  const row = {
+    monitor_id: monitor,
+    display_name: display_name === null ? name : nameFrom(display_name, 'display_name'),
+    group_id: await headingFor(sql, page_id, monitor),
+    position: position === null ? await nextPosition(sql, page_id) : positionFrom(position),
+  };
+  if (!(await insertPageMonitor(sql, page_id, row)))
+    throw new Refusal('already_published', 'monitor: is on this page already; remove it first to publish it under another name.');
+  return pageMonitorOut(row);
+};
+
+export const createStatusPage = async (
+  { sql, organisation }: InOrganisation,
+  { enabled, language, ...input }: InputOf<typeof createStatusPageContract>,
+): Answer<OutputOf<typeof createStatusPageContract>> => {
+  const [name, slug, description] = [nameFrom(input.name), slugFrom(input.slug), descriptionFrom(input.description)];
+  mayHaveOneMore('status_pages', organisation.plan, await countStatusPages(sql, organisation.id));
+  const id = newId();
+  await insertStatusPage(sql, { id, organisation: organisation.id, name, slug, description, enabled, language });
+  return pageOut(found(await statusPageById(sql, organisation.id, id), 'status_page_not_found'));
+};
+
+export const deleteStatusPage = async (
+  { sql, organisation, note }: InOrganisation,
+  { page_id }: InputOf<typeof deleteStatusPageContract>,
+): Promise<void> => {
+  const { name, slug } = found(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
+  await remove(sql, organisation.id, page_id);
+  note({ before: { name, slug } });
+};
+
+/** So long one may still write that something is over. */
+const tellableMs = 14 * 86_400_000;
+const mostIncidents = 20;
+
+export const listStatusPageOverviews = (
+  { sql, organisation, with: { cursors } }: InOrganisation,
+  input: InputOf<typeof listStatusPageOverviewsContract>,
+): Answer<OutputOf<typeof listStatusPageOverviewsContract>> =>
+  pageOf(
+    cursors,
+    ['status page overviews', organisation.id],
+    input,
+    (from, most) => pageOverviews(sql, organisation.id, from ?? beforeAll, most),
+    ({ key: _, ...row }: PageOverview) => row,
+  );
+
+export const getStatusPageLogo = async (
+  { sql, organisation }: InOrganisation,
+  { page_id: page }: InputOf<typeof getStatusPageLogoContract>,
+): Answer<OutputOf<typeof getStatusPageLogoContract>> => {
+  if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
+  const { type, bytes } = found(await logoOfPage(sql, page), 'status_page_not_found');
+  return { type, base64: Buffer.from(bytes).toString('base64') };
+};
+
+export const getStatusPageEditor = async (
+  { sql, organisation, now, with: { baseUrl } }: InOrganisation,
+  { page_id: page }: InputOf<typeof getStatusPageEditorContract>,
+): Answer<OutputOf<typeof getStatusPageEditorContract>> => {
+  if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
+  const [{ monitors, groups }, rows, incidents, { waiting }] = await Promise.all([
+    publishable(sql, organisation.id),
+    rowsOfPage(sql, page),
+    publishedIncidents(sql, page, new Date(now - tellableMs), mostIncidents),
+    countSubscribers(sql, page),
+  ]);
+  return {
+    ...{ monitors, groups, rows, waiting, base_url: baseUrl() },
+    incidents: incidents.map(({ started_at, resolved_at, posts, ...rest }) => ({
+      ...rest,
+      started_at: started_at.toISOString(),
+      resolved_at: resolved_at?.toISOString() ?? null,
+      posts: posts.map(postOut),
+    })),
+  };
+};
+
+export const getStatusPageIncident = async (
+  { sql, organisation }: InOrganisation,
+  { page_id, incident_id }: InputOf<typeof getStatusPageIncidentContract>,
+): Answer<OutputOf<typeof getStatusPageIncidentContract>> => {
+  const page = found(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
+  const { started_at, resolved_at } = found(await incidentById(sql, organisation.id, incident_id), 'incident_not_found');
+  const shown = (await pagesOfIncident(sql, organisation.id, incident_id)).find(({ id }) => id === page_id);
+  const { display_name, posts } = found(shown, 'incident_not_found');
+  const { id, name, slug, language, subscribers } = page;
+  return {
+    page: { id, name, slug, language, subscribers },
+    incident: {
+      ...{ id: incident_id, display_name, posts: posts.map(postOut) },
+      ...{ started_at: started_at.toISOString(), resolved_at: resolved_at?.toISOString() ?? null },
+    },
+    usual: postKinds.map((kind) => ({ kind, text: usualPost(language, kind, display_name) })),
+  };
+};
+
+export const setStatusPageLogo = async (
+  { sql, organisation, note }: InOrganisation,
+  { page_id: page, logo: text }: InputOf<typeof setStatusPageLogoContract>,
+): Answer<OutputOf<typeof setStatusPageLogoContract>> => {
+  if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
+  const { type, bytes } = logoFrom(Buffer.from(text, 'base64'));
+  const version = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+  await writePageLogo(sql, page, { type, bytes, version });
+  note({ after: { type, bytes: bytes.length } });
+  return { logo: version };
+};
+
+export const removeStatusPageLogo = async (
+  { sql, organisation }: InOrganisation,
+  { page_id: page }: InputOf<typeof removeStatusPageLogoContract>,
+): Promise<void> => {
+  if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
+  await removePageLogo(sql, page);
+};
+
+export const listIncidentPages = async (
+  { sql, organisation }: InOrganisation,
+  { incident_id: incident }: InputOf<typeof listIncidentPagesContract>,
+): Answer<OutputOf<typeof listIncidentPagesContract>> => {
+  found(await incidentById(sql, organisation.id, incident), 'incident_not_found');
+  const items = await pagesOfIncident(sql, organisation.id, incident);
+  return { items: items.map(({ posts, ...rest }) => ({ ...rest, posts: posts.map(postOut) })) };
+};
+
+export const getStatusPage = async (
+  { sql, organisation }: InOrganisation,
+  { page_id }: InputOf<typeof getStatusPageContract>,
+): Answer<OutputOf<typeof getStatusPageContract>> =>
+  pageOut(found(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'));
+
+export const listStatusPages = (
+  { sql, organisation, with: { cursors } }: InOrganisation,
+  input: InputOf<typeof listStatusPagesContract>,
+): Answer<OutputOf<typeof listStatusPagesContract>> =>
+  pageOf(
+    cursors,
+    ['status pages', organisation.id],
+    input,
+    (from, most) => statusPagePage(sql, organisation.id, from ?? beforeAll, most),
+    summaryOut,
+  );
+
+export const orderStatusPage = async (
+  { sql, organisation }: InOrganisation,
+  { page_id, rows }: InputOf<typeof orderStatusPageContract>,
+): Answer<OutputOf<typeof orderStatusPageContract>> => {
+  const { monitors, groups } = found(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
+  const present = [...monitors.map(({ monitor_id }) => monitor_id), ...groups.map(({ group_id }) => group_id)];
+  await writeOrder(sql, page_id, orderFrom(rows, present));
+  return pageOut(found(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'));
+};
+
+export const removeStatusPageGroup = async (
+  { sql, organisation }: InOrganisation,
+  { page_id, group_id }: InputOf<typeof removeStatusPageGroupContract>,
+): Promise<void> => {
+  if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
+  if (!(await removePageGroup(sql, page_id, group_id))) throw notFound('status_page_group_not_found');
+};
+
+export const removeStatusPageMonitor = async (
+  { sql, organisation }: InOrganisation,
+  { page_id, monitor_id }: InputOf<typeof removeStatusPageMonitorContract>,
+): Promise<void> => {
+  if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
+  if (!(await removePageMonitor(sql, page_id, monitor_id))) throw notFound('status_page_monitor_not_found');
+};
+
+export const updateStatusPageMonitor = async (
+  { sql, organisation }: InOrganisation,
+  { page_id, monitor_id, display_name }: InputOf<typeof ofMonitor>,
+): Answer<OutputOf<typeof ofMonitor>> => {
+  if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
+  const name = nameFrom(display_name, 'display_name');
+  return pageMonitorOut(found(await renamePageMonitor(sql, page_id, monitor_id, name), 'status_page_monitor_not_found'));
+};
+
+export const updateStatusPageGroup = async (
+  { sql, organisation }: InOrganisation,
+  { page_id, group_id, display_name }: InputOf<typeof ofGroup>,
+): Answer<OutputOf<typeof ofGroup>> => {
+  if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
+  const name = nameFrom(display_name, 'display_name');
+  return pageGroupOut(found(await renamePageGroup(sql, page_id, group_id, name), 'status_page_group_not_found'));
+};
+
+type Input = InputOf<typeof updateStatusPageContract>;
+
+/** Hashing takes long, so that it comes before the transaction; but nobody makes us work for a page that is not theirs. */
+const before = async ({ pool, organisation }: Early<Place>, { page_id, password }: Input): Promise<string | null> => {
+  if (!(await statusPageExists(pool, organisation.id, page_id))) throw notFound('status_page_not_found');
+  return password === null ? null : hashPassword(pagePasswordFrom(password));
+};
+
+type Domain = Pick<PageSettings, 'domain' | 'domain_token' | 'domain_proved_at'>;
+
+/** Another domain is proved anew. */
+const domainOf = ({ domain: was, domain_token, domain_proved_at }: Domain, given: string | null, baseUrl: string): Domain => {
+  const present = { domain: was, domain_token, domain_proved_at };
+  if (given === null) return present;
+  if (given.trim() === '') return { domain: null, domain_token: null, domain_proved_at: null };
+  const domain = pageDomainFrom(given, baseUrl);
+  return domain === was ? present : { domain, domain_token: randomBytes(16).toString('hex'), domain_proved_at: null };
+};
+
+/** What is told of a change: never the password. */
+const told = ({ name, slug, description, enabled, language, accent, access, domain, password_hash }: PageSettings) => ({
+  ...{ name, slug, description, enabled, language, accent, access, domain },
+  has_password: password_hash !== null,
+});
+
+const act = async (
+  { sql, organisation, note, with: { baseUrl } }: InOrganisation,
+  input: Input,
+  hash: string | null,
+): Answer<OutputOf<typeof updateStatusPageContract>> => {
+  const present = found(await statusPageById(sql, organisation.id, input.page_id), 'status_page_not_found');
+  const access = input.access ?? present.access;
+  const password_hash = hash ?? present.password_hash;
+  if (access === 'password' && password_hash === null)
+    throw new Refusal('password_invalid', 'password: give one of 8 to 200 characters; without it nobody could see the page.');
+  const settings: PageSettings = {
+    name: input.name === null ? present.name : nameFrom(input.name),
+    slug: input.slug === null ? present.slug : slugFrom(input.slug),
+    description: input.description === null ? present.description : descriptionFrom(input.description),
+    enabled: input.enabled ?? present.enabled,
+    language: input.language ?? present.language,
+    accent: input.accent === null ? present.accent : accentFrom(input.accent),
+    ...{ access, password_hash },
+    access_version: present.access_version + (hash !== null || access !== present.access ? 1 : 0),
+    ...domainOf(present, input.domain, baseUrl()),
+  };
+  await write(sql, organisation.id, present.id, settings);
+  const [was, is] = [told(present), told(settings)];
+  note({ before: was, after: hash === null ? is : { ...is, password: 'another' } });
+  return pageOut(found(await statusPageById(sql, organisation.id, present.id), 'status_page_not_found'));
+};
+
+export const updateStatusPage = { before, act };

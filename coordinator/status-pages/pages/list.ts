@@ -1,0 +1,151 @@
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { createStatusPage, deleteStatusPage, getStatusPage } from '../../../shared/api/status-pages.ts';
+import { inputOf, noForm } from '../../web/form-data.ts';
+import { attempt, type FormState, formSummary, freshForm, refuseUnlessMay, selectField, textField, typed } from '../../web/forms.ts';
+import { type Html, html, icon, safeUrl } from '../../web/html.ts';
+import { heading, linkButton } from '../../web/layout.ts';
+import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import { listStatusPageOverviews } from '../contract.ts';
+import { accessWords, languageNames, type StatusPage, trail } from './parts.ts';
+
+const deleteForm = ({ id, name, subscribers }: StatusPage, state: FormState): PageAnswer =>
+  show({
+    title: `Delete ${name}`,
+    place: 'status-pages',
+    status: state.status,
+    main: html`${heading({
+      sentence: `Delete ${name}?`,
+      below: `What was posted on it goes with it${subscribers > 0 ? `, and ${subscribers === 1 ? 'its subscriber' : `its ${subscribers} subscribers`}` : ''}. Its monitors stay. To hide it for a while, switch it off.`,
+      trail: [...trail, { href: `/status-pages/${id}`, name }],
+    })}${formSummary(state)}<form class="form" method="post">${textField({
+      ...{ name: 'name', label: 'To be sure, type its name', state, autocomplete: 'off', required: true, autofocus: true },
+      help: html`<span class="name-to-type">${name}</span>`,
+    })}<div class="actions"><button class="button button-danger">${icon('delete')}Delete the page</button>${linkButton(`/status-pages/${id}`, 'Leave it')}</div></form>`,
+  });
+
+const read = (request: MembersRequest): Promise<StatusPage> => {
+  refuseUnlessMay(request, deleteStatusPage);
+  return request.ask(getStatusPage, { page_id: request.path.page_id });
+};
+
+const asked: Page = {
+  method: 'GET',
+  path: '/status-pages/:page_id/delete',
+  needs: 'member',
+  answer: async (request) => deleteForm(await read(request), freshForm(request.form)),
+};
+
+const done: Page = {
+  method: 'POST',
+  path: '/status-pages/:page_id/delete',
+  needs: 'member',
+  answer: async (request) => {
+    const { form, ask } = request;
+    const page = await read(request);
+    if (typed(form.value('name') ?? '') !== typed(page.name)) {
+      const faults = new Map([['name', 'This is not its name: type it as it stands here.']]);
+      return deleteForm(page, { form, faults, objections: [], status: 400 });
+    }
+    await ask(deleteStatusPage, { page_id: page.id });
+    return seeOther('/status-pages', { said: `${page.name} is deleted.` });
+  },
+};
+
+export const deletePages: readonly Page[] = [asked, done];
+
+type Overview = OutputOf<typeof listStatusPageOverviews>['items'][number];
+
+const fields = ['name', 'slug', 'language'] as const;
+
+const form = (
+  state: FormState,
+  baseUrl: string,
+  beside: Html | null = null,
+): Html => html`${formSummary(state)}<form class="form" method="post" action="/status-pages/new">
+${textField({ name: 'name', label: 'Name', state, required: true, autocomplete: 'off', placeholder: 'Shop status', help: 'The first line of the page.' })}
+${textField({ name: 'slug', label: 'Address', state, required: true, autocomplete: 'off', placeholder: 'shop', help: html`It is published at <code>${baseUrl}/status/</code>, and this behind it: small letters, digits and dashes.` })}
+${selectField({ name: 'language', label: 'Language', state, choices: Object.entries(languageNames).map(([value, label]) => ({ value, label })), help: 'Of the words that the page itself says; names and posts are yours.' })}
+<div class="actions"><button class="button button-main">Make the page</button>${beside}</div></form>`;
+
+const nothing = ({ may, with: { baseUrl } }: MembersRequest): Html =>
+  html`${heading({
+    sentence: 'There is no status page yet.',
+    below:
+      'A status page tells your audience what works, under names that you choose; never an address, and nothing that is not confirmed.',
+  })}${may(createStatusPage) && html`<div class="card entry-form">${form(freshForm(noForm), baseUrl())}</div>`}`;
+
+const seen = ({ enabled, access }: Overview): Html =>
+  enabled
+    ? html`<span class="state state-up">${icon(access === 'public' ? 'globe' : 'lock')}${accessWords[access] ?? access}</span>`
+    : html`<span class="state state-paused">${icon('paused')}Nobody: switched off</span>`;
+
+const rowOf = (each: Overview): Html => {
+  const { id, name, slug, domain, monitors, offered, subscribers } = each;
+  return html`<tr id="page-${id}" data-row><th scope="row" class="page-name"><a href="/status-pages/${id}">${name}</a></th>
+<td data-label="Address" class="address">${domain ?? `/status/${slug}`}</td>
+<td data-label="Seen by">${seen(each)}</td>
+<td data-label="Monitors" class="number"><span>${monitors}${offered > 0 && html`, <a class="offer-mark" href="/status-pages/${id}#offered">${offered} offered</a>`}</span></td>
+<td data-label="Subscribers" class="number">${subscribers}</td></tr>`;
+};
+
+const sentenceOf = (items: readonly Overview[], more: boolean): string => {
+  const on = items.filter(({ enabled }) => enabled).length;
+  if (more) return `More than ${items.length} status pages.`;
+  if (on === items.length) return on === 1 ? 'One status page is published.' : `${on} status pages are published.`;
+  return `${on} of ${items.length} status pages ${on === 1 ? 'is' : 'are'} published.`;
+};
+
+const listPage: Page = {
+  method: 'GET',
+  path: '/status-pages',
+  needs: 'member',
+  answer: async (request) => {
+    const { ask, may, query } = request;
+    const { cursor } = query;
+    const { items, next_cursor } = await ask(listStatusPageOverviews, { limit: 100, ...(cursor === undefined ? {} : { cursor }) });
+    const common = { title: 'Status pages', place: 'status-pages' } as const;
+    if (items.length === 0 && cursor === undefined) return show({ ...common, main: nothing(request) });
+    return show({
+      ...common,
+      main: html`${heading({
+        sentence: sentenceOf(items, next_cursor !== null),
+        below: 'What your audience sees of your monitors, under names that you choose.',
+        actions: may(createStatusPage) && html`<a class="button button-main" href="/status-pages/new" data-new>${icon('add')}New page</a>`,
+      })}
+<div class="table-card"><table class="cards"><thead><tr><th scope="col">Page</th><th scope="col">Address</th><th scope="col">Seen by</th><th scope="col" class="number">Monitors</th><th scope="col" class="number">Subscribers</th></tr></thead><tbody>${items.map(rowOf)}</tbody></table></div>
+${next_cursor !== null && html`<p class="actions pages-more"><a class="button" rel="next" href="${safeUrl(`/status-pages?cursor=${encodeURIComponent(next_cursor)}`)}">More</a></p>`}`,
+    });
+  },
+};
+
+const newForm = ({ with: { baseUrl } }: MembersRequest, state: FormState): PageAnswer =>
+  show({
+    title: 'New status page',
+    place: 'status-pages',
+    status: state.status,
+    main: html`${heading({ sentence: 'A new status page', below: 'It is empty at first; what it shows is chosen next.', trail })}${form(state, baseUrl(), linkButton('/status-pages', 'Leave it'))}`,
+  });
+
+const newPage: Page = {
+  method: 'GET',
+  path: '/status-pages/new',
+  needs: 'member',
+  answer: (request) => {
+    refuseUnlessMay(request, createStatusPage);
+    return newForm(request, freshForm(noForm));
+  },
+};
+
+const newPosted: Page = {
+  method: 'POST',
+  path: '/status-pages/new',
+  needs: 'member',
+  answer: async (request) => {
+    const input = inputOf(request.form, ['name', 'slug']);
+    const tried = await attempt(request.form, () => request.ask(createStatusPage, input), fields);
+    if ('refused' in tried) return newForm(request, tried.refused);
+    return seeOther(`/status-pages/${tried.done.id}`, { said: `${tried.done.name} is there. Now choose what it shows.` });
+  },
+};
+
+export const statusPageList: readonly Page[] = [listPage, newPage, newPosted];

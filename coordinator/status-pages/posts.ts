@@ -1,0 +1,136 @@
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type {
+  checkStatusPageDomain as checkStatusPageDomainContract,
+  createStatusPagePost as createStatusPagePostContract,
+  deleteStatusPagePost as deleteStatusPagePostContract,
+  getStatusPageSubscribers as getStatusPageSubscribersContract,
+  listStatusPagePosts as listStatusPagePostsContract,
+  renewStatusPageLink as renewStatusPageLinkContract,
+} from '../../shared/api/status-pages.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { type Answer, type Early, found, type InOrganisation, notFound, type Place } from '../gate/context.ts';
+import { afterAll, pageOf } from '../gate/cursors.ts';
+import { incidentById } from '../incidents/queries.ts';
+import { domainOut, postOut } from './json.ts';
+import { postTextFrom, usualPost } from './model.ts';
+import { newPageKey, pageKeyFingerprint, proofRecordName, proofRecordText } from './public/access.ts';
+import {
+  countPosts,
+  countSubscribers,
+  deletePost,
+  insertPost,
+  type PostRow,
+  postById,
+  postPage,
+  shownIncident,
+  statusPageById,
+  statusPageExists,
+  updateStatusPage,
+  type WholePage,
+  writePageLink,
+} from './queries.ts';
+
+const claimed = ({ domain }: WholePage): string => {
+  if (domain === null) throw new Refusal('domain_missing', 'The page has no domain; give it one first.');
+  return domain;
+};
+
+/** DNS is asked before the transaction, because it may take seconds. */
+export const checkStatusPageDomain = {
+  before: async (
+    { pool, organisation, with: { textRecords } }: Early<Place>,
+    { page_id }: InputOf<typeof checkStatusPageDomainContract>,
+  ): Promise<{ readonly domain: string; readonly texts: readonly string[] }> => {
+    const domain = claimed(found(await statusPageById(pool, organisation.id, page_id), 'status_page_not_found'));
+    return { domain, texts: await textRecords(proofRecordName(domain)) };
+  },
+  act: async (
+    { sql, organisation, now, note }: InOrganisation,
+    { page_id }: InputOf<typeof checkStatusPageDomainContract>,
+    { domain, texts }: { readonly domain: string; readonly texts: readonly string[] },
+  ): Answer<OutputOf<typeof checkStatusPageDomainContract>> => {
+    const page = found(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
+    // Another one was named in between: what was found says nothing of it.
+    const proved = claimed(page) === domain && page.domain_token !== null && texts.includes(proofRecordText(page.domain_token));
+    // Once proved it stays so: a record that is gone for an hour takes no page away.
+    const after = proved && page.domain_proved_at === null ? { ...page, domain_proved_at: new Date(now) } : page;
+    if (after !== page) await updateStatusPage(sql, organisation.id, page_id, after);
+    note({ after: { domain, proved } });
+    return { proved: after.domain_proved_at !== null, domain: domainOut(after), found: texts };
+  },
+};
+
+/** The link holds the only copy of its secret. */
+export const renewStatusPageLink = async (
+  { sql, organisation, with: { baseUrl } }: InOrganisation,
+  { page_id }: InputOf<typeof renewStatusPageLinkContract>,
+): Answer<OutputOf<typeof renewStatusPageLinkContract>> => {
+  const { slug } = found(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
+  const key = newPageKey();
+  const fingerprint = pageKeyFingerprint(key);
+  if (fingerprint === undefined || !(await writePageLink(sql, organisation.id, page_id, fingerprint)))
+    throw notFound('status_page_not_found');
+  return { link: `${baseUrl()}/status/${slug}?key=${key}` };
+};
+
+const mostPosts = 100;
+
+const refuseForeignPage = async ({ sql, organisation }: InOrganisation, page: string): Promise<void> => {
+  if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
+};
+
+export const listStatusPagePosts = async (
+  context: InOrganisation,
+  input: InputOf<typeof listStatusPagePostsContract>,
+): Answer<OutputOf<typeof listStatusPagePostsContract>> => {
+  const { sql, organisation, with: instruments } = context;
+  const { page_id: page, incident } = input;
+  await refuseForeignPage(context, page);
+  return pageOf(
+    instruments.cursors,
+    ['posts', organisation.id, page, incident],
+    input,
+    (from, most) => postPage(sql, { organisation: organisation.id, page, incident }, from ?? afterAll, most),
+    (row: PostRow) => postOut(row),
+  );
+};
+
+/** Told to the audience of the page: of what the page shows, and in its language when nothing else is said. */
+export const createStatusPagePost = async (
+  context: InOrganisation,
+  { page_id: page, incident_id: incident, kind, text: given }: InputOf<typeof createStatusPagePostContract>,
+): Answer<OutputOf<typeof createStatusPagePostContract>> => {
+  const { sql, organisation, caller, now } = context;
+  await refuseForeignPage(context, page);
+  found(await incidentById(sql, organisation.id, incident), 'incident_not_found');
+  const shown = await shownIncident(sql, page, incident);
+  if (!shown)
+    throw new Refusal(
+      'incident_not_published',
+      'The page does not show this incident: its monitor is not on it, or nobody has confirmed it.',
+    );
+  const text = given === null || given.trim() === '' ? usualPost(shown.language, kind, shown.name) : postTextFrom(given);
+  if ((await countPosts(sql, page, incident)) >= mostPosts)
+    throw new Refusal('post_invalid', `text: an incident has at most ${mostPosts} posts on a page; take one away first.`);
+  const id = newId();
+  await insertPost(sql, { ...{ id, page, incident, kind, text }, organisation: organisation.id, user: caller.user, at: new Date(now) });
+  return postOut(found(await postById(sql, organisation.id, id), 'status_page_post_not_found'));
+};
+
+export const deleteStatusPagePost = async (
+  context: InOrganisation,
+  { page_id: page, post_id: post }: InputOf<typeof deleteStatusPagePostContract>,
+): Promise<void> => {
+  const { sql, organisation } = context;
+  await refuseForeignPage(context, page);
+  if (!(await deletePost(sql, organisation.id, page, post))) throw notFound('status_page_post_not_found');
+};
+
+export const getStatusPageSubscribers = async (
+  context: InOrganisation,
+  { page_id: page }: InputOf<typeof getStatusPageSubscribersContract>,
+): Answer<OutputOf<typeof getStatusPageSubscribersContract>> => {
+  await refuseForeignPage(context, page);
+  return countSubscribers(context.sql, page);
+};

@@ -1,0 +1,99 @@
+import { type Html, html } from '../../web/html.ts';
+import type { PageLanguage } from '../model.ts';
+
+/** Times, numbers and lists as they are written in a language, by the clock of a zone. */
+export type Formats = {
+  readonly zone: string;
+  /** `14:02`; with the day when that is not today. Machines find the whole moment in its `datetime`. */
+  readonly moment: (at: number) => Html;
+  readonly momentText: (at: number) => string;
+  /** `20:03–20:51 CET`; with the day when that is not today. */
+  readonly range: (from: number, to: number) => string;
+  /** `22 November 2026 at 14:02 CET`. */
+  readonly whole: (at: number) => string;
+  readonly day: (at: number) => string;
+  readonly shortDay: (at: number) => string;
+  readonly month: (at: number) => string;
+  /** The two largest units of it: `1 hour, 14 minutes`; seconds only of what is shorter than a minute. */
+  readonly duration: (ms: number) => string;
+  /** Of a percentage with at most four decimals; never rounded up, so that 100 means 100. */
+  readonly percent: (value: number) => string;
+  readonly milliseconds: (value: number) => string;
+  readonly list: (names: readonly string[]) => string;
+};
+
+/** How each language is written where most who read it live; English with the day before the month. */
+const locales: Readonly<Record<PageLanguage, string>> = { en: 'en-GB', de: 'de-DE', fr: 'fr-FR', es: 'es-ES' };
+
+type Kept = {
+  readonly [form in 'clock' | 'soon' | 'whole' | 'day' | 'shortDay' | 'month']: Intl.DateTimeFormat;
+} & {
+  readonly units: readonly (readonly [ms: number, format: Intl.NumberFormat])[];
+  readonly percent: Intl.NumberFormat;
+  readonly milliseconds: Intl.NumberFormat;
+  readonly list: Intl.ListFormat;
+  readonly parts: Intl.ListFormat;
+};
+
+const made = new Map<string, Kept>();
+
+/** Making a format costs fifty times what using it does. */
+const keptFor = (language: PageLanguage, zone: string): Kept => {
+  const known = made.get(`${language} ${zone}`);
+  if (known) return known;
+  const locale = locales[language];
+  const date = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, { timeZone: zone, hourCycle: 'h23', ...options });
+  const unit = (name: string) => new Intl.NumberFormat(locale, { style: 'unit', unit: name, unitDisplay: 'long' });
+  const clock = { hour: '2-digit', minute: '2-digit' } as const;
+  const kept: Kept = {
+    clock: date({ ...clock, timeZoneName: 'short' }),
+    soon: date({ day: 'numeric', month: 'short', ...clock, timeZoneName: 'short' }),
+    whole: date({ day: 'numeric', month: 'long', year: 'numeric', ...clock, timeZoneName: 'short' }),
+    day: date({ day: 'numeric', month: 'long', year: 'numeric' }),
+    shortDay: date({ day: 'numeric', month: 'short' }),
+    month: date({ month: 'long', year: 'numeric' }),
+    units: [
+      [86_400_000, unit('day')],
+      [3_600_000, unit('hour')],
+      [60_000, unit('minute')],
+      [1_000, unit('second')],
+    ],
+    percent: new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 }),
+    milliseconds: new Intl.NumberFormat(locale, { style: 'unit', unit: 'millisecond', maximumFractionDigits: 0 }),
+    list: new Intl.ListFormat(locale, { type: 'conjunction' }),
+    parts: new Intl.ListFormat(locale, { type: 'unit', style: 'short' }),
+  };
+  made.set(`${language} ${zone}`, kept);
+  return kept;
+};
+
+export const formatsOf = (language: PageLanguage, zone: string, now: number): Formats => {
+  const kept = keptFor(language, zone);
+  const today = kept.day.format(now);
+  const isToday = (at: number): boolean => kept.day.format(at) === today;
+  const momentText = (at: number): string => (isToday(at) ? kept.clock : kept.soon).format(at);
+  const duration = (ms: number): string => {
+    const left = Math.max(1_000, ms);
+    const first = kept.units.findIndex(([size]) => left >= size);
+    let rest = left;
+    const parts: string[] = [];
+    for (const [size, format] of kept.units.slice(first, Math.max(first + 1, Math.min(first + 2, kept.units.length - 1)))) {
+      const count = Math.floor(rest / size);
+      if (count > 0) parts.push(format.format(count));
+      rest -= count * size;
+    }
+    return kept.parts.format(parts);
+  };
+  return {
+    ...{ zone, momentText, duration },
+    moment: (at) => html`<time datetime="${new Date(at).toISOString()}">${momentText(at)}</time>`,
+    range: (from, to) => (isToday(from) && isToday(to) ? kept.clock : kept.soon).formatRange(from, to),
+    whole: (at) => kept.whole.format(at),
+    day: (at) => kept.day.format(at),
+    shortDay: (at) => kept.shortDay.format(at),
+    month: (at) => kept.month.format(at),
+    percent: (value) => kept.percent.format(Math.floor(Math.round(value * 10_000) / 100) / 10_000),
+    milliseconds: (value) => kept.milliseconds.format(value),
+    list: (names) => kept.list.format(names),
+  };
+};

@@ -1,0 +1,196 @@
+import { createTicker } from '../../../shared/actor/mailbox.ts';
+import { createRecentCache } from '../../../shared/base/async.ts';
+import type { Log } from '../../../shared/base/log.ts';
+import type { Clock } from '../../../shared/base/time.ts';
+import type { Sql } from '../../database/connect.ts';
+import type { Patiently } from '../../database/startup.ts';
+import { createAttempts } from '../../gate/attempts.ts';
+import type { AccountSecrets } from '../../people/secrets.ts';
+import { createDoors, type Doors } from './access.ts';
+import { logoOfPage, type PageLogo, pageDomains, type ReadPage, readIncidents, readPage } from './queries.ts';
+import type { PublicIncident } from './snapshot.ts';
+import { createSubscribing, type Subscribing } from './subscribing.ts';
+
+/** What was read, and whether newer could not be. */
+export type Kept<Value> = { readonly value: Value; readonly readAt: number; readonly isStale: boolean };
+
+type Entry<Value> = {
+  value: Value;
+  readAt: number;
+  /** When it was last tried in vain since. */
+  failedAt: number | undefined;
+  /** Reading failed, or took long: nobody waits for it until it has succeeded again. */
+  isSlow: boolean;
+  reading: Promise<void> | undefined;
+};
+
+export type Memory<Value> = {
+  /** @throws what reading threw, when nothing was read before. */
+  readonly get: (key: string) => Promise<Kept<Value>>;
+};
+
+/** Younger, it is given as it is; older, it is read again meanwhile; older than `mostMs`, it is waited for. */
+const freshMs = 4_000;
+const mostMs = 8_000;
+/** So long a reader waits for what is newer, where there is something older. */
+const patienceMs = 1_500;
+/** After a failure it is not tried again for so long. */
+const restMs = 1_000;
+
+/**
+ * Values that are read by one reader at a time, kept for ten seconds at most while reading succeeds, and for as long as needed while it does not.
+ * `isWorth`: what is kept when memory is short; the others go first.
+ */
+export const createMemory = <Value>(parts: {
+  readonly read: (key: string) => Promise<Value>;
+  readonly now: () => number;
+  readonly most: number;
+  readonly isWorth: (value: Value) => boolean;
+  readonly onFailure: (error: unknown) => void;
+}): Memory<Value> => {
+  const { read, now, most, isWorth, onFailure } = parts;
+  const [kept, lesser] = [createRecentCache<string, Entry<Value>>(most), createRecentCache<string, Entry<Value>>(most)];
+  const first = new Map<string, Promise<Kept<Value>>>();
+
+  const keep = (key: string, entry: Entry<Value>): void => (isWorth(entry.value) ? kept : lesser).keep(key, entry);
+
+  const readAgain = (key: string, entry: Entry<Value>): Promise<void> => {
+    entry.reading ??= (async () => {
+      const began = now();
+      try {
+        const value = await read(key);
+        Object.assign(entry, { value, readAt: began, failedAt: undefined, isSlow: false });
+        // What was nothing may have become something.
+        keep(key, entry);
+      } catch (error) {
+        Object.assign(entry, { failedAt: now(), isSlow: true });
+        onFailure(error);
+      } finally {
+        entry.reading = undefined;
+      }
+    })();
+    return entry.reading;
+  };
+
+  const readFirst = (key: string): Promise<Kept<Value>> => {
+    const known = first.get(key);
+    if (known) return known;
+    const readAt = now();
+    const reading = read(key)
+      .then((value) => {
+        keep(key, { value, readAt, failedAt: undefined, isSlow: false, reading: undefined });
+        return { value, readAt, isStale: false };
+      })
+      .finally(() => first.delete(key));
+    first.set(key, reading);
+    return reading;
+  };
+
+  const isOld = (entry: Entry<Value>, ms: number): boolean => now() - entry.readAt >= ms;
+  const rests = ({ failedAt }: Entry<Value>): boolean => failedAt !== undefined && now() - failedAt < restMs;
+
+  return {
+    get: async (key) => {
+      const entry = kept.find(key) ?? lesser.find(key);
+      if (entry === undefined) return readFirst(key);
+      if (isOld(entry, freshMs) && !rests(entry)) {
+        const reading = readAgain(key, entry);
+        if (isOld(entry, mostMs) && !entry.isSlow) {
+          const waiting = Promise.withResolvers<void>();
+          const timer = setTimeout(() => {
+            entry.isSlow = true;
+            waiting.resolve();
+          }, patienceMs);
+          await Promise.race([reading, waiting.promise]);
+          clearTimeout(timer);
+        }
+      }
+      return { value: entry.value, readAt: entry.readAt, isStale: isOld(entry, mostMs) };
+    },
+  };
+};
+
+export type { ReadPage } from './queries.ts';
+export { startTellingSubscribers } from './subscribing.ts';
+
+/** What the world reads: from memory, so that a page is there while the database is not. */
+export type Publishing = {
+  /** `value` is undefined when there is no such page, or it is not shown. @throws when nothing was read before and nothing can be. */
+  readonly page: (slug: string) => Promise<Kept<ReadPage | undefined>>;
+  readonly incidents: (read: ReadPage, from: number, to: number) => Promise<readonly PublicIncident[]>;
+  readonly logo: (read: ReadPage) => Promise<PageLogo | undefined>;
+  /** The page whose domain this is; what was not read yet is nobody's. */
+  readonly slugOfDomain: (host: string) => string | undefined;
+  readonly doors: Doors;
+  readonly subscribing: Subscribing;
+  /** Reads which domains there are; for when the database has just come to be there. */
+  readonly hurry: () => void;
+  readonly close: () => Promise<void>;
+};
+
+type Parts = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+  readonly accountSecrets: AccountSecrets;
+  readonly patiently: Patiently;
+};
+
+const mostPages = 1_000;
+const mostMonths = 200;
+const mostLogos = 100;
+const domainsEveryMs = 5_000;
+
+export const createPublishing = ({ sql, clock, log, accountSecrets, patiently }: Parts): Publishing => {
+  const now = (): number => clock.now();
+  const onFailure = (error: unknown): void => log.warn({ err: error }, 'a public page could not be read; what was read before is shown');
+  const memory = createMemory<ReadPage | undefined>({
+    ...{ now, onFailure, most: mostPages },
+    read: patiently((slug: string) => readPage(sql, accountSecrets, slug, now())),
+    isWorth: (value) => value !== undefined,
+  });
+  const incidentsOf = patiently((read: ReadPage, from: number, to: number) => readIncidents(sql, read, from, to));
+  const logoOf = patiently((page: string) => logoOfPage(sql, page));
+  const months = createMemory<readonly PublicIncident[]>({
+    ...{ now, onFailure, most: mostMonths },
+    read: async (key) => {
+      const [slug = '', from, to] = key.split(' ');
+      const { value } = await memory.get(slug);
+      return value === undefined ? [] : incidentsOf(value, Number(from), Number(to));
+    },
+    isWorth: () => true,
+  });
+  const logos = createMemory<PageLogo | undefined>({
+    ...{ now, onFailure, most: mostLogos, read: logoOf },
+    isWorth: (logo) => logo !== undefined,
+  });
+
+  let domains = new Map<string, string>();
+  const readDomains = patiently(() => pageDomains(sql));
+  const ticker = createTicker({
+    everyMs: domainsEveryMs,
+    tick: async () => {
+      domains = new Map((await readDomains()).map(({ domain, slug }) => [domain, slug]));
+    },
+    // The domains that are known stay so; that the database is away, others say.
+    onFailure: () => undefined,
+  });
+  ticker.hurry();
+
+  const attempts = createAttempts(sql, clock, accountSecrets);
+  const subscribing = createSubscribing({ sql, clock, accountSecrets, attempts });
+  return {
+    page: memory.get,
+    incidents: async ({ page }, from, to) => (await months.get(`${page.slug} ${from} ${to}`)).value,
+    logo: async (read) => (await logos.get(read.id)).value,
+    slugOfDomain: (host) => domains.get(host),
+    doors: createDoors({ accountSecrets, attempts }),
+    subscribing: {
+      ask: patiently(subscribing.ask),
+      confirm: patiently(subscribing.confirm),
+      leave: patiently(subscribing.leave),
+    },
+    hurry: ticker.hurry,
+    close: ticker.stop,
+  };
+};

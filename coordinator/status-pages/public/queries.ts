@@ -1,0 +1,254 @@
+import type { Queryable, Sql } from '../../database/connect.ts';
+import { ms } from '../../maintenance/queries.ts';
+import { monitorHistories } from '../../monitors/status-queries.ts';
+import type { AccountSecrets } from '../../people/secrets.ts';
+import type { PageAccess, PageLanguage, PostKind } from '../model.ts';
+import {
+  figuresWindow,
+  monitorsOf,
+  type PublicIncident,
+  type PublicPage,
+  publicIncidents,
+  publicMaintenance,
+  publicRows,
+} from './snapshot.ts';
+
+/** What a public page shows beside the histories of its monitors. */
+
+export const zoneOf = async (sql: Queryable, organisation: string): Promise<string> => {
+  const [row] = await sql<{ time_zone: string }[]>`select time_zone from organisations where id = ${organisation}`;
+  return row?.time_zone ?? 'UTC';
+};
+
+export type PageIncident = {
+  readonly id: string;
+  readonly monitor: string;
+  readonly startedAt: number;
+  readonly resolvedAt: number | null;
+  readonly posts: readonly { readonly kind: PostKind; readonly text: string; readonly at: number }[];
+};
+
+/** Confirmed ones of these monitors that touch a range, the newest first, with what was posted to them on this page. */
+export const pageIncidents = (
+  sql: Queryable,
+  { organisation, page, monitors }: { readonly organisation: string; readonly page: string; readonly monitors: readonly string[] },
+  { from, to, most }: { readonly from: number; readonly to: number; readonly most: number },
+): Promise<PageIncident[]> => sql<PageIncident[]>`
+  select i.id, i.monitor_id as monitor, ${ms(sql, 'i.started_at')} as "startedAt", ${ms(sql, 'i.resolved_at')} as "resolvedAt",
+    (select coalesce(json_agg(json_build_object('kind', p.kind, 'text', p.text, 'at', ${ms(sql, 'p.written_at')}) order by p.written_at, p.key), '[]')
+      from status_page_posts p where p.incident_id = i.id and p.page_id = ${page}) as posts
+  from incidents i
+  where i.organisation_id = ${organisation} and i.monitor_id = any(${[...monitors]}::uuid[]) and i.confirmed_at is not null
+    and i.started_at < ${new Date(to)} and (i.resolved_at is null or i.resolved_at >= ${new Date(from)})
+  order by i.resolved_at is null desc, i.started_at desc limit ${most}`;
+
+export type PageOccurrence = {
+  readonly id: string;
+  readonly startsAt: number;
+  readonly endsAt: number;
+  readonly monitors: readonly string[];
+};
+
+/** Maintenance of these monitors that runs or begins before `until`, the next first. */
+export const pageMaintenance = (
+  sql: Queryable,
+  organisation: string,
+  monitors: readonly string[],
+  { now, until, most }: { readonly now: number; readonly until: number; readonly most: number },
+): Promise<PageOccurrence[]> => sql<PageOccurrence[]>`
+  with covered as (
+    select mm.window_id, mm.monitor_id from maintenance_monitors mm where mm.monitor_id = any(${[...monitors]}::uuid[])
+    union
+    select mg.window_id, gm.monitor_id from group_memberships gm join maintenance_groups mg on mg.group_id = gm.group_id
+      where gm.monitor_id = any(${[...monitors]}::uuid[]) and gm.ended_at is null)
+  select w.id, ${ms(sql, 'o.began_at')} as "startsAt", ${ms(sql, 'o.ended_at')} as "endsAt", array_agg(c.monitor_id) as monitors
+  from covered c join maintenance_windows w on w.id = c.window_id join maintenance_occurrences o on o.window_id = w.id
+  where w.organisation_id = ${organisation} and w.deleted_at is null and o.ended_at > ${new Date(now)} and o.began_at < ${new Date(until)}
+  group by w.id, o.began_at, o.ended_at order by o.began_at limit ${most}`;
+
+/** The mean of the newest hour of the last day that has one, from everywhere. */
+export const newestResponses = async (
+  sql: Queryable,
+  organisation: string,
+  monitors: readonly string[],
+  now: number,
+): Promise<ReadonlyMap<string, number>> => {
+  const rows = await sql<{ id: string; mean: number | null }[]>`
+    select m.id, (select sum(r.took_sum) / nullif(sum(r.ok), 0) from rollups r
+      where r.monitor_key = m.key and r.hour >= ${new Date(now - 86_400_000)} and r.ok > 0 group by r.hour order by r.hour desc limit 1) as mean
+    from monitors m where m.organisation_id = ${organisation} and m.id = any(${[...monitors]}::uuid[])`;
+  return new Map(rows.flatMap(({ id, mean }) => (mean === null ? [] : [[id, mean]])));
+};
+
+/** Which pages have a domain of their own; also those that are not shown right now: their domain answers nothing else either. */
+export const pageDomains = (sql: Queryable): Promise<{ readonly domain: string; readonly slug: string }[]> =>
+  sql<{ domain: string; slug: string }[]>`select domain, slug from status_pages where domain_proved_at is not null`;
+
+/** What a public page is made of, for whoever shows it. Nothing here is a target, a cause or a name that was not chosen for its audience. */
+
+export type PublishedRow = {
+  readonly kind: 'group' | 'monitor';
+  /** Of the group or the monitor. */
+  readonly id: string;
+  readonly name: string;
+  /** The group under whose heading a monitor stands. */
+  readonly under: string | null;
+};
+
+export type PublishedPage = {
+  readonly id: string;
+  readonly organisation_id: string;
+  readonly slug: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly language: PageLanguage;
+  readonly accent: string | null;
+  readonly access: PageAccess;
+  readonly password_hash: string | null;
+  readonly link_fingerprint: Uint8Array | null;
+  /** What was let in under another version is let in no more. */
+  readonly access_version: number;
+  /** Proved; an address that is only claimed is none. */
+  readonly domain: string | null;
+  readonly logo_version: string | null;
+  /** From top to bottom: a heading, then what stands under it; what stands under none is between them. */
+  readonly rows: readonly PublishedRow[];
+};
+
+/** Headings and what stands under none are in one order; what stands under a heading follows it. A page that was never ordered has equal places. */
+const rowsOf = (
+  sql: Queryable,
+) => sql`(select coalesce(json_agg(json_build_object('kind', r.kind, 'id', r.id, 'name', r.name, 'under', r.under)
+    order by r.top, r.is_loose desc, r.of, r.kind, r.position, r.name, r.id), '[]') from (
+  select 'group' as kind, g.group_id as id, g.display_name as name, g.position as top, false as is_loose, g.group_id as of, g.position,
+      null::uuid as under
+    from status_page_groups g where g.page_id = p.id
+  union all
+  select 'monitor', m.monitor_id, m.display_name, coalesce(g.position, m.position), g.group_id is null, coalesce(g.group_id, m.monitor_id),
+      m.position, g.group_id
+    from status_page_monitors m left join status_page_groups g on g.page_id = p.id and g.group_id = m.group_id
+    where m.page_id = p.id) as r)`;
+
+/** By the last part of its address, or by a domain that it proved; undefined when there is none, it is not enabled, or its organisation is about to end. */
+export const publishedPage = async (
+  sql: Queryable,
+  by: { readonly slug: string } | { readonly domain: string },
+): Promise<PublishedPage | undefined> => {
+  const is = 'slug' in by ? sql`p.slug = ${by.slug}` : sql`p.domain = ${by.domain} and p.domain_proved_at is not null`;
+  const [row] = await sql<PublishedPage[]>`
+    select p.id, p.organisation_id, p.slug, p.name, p.description, p.language, p.accent, p.access, p.password_hash, p.link_fingerprint,
+      p.access_version, case when p.domain_proved_at is not null then p.domain end as domain,
+      (select version from status_page_logos l where l.page_id = p.id) as logo_version,
+      ${rowsOf(sql)} as rows
+    from status_pages p join organisations o on o.id = p.organisation_id and o.ends_at is null where p.enabled and ${is}`;
+  return row;
+};
+
+export type PageLogo = { readonly type: string; readonly bytes: Uint8Array; readonly version: string };
+
+export const logoOfPage = async (sql: Queryable, page: string): Promise<PageLogo | undefined> => {
+  const [row] = await sql<PageLogo[]>`select type, bytes, version from status_page_logos where page_id = ${page}`;
+  return row;
+};
+
+export type PublishedPost = { readonly incident_id: string; readonly kind: PostKind; readonly text: string; readonly written_at: Date };
+
+/** What was posted to these incidents on a page, the oldest first. */
+export const postsOfIncidents = (sql: Queryable, page: string, incidents: readonly string[]): Promise<PublishedPost[]> =>
+  sql<PublishedPost[]>`
+    select incident_id, kind, text, written_at from status_page_posts
+    where page_id = ${page} and incident_id = any(${[...incidents]}::uuid[]) order by written_at, key`;
+
+/** The rows of a page in their order, whoever may see it. */
+export const rowsOfPage = async (sql: Queryable, page: string): Promise<readonly PublishedRow[]> => {
+  const [row] = await sql<{ rows: readonly PublishedRow[] }[]>`select ${rowsOf(sql)} as rows from status_pages p where p.id = ${page}`;
+  return row?.rows ?? [];
+};
+
+const day = 86_400_000;
+const recentDays = 14;
+const maintenanceAheadDays = 30;
+const mostIncidents = 30;
+const mostOfMonth = 200;
+const mostOccurrences = 20;
+
+/** What else stands in an address is no page's, and some of it nothing that a database could be asked for. */
+const slugShape = /^[a-z0-9-]{1,60}$/;
+
+/** Who is let in to a page. */
+export type Lock = {
+  readonly access: PageAccess;
+  readonly passwordHash: string | null;
+  readonly linkFingerprint: Uint8Array | null;
+  readonly version: number;
+};
+
+/** A page as it was read, and what the world is not shown of it. */
+export type ReadPage = {
+  readonly id: string;
+  readonly organisation: string;
+  readonly domain: string | null;
+  readonly lock: Lock;
+  readonly page: PublicPage;
+  /** From ids of monitors to those of their rows. */
+  readonly publicIds: ReadonlyMap<string, string>;
+};
+
+type Ids = Pick<AccountSecrets, 'fingerprint'>;
+
+/** The same for ever, also when SECRET_KEY is replaced; of the same monitor on another page another. As a UUID of version 8. */
+const publicIdOf = async (ids: Ids, page: string, monitor: string): Promise<string> => {
+  const bytes = (await ids.fingerprint('page row', `${page} ${monitor}`)).subarray(0, 16);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+};
+
+/** Undefined: there is none, or it is not enabled. Two round trips, however many monitors it has. */
+export const readPage = async (sql: Sql, ids: Ids, slug: string, now: number): Promise<ReadPage | undefined> => {
+  if (!slugShape.test(slug)) return undefined;
+  const found = await publishedPage(sql, { slug });
+  if (found === undefined) return undefined;
+  const { id, organisation_id: organisation, rows, domain } = found;
+  const monitors = rows.flatMap((row) => (row.kind === 'monitor' ? [row.id] : []));
+  const publicIds = new Map(
+    await Promise.all(monitors.map(async (monitor): Promise<[string, string]> => [monitor, await publicIdOf(ids, id, monitor)])),
+  );
+  const names = new Map(rows.flatMap((row) => (row.kind === 'monitor' ? [[row.id, row.name]] : [])));
+  const [zone, histories, responses, incidents, occurrences] = await Promise.all([
+    zoneOf(sql, organisation),
+    monitorHistories(sql, organisation, monitors, figuresWindow(now)),
+    newestResponses(sql, organisation, monitors, now),
+    pageIncidents(sql, { organisation, page: id, monitors }, { from: now - recentDays * day, to: now, most: mostIncidents }),
+    pageMaintenance(sql, organisation, monitors, { now, until: now + maintenanceAheadDays * day, most: mostOccurrences }),
+  ]);
+  const page: PublicPage = {
+    ...{ slug, title: found.name, description: found.description, language: found.language, accent: found.accent },
+    ...{ hasLogo: found.logo_version !== null, zone, now },
+    rows: publicRows({ now, zone, rows, publicIds, histories, responses }),
+    incidents: publicIncidents(incidents, { names, publicIds, histories, now }),
+    maintenance: publicMaintenance(occurrences, rows),
+  };
+  const lock = {
+    ...{ access: found.access, passwordHash: found.password_hash },
+    ...{ linkFingerprint: found.link_fingerprint, version: found.access_version },
+  };
+  return { id, organisation, domain, lock, page, publicIds };
+};
+
+/** What happened on it between two moments; the newest first. */
+export const readIncidents = async (
+  sql: Sql,
+  { id, organisation, page, publicIds }: ReadPage,
+  from: number,
+  to: number,
+): Promise<readonly PublicIncident[]> => {
+  const monitors = [...publicIds.keys()];
+  const nameOf = new Map(monitorsOf(page).map((row) => [row.id, row.name]));
+  const names = new Map([...publicIds].map(([monitor, row]) => [monitor, nameOf.get(row) ?? '']));
+  const [incidents, histories] = await Promise.all([
+    pageIncidents(sql, { organisation, page: id, monitors }, { from, to, most: mostOfMonth }),
+    monitorHistories(sql, organisation, monitors, { from, to: page.now }),
+  ]);
+  return publicIncidents(incidents, { names, publicIds, histories, now: page.now });
+};

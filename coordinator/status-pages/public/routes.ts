@@ -1,0 +1,254 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal } from '../../../shared/base/errors.ts';
+import type { Log } from '../../../shared/base/log.ts';
+import { cookieOf, isFromHere } from '../../web/cookies.ts';
+import { type PageLanguage, pageLanguages } from '../model.ts';
+import { cleared, entryCookie, entryName } from './access.ts';
+import { type Asked, type Rendered, shows } from './feeds.ts';
+import type { Kept, Publishing, ReadPage } from './publishing.ts';
+import { awayPage, gonePage, type LockedWhy, lockedPage, styleBody, styleName, viewOf } from './render.ts';
+import { type Body, bodyOf, type Here, hostOf, type Params, send, slugOf } from './sending.ts';
+import { originOf } from './snapshot.ts';
+import { type Face, subscribingRoutes } from './subscribe.ts';
+
+export type StatusParts = {
+  readonly publishing: Publishing;
+  readonly baseUrl: () => string;
+  /** Whether subscribers can be mailed. */
+  readonly hasMail: boolean;
+  /** Whether the page about the installation itself is open to everyone. */
+  readonly isAboutOpen: () => boolean;
+  readonly log: Pick<Log, 'error'>;
+};
+
+/** Of one page, as it was read once: its services in four languages, its months, its badges. */
+const mostKept = 1_000;
+
+const htmlType = 'text/html; charset=utf-8';
+
+/**
+ * Where a request to a page's own domain goes: all of it below that page, so that there is no sign-in, no API and no connector there. Undefined:
+ * it is for the installation itself.
+ */
+export const onOwnDomain = (
+  publishing: Pick<Publishing, 'slugOfDomain'>,
+  baseUrl: string,
+  host: string | undefined,
+  url: string,
+): string | undefined => {
+  const name = hostOf(host);
+  const slug = publishing.slugOfDomain(name);
+  if (slug === undefined || (URL.canParse(baseUrl) && new URL(baseUrl).hostname === name)) return undefined;
+  const path = url.startsWith('/') ? url : `/${url}`;
+  return `/status/${slug}${path.replace(/^\/(?=$|\?)/, '')}`;
+};
+
+/** The public pages. What is shown was read before and lies in memory, in the form in which it is sent. */
+export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMail, isAboutOpen, log }: StatusParts): void => {
+  const made = new WeakMap<ReadPage, Map<string, Rendered>>();
+  const bodies = new Map<string, Body>();
+
+  /** Of documents of which there are few. */
+  const bodyFor = (text: string): Body => {
+    const known = bodies.get(text);
+    if (known) return known;
+    if (bodies.size > 200) bodies.clear();
+    const body = bodyOf(text);
+    bodies.set(text, body);
+    return body;
+  };
+
+  const rootOf = (request: Here): string =>
+    publishing.slugOfDomain(hostOf(request.headers.host)) === slugOf(request) ? '' : `/status/${slugOf(request)}`;
+
+  const gone = (request: FastifyRequest, reply: FastifyReply, root = '/status/-'): FastifyReply =>
+    send(request, reply, { kind: 'page', type: htmlType, body: bodyFor(gonePage(`${root}/${styleName}`)), status: 404, isPublic: false });
+
+  const locked = (request: Here, reply: FastifyReply, { page, lock }: ReadPage, why: LockedWhy): FastifyReply => {
+    const root = rootOf(request);
+    const text = lockedPage(page, `${root}/${styleName}`, root, lock.access === 'password', why);
+    return send(request, reply, {
+      kind: 'page',
+      type: htmlType,
+      body: bodyFor(text),
+      status: why === 'too-many' ? 429 : 403,
+      isPublic: false,
+    });
+  };
+
+  const originFor = ({ domain, page }: ReadPage): string => originOf({ slug: page.slug, domain }, baseUrl());
+
+  const isIn = (request: Here, read: ReadPage): Promise<boolean> | boolean =>
+    read.lock.access === 'public' || publishing.doors.isIn(read, cookieOf(request.headers.cookie, entryName));
+
+  const languageOf = (given: string | null | undefined): PageLanguage | undefined => pageLanguages.find((each) => each === given);
+
+  const rendered = async (
+    { value: read, isStale }: { value: ReadPage; isStale: boolean },
+    asked: Asked,
+    root: string,
+  ): Promise<Rendered | undefined> => {
+    // On a domain of its own only the whole address leads there.
+    const aboutUs = isAboutOpen() ? `${baseUrl()}/about` : undefined;
+    const key = `${aboutUs ?? ''} ${asked.show} ${asked.of ?? ''} ${asked.badge ?? ''} ${asked.language ?? ''} ${root} ${isStale}`;
+    const kept = made.get(read) ?? new Map<string, Rendered>();
+    made.set(read, kept);
+    const known = kept.get(key);
+    if (known !== undefined) return known;
+    const view = viewOf(read.page, { root, origin: originFor(read), isStale, hasMail, aboutUs, language: asked.language });
+    const incidents = (from: number, to: number) => publishing.incidents(read, from, to);
+    const fresh = await shows[asked.show]({ view, asked, style: `${root}/${styleName}`, incidents });
+    // What somebody may ask for is without end; what a page has is not.
+    if (fresh !== undefined && kept.size < mostKept) kept.set(key, fresh);
+    return fresh;
+  };
+
+  const show = async (request: Here, reply: FastifyReply, asked: Asked): Promise<FastifyReply> => {
+    const seen: Kept<ReadPage | undefined> = await publishing.page(slugOf(request));
+    const { value: read, isStale } = seen;
+    const root = rootOf(request);
+    if (read === undefined) return gone(request, reply);
+    if (!(await isIn(request, read))) return locked(request, reply, read, 'asked');
+    // Links and badges of before rows had ids of their own name the monitor's.
+    const of = asked.of === undefined ? undefined : (read.publicIds.get(asked.of) ?? asked.of);
+    const found = await rendered({ value: read, isStale }, { ...asked, of }, root);
+    if (found === undefined) return gone(request, reply, root);
+    const isPublic = read.lock.access === 'public';
+    return send(request, reply, { ...found, isPublic, isFound: found.isFound && !isStale });
+  };
+
+  const queryOf = (request: Here): URLSearchParams => {
+    const url = request.raw.url ?? '';
+    const begin = url.indexOf('?');
+    return new URLSearchParams(begin === -1 ? '' : url.slice(begin));
+  };
+
+  const get = (path: string, as: Asked['show']): void => {
+    app.get<{ Params: Params }>(path, { exposeHeadRoute: true }, async (request, reply) => {
+      try {
+        const hasQuery = request.raw.url?.includes('?') === true;
+        const query = hasQuery ? queryOf(request) : undefined;
+        const key = query?.get('key');
+        if (as === 'main' && key != null) return await enterByLink(request, reply, key);
+        const isJson = as === 'main' && request.params.slug.endsWith('.json');
+        return await show(request, reply, {
+          show: isJson ? 'json' : as,
+          // What means nothing there makes no other answer.
+          of: request.params.of ?? (as === 'badge' ? (query?.get('service') ?? undefined) : undefined),
+          badge: as === 'badge' ? (query?.get('show') ?? undefined) : undefined,
+          language: languageOf(query?.get('lang') ?? undefined),
+        });
+      } catch (error) {
+        return away(request, reply, error);
+      }
+    });
+  };
+
+  const away = (request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply => {
+    const isExpected = error instanceof Refusal && error.code === 'unavailable';
+    if (!isExpected) log.error({ err: error, url: request.routeOptions.url }, 'a public page failed');
+    const body = bodyFor(awayPage(`/status/-/${styleName}`));
+    return send(request, reply, { kind: 'page', type: htmlType, body, status: 503, isPublic: false, headers: { 'retry-after': '10' } });
+  };
+
+  const enterByLink = async (request: Here, reply: FastifyReply, key: string): Promise<FastifyReply> => {
+    const { value: read } = await publishing.page(slugOf(request));
+    if (read === undefined) return gone(request, reply);
+    const entry = await publishing.doors.byLink(read, key);
+    if (entry === undefined && !(await isIn(request, read))) return locked(request, reply, read, 'asked');
+    return seeOther(request, reply, entry);
+  };
+
+  /** To the page itself, with what lets in; the secret does not stay in the address. */
+  const seeOther = (request: Here, reply: FastifyReply, entry: string | undefined): FastifyReply => {
+    const root = rootOf(request);
+    if (entry !== undefined) reply.header('set-cookie', entryCookie(entry, { path: root || '/', secure: baseUrl().startsWith('https:') }));
+    return reply
+      .code(303)
+      .headers(cleared)
+      .header('location', root || '/')
+      .send();
+  };
+
+  const withPage: Face['withPage'] = async (request, reply, needsEntry, answer) => {
+    try {
+      const { value: read } = await publishing.page(slugOf(request));
+      if (read === undefined) return gone(request, reply);
+      if (needsEntry && !(await isIn(request, read))) return locked(request, reply, read, 'asked');
+      const root = rootOf(request);
+      const [status, text] = await answer(read, { style: `${root}/${styleName}`, root });
+      // It may hold a secret of its reader's.
+      return send(request, reply, { kind: 'page', type: htmlType, body: bodyOf(text), status, isPublic: false });
+    } catch (error) {
+      return away(request, reply, error);
+    }
+  };
+
+  app.register(async (pages) => {
+    pages.removeAllContentTypeParsers();
+    pages.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+    // How some mail services unsubscribe with one click (RFC 8058); nothing of it is read.
+    pages.addContentTypeParser('multipart/form-data', { parseAs: 'string' }, (_request, _body, done) => done(null, undefined));
+    subscribingRoutes(pages, { publishing, withPage, languageOf });
+    pages.post<{ Params: Params }>('/status/:slug/enter', async (request, reply) => {
+      const { value: read } = await publishing.page(slugOf(request));
+      if (read === undefined) return gone(request, reply);
+      if (!isFromHere(request.headers, originFor(read))) return locked(request, reply, read, 'asked');
+      const form = new URLSearchParams(typeof request.body === 'string' ? request.body : '');
+      try {
+        const entry = await publishing.doors.byPassword(read, form.get('password') ?? '', request.ip);
+        return entry === undefined ? locked(request, reply, read, 'wrong') : seeOther(request, reply, entry);
+      } catch (error) {
+        if (error instanceof Refusal && error.code === 'too_many_attempts') return locked(request, reply, read, 'too-many');
+        return away(request, reply, error);
+      }
+    });
+  });
+
+  get('/status/:slug', 'main');
+  get('/status/:slug/services/:of', 'service');
+  get('/status/:slug/history', 'history');
+  get('/status/:slug/history/:of', 'history');
+  get('/status/:slug/measured', 'measured');
+  get('/status/:slug/embed', 'embed');
+  get('/embed/:slug', 'embed');
+  get('/status/:slug/status.json', 'json');
+  get('/status/:slug/feed.atom', 'atom');
+  get('/status/:slug/feed.json', 'feed');
+  get('/status/:slug/maintenance.ics', 'calendar');
+  get('/status/:slug/badge.svg', 'badge');
+  get('/status/:slug/robots.txt', 'robots');
+
+  app.get<{ Params: Params }>('/status/:slug/logo', { exposeHeadRoute: true }, async (request, reply) => {
+    try {
+      const { value: read } = await publishing.page(slugOf(request));
+      if (read === undefined) return gone(request, reply);
+      if (!(await isIn(request, read))) return locked(request, reply, read, 'asked');
+      const logo = await publishing.logo(read);
+      if (logo === undefined) return gone(request, reply, rootOf(request));
+      const cache = read.lock.access === 'public' ? 'public, max-age=300' : 'private, no-store';
+      return reply
+        .headers({
+          'content-type': logo.type,
+          'cache-control': cache,
+          'x-content-type-options': 'nosniff',
+          'content-security-policy': "default-src 'none'",
+        })
+        .send(Buffer.from(logo.bytes));
+    } catch (error) {
+      return away(request, reply, error);
+    }
+  });
+
+  // Of no page: also those that say that there is none look like something.
+  app.get<{ Params: Params }>(`/status/:slug/${styleName}`, { exposeHeadRoute: true }, async (request, reply) =>
+    send(request, reply, {
+      ...{ kind: 'data', type: 'text/css; charset=utf-8', body: styleBody(), isPublic: true },
+      headers: { 'cache-control': 'public, max-age=31536000, immutable' },
+    }),
+  );
+  // The account's own page of what is not there is for nobody who came by a page's domain.
+  app.get('/status/:slug/*', { exposeHeadRoute: true }, async (request, reply) => gone(request, reply));
+  for (const url of ['/status/:slug', '/status/:slug/*'])
+    app.route({ method: ['POST', 'PUT', 'PATCH', 'DELETE'], url, handler: async (request, reply) => gone(request, reply) });
+};

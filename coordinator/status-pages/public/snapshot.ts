@@ -1,0 +1,233 @@
+import { type Interval, length, subtract, union } from '../../../shared/base/time.ts';
+import { type Stretch, windowOf } from '../../core/uptime.ts';
+import { instantsIn, localOf } from '../../maintenance/recurrence.ts';
+import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from '../../monitors/status.ts';
+import type { PageLanguage, PostKind } from '../model.ts';
+
+/** What the world is shown of an organisation: names that were chosen for it, and nothing that was not published. */
+
+/** As a stranger is told: an incident that is not confirmed is none yet. */
+export type PublicState = 'up' | 'down' | 'maintenance' | 'paused' | 'pending';
+
+/** A day of the page's clock: when it begins, and milliseconds of each; what was paused, or before the monitor was made, counts as none. */
+export type PublicDay = {
+  readonly from: number;
+  readonly up: number;
+  readonly down: number;
+  readonly maintenance: number;
+  readonly unknown: number;
+};
+
+export const percentDays = [7, 30, 90] as const;
+export type PercentDays = (typeof percentDays)[number];
+
+export type PublicMonitor = {
+  readonly kind: 'monitor';
+  /** Of this row of this page. The monitor's own is told to no one: who knows it knows what to ask of the account about it. */
+  readonly id: string;
+  readonly name: string;
+  /** It stands under the heading that came before it. */
+  readonly isUnder: boolean;
+  readonly state: PublicState;
+  /** The last ninety, oldest first; the last is today. */
+  readonly days: readonly PublicDay[];
+  /** As the status operation counts it. */
+  readonly percent: Readonly<Record<PercentDays, number | null>>;
+  /** Mean of the newest hour that has one. */
+  readonly responseMs: number | null;
+};
+
+export type PublicRow = { readonly kind: 'group'; readonly name: string } | PublicMonitor;
+
+export type PublicPost = { readonly kind: PostKind; readonly text: string; readonly at: number };
+
+/** Confirmed; posts oldest first. */
+export type PublicIncident = {
+  readonly id: string;
+  /** Ids of rows. */
+  readonly monitors: readonly string[];
+  readonly names: readonly string[];
+  readonly startedAt: number;
+  readonly resolvedAt: number | null;
+  readonly posts: readonly PublicPost[];
+};
+
+/** One that runs or comes. The window's own name was not chosen for the world, so that it is not here. */
+export type PublicMaintenance = {
+  readonly id: string;
+  readonly startsAt: number;
+  readonly endsAt: number;
+  readonly names: readonly string[];
+};
+
+export type PublicPage = {
+  readonly slug: string;
+  readonly title: string;
+  readonly description: string | null;
+  readonly language: PageLanguage;
+  readonly accent: string | null;
+  readonly hasLogo: boolean;
+  /** Whose clock its times are of. */
+  readonly zone: string;
+  /** When it was read. */
+  readonly now: number;
+  readonly rows: readonly PublicRow[];
+  /** What lasts, and what ended within the last fourteen days; the newest first. */
+  readonly incidents: readonly PublicIncident[];
+  readonly maintenance: readonly PublicMaintenance[];
+};
+
+export const pageDays = 90;
+const day = 86_400_000;
+
+/** When each of the last days began, oldest first, by the clock of that zone. */
+export const daysUntil = (now: number, zone: string, count: number): readonly number[] => {
+  const today = Math.floor(localOf(now, zone) / day) * day;
+  const instant = instantsIn(zone);
+  return Array.from({ length: count }, (_, index) => instant(today - (count - 1 - index) * day));
+};
+
+/** The stretches of a monitor's history, day by day. `begins`: of daysUntil(); the last day ends now. */
+export const daysOf = (stretches: readonly Stretch[], begins: readonly number[], now: number): readonly PublicDay[] => {
+  const days: PublicDay[] = [];
+  let first = 0;
+  for (const [index, from] of begins.entries()) {
+    const to = begins[index + 1] ?? now;
+    const sum = { up: 0, down: 0, maintenance: 0, unknown: 0, paused: 0 };
+    while (first < stretches.length && (stretches[first]?.to ?? 0) <= from) first += 1;
+    for (let place = first; place < stretches.length; place += 1) {
+      const stretch = stretches[place];
+      if (!stretch || stretch.from >= to) break;
+      sum[stretch.state] += Math.min(stretch.to, to) - Math.max(stretch.from, from);
+    }
+    const { paused: _, ...shown } = sum;
+    days.push({ from, ...shown });
+  }
+  return days;
+};
+
+export type DayState = 'up' | 'down' | 'maintenance' | 'unknown' | 'none';
+
+/** A day in which there was any downtime says so; else it is what most of it was. */
+export const dayState = ({ up, down, maintenance, unknown }: PublicDay): DayState => {
+  const most = Math.max(up, maintenance, unknown);
+  if (down > 0) return 'down';
+  if (most === 0) return 'none';
+  return unknown === most ? 'unknown' : maintenance === most ? 'maintenance' : 'up';
+};
+
+export const monitorsOf = (page: Pick<PublicPage, 'rows'>): readonly PublicMonitor[] =>
+  page.rows.filter((row): row is PublicMonitor => row.kind === 'monitor');
+
+/** The one sentence of the page, before it is put into words. */
+export type Verdict =
+  | { readonly is: 'down'; readonly names: readonly string[]; readonly of: number; readonly since: number | null }
+  | { readonly is: 'maintenance'; readonly names: readonly string[]; readonly until: number | null }
+  | { readonly is: 'up' | 'pending' | 'empty' };
+
+export const verdictOf = (page: Pick<PublicPage, 'rows' | 'incidents' | 'maintenance' | 'now'>): Verdict => {
+  const monitors = monitorsOf(page);
+  const named = (state: PublicState): string[] => monitors.filter((each) => each.state === state).map(({ name }) => name);
+  const down = monitors.filter(({ state }) => state === 'down');
+  if (down.length > 0) {
+    const open = page.incidents.filter(({ resolvedAt, monitors: of }) => resolvedAt === null && down.some(({ id }) => of.includes(id)));
+    const since = open.length === 0 ? null : Math.min(...open.map(({ startedAt }) => startedAt));
+    return { is: 'down', names: named('down'), of: monitors.length, since };
+  }
+  const maintained = named('maintenance');
+  if (maintained.length > 0) {
+    const running = page.maintenance.filter(({ startsAt, endsAt }) => startsAt <= page.now && page.now < endsAt);
+    return { is: 'maintenance', names: maintained, until: running.length === 0 ? null : Math.max(...running.map(({ endsAt }) => endsAt)) };
+  }
+  if (monitors.length === 0) return { is: 'empty' };
+  return { is: monitors.some(({ state }) => state === 'up') ? 'up' : 'pending' };
+};
+
+/** Where a page is for the world: below the installation's own address, or on the domain that it proved; never what a request says. */
+export const originOf = ({ slug, domain }: { readonly slug: string; readonly domain: string | null }, baseUrl: string): string =>
+  domain === null ? `${baseUrl}/status/${slug}` : `${baseUrl.startsWith('https:') ? 'https' : 'http'}://${domain}`;
+
+/** From what the database has of published monitors to what the world is shown of them. */
+
+export type Named = { readonly kind: 'group' | 'monitor'; readonly id: string; readonly name: string; readonly under: string | null };
+
+/** History from here back is what the figures need: the first day may have begun up to a day before the window of ninety. */
+export const figuresWindow = (now: number): Interval => windowOf(pageDays + 2, now);
+
+const stateOf = (history: MonitorHistory, now: number): PublicState => {
+  if (history.paused_at !== null) return 'paused';
+  if (history.cover.some(({ from, to }) => from <= now && now < to)) return 'maintenance';
+  // What is not confirmed is nothing that the world is told.
+  const incident = history.incident?.confirmed_at == null ? null : history.incident;
+  const { status } = statusOf({ ...history, incident }, now);
+  return status === 'verifying' ? 'up' : status;
+};
+
+type Figures = {
+  readonly now: number;
+  readonly zone: string;
+  readonly rows: readonly Named[];
+  /** Of monitors: what the world calls them on this page. */
+  readonly publicIds: ReadonlyMap<string, string>;
+  readonly histories: readonly MonitorHistory[];
+  readonly responses: ReadonlyMap<string, number>;
+};
+
+export const publicRows = ({ now, zone, rows, publicIds, histories, responses }: Figures): readonly PublicRow[] => {
+  const begins = daysUntil(now, zone, pageDays);
+  const window = { from: begins[0] ?? now, to: now };
+  const byId = new Map(histories.map((history) => [history.id, history]));
+  const monitor = (id: string, { name, under }: Named, history: MonitorHistory): PublicMonitor => {
+    const percent = (days: number): number | null => uptimeOf(history, windowOf(days, now)).percent;
+    return {
+      ...{ kind: 'monitor', id, name, isUnder: under !== null, state: stateOf(history, now) },
+      days: daysOf(stretchesOf(history, window), begins, now),
+      percent: { 7: percent(7), 30: percent(30), 90: percent(90) },
+      responseMs: responses.get(history.id) ?? null,
+    };
+  };
+  return rows.flatMap((row): PublicRow[] => {
+    if (row.kind === 'group') return [{ kind: 'group', name: row.name }];
+    const [id, history] = [publicIds.get(row.id), byId.get(row.id)];
+    // Deleted between two looks.
+    return id === undefined || history === undefined ? [] : [monitor(id, row, history)];
+  });
+};
+
+export type ConfirmedIncident = {
+  readonly id: string;
+  readonly monitor: string;
+  readonly startedAt: number;
+  readonly resolvedAt: number | null;
+  readonly posts: PublicIncident['posts'];
+};
+
+/** Under the names of the page. What lay in maintenance from end to end counts as no downtime, and is told as none. */
+export const publicIncidents = (
+  incidents: readonly ConfirmedIncident[],
+  {
+    names,
+    publicIds,
+    histories,
+    now,
+  }: Pick<Figures, 'publicIds' | 'histories' | 'now'> & {
+    /** By the ids of monitors. */
+    readonly names: ReadonlyMap<string, string>;
+  },
+): readonly PublicIncident[] => {
+  const cover = new Map(histories.map((history) => [history.id, union(history.cover)]));
+  return incidents.flatMap(({ monitor, ...incident }) => {
+    const [id, name, covered] = [publicIds.get(monitor), names.get(monitor), cover.get(monitor) ?? []];
+    const lasted = { from: incident.startedAt, to: incident.resolvedAt ?? now };
+    if (id === undefined || name === undefined || (lasted.to > lasted.from && length(subtract([lasted], covered)) === 0)) return [];
+    return [{ ...incident, monitors: [id], names: [name] }];
+  });
+};
+
+export type Occurrence = { readonly id: string; readonly startsAt: number; readonly endsAt: number; readonly monitors: readonly string[] };
+
+export const publicMaintenance = (occurrences: readonly Occurrence[], rows: readonly Named[]): readonly PublicMaintenance[] =>
+  occurrences.map(({ monitors, ...occurrence }) => ({
+    ...occurrence,
+    names: rows.flatMap(({ id, name }) => (monitors.includes(id) ? [name] : [])),
+  }));

@@ -1,0 +1,69 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { Refusal } from '../../../shared/base/errors.ts';
+import type { PageLanguage } from '../model.ts';
+import type { Publishing, ReadPage } from './publishing.ts';
+import { askingPage, tellingPage } from './render.ts';
+import type { Here, Params } from './sending.ts';
+import { wordsOf } from './words.ts';
+
+/** What the routes of subscribing need of the face. */
+export type Face = {
+  readonly publishing: Publishing;
+  /** Answers in place of whoever has no page, or is not let in; `answer` gives the document and its status. */
+  readonly withPage: (
+    request: Here,
+    reply: FastifyReply,
+    needsEntry: boolean,
+    answer: (read: ReadPage, of: { readonly style: string; readonly root: string }) => Promise<readonly [status: number, text: string]>,
+  ) => Promise<FastifyReply>;
+  readonly languageOf: (given: string | null | undefined) => PageLanguage | undefined;
+};
+
+const formOf = (body: unknown): URLSearchParams => new URLSearchParams(typeof body === 'string' ? body : '');
+
+/**
+ * By e-mail: asked for here, confirmed from the mailbox, ended from there. Asking for somebody else sends them one question an hour and nothing
+ * more; a form from elsewhere does no more than that, either.
+ */
+export const subscribingRoutes = (app: FastifyInstance, { publishing, withPage, languageOf }: Face): void => {
+  const { subscribing } = publishing;
+
+  app.post<{ Params: Params }>('/status/:slug/subscribe', (request, reply) =>
+    withPage(request, reply, true, async (read, { style, root }) => {
+      const form = formOf(request.body);
+      const language = languageOf(form.get('lang')) ?? read.page.language;
+      const { subscribing: words } = wordsOf[language];
+      const of = { language, style, root };
+      try {
+        await subscribing.ask(read, { email: form.get('email') ?? '', language, address: request.ip });
+        return [200, tellingPage(of, words.asked, words.askedText)];
+      } catch (error) {
+        if (error instanceof Refusal && error.code === 'email_invalid') return [422, tellingPage(of, words.badAddress)];
+        if (error instanceof Refusal && error.code === 'too_many_attempts') return [429, tellingPage(of, words.often)];
+        throw error;
+      }
+    }),
+  );
+
+  for (const what of ['confirm', 'leave'] as const) {
+    app.get<{ Params: Params }>(`/status/:slug/${what}/:of`, { exposeHeadRoute: true }, (request, reply) =>
+      withPage(request, reply, false, async ({ page: { language } }, { style, root }) => {
+        const { subscribing: words } = wordsOf[language];
+        const button = what === 'confirm' ? words.confirmButton : words.leaveButton;
+        const path = `${root}/${what}/${encodeURIComponent(request.params.of ?? '')}`;
+        return [200, askingPage({ language, style, root }, path, words[what], button)];
+      }),
+    );
+
+    // From anywhere: the link is the proof, and mail services post there themselves.
+    app.post<{ Params: Params }>(`/status/:slug/${what}/:of`, (request, reply) =>
+      withPage(request, reply, false, async (read, { style, root }) => {
+        const { language } = read.page;
+        const { subscribing: words } = wordsOf[language];
+        const isDone = await subscribing[what](read, request.params.of ?? '');
+        if (!isDone) return [404, tellingPage({ language, style, root }, words.dead, words.deadText)];
+        return [200, tellingPage({ language, style, root }, what === 'confirm' ? words.confirmed : words.left)];
+      }),
+    );
+  }
+};

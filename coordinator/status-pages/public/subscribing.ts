@@ -1,0 +1,118 @@
+import { createTicker } from '../../../shared/actor/mailbox.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import type { Log } from '../../../shared/base/log.ts';
+import type { Clock } from '../../../shared/base/time.ts';
+import type { Sql } from '../../database/connect.ts';
+import { inTransaction } from '../../database/sql.ts';
+import { type Attempts, hostOf, hourly } from '../../gate/attempts.ts';
+import { postMail, postMails } from '../../mail/queries.ts';
+import { leaverOf } from '../../notifications/links.ts';
+import { emailFrom } from '../../organisations/model.ts';
+import type { AccountSecrets } from '../../people/secrets.ts';
+import type { PageLanguage } from '../model.ts';
+import {
+  askSubscriber,
+  confirmSubscriber,
+  forgetUnconfirmed,
+  removeSubscriber,
+  type Telling,
+  takeUntoldIncidents,
+  takeUntoldPosts,
+} from '../subscribers.ts';
+import type { ReadPage } from './queries.ts';
+
+const hour = 3_600_000;
+/** So long the link in the mail that asks is good. */
+export const optInLifeMs = 48 * hour;
+
+/** Who wants mails of a page, and who wants no more. */
+export type Subscribing = {
+  /** The same for whoever gets them already, and whoever was asked just now. @throws Refusal `email_invalid`, `too_many_attempts`. */
+  readonly ask: (
+    read: ReadPage,
+    wanted: { readonly email: string; readonly language: PageLanguage; readonly address: string },
+  ) => Promise<void>;
+  /** False when the link is not good any more. */
+  readonly confirm: (read: ReadPage, secret: string) => Promise<boolean>;
+  /** False when we did not sign the link; else they get no more, whether they got any or not. */
+  readonly leave: (read: ReadPage, link: string) => Promise<boolean>;
+};
+
+export const createSubscribing = (parts: {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly accountSecrets: AccountSecrets;
+  readonly attempts: Attempts;
+}): Subscribing => {
+  const { sql, clock, accountSecrets, attempts } = parts;
+  return {
+    ask: async ({ id: page }, { email: given, language, address }) => {
+      const email = emailFrom(given);
+      const host = hostOf(address);
+      // By host and mailbox together: no one floods a mailbox from here, and no one elsewhere keeps a subscription away.
+      await attempts.count([
+        { what: `page subscriptions from ${host}`, most: 20 },
+        hourly(`page subscriptions of ${email.toLowerCase()} from ${host}`, 5),
+      ]);
+      const now = clock.now();
+      const at = new Date(now);
+      await inTransaction(sql, async (transaction) => {
+        const subscriber = await askSubscriber(transaction, { id: newId(), page, email, language, at, notSince: new Date(now - hour) });
+        if (subscriber !== undefined) await postMail(transaction, { kind: 'page-opt-in', recipient: email, about: { subscriber }, at });
+      });
+    },
+    confirm: async ({ id: page }, secret) => {
+      const now = clock.now();
+      const fingerprint = await accountSecrets.fingerprint('page opt-in', secret);
+      return confirmSubscriber(sql, page, fingerprint, { at: new Date(now), askedSince: new Date(now - optInLifeMs) });
+    },
+    leave: async ({ id: page }, link) => {
+      const subscriber = await leaverOf(accountSecrets, link);
+      if (subscriber === undefined) return false;
+      await removeSubscriber(sql, page, subscriber);
+      return true;
+    },
+  };
+};
+
+/** What is older is no news: nobody is mailed of it, as after a long absence. */
+const newsMs = 6 * hour;
+const mostPosts = 50;
+
+/** From posts and incidents to mails that wait: each once, also with several coordinators, because what is taken is marked in the same transaction. */
+export const tellSubscribers = async (sql: Sql, now: number): Promise<number> => {
+  const at = new Date(now);
+  const post = (tellings: readonly Telling[]) =>
+    tellings.map(({ email, ...about }) => ({ kind: 'page-update' as const, recipient: email, about, at }));
+  return inTransaction(sql, async (transaction) => {
+    const posts = await takeUntoldPosts(transaction, at, mostPosts);
+    const incidents = await takeUntoldIncidents(transaction, at, new Date(now - newsMs));
+    await postMails(transaction, [...post(posts), ...post(incidents)]);
+    return posts.length + incidents.length;
+  });
+};
+
+export const startTellingSubscribers = ({
+  sql,
+  clock,
+  log,
+  everyMs,
+}: {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'error'>;
+  readonly everyMs: number;
+}): { readonly stop: () => Promise<void> } => {
+  let cleanedAt = Number.NEGATIVE_INFINITY;
+  return createTicker({
+    everyMs,
+    tick: async () => {
+      const now = clock.now();
+      await tellSubscribers(sql, now);
+      if (now - cleanedAt < hour) return;
+      await forgetUnconfirmed(sql, new Date(now - optInLifeMs));
+      cleanedAt = now;
+    },
+    onFailure: (error) => log.error({ err: error }, 'subscribers of status pages could not be told; it is tried again'),
+  });
+};

@@ -1,0 +1,400 @@
+import { Refusal } from '../../shared/base/errors.ts';
+import { isViolationOf, type Queryable } from '../database/connect.ts';
+import type { PageAccess, PageLanguage, PostKind } from './model.ts';
+
+export type PostRow = {
+  readonly key: number;
+  readonly id: string;
+  readonly incident_id: string;
+  readonly kind: PostKind;
+  readonly text: string;
+  readonly written_by: string | null;
+  readonly written_at: Date;
+};
+
+const post = (sql: Queryable) => sql`o.key, o.id, o.incident_id, o.kind, o.text, u.email as written_by, o.written_at
+  from status_page_posts o left join users u on u.id = o.written_by`;
+
+export const postPage = (
+  sql: Queryable,
+  { organisation, page, incident }: { readonly organisation: string; readonly page: string; readonly incident: string | null },
+  before: number,
+  most: number,
+): Promise<PostRow[]> =>
+  sql<PostRow[]>`select ${post(sql)} where o.organisation_id = ${organisation} and o.page_id = ${page} and o.key < ${before}
+    and (${incident}::uuid is null or o.incident_id = ${incident}) order by o.key desc limit ${most}`;
+
+export const insertPost = async (
+  sql: Queryable,
+  of: {
+    readonly id: string;
+    readonly organisation: string;
+    readonly page: string;
+    readonly incident: string;
+    readonly kind: PostKind;
+    readonly text: string;
+    readonly user: string | null;
+    readonly at: Date;
+  },
+): Promise<void> => {
+  const { id, organisation, page, incident, kind, text, user, at } = of;
+  await sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text, written_by, written_at)
+    values (${id}, ${page}, ${organisation}, ${incident}, ${kind}, ${text}, ${user}, ${at})`;
+};
+
+export const postById = async (sql: Queryable, organisation: string, id: string): Promise<PostRow | undefined> => {
+  const [row] = await sql<PostRow[]>`select ${post(sql)} where o.organisation_id = ${organisation} and o.id = ${id}`;
+  return row;
+};
+
+export const deletePost = async (sql: Queryable, organisation: string, page: string, id: string): Promise<boolean> => {
+  const gone = await sql`delete from status_page_posts where organisation_id = ${organisation} and page_id = ${page} and id = ${id}`;
+  return gone.count > 0;
+};
+
+export const countPosts = async (sql: Queryable, page: string, incident: string): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*) as count from status_page_posts where page_id = ${page} and incident_id = ${incident}`;
+  return row?.count ?? 0;
+};
+
+/** Under which name a page shows an incident; undefined when it does not: its monitor is not there, or it is not confirmed. */
+export const shownIncident = async (
+  sql: Queryable,
+  page: string,
+  incident: string,
+): Promise<{ readonly name: string; readonly language: PageLanguage } | undefined> => {
+  const [row] = await sql<{ name: string; language: PageLanguage }[]>`
+    select m.display_name as name, p.language from incidents i join status_page_monitors m on m.monitor_id = i.monitor_id
+    join status_pages p on p.id = m.page_id where p.id = ${page} and i.id = ${incident} and i.confirmed_at is not null`;
+  return row;
+};
+
+export const countSubscribers = async (sql: Queryable, page: string): Promise<{ readonly confirmed: number; readonly waiting: number }> => {
+  const [row] = await sql<{ confirmed: number; waiting: number }[]>`
+    select count(confirmed_at) as confirmed, count(*) - count(confirmed_at) as waiting from status_page_subscribers where page_id = ${page}`;
+  return row ?? { confirmed: 0, waiting: 0 };
+};
+
+type Posted = Omit<PostRow, 'key' | 'written_at'> & { readonly written_at: string };
+
+const postsJson = (sql: Queryable, page: 'p.id' | 'm.page_id') => sql`(
+  select coalesce(json_agg(json_build_object('id', o.id, 'incident_id', o.incident_id, 'kind', o.kind, 'text', o.text, 'written_by', u.email,
+      'written_at', to_char(o.written_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) order by o.key desc), '[]')
+  from status_page_posts o left join users u on u.id = o.written_by
+  where o.page_id = ${sql(page)} and o.incident_id = i.id) as posts`;
+
+export type PublishedIncident = {
+  readonly id: string;
+  readonly display_name: string;
+  readonly started_at: Date;
+  readonly resolved_at: Date | null;
+  readonly posts: readonly Posted[];
+};
+
+/** What a page tells of now, and what it told of since; the newest first. */
+export const publishedIncidents = (sql: Queryable, page: string, since: Date, most: number): Promise<PublishedIncident[]> =>
+  sql<PublishedIncident[]>`
+    select i.id, m.display_name, i.started_at, i.resolved_at, ${postsJson(sql, 'm.page_id')}
+    from status_page_monitors m join incidents i on i.monitor_id = m.monitor_id
+    where m.page_id = ${page} and i.confirmed_at is not null and (i.resolved_at is null or i.resolved_at > ${since})
+    order by i.resolved_at is null desc, i.key desc limit ${most}`;
+
+export type IncidentPage = {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly enabled: boolean;
+  readonly language: PageLanguage;
+  readonly display_name: string;
+  readonly posts: readonly Posted[];
+};
+
+/** The pages that show an incident. */
+export const pagesOfIncident = (sql: Queryable, organisation: string, incident: string): Promise<IncidentPage[]> =>
+  sql<IncidentPage[]>`
+    select p.id, p.name, p.slug, p.enabled, p.language, m.display_name, ${postsJson(sql, 'p.id')}
+    from incidents i join status_page_monitors m on m.monitor_id = i.monitor_id join status_pages p on p.id = m.page_id
+    where i.organisation_id = ${organisation} and i.id = ${incident} and i.confirmed_at is not null and p.organisation_id = ${organisation}
+    order by p.key`;
+
+/** What an organisation could publish, by the names that it is known under. */
+export const publishable = async (
+  sql: Queryable,
+  organisation: string,
+): Promise<{
+  readonly monitors: readonly { readonly id: string; readonly name: string; readonly group: string | null }[];
+  readonly groups: readonly { readonly id: string; readonly name: string }[];
+}> => {
+  const [monitors, groups] = await Promise.all([
+    sql<{ id: string; name: string; group: string | null }[]>`
+      select id, name, group_id as group from monitors where organisation_id = ${organisation} order by lower(name), key`,
+    sql<{ id: string; name: string }[]>`select id, name from groups where organisation_id = ${organisation} order by lower(name), key`,
+  ]);
+  return { monitors, groups };
+};
+
+export type PageSummary = {
+  readonly key: number;
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly enabled: boolean;
+  readonly created_at: Date;
+};
+export type PageMonitor = {
+  readonly monitor_id: string;
+  readonly display_name: string;
+  readonly group_id: string | null;
+  readonly position: number;
+};
+export type PageGroup = { readonly group_id: string; readonly display_name: string; readonly position: number };
+/** What whoever may change a page can set. */
+export type PageSettings = {
+  readonly name: string;
+  readonly slug: string;
+  readonly description: string | null;
+  readonly enabled: boolean;
+  readonly language: PageLanguage;
+  readonly accent: string | null;
+  readonly access: PageAccess;
+  readonly password_hash: string | null;
+  readonly access_version: number;
+  readonly domain: string | null;
+  readonly domain_token: string | null;
+  readonly domain_proved_at: Date | null;
+};
+
+export type WholePage = PageSummary &
+  PageSettings & {
+    readonly has_link: boolean;
+    readonly logo: string | null;
+    readonly subscribers: number;
+    readonly offered: readonly { readonly monitor: string; readonly group: string }[];
+    readonly monitors: readonly PageMonitor[];
+    readonly groups: readonly PageGroup[];
+  };
+
+export const statusPagePage = (sql: Queryable, organisation: string, after: number, most: number): Promise<PageSummary[]> =>
+  sql<PageSummary[]>`
+    select key, id, name, slug, enabled, created_at from status_pages
+    where organisation_id = ${organisation} and key > ${after} order by key limit ${most}`;
+
+export type PageOverview = Omit<PageSummary, 'created_at'> & {
+  readonly access: PageAccess;
+  readonly language: PageLanguage;
+  readonly domain: string | null;
+  readonly monitors: number;
+  readonly offered: number;
+  readonly subscribers: number;
+};
+
+export const pageOverviews = (sql: Queryable, organisation: string, after: number, most: number): Promise<PageOverview[]> =>
+  sql<PageOverview[]>`
+    select p.key, p.id, p.name, p.slug, p.enabled, p.access, p.language, case when p.domain_proved_at is not null then p.domain end as domain,
+      (select count(*) from status_page_monitors m where m.page_id = p.id) as monitors,
+      (select count(*) from status_page_groups g join monitors m on m.group_id = g.group_id and m.organisation_id = p.organisation_id
+        where g.page_id = p.id and not exists (
+          select 1 from status_page_monitors o where o.page_id = p.id and o.monitor_id = m.id)) as offered,
+      (select count(*) from status_page_subscribers s where s.page_id = p.id and s.confirmed_at is not null) as subscribers
+    from status_pages p where p.organisation_id = ${organisation} and p.key > ${after} order by p.key limit ${most}`;
+
+/** A page with its rows in the order of their places, of one moment. */
+export const statusPageById = async (sql: Queryable, organisation: string, id: string): Promise<WholePage | undefined> => {
+  const [row] = await sql<WholePage[]>`
+    select p.key, p.id, p.name, p.slug, p.description, p.enabled, p.created_at, p.language, p.accent, p.access, p.password_hash,
+      p.access_version, p.domain, p.domain_token, p.domain_proved_at, p.link_fingerprint is not null as has_link,
+      (select version from status_page_logos l where l.page_id = p.id) as logo,
+      (select count(*) from status_page_subscribers s where s.page_id = p.id and s.confirmed_at is not null)::int as subscribers,
+      (select coalesce(json_agg(json_build_object('monitor', m.id, 'group', m.group_id) order by g.position, m.key), '[]')
+        from status_page_groups g join monitors m on m.group_id = g.group_id and m.organisation_id = p.organisation_id
+        where g.page_id = p.id and not exists (
+          select 1 from status_page_monitors o where o.page_id = p.id and o.monitor_id = m.id)) as offered,
+      (select coalesce(json_agg(json_build_object('monitor_id', m.monitor_id, 'display_name', m.display_name, 'group_id', m.group_id,
+          'position', m.position) order by m.position, m.display_name, m.monitor_id), '[]')
+        from status_page_monitors m where m.page_id = p.id) as monitors,
+      (select coalesce(json_agg(json_build_object('group_id', g.group_id, 'display_name', g.display_name, 'position', g.position)
+          order by g.position, g.display_name, g.group_id), '[]')
+        from status_page_groups g where g.page_id = p.id) as groups
+    from status_pages p where p.organisation_id = ${organisation} and p.id = ${id}`;
+  return row;
+};
+
+export const statusPageExists = async (sql: Queryable, organisation: string, id: string): Promise<boolean> => {
+  const rows = await sql`select 1 from status_pages where organisation_id = ${organisation} and id = ${id}`;
+  return rows.length > 0;
+};
+
+export const countStatusPages = async (sql: Queryable, organisation: string): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`select count(*) as count from status_pages where organisation_id = ${organisation}`;
+  return row?.count ?? 0;
+};
+
+export type NewPage = Pick<PageSettings, 'name' | 'slug' | 'description' | 'enabled' | 'language'> & {
+  readonly id: string;
+  readonly organisation: string;
+};
+
+/** Addresses and domains of pages are shared by all organisations. @throws Refusal `slug_taken`, `domain_taken`. */
+const refusingWhatIsTaken = async (slug: string, domain: string | null, write: () => Promise<unknown>): Promise<void> => {
+  try {
+    await write();
+  } catch (error) {
+    if (isViolationOf(error, 'status_pages_slug_key')) throw new Refusal('slug_taken', `slug: "${slug}" is taken; choose another.`);
+    if (isViolationOf(error, 'status_pages_domain'))
+      throw new Refusal('domain_taken', `domain: another page proved that ${domain ?? 'it'} is its own; take it away there first.`);
+    throw error;
+  }
+};
+
+export const insertStatusPage = (sql: Queryable, page: NewPage): Promise<void> => {
+  const { id, organisation, name, slug, description, enabled, language } = page;
+  return refusingWhatIsTaken(
+    slug,
+    null,
+    () => sql`insert into status_pages (id, organisation_id, name, slug, description, enabled, language)
+      values (${id}, ${organisation}, ${name}, ${slug}, ${description}, ${enabled}, ${language})`,
+  );
+};
+
+export const updateStatusPage = (sql: Queryable, organisation: string, id: string, settings: PageSettings): Promise<void> => {
+  const { name, slug, description, enabled, language, accent, access, password_hash, access_version } = settings;
+  const { domain, domain_token, domain_proved_at } = settings;
+  return refusingWhatIsTaken(
+    slug,
+    domain,
+    () => sql`update status_pages set name = ${name}, slug = ${slug}, description = ${description}, enabled = ${enabled}, language = ${language},
+      accent = ${accent}, access = ${access}, password_hash = ${password_hash}, access_version = ${access_version}, domain = ${domain},
+      domain_token = ${domain_token}, domain_proved_at = ${domain_proved_at} where organisation_id = ${organisation} and id = ${id}`,
+  );
+};
+
+/** A page that is seen by a link alone, and by this one. */
+export const writePageLink = async (sql: Queryable, organisation: string, id: string, fingerprint: Buffer): Promise<boolean> => {
+  const written = await sql`
+    update status_pages set access = 'link', link_fingerprint = ${fingerprint}, access_version = access_version + 1
+    where organisation_id = ${organisation} and id = ${id}`;
+  return written.count > 0;
+};
+
+export const deleteStatusPage = async (sql: Queryable, organisation: string, id: string): Promise<boolean> => {
+  const gone = await sql`delete from status_pages where organisation_id = ${organisation} and id = ${id}`;
+  return gone.count > 0;
+};
+
+export const writePageLogo = async (
+  sql: Queryable,
+  page: string,
+  { type, bytes, version }: { readonly type: string; readonly bytes: Uint8Array; readonly version: string },
+): Promise<void> => {
+  await sql`insert into status_page_logos (page_id, type, bytes, version) values (${page}, ${type}, ${Buffer.from(bytes)}, ${version})
+    on conflict (page_id) do update set type = excluded.type, bytes = excluded.bytes, version = excluded.version`;
+};
+
+export const removePageLogo = async (sql: Queryable, page: string): Promise<void> => {
+  await sql`delete from status_page_logos where page_id = ${page}`;
+};
+
+/** One place behind the last of the page's rows. */
+export const nextPosition = async (sql: Queryable, page: string): Promise<number> => {
+  const [row] = await sql<{ next: number }[]>`select coalesce(max(position) + 1, 0) as next from (
+    select position from status_page_monitors where page_id = ${page}
+    union all select position from status_page_groups where page_id = ${page}) as rows`;
+  return row?.next ?? 0;
+};
+
+/** All rows, in the order in which they are given. */
+export const writeOrder = async (sql: Queryable, page: string, rows: readonly string[]): Promise<void> => {
+  const places = sql`unnest(${[...rows]}::uuid[]) with ordinality as r (id, place)`;
+  await sql`update status_page_groups set position = r.place - 1 from ${places} where page_id = ${page} and group_id = r.id`;
+  await sql`update status_page_monitors set position = r.place - 1 from ${places} where page_id = ${page} and monitor_id = r.id`;
+};
+
+export const renamePageMonitor = async (sql: Queryable, page: string, monitor: string, name: string): Promise<PageMonitor | undefined> => {
+  const [row] = await sql<PageMonitor[]>`
+    update status_page_monitors set display_name = ${name} where page_id = ${page} and monitor_id = ${monitor}
+    returning monitor_id, display_name, group_id, position`;
+  return row;
+};
+
+export const renamePageGroup = async (sql: Queryable, page: string, group: string, name: string): Promise<PageGroup | undefined> => {
+  const [row] = await sql<PageGroup[]>`
+    update status_page_groups set display_name = ${name} where page_id = ${page} and group_id = ${group}
+    returning group_id, display_name, position`;
+  return row;
+};
+
+/** False when the monitor is published on that page already. */
+export const insertPageMonitor = async (sql: Queryable, page: string, row: PageMonitor): Promise<boolean> => {
+  const { monitor_id, display_name, group_id, position } = row;
+  const written = await sql`
+    insert into status_page_monitors (page_id, monitor_id, display_name, group_id, position)
+    values (${page}, ${monitor_id}, ${display_name}, ${group_id}, ${position}) on conflict do nothing`;
+  return written.count > 0;
+};
+
+export const insertPageGroup = async (sql: Queryable, page: string, row: PageGroup): Promise<boolean> => {
+  const written = await sql`
+    insert into status_page_groups (page_id, group_id, display_name, position)
+    values (${page}, ${row.group_id}, ${row.display_name}, ${row.position}) on conflict do nothing`;
+  return written.count > 0;
+};
+
+/** The group's monitors stand under its heading; those that the page had already move there and keep their names. */
+export const publishMembers = async (sql: Queryable, page: string, group: string, from: number): Promise<void> => {
+  await sql`
+    insert into status_page_monitors (page_id, monitor_id, display_name, group_id, position)
+    select ${page}, m.id, m.name, ${group}, ${from} - 1 + row_number() over (order by m.key) from monitors m where m.group_id = ${group}
+    on conflict (page_id, monitor_id) do update set group_id = excluded.group_id`;
+};
+
+/** Those of the group's monitors that the page has already stand under its heading. */
+export const gatherMembers = async (sql: Queryable, page: string, group: string): Promise<void> => {
+  await sql`update status_page_monitors set group_id = ${group} from monitors m
+    where page_id = ${page} and m.id = monitor_id and m.group_id = ${group}`;
+};
+
+export const removePageMonitor = async (sql: Queryable, page: string, monitor: string): Promise<boolean> => {
+  const gone = await sql`delete from status_page_monitors where page_id = ${page} and monitor_id = ${monitor}`;
+  return gone.count > 0;
+};
+
+/** The heading goes; the monitors that stood under it stay, under none. */
+export const removePageGroup = async (sql: Queryable, page: string, group: string): Promise<boolean> => {
+  const gone = await sql`delete from status_page_groups where page_id = ${page} and group_id = ${group}`;
+  await sql`update status_page_monitors set group_id = null where page_id = ${page} and group_id = ${group}`;
+  return gone.count > 0;
+};
+
+/** The heading that a monitor stands under when it is published on a page: that of its group, if the page has it. */
+export const headingFor = async (sql: Queryable, page: string, monitor: string): Promise<string | null> => {
+  const [row] = await sql<{ group_id: string }[]>`
+    select g.group_id from status_page_groups g join monitors m on m.group_id = g.group_id where g.page_id = ${page} and m.id = ${monitor}`;
+  return row?.group_id ?? null;
+};
+
+export type ProvenDomain = {
+  readonly id: string;
+  readonly domain: string;
+  readonly domain_token: string;
+  /** When its month without a record began. */
+  readonly seen_at: Date;
+  readonly checked_at: Date | null;
+};
+
+/** Proven domains that were checked last before this moment. */
+export const domainsToProve = (sql: Queryable, before: Date, most: number): Promise<ProvenDomain[]> =>
+  sql<ProvenDomain[]>`
+    select id, domain, domain_token, greatest(domain_seen_at, domain_proved_at) as seen_at, domain_checked_at as checked_at from status_pages
+    where domain_proved_at is not null and domain_token is not null and greatest(domain_checked_at, domain_proved_at) < ${before}
+    order by greatest(domain_checked_at, domain_proved_at) limit ${most}`;
+
+/** Another domain that was named meanwhile stays as it is. */
+export const writeDomainCheck = async (
+  sql: Queryable,
+  id: string,
+  { domain, at, isSeen, isOver }: { readonly domain: string; readonly at: Date; readonly isSeen: boolean; readonly isOver: boolean },
+): Promise<void> => {
+  await sql`update status_pages set domain_checked_at = ${at}, domain_seen_at = ${isSeen ? at : sql`domain_seen_at`},
+    domain_proved_at = ${isOver ? null : sql`domain_proved_at`} where id = ${id} and domain = ${domain}`;
+};

@@ -1,0 +1,158 @@
+import type { Queryable, Transaction } from '../database/connect.ts';
+import type { PageLanguage, PostKind } from './model.ts';
+
+/** Who is mailed what happens on a status page. */
+
+export type NewSubscriber = {
+  readonly id: string;
+  readonly page: string;
+  readonly email: string;
+  readonly language: PageLanguage;
+  readonly at: Date;
+  /** Who was asked since then, by this page or by so many of its organisation, is not asked again. */
+  readonly notSince: Date;
+};
+
+/** So many pages of one organisation ask one mailbox within an hour. Pages of others do not count: their owners would keep subscriptions away from it. */
+const mostQuestions = 3;
+
+/** Who is to be asked by mail; undefined: they get mails already, or were asked just now. */
+export const askSubscriber = async (
+  sql: Transaction,
+  { id, page, email, language, at, notSince }: NewSubscriber,
+): Promise<string | undefined> => {
+  // Two that ask at once for one address, on two pages, would each be the first.
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`page subscriber ${email.toLowerCase()}`}, 0))`;
+  const [row] = await sql<{ id: string }[]>`
+    insert into status_page_subscribers as s (id, page_id, email, language, asked_at)
+    select ${id}, ${page}, ${email}, ${language}, ${at}
+    where (select count(*) from status_page_subscribers a join status_pages p on p.id = a.page_id
+        where lower(a.email) = lower(${email}) and a.asked_at > ${notSince}
+          and p.organisation_id = (select organisation_id from status_pages where id = ${page})) < ${mostQuestions}
+      and not exists (select 1 from status_page_subscribers where page_id = ${page} and lower(email) = lower(${email}) and asked_at > ${notSince})
+    on conflict (page_id, lower(email)) do update set asked_at = excluded.asked_at, language = excluded.language where s.confirmed_at is null
+    returning id`;
+  return row?.id;
+};
+
+export type SubscriberOfPage = {
+  readonly email: string;
+  readonly language: PageLanguage;
+  readonly slug: string;
+  readonly domain: string | null;
+  readonly title: string;
+  readonly organisation: string;
+  readonly time_zone: string;
+};
+
+const shownPage = (sql: Queryable) => sql`s.email, s.language, p.slug, case when p.domain_proved_at is not null then p.domain end as domain,
+  p.name as title, p.organisation_id as organisation, o.time_zone
+  from status_pages p join organisations o on o.id = p.organisation_id and o.ends_at is null`;
+
+/** Writes down what the link in the mail that asks is good for. Undefined: there is nothing to ask any more. */
+export const linkSubscriber = async (sql: Queryable, id: string, fingerprint: Buffer): Promise<SubscriberOfPage | undefined> => {
+  const [row] = await sql<SubscriberOfPage[]>`
+    with s as (update status_page_subscribers set confirm_fingerprint = ${fingerprint} where id = ${id} and confirmed_at is null
+      returning email, language, page_id)
+    select ${shownPage(sql)} join s on s.page_id = p.id where p.enabled`;
+  return row;
+};
+
+export const subscriberOfPage = async (sql: Queryable, id: string): Promise<SubscriberOfPage | undefined> => {
+  const [row] = await sql<SubscriberOfPage[]>`
+    select ${shownPage(sql)} join status_page_subscribers s on s.page_id = p.id
+    where s.id = ${id} and s.confirmed_at is not null and p.enabled`;
+  return row;
+};
+
+/** False: the link is not good, or not any more. */
+export const confirmSubscriber = async (
+  sql: Queryable,
+  page: string,
+  fingerprint: Buffer,
+  { at, askedSince }: { readonly at: Date; readonly askedSince: Date },
+): Promise<boolean> => {
+  const rows = await sql`update status_page_subscribers set confirmed_at = ${at}, confirm_fingerprint = null
+    where page_id = ${page} and confirm_fingerprint = ${fingerprint} and confirmed_at is null and asked_at > ${askedSince}`;
+  return rows.count > 0;
+};
+
+export const removeSubscriber = async (sql: Queryable, page: string, id: string): Promise<void> => {
+  await sql`delete from status_page_subscribers where page_id = ${page} and id = ${id}`;
+};
+
+/** Who never answered. */
+export const forgetUnconfirmed = async (sql: Queryable, before: Date): Promise<void> => {
+  await sql`delete from status_page_subscribers where confirmed_at is null and asked_at < ${before}`;
+};
+
+export type Telling = {
+  readonly subscriber: string;
+  readonly email: string;
+  readonly incident: string;
+  readonly event: 'began' | 'over' | 'post';
+  readonly post: string | null;
+};
+
+/** What was posted and not told yet, for each subscriber of its page who had confirmed by then; from now on it is told. */
+export const takeUntoldPosts = (sql: Queryable, at: Date, most: number): Promise<Telling[]> => sql<Telling[]>`
+  with fresh as (
+    update status_page_posts set told_at = ${at}
+    where id in (select id from status_page_posts where told_at is null order by key limit ${most} for update skip locked)
+    returning id, page_id, incident_id, written_at)
+  select s.id as subscriber, s.email, f.incident_id as incident, 'post' as event, f.id as post
+  from fresh f join status_pages p on p.id = f.page_id and p.enabled join status_page_subscribers s on s.page_id = p.id
+  where s.confirmed_at <= f.written_at order by s.id`;
+
+/**
+ * Incidents that people are told of (of maintenance and of what is not confirmed they are not), begun or over since `from`, on pages that have
+ * subscribers: each once for a page, whoever looks, to those who had confirmed before the outage was, so that an end goes to whom the beginning
+ * went. Where somebody wrote of it, that is told and not this.
+ */
+export const takeUntoldIncidents = (sql: Queryable, at: Date, from: Date): Promise<Telling[]> => sql<Telling[]>`
+  with fresh as (
+    select a.organisation_id, a.monitor_id, a.incident_id, i.confirmed_at, case when a.event = 'down' then 'began' else 'over' end as event
+    from alerts a join incidents i on i.id = a.incident_id
+    where a.id > coalesce((select id from alerts where created_at < ${from} order by id desc limit 1), 0) and a.state in ('due', 'sent')),
+  told as (
+    insert into status_page_told (page_id, incident_id, event, told_at)
+    select distinct p.id, f.incident_id, f.event, ${at}::timestamptz from fresh f
+    join status_page_monitors m on m.monitor_id = f.monitor_id
+    join status_pages p on p.id = m.page_id and p.organisation_id = f.organisation_id and p.enabled
+    where exists (select 1 from status_page_subscribers s where s.page_id = p.id and s.confirmed_at <= f.confirmed_at)
+      and (f.event = 'began' or exists (
+        select 1 from status_page_told t where t.page_id = p.id and t.incident_id = f.incident_id and t.event = 'began'))
+    -- In one order: two coordinators that wait for each other's rows would else do so for ever.
+    order by 1, 2, 3
+    on conflict do nothing returning page_id, incident_id, event)
+  select s.id as subscriber, s.email, t.incident_id as incident, t.event, null::uuid as post
+  from told t join incidents i on i.id = t.incident_id
+    join status_page_subscribers s on s.page_id = t.page_id and s.confirmed_at <= i.confirmed_at
+  where not exists (select 1 from status_page_posts o
+    where o.page_id = t.page_id and o.incident_id = t.incident_id and (t.event = 'began' or o.kind = 'resolved'))
+  order by s.id`;
+
+export type ToldIncident = {
+  /** As the page calls what it is of. */
+  readonly name: string;
+  readonly started_at: Date;
+  readonly resolved_at: Date | null;
+  readonly kind: PostKind | null;
+  readonly text: string | null;
+};
+
+/** What a mail says of an incident; undefined when the page does not show its monitor any more. */
+export const toldIncident = async (
+  sql: Queryable,
+  subscriber: string,
+  incident: string,
+  post: string | null,
+): Promise<ToldIncident | undefined> => {
+  const [row] = await sql<ToldIncident[]>`
+    select m.display_name as name, i.started_at, i.resolved_at, p.kind, p.text
+    from status_page_subscribers s join incidents i on i.id = ${incident} and i.confirmed_at is not null
+    join status_page_monitors m on m.page_id = s.page_id and m.monitor_id = i.monitor_id
+    left join status_page_posts p on p.id = ${post} and p.page_id = s.page_id
+    where s.id = ${subscriber}`;
+  return row;
+};

@@ -1,8 +1,0 @@
-import type { Queryable } from './store-database.ts';
-
-/** Who this database is. */
-export const installationId = async (sql: Queryable): Promise<string> => {
-  const [row] = await sql<{ id: string }[]>`select id from installation`;
-  if (!row) throw new Error('the database has no installation row: it was not made by our migrations');
-  return row.id;
-};

@@ -1,0 +1,99 @@
+import { createHmac, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { Refusal } from '../../shared/base/errors.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Sql } from '../database/connect.ts';
+import type { Caller } from '../gate/caller.ts';
+import { createGatheredLookup, createLastUses } from '../gate/lookups.ts';
+import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
+import { tokenHolders, writeLastUsed } from './queries.ts';
+
+/** `svc_` (what programs act by) or `svcj_` (what a host becomes a probe by), 34 random characters, 6 of a checksum: typing errors are told without asking the database, and scanners of leaks can be sure. */
+const prefixes = { api: 'svc_', join: 'svcj_' } as const;
+export type TokenKind = keyof typeof prefixes;
+
+const randomLength = 34;
+const checksumLength = 6;
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+const checksumOf = (text: string): string => {
+  let rest = crc32(text);
+  let digits = '';
+  for (let place = 0; place < checksumLength; place += 1) {
+    digits = `${base62[rest % 62] ?? ''}${digits}`;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+};
+
+export const newTokenText = (kind: TokenKind = 'api'): string => {
+  const prefix = prefixes[kind];
+  const random = Array.from({ length: randomLength }, () => base62[randomInt(62)]).join('');
+  return `${prefix}${random}${checksumOf(`${prefix}${random}`)}`;
+};
+
+export const looksLikeToken = (text: string): boolean => text.startsWith(prefixes.api);
+
+/** Whether the text could have been given out by us. */
+export const isTokenText = (text: string, kind: TokenKind = 'api'): boolean =>
+  text.startsWith(prefixes[kind]) &&
+  /^[0-9A-Za-z]{40}$/.test(text.slice(prefixes[kind].length)) &&
+  checksumOf(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
+
+/** What people recognise a token by; far too little to guess the rest. */
+export const shownPart = (token: string): string => token.slice(0, token.indexOf('_') + 5);
+
+/** What is stored instead of a token. The key makes a stolen table useless for trying tokens. */
+export const fingerprintOf = (token: string, key: Buffer): Buffer => createHmac('sha256', key).update(token).digest();
+
+export type MintedToken = { readonly token: string; readonly fingerprint: Buffer; readonly shown: string };
+
+export type Tokens = {
+  /** A fresh token; the text is shown once and stored nowhere. */
+  readonly mint: () => Promise<MintedToken>;
+  /** `address`: where the call comes from, for the audit log. @throws Refusal `token_missing` or `token_invalid`. */
+  readonly authenticate: (authorization: string | undefined, address?: string) => Promise<Caller>;
+  /** Writes down when tokens were last used. */
+  readonly flush: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+type Parts = MasterKeys & { readonly sql: Sql; readonly clock: Clock; readonly log: Pick<Log, 'warn'> };
+
+const missing = (): Refusal => new Refusal('token_missing', 'Send your API token as `Authorization: Bearer svc_…`.');
+const invalid = (): Refusal => new Refusal('token_invalid', 'This token is unknown, or it was revoked, or has ended; make a new one.');
+
+export const createTokens = ({ sql, secretKey, previousKey, clock, log }: Parts): Tokens => {
+  const key = createKeptKey(sql, { secretKey, previousKey }, 'token fingerprint');
+  const lookup = createGatheredLookup((fingerprints) => tokenHolders(sql, fingerprints));
+  const uses = createLastUses<number>({ write: (all) => writeLastUsed(sql, all), log, of: 'tokens', again: 'call' });
+
+  return {
+    mint: async () => {
+      const token = newTokenText();
+      return { token, fingerprint: fingerprintOf(token, await key()), shown: shownPart(token) };
+    },
+    authenticate: async (authorization, address) => {
+      const [, text = ''] = /^bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
+      if (!looksLikeToken(text)) throw missing();
+      if (!isTokenText(text)) throw invalid();
+      const holder = await lookup(fingerprintOf(text, await key()).toString('hex'));
+      const now = clock.now();
+      if (!holder || (holder.expires_at !== null && holder.expires_at.getTime() <= now)) throw invalid();
+      uses.note(holder.id, now);
+      const { organisation_id, organisation, plan, time_zone, ends_at } = holder;
+      return {
+        is: 'token',
+        organisation: { id: organisation_id, name: organisation, plan, time_zone, ends_at },
+        user: holder.user_id,
+        role: holder.role,
+        scope: holder.scope,
+        token: { id: holder.id, name: holder.name },
+        address,
+      };
+    },
+    flush: uses.flush,
+    close: uses.flush,
+  };
+};

@@ -1,0 +1,62 @@
+import { boolean, dateTime, maybe, moment, nullable, object, string, uuid } from '../../shared/api/fields.ts';
+import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
+
+/** What programs act by. */
+
+const listed = {
+  id: uuid(),
+  kind: string({ description: '`token`: what a program was given by hand.' }),
+  name: string(),
+  shown: string({ description: 'How the token begins, to know it by.' }),
+  scope: string(),
+  owner: object('TokenOwnerOut', { email: string(), name: string() }),
+  own: boolean({ description: 'Whether it is the caller’s.' }),
+  created_at: dateTime(),
+  expires_at: nullable(dateTime()),
+  over: boolean({ description: 'Whether it has ended by itself.' }),
+  last_used_at: nullable(dateTime()),
+};
+
+export const listTokens = innerOperation({
+  id: 'listTokens',
+  access: 'read',
+  summary: 'List API tokens, the newest first: one’s own; for owners and admins everybody’s',
+  query: pageQuery,
+  response: page('TokensOut', object('ListedTokenOut', listed)),
+});
+
+export const getToken = innerOperation({
+  id: 'getToken',
+  access: 'read',
+  summary: 'Show what an API token is for; never the token',
+  params: { token_id: uuid() },
+  response: object('ShownTokenOut', listed),
+  refusals: ['token_not_found'],
+});
+
+export const createToken = innerOperation({
+  id: 'createToken',
+  access: 'read',
+  dangerous: true,
+  summary: 'Create an API token, which is shown once',
+  body: object('TokenIn', {
+    email: maybe(string(), { description: 'Whose token; only the operator makes one for somebody else.' }),
+    name: string(),
+    scope: string(),
+    expires_at: maybe(moment()),
+  }),
+  response: object('TokenOut', { id: uuid(), name: string(), scope: string(), token: string() }),
+  refusals: ['member_not_found', 'name_invalid', 'scope_unknown', 'expiry_invalid', 'role_insufficient'],
+});
+
+export const revokeToken = innerOperation({
+  id: 'revokeToken',
+  access: 'read',
+  does: 'acts',
+  dangerous: true,
+  whileEnding: true,
+  summary: 'End an API token',
+  params: { token_id: uuid() },
+  response: object('RevokedTokenOut', { id: uuid() }),
+  refusals: ['token_not_found'],
+});

@@ -1,0 +1,113 @@
+import type { Queryable } from '../database/connect.ts';
+import { textsLiteral } from '../database/connect.ts';
+import type { Role, Scope } from '../organisations/model.ts';
+import type { PlanName } from '../organisations/plans.ts';
+
+/** A token with everything that a call depends on, as it is now. */
+export type TokenHolder = {
+  readonly fingerprint: string;
+  readonly id: string;
+  readonly name: string;
+  readonly scope: Scope;
+  readonly expires_at: Date | null;
+  readonly user_id: string;
+  readonly role: Role;
+  readonly organisation_id: string;
+  readonly organisation: string;
+  readonly plan: PlanName;
+  readonly time_zone: string;
+  readonly ends_at: number | null;
+};
+
+/** Holders of tokens by hexadecimal fingerprint; unknown ones are simply not there. One query, whatever their number. */
+export const tokenHolders = (sql: Queryable, fingerprints: readonly string[]): Promise<TokenHolder[]> =>
+  sql<TokenHolder[]>`
+    select encode(t.fingerprint, 'hex') as fingerprint, t.id, t.name, t.scope, t.expires_at, t.user_id, m.role,
+      o.id as organisation_id, o.name as organisation, o.plan, o.time_zone, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at
+    from tokens t
+    join memberships m on m.organisation_id = t.organisation_id and m.user_id = t.user_id
+    join organisations o on o.id = t.organisation_id
+    where t.fingerprint = any(${textsLiteral(fingerprints.map((hex) => `\\x${hex}`))}::bytea[])`;
+
+export type NewToken = {
+  readonly id: string;
+  readonly organisation: string;
+  readonly user: string;
+  readonly name: string;
+  readonly scope: Scope;
+  readonly fingerprint: Buffer;
+  readonly shown: string;
+  readonly created_at: Date;
+  readonly expires_at: Date | null;
+};
+
+/** False: its user belongs to the organisation no more. */
+export const insertToken = async (sql: Queryable, token: NewToken): Promise<boolean> => {
+  const { id, organisation, user, name, scope, fingerprint, shown, created_at, expires_at } = token;
+  const { count } = await sql`insert into tokens (id, organisation_id, user_id, name, scope, fingerprint, shown, created_at, expires_at)
+    select ${id}, m.organisation_id, m.user_id, ${name}, ${scope}, ${fingerprint}, ${shown}, ${created_at}, ${expires_at}
+    from memberships m where m.organisation_id = ${organisation} and m.user_id = ${user} for key share`;
+  return count > 0;
+};
+
+export type ListedToken = {
+  readonly key: number;
+  readonly id: string;
+  readonly name: string;
+  readonly shown: string;
+  readonly scope: Scope;
+  readonly user_id: string;
+  readonly email: string;
+  /** What its owner is called. */
+  readonly owner: string;
+  readonly created_at: Date;
+  readonly expires_at: Date | null;
+  readonly last_used_at: Date | null;
+};
+
+/** Tokens of an organisation, the newest first; `user`: those of one member alone, `id`: that one alone. */
+export const tokenPage = (
+  sql: Queryable,
+  organisation: string,
+  { user, id }: { readonly user: string | null; readonly id: string | null },
+  before: number,
+  most: number,
+): Promise<ListedToken[]> =>
+  sql<ListedToken[]>`
+    select t.key, t.id, t.name, t.shown, t.scope, t.user_id, u.email, u.name as owner, t.created_at, t.expires_at, t.last_used_at
+    from tokens t join users u on u.id = t.user_id
+    where t.organisation_id = ${organisation} and t.key < ${before}
+      ${user === null ? sql`` : sql`and t.user_id = ${user}`} ${id === null ? sql`` : sql`and t.id = ${id}`}
+    order by t.key desc limit ${most}`;
+
+/** Whose token this is, if it is one of the organisation. */
+export const tokenOwner = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<Pick<ListedToken, 'user_id' | 'email' | 'name' | 'scope'> | undefined> => {
+  const [row] = await tokenPage(sql, organisation, { user: null, id }, Number.MAX_SAFE_INTEGER, 1);
+  return row;
+};
+
+export const deleteToken = async (sql: Queryable, organisation: string, id: string): Promise<void> => {
+  await sql`delete from tokens where id = ${id} and organisation_id = ${organisation}`;
+};
+
+/** A change of role ends every token of that member. */
+export const deleteTokensOf = async (sql: Queryable, organisation: string, user: string): Promise<void> => {
+  await sql`delete from tokens where organisation_id = ${organisation} and user_id = ${user}`;
+};
+
+/** Those of a user in every organisation. */
+export const deleteAllTokensOf = async (sql: Queryable, user: string): Promise<void> => {
+  await sql`delete from tokens where user_id = ${user}`;
+};
+
+/** When tokens were last used, many in one statement; never backwards, as several coordinators report. */
+export const writeLastUsed = async (sql: Queryable, uses: ReadonlyMap<string, number>): Promise<void> => {
+  if (uses.size === 0) return;
+  const rows = [...uses].map(([id, at]) => ({ id, at: new Date(at).toISOString() }));
+  await sql`update tokens t set last_used_at = greatest(t.last_used_at, u.at)
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (id uuid, at timestamptz) where t.id = u.id`;
+};

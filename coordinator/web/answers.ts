@@ -1,0 +1,434 @@
+import { pipeline, Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, createBrotliCompress, createGzip, gzip } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import {
+  type InputOf,
+  InvalidInput,
+  type Operation,
+  type OutputOf,
+  type RawInput,
+  rawInput,
+  statusOf,
+} from '../../shared/api/operation.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { isRecord } from '../../shared/base/json.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { Clock } from '../../shared/base/time.ts';
+import type { Answered } from '../gate/bind.ts';
+import type { Caller, Visitor } from '../gate/caller.ts';
+import { isAllowed } from '../gate/roles.ts';
+import type { Gate } from '../gate/setup.ts';
+import { countOpenIncidents } from '../monitors/contract.ts';
+import { showDelivery, showMute, unmuteAlerts } from '../notifications/contract.ts';
+import { keepOrganisation } from '../organisations/contract.ts';
+import { cookieNamed, type Sessions, type SignedIn, sessionCookieOf } from '../people/sessions.ts';
+import type { Asset, AssetStore } from './assets.ts';
+import { cookie, cookieOf } from './cookies.ts';
+import { type Form, formFrom, Multipart, noForm } from './form-data.ts';
+import { html, type Part, safeUrl } from './html.ts';
+import { documentOf, type Frame, heading, laterMark, linkButton } from './layout.ts';
+import type { ToldChanges } from './live.ts';
+import {
+  type Ask,
+  type Instruments,
+  isAccountPath,
+  type Page,
+  type PageAnswer,
+  type PageRequest,
+  type Shown,
+  show,
+  themeFrom,
+  zoneFrom,
+} from './page.ts';
+import { timesIn } from './times.ts';
+
+/** A page that says what is not possible, and where to go on. */
+const saying = (status: number, title: string, sentence: string, below: Part): Shown =>
+  show({
+    status,
+    title,
+    main: html`${heading({ sentence, below })}<p class="actions">${linkButton('/', 'To the monitors')}</p>`,
+  });
+
+export const notFoundAnswer: Shown = saying(
+  404,
+  'Not here',
+  'There is nothing here.',
+  'The address may be mistyped, or what it showed was deleted, or it belongs to another organisation than the one you are in.',
+);
+
+export const foreignAnswer: Shown = saying(
+  403,
+  'Not done',
+  'This was not done, because another site sent it.',
+  'A change is taken only from a page of this service. If you meant it, open the page here and do it again.',
+);
+
+/** For somebody who was taken out of the last organisation that they were in. */
+export const nowhereAnswer: Shown = saying(
+  403,
+  'No organisation',
+  'You belong to no organisation.',
+  'Whoever runs one can invite you; the link in the invitation is all that you need.',
+);
+
+const unreadable = (status: number): Shown =>
+  saying(status, 'Not understood', 'This could not be read.', 'What was sent is too long, or not what a form of this service sends.');
+
+const unavailable: Shown = saying(
+  503,
+  'Not now',
+  'The database does not answer right now.',
+  'Nothing is wrong with what you asked for. Try again in a moment; if you changed something, look first whether it was done all the same.',
+);
+
+const forbidden = (refusal: Refusal): Shown => saying(403, 'Not allowed', 'You may not do this.', refusal.message);
+
+/** A failure as a page. `hidden` is set for a fault of our own: it goes to the log, under the id that the page names. */
+export const failureAnswer = (
+  error: unknown,
+): { readonly shown: Shown; readonly hidden?: { readonly request_id: string; readonly error: unknown } } => {
+  // What is no id, or no page of a list, is nothing that could be there.
+  if (error instanceof InvalidInput) return { shown: notFoundAnswer };
+  if (error instanceof Refusal && error.kind !== 'internal') {
+    if (error.kind === 'not_found') return { shown: notFoundAnswer };
+    if (error.kind === 'unavailable') return { shown: unavailable };
+    if (error.kind === 'forbidden') return { shown: forbidden(error) };
+    return { shown: saying(statusOf[error.kind], 'Not done', 'This was not done.', error.message) };
+  }
+  if (error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' && error.statusCode < 500)
+    return { shown: unreadable(error.statusCode) };
+  const request_id = newId();
+  const shown = saying(
+    500,
+    'A fault of ours',
+    'Something failed on our side.',
+    html`Nothing is wrong with what you asked for. Please try again; if it fails again, tell whoever runs this service the number of this request: <code>${request_id}</code>.`,
+  );
+  return { shown, hidden: { request_id, error } };
+};
+
+/** What the pages are given by app.ts. */
+export type WebParts = {
+  readonly gate: Pick<Gate, 'execute' | 'executeOnce' | 'executeForPerson' | 'executeForVisitor' | 'executeForOperator'>;
+  readonly authenticate: Sessions['authenticate'];
+  readonly instruments: Instruments;
+  readonly changes: ToldChanges;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'error'>;
+};
+
+/** Nothing inline, nothing from elsewhere, nobody frames us; text becomes HTML, and an address a worker, in one named place of our scripts each. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "worker-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types antipode push-worker',
+].join('; ');
+
+export const securityHeaders = {
+  'content-security-policy': policy,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  // With no-referrer a form that is posted would name no origin.
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+} as const;
+
+/**
+ * Of pages before somebody has come in, and of what leads from one to the next: an assistant may have opened them in a window of its own, and waits
+ * for what becomes of it.
+ */
+export const openerHeaders = { 'cross-origin-opener-policy': 'unsafe-none' } as const;
+
+/** The worker that shows what a browser is told fetches nothing, and nobody keeps it: browsers ask for it anew by themselves. */
+export const workerHeaders = {
+  'content-type': 'text/javascript; charset=utf-8',
+  'content-security-policy': "default-src 'none'",
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-cache',
+} as const;
+
+const brotli = promisify(brotliCompress);
+const zip = promisify(gzip);
+
+/** Below this a compressed page is no smaller. */
+const leastBytes = 600;
+
+/** Sends a text as small as the browser takes it. */
+export const sendSmall = async (request: FastifyRequest, reply: FastifyReply, text: string): Promise<FastifyReply> => {
+  const bytes = Buffer.from(text);
+  const accepted = request.headers['accept-encoding'] ?? '';
+  reply.header('vary', 'accept-encoding');
+  if (bytes.length < leastBytes) return reply.send(bytes);
+  if (/\bbr\b/.test(accepted)) {
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+    return reply.header('content-encoding', 'br').send(await brotli(bytes, { params }));
+  }
+  return /\bgzip\b/.test(accepted) ? reply.header('content-encoding', 'gzip').send(await zip(bytes)) : reply.send(bytes);
+};
+
+/** Sends a text in pieces, each as soon as it is there, and as small as the browser takes it. */
+export const sendAsItComes = (request: FastifyRequest, reply: FastifyReply, texts: AsyncIterable<string>): FastifyReply => {
+  const accepted = request.headers['accept-encoding'] ?? '';
+  // Proxies would else gather the pieces.
+  reply.headers({ vary: 'accept-encoding', 'x-accel-buffering': 'no' });
+  const source = Readable.from(texts, { objectMode: false });
+  const brotliNow = () =>
+    createBrotliCompress({ flush: constants.BROTLI_OPERATION_FLUSH, params: { [constants.BROTLI_PARAM_QUALITY]: 4 } });
+  const [encoding, zipped] = /\bbr\b/.test(accepted)
+    ? (['br', brotliNow()] as const)
+    : /\bgzip\b/.test(accepted)
+      ? (['gzip', createGzip({ flush: constants.Z_SYNC_FLUSH })] as const)
+      : ([undefined, undefined] as const);
+  if (encoding === undefined) return reply.send(source);
+  // Who went away ends the stream; there is nobody left to tell.
+  pipeline(source, zipped, () => undefined);
+  return reply.header('content-encoding', encoding).send(zipped);
+};
+
+/** Sends what has its content in its name. */
+export const sendAsset = (request: FastifyRequest, reply: FastifyReply, { type, bytes, brotli: small }: Asset): FastifyReply => {
+  reply.headers({
+    'content-type': type,
+    'cache-control': 'public, max-age=31536000, immutable',
+    'x-content-type-options': 'nosniff',
+    'cross-origin-resource-policy': 'same-origin',
+    vary: 'accept-encoding',
+  });
+  if (small !== null && /\bbr\b/.test(request.headers['accept-encoding'] ?? '')) return reply.header('content-encoding', 'br').send(small);
+  return reply.send(bytes);
+};
+
+/** The query of an address; of several values with one name the last. */
+const queryOf = (url: string): Readonly<Record<string, string>> => {
+  const begin = url.indexOf('?');
+  return begin === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(begin)));
+};
+
+const textsOf = (value: unknown): Readonly<Record<string, string>> =>
+  isRecord(value) ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, String(each)])) : {};
+
+/** Where to send a stranger, and from there back. */
+const signInFor = (url: string): string => (url === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(url)}`);
+
+const saidCookie = 'said';
+
+export type Answers = ReturnType<typeof createAnswers>;
+
+/** From a request to a page, and from what the page gives to an answer. */
+export const createAnswers = (parts: WebParts, assets: AssetStore) => {
+  const { gate } = parts;
+  const isSecure = (): boolean => parts.instruments.baseUrl().startsWith('https:');
+
+  const fromOf = ({ ip, headers }: FastifyRequest): Visitor => ({
+    address: ip,
+    device: headers['user-agent'] ?? '',
+    cookie: cookieNamed(sessionCookieOf(isSecure()), headers.cookie),
+  });
+
+  const signedInBy = (request: FastifyRequest): Promise<SignedIn | undefined> => parts.authenticate(fromOf(request));
+
+  const asked = (request: FastifyRequest, signedIn: SignedIn | undefined): PageRequest => {
+    const { cookie: cookies } = request.headers;
+    const zone = zoneFrom(cookies) ?? signedIn?.caller?.organisation.time_zone ?? 'UTC';
+    const now = parts.clock.now();
+    const purpose = `${request.headers['sec-purpose'] ?? ''} ${request.headers.purpose ?? ''}`;
+    const isPrefetch = /prefetch|prerender|preview/.test(purpose);
+    return {
+      path: textsOf(request.params),
+      query: queryOf(request.raw.url ?? ''),
+      form: typeof request.body === 'string' ? formFrom(request.body) : noForm,
+      file: async (name) => (request.body instanceof Multipart ? request.body.file(name) : undefined),
+      address: request.raw.url ?? '/',
+      ...{ now, times: timesIn(zone, now), theme: themeFrom(cookies) },
+      ...{ cookies, from: fromOf(request) },
+      isPrefetch,
+      isByPerson:
+        !isPrefetch &&
+        request.method === 'GET' &&
+        // A page of someone else leads here, too: it would sign this browser in as whoever made the link.
+        ['none', 'same-origin'].includes(String(request.headers['sec-fetch-site'])) &&
+        request.headers['sec-fetch-mode'] === 'navigate' &&
+        request.headers['sec-fetch-user'] === '?1',
+      with: parts.instruments,
+    };
+  };
+
+  const asking =
+    (execute: (operation: Operation, raw: RawInput) => Promise<Answered>): Ask =>
+    async <Op extends Operation>(operation: Op, input?: Partial<Record<keyof InputOf<Op> & string, unknown>>) =>
+      // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
+      (await execute(operation, rawInput(operation, input))).body as OutputOf<Op>;
+
+  /** Of a form that has a key each operation is done once, however often a browser sends it, and answered as it was then. */
+  const executing = (caller: Caller, form: Form): ((operation: Operation, raw: RawInput) => Promise<Answered>) => {
+    if (form.key === undefined) return (operation, raw) => gate.execute(operation, caller, raw);
+    const request = JSON.stringify(form.names.map((name) => [name, form.values(name)]));
+    const calls = new Map<string, number>();
+    return async (operation, raw) => {
+      const call = (calls.get(operation.id) ?? 0) + 1;
+      calls.set(operation.id, call);
+      const outcome = await gate.executeOnce(operation, caller, raw, { key: `form ${form.key} ${operation.id} ${call}`, request });
+      if ('refused' in outcome) throw outcome.refused;
+      return outcome.answered;
+    };
+  };
+
+  /** For the frame of every page. */
+  const frameOf = async (caller: Caller | null | undefined): Promise<Pick<Frame, 'openIncidents' | 'mute' | 'ending' | 'delivery'>> => {
+    if (!caller) return { openIncidents: 0, mute: undefined, ending: undefined, delivery: undefined };
+    const ask = asking((operation, raw) => gate.execute(operation, caller, raw));
+    const [{ open }, { until, by }, delivery] = await Promise.all([ask(countOpenIncidents), ask(showMute), ask(showDelivery)]);
+    const { name, ends_at } = caller.organisation;
+    if (ends_at !== null) {
+      // That alerts are muted, too, is part of it.
+      const ending = { name, at: new Date(ends_at).toISOString(), mayKeep: isAllowed(caller, keepOrganisation) };
+      return { openIncidents: open, mute: undefined, ending, delivery: undefined };
+    }
+    return {
+      openIncidents: open,
+      mute: until === null ? undefined : { until, by, mayEnd: isAllowed(caller, unmuteAlerts) },
+      ending: undefined,
+      delivery,
+    };
+  };
+
+  /** Told to the log before it cuts the connection. */
+  async function* watched(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+    try {
+      yield* pieces;
+    } catch (error) {
+      parts.log.error({ err: error }, 'a file failed while it was sent');
+      throw error;
+    }
+  }
+
+  /** A document whose end comes later. A failure there is too late for another status: the document is ended, and the log told. */
+  async function* inPieces(text: string, { pieces, broken }: NonNullable<Shown['later']>): AsyncGenerator<string> {
+    const [before = '', after = ''] = text.split(laterMark);
+    yield before;
+    try {
+      for await (const piece of pieces) yield piece.toString();
+    } catch (error) {
+      parts.log.error({ err: error }, 'page failed while it was sent');
+      yield broken().toString();
+    }
+    yield after;
+  }
+
+  /** Before anything of a page was read. */
+  const begun = new WeakMap<FastifyRequest, string>();
+
+  const send = async (
+    answer: PageAnswer,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    signedIn?: SignedIn,
+    framing?: ReturnType<typeof frameOf>,
+  ): Promise<FastifyReply> => {
+    const isOnTheWay = answer.is === 'see-other' || (answer.is === 'shown' && answer.frame === 'bare');
+    reply.headers({ ...securityHeaders, ...(isOnTheWay ? openerHeaders : {}), ...answer.headers });
+    if (answer.is === 'sent') {
+      reply.code(answer.status ?? 200).type(answer.type);
+      if (typeof answer.body === 'string') return sendSmall(request, reply, answer.body);
+      return answer.body instanceof Uint8Array ? reply.send(answer.body) : sendAsItComes(request, reply, watched(answer.body));
+    }
+    if (answer.is === 'see-other') {
+      if (answer.said !== undefined) reply.header('set-cookie', cookie(saidCookie, answer.said, { seconds: 60, secure: isSecure() }));
+      return reply.code(303).header('location', safeUrl(answer.to)).header('cache-control', 'no-store').send();
+    }
+    const addresses = await assets.addresses();
+    const page = asked(request, signedIn);
+    const said = page.isPrefetch ? undefined : cookieOf(page.cookies, saidCookie);
+    if (said !== undefined) reply.header('set-cookie', cookie(saidCookie, '', { seconds: 0, secure: isSecure() }));
+    const caller = answer.frame === 'bare' ? undefined : signedIn?.caller;
+    const frame = await (caller && framing ? framing : frameOf(caller));
+    reply
+      .code(answer.status ?? 200)
+      .type('text/html; charset=utf-8')
+      .header('speculation-rules', `"${addresses.rules}"`);
+    if (reply.getHeader('cache-control') === undefined) reply.header('cache-control', 'private, no-cache');
+    const text = documentOf(answer, { assets: addresses, request: page, signedIn, said, since: begun.get(request), ...frame }).toString();
+    return answer.later === undefined ? sendSmall(request, reply, text) : sendAsItComes(request, reply, inPieces(text, answer.later));
+  };
+
+  const answerSignedIn = (
+    page: Exclude<Page, { readonly needs: 'nobody' }>,
+    common: PageRequest,
+    signedIn: SignedIn,
+  ): Promise<PageAnswer> | PageAnswer => {
+    const { person, caller } = signedIn;
+    const own = { ...common, signedIn, askOwn: asking((operation, raw) => gate.executeForPerson(operation, person, raw)) };
+    if (page.needs === 'person') return page.answer(own);
+    if (page.needs === 'operator')
+      return page.answer({ ...own, askHouse: asking((operation, raw) => gate.executeForOperator(operation, person, raw)) });
+    if (!caller) return nowhereAnswer;
+    const ask = asking(executing(caller, common.form));
+    return page.answer({ ...own, caller, ask, may: (operation) => isAllowed(caller, operation) });
+  };
+
+  const fail = async (error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { shown, hidden } = failureAnswer(error);
+    if (hidden) parts.log.error({ err: hidden.error, request_id: hidden.request_id, url: request.routeOptions.url }, 'page failed');
+    // Who is looking may be what failed: the page then stands without its frame.
+    const signedIn = await signedInBy(request).catch(() => undefined);
+    // What the frame shows may be what failed, too.
+    return send(shown, request, reply, signedIn).catch(() => send(shown, request, reply));
+  };
+
+  return {
+    signedIn: signedInBy,
+    fail,
+    answerWith: send,
+    refuse: (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => send(foreignAnswer, request, reply),
+    answer: async (page: Page, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      begun.set(request, parts.changes.moment());
+      const signedIn = await signedInBy(request);
+      const common = asked(request, signedIn);
+      if (page.needs === 'nobody') {
+        const askAsVisitor = asking((operation, raw) => gate.executeForVisitor(operation, common.from, raw));
+        return send(await page.answer({ ...common, signedIn, askAsVisitor }), request, reply, signedIn);
+      }
+      if (page.needs === 'operator' && signedIn?.person.is_operator !== true) return send(notFoundAnswer, request, reply, signedIn);
+      if (!signedIn) {
+        if (page.needs === 'member' && page.stranger) return send(await page.stranger(common), request, reply);
+        return send({ is: 'see-other', to: signInFor(request.method === 'GET' ? common.address : '/') }, request, reply);
+      }
+      // What only looks changes nothing of the frame, which is then asked for at the same time.
+      const framing = request.method === 'GET' ? frameOf(signedIn.caller) : undefined;
+      // Its failure is heard where it is shown, if it is.
+      framing?.catch(() => undefined);
+      try {
+        return await send(await answerSignedIn(page, common, signedIn), request, reply, signedIn, framing);
+      } catch (error) {
+        // Membership or session ended in between.
+        if (error instanceof Refusal && (error.kind === 'unauthenticated' || error.code === 'session_missing'))
+          return send({ is: 'see-other', to: '/sign-in' }, request, reply);
+        // Before what is dangerous; then the page again on which it was asked for.
+        if (error instanceof Refusal && error.code === 'proof_needed')
+          return send({ is: 'see-other', to: `/confirm?next=${encodeURIComponent(common.address)}` }, request, reply);
+        throw error;
+      }
+    },
+    notFound: async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      const signedIn = await signedInBy(request);
+      if (!signedIn && isAccountPath(request.url)) return send({ is: 'see-other', to: signInFor(request.raw.url ?? '/') }, request, reply);
+      return send(notFoundAnswer, request, reply, signedIn);
+    },
+  };
+};

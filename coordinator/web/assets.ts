@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { basename, extname } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants } from 'node:zlib';
+import { builtFiles, fileBytes } from './asset-files.ts';
+
+/** What the browser fetches besides pages. Each has its content in its name, so that it is kept for ever and never out of date. */
+export type Asset = {
+  readonly type: string;
+  readonly bytes: Uint8Array;
+  /** As brotli has it; null where that gains nothing. */
+  readonly brotli: Uint8Array | null;
+};
+
+/** Addresses of what every page refers to. */
+export type Assets = {
+  readonly style: string;
+  readonly script: string;
+  readonly passkeys: string;
+  readonly push: string;
+  /** The name of the worker that shows what a browser is told: it is served under an address of its own, which stays. */
+  readonly pushWorker: string;
+  readonly rules: string;
+  readonly font: string;
+};
+
+const types: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+  '.json': 'application/speculationrules+json',
+};
+
+const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('base64url').slice(0, 10);
+
+const drawn = new Map<string, Uint8Array>();
+
+/** The address of a drawing that lies in `assets`: known from the first moment, because parts of pages speak of it. */
+export const drawing = (file: string): string => {
+  const bytes = fileBytes(file);
+  const name = `${basename(file, extname(file))}-${hashOf(bytes)}${extname(file)}`;
+  drawn.set(name, bytes);
+  return `/assets/${name}`;
+};
+
+const brotli = promisify(brotliCompress);
+
+const assetOf = async (name: string, bytes: Uint8Array): Promise<Asset> => {
+  const extension = extname(name);
+  const smallest = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
+  return {
+    type: types[extension] ?? 'application/octet-stream',
+    bytes,
+    brotli: extension === '.woff2' ? null : await brotli(bytes, smallest),
+  };
+};
+
+type Built = { readonly addresses: Assets; readonly files: ReadonlyMap<string, Asset> };
+
+const build = async (): Promise<Built> => {
+  const built = await builtFiles();
+  const all = await Promise.all(
+    [...built, ...drawn].map(async ([name, bytes]): Promise<readonly [string, Asset]> => [name, await assetOf(name, bytes)]),
+  );
+  const nameLike = (form: RegExp): string => {
+    const name = built.find(([each]) => form.test(each))?.[0];
+    if (name === undefined) throw new Error(`no asset was made that is named like ${form.source}`);
+    return name;
+  };
+  const address = (form: RegExp): string => `/assets/${nameLike(form)}`;
+  return {
+    addresses: {
+      style: address(/^style-.*\.css$/),
+      script: address(/^script-.*\.js$/),
+      passkeys: address(/^passkeys-.*\.js$/),
+      push: address(/^push-(?!worker).*\.js$/),
+      pushWorker: nameLike(/^push-worker-.*\.js$/),
+      rules: address(/^rules-.*\.json$/),
+      font: address(/^inter-latin-wght-normal-.*\.woff2$/),
+    },
+    files: new Map(all),
+  };
+};
+
+export type AssetStore = { readonly addresses: () => Promise<Assets>; readonly find: (name: string) => Promise<Asset | undefined> };
+
+/** Made when the first page is asked for: a start has better things to do. A failed attempt is forgotten, so that the next request tries again. */
+export const createAssetStore = (): AssetStore => {
+  let begun: Promise<Built> | undefined;
+  const built = (): Promise<Built> => {
+    if (begun) return begun;
+    const started = build();
+    begun = started;
+    started.catch(() => {
+      if (begun === started) begun = undefined;
+    });
+    return started;
+  };
+  return { addresses: async () => (await built()).addresses, find: async (name) => (await built()).files.get(name) };
+};

@@ -1,0 +1,18 @@
+import { copyOnClick } from './script/copy.ts';
+import { keepLive } from './script/live.ts';
+import { checkAll, offerOwnZone, tellOwnTime, tickTimes } from './script/own-zone.ts';
+import { openPalette } from './script/palette.ts';
+import { listenToKeys } from './script/pressed-keys.ts';
+import { sendForms, stayOnForms } from './script/stay-on-forms.ts';
+
+// Comfort only: every page does all that it does without any of this.
+keepLive();
+openPalette();
+listenToKeys();
+copyOnClick();
+offerOwnZone();
+tellOwnTime();
+tickTimes();
+checkAll();
+stayOnForms();
+sendForms();

@@ -1,0 +1,69 @@
+import { fetchPage } from './parsed-page.ts';
+
+const waitMs = 80;
+
+/** The search as a dialog over the page: what it finds is what the page of the search finds. */
+export const openPalette = (): void => {
+  const dialog = document.querySelector<HTMLDialogElement>('#palette');
+  const input = dialog?.querySelector<HTMLInputElement>('[data-palette-input]');
+  const found = dialog?.querySelector('[data-palette-found]');
+  if (!dialog || !input || !found) return;
+  let asking: AbortController | undefined;
+  let timer: number | undefined;
+  let chosen = 0;
+
+  const links = (): HTMLAnchorElement[] => [...found.querySelectorAll('a')];
+  const choose = (next: number): void => {
+    const all = links();
+    chosen = all.length === 0 ? 0 : (next + all.length) % all.length;
+    for (const [index, link] of all.entries()) link.setAttribute('aria-selected', String(index === chosen));
+    all[chosen]?.scrollIntoView({ block: 'nearest' });
+  };
+  const ask = async (): Promise<void> => {
+    asking?.abort();
+    asking = new AbortController();
+    const { signal } = asking;
+    try {
+      const page = await fetchPage(`/search?q=${encodeURIComponent(input.value)}`, signal);
+      const list = page?.querySelector('[data-found]');
+      if (signal.aborted || !list) return;
+      found.replaceChildren(document.adoptNode(list));
+      choose(0);
+    } catch {
+      // Asked again with the next letter; Enter goes to the page of the search.
+    }
+  };
+
+  document.addEventListener('click', (event) => {
+    const opener = event.target instanceof Element ? event.target.closest('[data-open="palette"]') : null;
+    if (!opener || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    dialog.showModal();
+    void ask();
+  });
+  dialog.addEventListener('click', (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  input.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void ask(), waitMs);
+  });
+  input.addEventListener('keydown', (event) => {
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      event.preventDefault();
+      choose(chosen + (event.key === 'ArrowDown' ? 1 : -1));
+    }
+    // The field would take it to empty itself; and left to the browser, too, it would close whatever is opened next.
+    if (event.key === 'Escape') {
+      event.preventDefault();
+      // Else the next key would still go to it.
+      input.blur();
+      dialog.close();
+    }
+    const link = links()[chosen];
+    if (event.key === 'Enter' && link) {
+      event.preventDefault();
+      link.click();
+    }
+  });
+};

@@ -1,0 +1,242 @@
+import type { getMonitorResults } from '../../shared/api/monitors.ts';
+import type { OutputOf } from '../../shared/api/operation.ts';
+import { type Html, html } from './html.ts';
+import { byContinent, countText, lineClass, type State, shortName, states, stateWords } from './layout.ts';
+import type { Times } from './times.ts';
+
+/** Round numbers for an axis that begins at nothing: the top and the steps, at most five of them. */
+export const axisOf = (most: number): { readonly top: number; readonly ticks: readonly number[] } => {
+  const wanted = Math.max(most, 1) / 4;
+  const power = 10 ** Math.floor(Math.log10(wanted));
+  const step = [1, 2, 2.5, 5, 10].map((each) => each * power).find((each) => each >= wanted) ?? wanted;
+  const count = Math.max(1, Math.ceil(Math.max(most, 1) / step));
+  return { top: step * count, ticks: Array.from({ length: count + 1 }, (_, at) => Number((at * step).toFixed(6))) };
+};
+
+/** So many moments, evenly from the first to the last. */
+export const momentsBetween = (from: number, to: number, count: number): readonly number[] =>
+  Array.from({ length: count }, (_, at) => from + ((to - from) * at) / (count - 1));
+
+export type Point = { readonly at: number; readonly value: number | null };
+
+/** One line, broken where nothing was seen for longer than `gap`. A point alone is drawn as a short stroke, so that it can be seen. */
+export const linePath = (points: readonly Point[], x: (at: number) => number, y: (value: number) => number, gap: number): string => {
+  let path = '';
+  let last: number | undefined;
+  let alone = false;
+  for (const { at, value } of points) {
+    if (value === null) continue;
+    const place = `${x(at).toFixed(1)} ${y(value).toFixed(1)}`;
+    const goesOn = last !== undefined && at - last <= gap;
+    if (!goesOn && alone) path += 'h1';
+    path += `${goesOn ? 'L' : 'M'}${place}`;
+    alone = !goesOn;
+    last = at;
+  }
+  return alone ? `${path}h1` : path;
+};
+
+export type Results = OutputOf<typeof getMonitorResults>;
+type Series = Results['series'][number];
+type ResponsePoint = Series['points'][number];
+
+/** A stretch of the ledger that is worth a band behind the lines. */
+export type Band = { readonly from: string; readonly to: string; readonly state: string };
+
+const [width, height] = [1_000, 240];
+
+/** The middle where it is known; the mean of an hour where only hours are kept. */
+const middleOf = ({ median_ms, mean_ms }: ResponsePoint): number | null => median_ms ?? mean_ms;
+
+/** Of all passes in the window. */
+export const meanOf = (points: readonly ResponsePoint[]): number | null => {
+  const seen = points.filter(({ mean_ms, ok }) => mean_ms !== null && ok > 0);
+  const count = seen.reduce((sum, { ok }) => sum + ok, 0);
+  return count === 0 ? null : seen.reduce((sum, { mean_ms, ok }) => sum + (mean_ms ?? 0) * ok, 0) / count;
+};
+
+const msText = (ms: number | null): string => (ms === null ? '–' : `${countText(Math.round(ms))} ms`);
+
+const timeText = (at: number, times: Times, long: number): string => {
+  const text = times.text(at, long > 3 * 86_400_000 ? 'day' : 'precise');
+  return long > 3 * 86_400_000 ? text.slice(0, -5) : text.slice(0, 5);
+};
+
+const bandPath = (bands: readonly Band[], state: string, x: (at: number) => number): string =>
+  bands
+    .filter((band) => band.state === state)
+    .map(({ from, to }) => {
+      const begin = Math.max(0, x(Date.parse(from)));
+      const long = Math.max(2, Math.min(width, x(Date.parse(to))) - begin);
+      return begin > width || x(Date.parse(to)) < 0 ? '' : `M${begin.toFixed(1)} 0h${long.toFixed(1)}v${height}h-${long.toFixed(1)}z`;
+    })
+    .join('');
+
+const legend = (series: readonly Series[]): Html =>
+  html`<ul class="chart-legend">${series.map(
+    ({ continent, points }) =>
+      html`<li><svg viewBox="0 0 28 8" aria-hidden="true"><path class="line ${lineClass(continent)}" d="M0 4h28"></path></svg>${shortName(continent)} <b>${msText(meanOf(points))}</b></li>`,
+  )}</ul>`;
+
+/** Response times by continent, as lines that differ by dashes too, with what was down behind them. */
+export const responseChart = (results: Results, bands: readonly Band[], times: Times): Html => {
+  const series = results.series.toSorted(byContinent);
+  const [from, to] = [Date.parse(results.from), Date.parse(results.to)];
+  const values = series.flatMap(({ points }) => points.flatMap((point) => middleOf(point) ?? [])).toSorted((a, b) => a - b);
+  // One slow answer in a hundred must not press all others to the ground.
+  const most = Math.min(values.at(-1) ?? 1, 1.6 * (values[Math.floor(values.length * 0.98)] ?? 1));
+  const { top, ticks } = axisOf(most);
+  const x = (at: number): number => ((at - from) / (to - from)) * width;
+  const y = (value: number): number => height - (Math.min(value, top) / top) * height;
+  const gap = results.step_s * 1_000 * 3.5;
+  const words = series.map(({ continent, points }) => `${continent} ${msText(meanOf(points))}`).join(', ');
+  return html`${legend(series)}<div class="chart"><ul class="chart-y" aria-hidden="true">${ticks.toReversed().map((tick) => html`<li>${countText(tick)}</li>`)}</ul>
+<svg viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="Mean response time: ${words === '' ? 'nothing yet' : words}"><path class="grid" d="${ticks
+    .map((tick) => `M0 ${y(tick).toFixed(1)}H${width}`)
+    .join('')}"></path>${['down', 'maintenance', 'unknown'].map(
+    (state) => html`<path class="band band-${state}" d="${bandPath(bands, state, x)}"></path>`,
+  )}${series.map(
+    ({ continent, points }) =>
+      html`<path class="line ${lineClass(continent)}" d="${linePath(
+        points.map((point) => ({ at: Date.parse(point.at), value: middleOf(point) })),
+        x,
+        y,
+        gap * Math.max(1, series.length),
+      )}"></path>`,
+  )}</svg>
+<ul class="chart-x" aria-hidden="true">${momentsBetween(from, to, 5).map((at) => html`<li>${timeText(at, times, to - from)}</li>`)}</ul></div>`;
+};
+
+const mostRows = 32;
+
+/** The same in numbers: so many rows that a person reads them. */
+export const responseTable = (results: Results, times: Times): Html => {
+  const series = results.series.toSorted(byContinent);
+  const [from, to] = [Date.parse(results.from), Date.parse(results.to)];
+  const step = (to - from) / Math.min(mostRows, Math.round((to - from) / (results.step_s * 1_000)));
+  const rows = Array.from({ length: Math.round((to - from) / step) }, (_, at) => from + at * step).toReversed();
+  const inside = (points: readonly ResponsePoint[], begin: number): ResponsePoint[] =>
+    points.filter(({ at }) => Date.parse(at) >= begin && Date.parse(at) < begin + step);
+  const cell = (points: readonly ResponsePoint[]): Html => {
+    const failed = points.reduce((sum, point) => sum + point.failed, 0);
+    return html`${msText(meanOf(points))}${failed > 0 && html`<span class="state-down">, ${countText(failed)} failed</span>`}`;
+  };
+  return html`<div class="table-scroll" tabindex="0" role="region" aria-label="Response times as a table"><table><thead><tr><th scope="col">From</th>${series.map(
+    ({ continent }) => html`<th scope="col" class="number">${continent}</th>`,
+  )}</tr></thead><tbody>${rows.flatMap((begin) => {
+    const cells = series.map(({ points }) => inside(points, begin));
+    return cells.every((points) => points.length === 0)
+      ? []
+      : [html`<tr><td>${times.moment(begin)}</td>${cells.map((points) => html`<td class="number">${cell(points)}</td>`)}</tr>`];
+  })}</tbody></table></div>`;
+};
+
+export type LaneSample = { readonly at: string; readonly continent: string; readonly outcome: string };
+
+const laneWidth = 1_000;
+const laneHeight = 26;
+
+const markOf = (outcome: string, x: number, y: number): string => {
+  if (outcome === 'fail') return `M${x} ${y}v16`;
+  return outcome === 'ok' ? `M${x} ${y + 6}v10` : `M${x} ${y + 11}v5`;
+};
+
+const countWords = (samples: readonly LaneSample[]): string => {
+  const failed = samples.filter(({ outcome }) => outcome === 'fail').length;
+  const passed = samples.filter(({ outcome }) => outcome === 'ok').length;
+  return `${failed} failed, ${passed} passed`;
+};
+
+/** What every continent saw over time, a lane for each: failures stand tall, passes are short, what a probe cannot vouch for is shorter. */
+export const sampleLanes = (samples: readonly LaneSample[], times: Times): Html | null => {
+  const [first, last] = [samples[0], samples.at(-1)];
+  if (!first || !last) return null;
+  const [from, to] = [Date.parse(first.at), Date.parse(last.at)];
+  const long = Math.max(1, to - from);
+  const lanes = [...Map.groupBy(samples, ({ continent }) => continent)]
+    .map(([continent, all]) => ({ continent, all }))
+    .toSorted(byContinent);
+  const x = (at: string): number => Math.round(((Date.parse(at) - from) / long) * (laneWidth - 4)) + 2;
+  const outcomes = ['fail', 'ok', 'unknown'] as const;
+  return html`<div class="lanes">${lanes.map(
+    ({ continent, all }) =>
+      html`<div class="sample-lane"><span class="lane-name">${shortName(continent)}</span><svg viewBox="0 0 ${laneWidth} ${laneHeight - 8}" preserveAspectRatio="none" role="img" aria-label="${continent}: ${countWords(
+        all,
+      )}">${outcomes.map((outcome) => {
+        const marks = all.filter((sample) => sample.outcome === outcome);
+        return marks.length === 0
+          ? null
+          : html`<path class="tick tick-${outcome}" d="${marks.map(({ at }) => markOf(outcome, x(at), 1)).join('')}"></path>`;
+      })}</svg></div>`,
+  )}<div class="sample-lane lane-ends"><span class="lane-name"></span><span class="lane-times"><span>${times.moment(from)}</span><span>${times.moment(to)}</span></span></div>
+<p class="legend"><span class="key key-fail"></span>fails <span class="key key-ok"></span>passes <span class="key key-unknown"></span>the probe cannot tell</p></div>`;
+};
+
+/** In half pixels; across, one for each value: a page has fifty of these, and whole numbers that are the same in all cost next to nothing. */
+const [sparkHeight, margin] = [48, 4];
+
+/**
+ * Response times as one line, oldest first; where there is none the line breaks. It shows a shape, not a size: small changes stay small, because
+ * its height is at least a third of its highest value.
+ */
+export const spark = (values: readonly (number | null)[], words: string): Html | null => {
+  const present = values.filter((value) => value !== null);
+  if (present.length < 2) return null;
+  const most = Math.max(...present);
+  const range = Math.max(most - Math.min(...present), most / 3) || 1;
+  const least = (most + Math.min(...present) - range) / 2;
+  let path = '';
+  let pen = false;
+  for (const [at, value] of values.entries()) {
+    if (value === null) pen = false;
+    else {
+      const y = Math.round(sparkHeight - margin - ((value - least) / range) * (sparkHeight - 2 * margin));
+      path += `${pen ? 'L' : 'M'}${at} ${y}`;
+      pen = true;
+    }
+  }
+  return html`<svg class="spark" viewBox="0 0 ${values.length - 1} ${sparkHeight}" preserveAspectRatio="none" role="img" aria-label="${words}"><path d="${path}" vector-effect="non-scaling-stroke"></path></svg>`;
+};
+
+/** A state, or nothing: it is from before there was anything. */
+export type Bar = State | 'none';
+
+/** How tall a bar of each state is, out of 24: states differ also for who sees no colour. */
+const heights: Readonly<Record<State, number>> = { down: 24, verifying: 20, up: 16, maintenance: 16, unknown: 8, paused: 3, pending: 3 };
+
+const [step, gap] = [10, 2.4];
+
+const barPath = (at: number, state: State): string => {
+  const [x, y, width, height] = [at * step, 24 - heights[state], step - gap, heights[state]];
+  // Verifying has a notch, maintenance is hatched.
+  if (state === 'verifying') return `M${x} ${y}h${(width / 2).toFixed(1)}v5h${(width / 2).toFixed(1)}v${height - 5}h-${width.toFixed(1)}z`;
+  if (state === 'maintenance')
+    return [0, 4, 8, 12].map((down) => `M${x} ${y + down + 2.6}l${width.toFixed(1)}-2.6v2.4l-${width.toFixed(1)} 2.6z`).join('');
+  return `M${x} ${y}h${width.toFixed(1)}v${height}h-${width.toFixed(1)}z`;
+};
+
+/** A page has thousands of bars, and few kinds of them: each is drawn once. */
+const drawn = new Map<State, string[]>(states.map((state) => [state, []]));
+const drawnBar = (at: number, state: State): string => {
+  const known = drawn.get(state);
+  if (!known) return barPath(at, state);
+  const path = known[at] ?? barPath(at, state);
+  known[at] = path;
+  return path;
+};
+
+const summary = (bars: readonly Bar[]): string =>
+  states
+    .map((state) => [stateWords[state].toLowerCase(), bars.filter((bar) => bar === state).length] as const)
+    .filter(([, count]) => count > 0)
+    .map(([word, count]) => `${word} in ${count} of ${bars.length} parts`)
+    .join(', ');
+
+/** Time as bars, oldest first: one path for each state. `over` says which time: "the last 24 hours". */
+export const strip = (bars: readonly Bar[], over: string): Html => {
+  const present = states.filter((state) => bars.includes(state));
+  return html`<svg class="strip" viewBox="0 0 ${bars.length * step - gap} 24" preserveAspectRatio="none" role="img" aria-label="${over}: ${summary(bars)}">${present.map(
+    (state) =>
+      html`<path class="fill-${state === 'pending' ? 'paused' : state}" d="${bars.map((bar, at) => (bar === state ? drawnBar(at, state) : '')).join('')}"></path>`,
+  )}</svg>`;
+};

@@ -1,0 +1,38 @@
+/** What a browser sent back of what was given to it. */
+export const cookieOf = (header: string | undefined, name: string): string | undefined => {
+  for (const pair of (header ?? '').split(';')) {
+    const at = pair.indexOf('=');
+    if (at !== -1 && pair.slice(0, at).trim() === name) return decoded(pair.slice(at + 1).trim());
+  }
+  return undefined;
+};
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    // Not what we gave it.
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+};
+
+/** For the whole service, out of the reach of scripts, and not sent along by other sites' forms. A year, or as long as is said; 0 takes it back. */
+export const cookie = (
+  name: string,
+  value: string,
+  { seconds = 31_536_000, secure }: { readonly seconds?: number; readonly secure: boolean },
+): string => `${name}=${encodeURIComponent(value)}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+
+/**
+ * Whether a request that changes something comes from a page of ours. Browsers say where it comes from (Sec-Fetch-Site), but over plain HTTP only
+ * to the machine itself; the origin they always name with a form that is posted. Who says neither is no browser, and has no session to misuse.
+ */
+export const isFromHere = (headers: Readonly<Record<string, string | readonly string[] | undefined>>, baseUrl: string): boolean => {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin';
+  const { origin, host } = headers;
+  if (typeof origin !== 'string') return false;
+  if (!URL.canParse(origin)) return false;
+  return (URL.canParse(baseUrl) && origin === new URL(baseUrl).origin) || new URL(origin).host === host;
+};

@@ -1,0 +1,236 @@
+import { InvalidInput, statusOf } from '../../shared/api/operation.ts';
+import { Refusal, type RefusalCode } from '../../shared/base/errors.ts';
+import { type Asked, refuseWhileEnding } from '../gate/roles.ts';
+import type { Form } from './form-data.ts';
+import { type Html, html, icon, type Part } from './html.ts';
+import type { MembersRequest } from './page.ts';
+
+/** Before a form whose work this reader may not do: who comes to its address is told so before anything is filled in. @throws Refusal. */
+export const refuseUnlessMay = ({ may, caller }: MembersRequest, operation: Asked): void => {
+  if (may(operation)) return;
+  refuseWhileEnding(caller.organisation, operation);
+  throw new Refusal(
+    'role_insufficient',
+    `Your role in ${caller.organisation.name}, ${caller.role}, may only look. Ask a member to do it, or an owner for another role.`,
+  );
+};
+
+/** A name as people see and type it: blanks that a browser does not show, and the ways to write one letter, do not count. */
+export const typed = (name: string): string => name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
+
+/** A form as it is shown: what stands in its fields, and what the gate said against it. */
+export type FormState = {
+  readonly form: Form;
+  /** Field name → what is wrong with it. */
+  readonly faults: ReadonlyMap<string, string>;
+  /** What is wrong with the whole. */
+  readonly objections: readonly string[];
+  readonly status: number;
+};
+
+export const freshForm = (form: Form): FormState => ({ form, faults: new Map(), objections: [], status: 200 });
+
+/** Codes whose first word is not the field that they speak of. */
+const fieldOfCode: Partial<Record<RefusalCode, string>> = {
+  plan_limit_interval: 'interval_s',
+  nobody_can_check: 'target',
+  rrule_invalid: 'rrule',
+  interval_out_of_range: 'interval_s',
+  monitor_type_unknown: 'type',
+};
+
+/** As a sentence: whoever reads it sees the field, so that its name at the front says nothing. */
+const sentence = (text: string): string => {
+  const plain = text.replace(/^Value error, /, '').trim();
+  const first = plain.charAt(0).toUpperCase() + plain.slice(1);
+  return /[.!?…]$/.test(first) ? first : `${first}.`;
+};
+
+/** The field that a refusal speaks of: by the key that its message begins with, or by its code. */
+const fieldOf = (refusal: Refusal, isField: (name: string) => boolean): { readonly name: string; readonly words: string } | undefined => {
+  const [, key, rest] = /^`?([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)`?(?::\s*|\s+)([\s\S]*)$/.exec(refusal.message) ?? [];
+  if (key !== undefined && rest !== undefined) {
+    const name = [key, `config.${key}`].find(isField);
+    if (name !== undefined) return { name, words: refusal.message.includes(':') ? rest : refusal.message.replaceAll('`', '') };
+  }
+  const byCode =
+    fieldOfCode[refusal.code] ?? /^([a-z]+(?:_[a-z]+)*?)_(?:invalid|taken|unknown|forbidden|out_of_range)$/.exec(refusal.code)?.[1];
+  return byCode !== undefined && isField(byCode) ? { name: byCode, words: refusal.message } : undefined;
+};
+
+/** Not the form's business: the whole page leads elsewhere first. */
+const isOfSession = ({ code }: Refusal): boolean => code === 'proof_needed' || code === 'session_missing';
+
+/** The same form with what was sent, and with what the gate said beside its fields. @throws what is neither a refusal nor a fault of the input. */
+export const refusedForm = (form: Form, error: unknown, fields: readonly string[] = form.names): FormState => {
+  const isField = (name: string): boolean => fields.includes(name) || fields.includes(`${name}[]`);
+  const faults = new Map<string, string>();
+  const objections: string[] = [];
+  if (error instanceof InvalidInput) {
+    for (const { loc, msg } of error.faults) {
+      const name = loc.slice(1).join('.');
+      if (isField(name)) faults.set(name, sentence(msg));
+      else objections.push(sentence(name === '' ? msg : `${name}: ${msg}`));
+    }
+    return { form, faults, objections, status: 400 };
+  }
+  if (!(error instanceof Refusal) || ['internal', 'unauthenticated', 'unavailable'].includes(error.kind) || isOfSession(error)) throw error;
+  const field = fieldOf(error, isField);
+  if (field) faults.set(field.name, sentence(field.words));
+  else objections.push(sentence(error.message));
+  return { form, faults, objections, status: statusOf[error.kind] };
+};
+
+/** Does what a form asks for. A refusal is no accident: it comes back as the form to show again. */
+export const attempt = async <T>(
+  form: Form,
+  act: () => Promise<T>,
+  fields?: readonly string[],
+): Promise<{ readonly done: T } | { readonly refused: FormState }> => {
+  try {
+    return { done: await act() };
+  } catch (error) {
+    return { refused: refusedForm(form, error, fields) };
+  }
+};
+
+const idOf = (name: string): string => `field-${name.replaceAll(/[^a-zA-Z0-9]+/g, '-')}`;
+
+/** Of one box among those of a field: a page that takes the place of another pairs boxes by it, wherever they are in their list. */
+export const boxId = (name: string, value: string): string => idOf(`${name} ${value}`);
+
+/**
+ * What was refused, in words at the top; it takes the focus, so that it is read out and seen. `id`: that of the fragment to which the form is
+ * posted, where it is: browsers give the focus to what it names, and to nothing else.
+ */
+export const formSummary = ({ faults, objections }: FormState, id = 'form-summary'): Html | null => {
+  const count = faults.size + objections.length;
+  if (count === 0) return null;
+  return html`<div class="notice notice-down" role="alert" tabindex="-1" autofocus id="${id}">
+    ${icon('down')}
+    <div>
+      <p class="notice-title">${count === 1 ? 'This could not be done yet.' : `${count} things keep this from being done.`}</p>
+      <ul>${objections.map((each) => html`<li>${each}</li>`)}${[...faults].map(([name, words]) => html`<li><a href="#${idOf(name)}">${words}</a></li>`)}</ul>
+    </div>
+  </div>`;
+};
+
+type FieldParts = {
+  readonly name: string;
+  readonly label: string;
+  readonly state: FormState;
+  /** A sentence below the field. */
+  readonly help?: Part;
+  readonly required?: boolean;
+};
+
+type Described = { readonly id: string; readonly marks: Html; readonly below: Part };
+
+/** What ties a field to its help and its fault. */
+const described = ({ name, state, help, required }: FieldParts): Described => {
+  const id = idOf(name);
+  const fault = state.faults.get(name.replace(/\[\]$/, ''));
+  const by = [help ? `${id}-help` : '', fault === undefined ? '' : `${id}-fault`].filter((each) => each !== '').join(' ');
+  return {
+    id,
+    marks: html`${required && html` required`}${fault !== undefined && html` aria-invalid="true"`}${by !== '' && html` aria-describedby="${by}"`}`,
+    below: html`${help && html`<p class="field-help" id="${id}-help">${help}</p>`}${
+      fault !== undefined && html`<p class="field-fault" id="${id}-fault">${icon('down')}${fault}</p>`
+    }`,
+  };
+};
+
+const labelled = (label: string, id: string, required: boolean | undefined): Html =>
+  html`<label for="${id}">${label}${required === false && html` <span class="field-optional">optional</span>`}</label>`;
+
+export type TextField = FieldParts & {
+  readonly type?: 'text' | 'email' | 'password' | 'url' | 'tel' | 'number' | 'search' | 'date' | 'time' | 'datetime-local';
+  readonly autocomplete?: string;
+  readonly placeholder?: string;
+  readonly autofocus?: boolean;
+  readonly inputmode?: 'numeric' | 'url' | 'email';
+  /** Shown behind the field: `s`, `ms`, `%`. */
+  readonly unit?: string;
+  readonly min?: number;
+  readonly max?: number;
+  /** A password of a form that comes back to be finished before anything is saved: what was typed is still in it. */
+  readonly comesBack?: boolean;
+  /** What a value is like in whole, as HTML reads it; `title` says it in words. */
+  readonly pattern?: string;
+  readonly title?: string;
+};
+
+export const textField = (field: TextField): Html => {
+  const { name, label, state, type = 'text', unit, required } = field;
+  const { id, marks, below } = described(field);
+  // A password is never sent back, but for one that waits in a form to be saved.
+  const value = type === 'password' && !field.comesBack ? '' : (state.form.value(name) ?? '');
+  const input = html`<input id="${id}" name="${name}" type="${type}" value="${value}"${marks}${
+    field.autocomplete !== undefined && html` autocomplete="${field.autocomplete}"`
+  }${field.placeholder !== undefined && html` placeholder="${field.placeholder}"`}${field.inputmode && html` inputmode="${field.inputmode}"`}${
+    field.min !== undefined && html` min="${field.min}"`
+  }${field.pattern !== undefined && html` pattern="${field.pattern}" title="${field.title ?? ''}"`}${field.max !== undefined && html` max="${field.max}"`}${field.autofocus && state.faults.size + state.objections.length === 0 && html` autofocus`}>`;
+  return html`<div class="field">${labelled(label, id, required)}${
+    unit === undefined ? input : html`<div class="field-with-unit">${input}<span class="field-unit">${unit}</span></div>`
+  }${below}</div>`;
+};
+
+export const textArea = (field: FieldParts & { readonly rows?: number; readonly code?: boolean; readonly placeholder?: string }): Html => {
+  const { name, label, state, rows = 4, required } = field;
+  const { id, marks, below } = described(field);
+  // The parser drops a line break that comes first.
+  return html`<div class="field">${labelled(label, id, required)}<textarea id="${id}" name="${name}" rows="${rows}"${field.code && html` class="code"`}${
+    field.placeholder !== undefined && html` placeholder="${field.placeholder}"`
+  }${marks}>${'\n'}${state.form.value(name) ?? ''}</textarea>${below}</div>`;
+};
+
+export type Choice = { readonly value: string; readonly label: string; readonly help?: Part; readonly disabled?: boolean };
+
+export const selectField = (field: FieldParts & { readonly choices: readonly Choice[] }): Html => {
+  const { name, label, state, choices, required } = field;
+  const { id, marks, below } = described(field);
+  const chosen = state.form.value(name);
+  return html`<div class="field">${labelled(label, id, required)}<select id="${id}" name="${name}"${marks}>${choices.map(
+    (each) =>
+      html`<option value="${each.value}"${each.value === chosen && html` selected`}${each.disabled && html` disabled`}>${each.label}</option>`,
+  )}</select>${below}</div>`;
+};
+
+/** Several of a few (`several`, whose name ends in `[]`), or one of a few. */
+export const choiceField = (field: FieldParts & { readonly choices: readonly Choice[]; readonly several?: boolean }): Html => {
+  const { name, label, state, choices, several = false } = field;
+  const { id, marks, below } = described(field);
+  const chosen = state.form.values(name);
+  return html`<fieldset class="field choices" id="${id}"${marks}><legend>${label}</legend>${choices.map(
+    (each) =>
+      html`<label class="choice"><input type="${several ? 'checkbox' : 'radio'}" id="${boxId(name, each.value)}" name="${name}" value="${each.value}"${
+        chosen.includes(each.value) && html` checked`
+      }${each.disabled && html` disabled`}><span>${each.label}${each.help && html`<span class="field-help">${each.help}</span>`}</span></label>`,
+  )}${below}</fieldset>`;
+};
+
+/** Several fields that are one. */
+export const fieldGroup = (field: FieldParts & { readonly inside: Part }): Html => {
+  const { id, marks, below } = described(field);
+  return html`<fieldset class="field" id="${id}"${marks}><legend>${field.label}</legend>${field.inside}${below}</fieldset>`;
+};
+
+/** One yes or no; nothing is sent for a no. */
+export const checkField = (field: FieldParts & { readonly value?: string }): Html => {
+  const { name, label, state, value = 'true' } = field;
+  const { id, marks, below } = described(field);
+  return html`<div class="field"><label class="choice"><input type="checkbox" id="${id}" name="${name}" value="${value}"${
+    state.form.value(name) === value && html` checked`
+  }${marks}><span>${label}</span></label>${below}</div>`;
+};
+
+/**
+ * What Enter in a field does, also without scripts: the first button of a form decides, which would else be whatever stands above the last one.
+ * Of several acts that are all alike Enter means `none`: outside a dialog that method does nothing, while browsers pass over a disabled button.
+ */
+export const enterButton = (act: { readonly name: string; readonly value: string } | 'none'): Html =>
+  html`<button class="unseen"${act === 'none' ? html` formmethod="dialog"` : html` name="${act.name}" value="${act.value}"`} tabindex="-1" aria-hidden="true"></button>`;
+
+export const enterSaves = enterButton({ name: 'act', value: 'save' });
+
+export const hiddenField = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`;

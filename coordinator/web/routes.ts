@@ -1,0 +1,86 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { WebParts } from './answers.ts';
+import { createAnswers, notFoundAnswer, sendAsset, workerHeaders } from './answers.ts';
+import { createAssetStore } from './assets.ts';
+import { isFromHere } from './cookies.ts';
+import { Multipart } from './form-data.ts';
+import { createLivePages } from './live.ts';
+import type { Page } from './page.ts';
+
+export type { WebParts } from './answers.ts';
+
+export type Web = {
+  /** Answers what no route answers to, when it is a person who asks. False: it is a program. */
+  readonly answerNotFound: (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>;
+};
+
+/** Larger than any file that is taken, so that one that is too large is told so by its operation. */
+const fileLimit = 4 * 1024 * 1024;
+
+const formType = 'application/x-www-form-urlencoded';
+
+/** The pages: what a browser sends goes to the page that it names, and what that gives becomes a document. Nothing is decided here. */
+export const webRoutes = (app: FastifyInstance, pages: readonly Page[], parts: WebParts): Web => {
+  const fromAnywhere: ReadonlySet<string> = new Set(pages.flatMap((page) => ('fromAnywhere' in page ? [page.path] : [])));
+  const assets = createAssetStore();
+  const live = createLivePages(parts.changes);
+  const answers = createAnswers(parts, assets);
+
+  app.addHook('preClose', (done) => {
+    live.close();
+    done();
+  });
+
+  app.register(async (web) => {
+    web.removeAllContentTypeParsers();
+    web.addContentTypeParser(formType, { parseAs: 'string' }, (_request, body, done) => done(null, body));
+    // How some mail services unsubscribe with one click (RFC 8058); nothing of it is read.
+    // It is also how a form carries a file.
+    web.addContentTypeParser('multipart/form-data', { parseAs: 'buffer' }, (request, body, done) =>
+      done(null, new Multipart(request.headers['content-type'] ?? '', Buffer.from(body))),
+    );
+
+    web.addHook('onRequest', async (request, reply) => {
+      if (fromAnywhere.has(request.routeOptions.url ?? '')) return;
+      if (request.method === 'GET' || request.method === 'HEAD' || isFromHere(request.headers, parts.instruments.baseUrl())) return;
+      await answers.refuse(request, reply);
+    });
+    web.setErrorHandler((error, request, reply) => answers.fail(error, request, reply));
+
+    for (const page of pages)
+      web.route({
+        method: page.method,
+        url: page.path,
+        exposeHeadRoute: page.method === 'GET',
+        ...(page.takesFile === true ? { bodyLimit: fileLimit } : {}),
+        handler: (request, reply) => answers.answer(page, request, reply),
+      });
+
+    web.get<{ Querystring: { since?: string } }>('/live', async (request, reply) => {
+      const caller = (await answers.signedIn(request))?.caller;
+      if (!caller) return reply.code(204).send();
+      const { 'last-event-id': heard } = request.headers;
+      live.open(caller.organisation.id, reply, typeof heard === 'string' ? heard : request.query.since);
+      return reply;
+    });
+
+    // Where it lies says which pages it may speak to: those about alerts, and no others.
+    web.get('/alerts/push-worker.js', { exposeHeadRoute: true }, async (request, reply) => {
+      const worker = await assets.find((await assets.addresses()).pushWorker);
+      return worker ? reply.headers(workerHeaders).send(worker.bytes) : answers.answerWith(notFoundAnswer, request, reply);
+    });
+
+    web.get<{ Params: { name: string } }>('/assets/:name', { exposeHeadRoute: true }, async (request, reply) => {
+      const asset = await assets.find(request.params.name);
+      return asset ? sendAsset(request, reply, asset) : answers.answerWith(notFoundAnswer, request, reply);
+    });
+  });
+
+  return {
+    answerNotFound: async (request, reply) => {
+      const isPerson = request.headers.accept?.includes('text/html') === true && !request.url.startsWith('/api/');
+      if (isPerson) await answers.notFound(request, reply);
+      return isPerson;
+    },
+  };
+};

@@ -1,0 +1,96 @@
+import { briefDuration } from '../../shared/base/time.ts';
+import { type Html, html } from './html.ts';
+
+/** Moments in the zone that the reader chose: the organisation's, UTC, or their own. */
+export type Times = {
+  /** As IANA names it. */
+  readonly zone: string;
+  readonly now: number;
+  /** `14:02:07` today, else `19 Nov, 14:02`, of another year with it; the whole moment stands in its `datetime`. */
+  readonly moment: (at: number | string) => Html;
+  /** `22 Nov 2026, 14:02:07`. */
+  readonly whole: (at: number | string) => Html;
+  /** `14:02:07.120`. */
+  readonly precise: (at: number | string) => Html;
+  /** `22 Nov 2026`. */
+  readonly day: (at: number | string) => Html;
+  /** `4 s ago`. */
+  readonly ago: (at: number | string) => Html;
+  /** `Tue 24 Nov 2026, 02:00–03:00`, or both days where it goes over midnight. */
+  readonly span: (from: number | string, to: number | string) => Html;
+  /** The same as texts, for places that take no HTML. */
+  readonly text: (at: number | string, form: 'moment' | 'whole' | 'precise' | 'day') => string;
+};
+
+type Formats = {
+  readonly [form in 'weekday' | 'minute' | 'clock' | 'day' | 'dayOfYear' | 'short' | 'whole' | 'precise']: Intl.DateTimeFormat;
+};
+
+const made = new Map<string, Formats>();
+
+/** Making a format costs fifty times what using it does. */
+const formatsOf = (zone: string): Formats => {
+  const known = made.get(zone);
+  if (known) return known;
+  const format = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat('en-GB', { timeZone: zone, hourCycle: 'h23', ...options });
+  const day = { day: 'numeric', month: 'short' } as const;
+  const clock = { hour: '2-digit', minute: '2-digit' } as const;
+  const formats: Formats = {
+    weekday: format({ weekday: 'short', ...day, year: 'numeric' }),
+    minute: format(clock),
+    clock: format({ ...clock, second: '2-digit' }),
+    day: format({ ...day, year: 'numeric' }),
+    dayOfYear: format(day),
+    short: format({ ...day, ...clock }),
+    whole: format({ ...day, year: 'numeric', ...clock, second: '2-digit' }),
+    precise: format({ ...clock, second: '2-digit', fractionalSecondDigits: 3 }),
+  };
+  made.set(zone, formats);
+  return formats;
+};
+
+/** Whether there is such a zone. */
+export const isZone = (zone: string): boolean => {
+  try {
+    return formatsOf(zone) !== undefined;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+};
+
+export const timesIn = (zone: string, now: number): Times => {
+  const formats = formatsOf(zone);
+  const ms = (at: number | string): number => (typeof at === 'number' ? at : Date.parse(at));
+  const today = formats.day.format(now);
+  const year = today.slice(-4);
+  const momentText = (at: number): string => {
+    const day = formats.day.format(at);
+    if (day === today) return formats.clock.format(at);
+    return day.endsWith(year) ? formats.short.format(at) : day;
+  };
+  const text: Times['text'] = (given, form) => {
+    const at = ms(given);
+    return form === 'moment' ? momentText(at) : formats[form].format(at);
+  };
+  const time = (at: number | string, words: string): Html => html`<time datetime="${new Date(at).toISOString()}">${words}</time>`;
+  return {
+    zone,
+    now,
+    text,
+    moment: (at) => time(at, text(at, 'moment')),
+    whole: (at) => time(at, text(at, 'whole')),
+    precise: (at) => time(at, text(at, 'precise')),
+    day: (at) => time(at, text(at, 'day')),
+    span: (from, to) => {
+      const [first, last] = [ms(from), ms(to)];
+      const day = (at: number): string => formats.weekday.format(at).replace(',', '');
+      const [begins, ends] = [day(first), day(last)].map((each, index) => `${each}, ${formats.minute.format(index === 0 ? first : last)}`);
+      const isOneDay = day(first) === day(last);
+      return html`${time(first, begins ?? '')}${isOneDay ? '–' : ' – '}${time(last, isOneDay ? formats.minute.format(last) : (ends ?? ''))}`;
+    },
+    // The script counts on in those that are marked so.
+    ago: (at) => html`<time datetime="${new Date(at).toISOString()}" data-ago>${briefDuration(now - ms(at))} ago</time>`,
+  };
+};
