@@ -12,8 +12,9 @@ const promtool = await debianProgram('promtool', ['prometheus']);
 
 const read = (file: string): string => readFileSync(join(monitoringFolder, file), 'utf8');
 
-test('each rule names pages of the runbook that are there, but for those whose words say what to type', () => {
+test('each rule names headings of the runbook, except the rules that say what to type', () => {
   const runbook = readFileSync(join(monitoringFolder, '../RUNBOOK.md'), 'utf8');
+  const headings = [...runbook.matchAll(/^##+ (.+)$/gm)].map(([, heading]) => heading);
   const [, ...rules] = read('alerts.yml').split(/^ *- alert: /m);
   expect(rules.length).toBeGreaterThan(15);
   const typed = ['AntipodeMessagesWait', 'AntipodeNotice', 'AntipodeDeadMansSwitch'];
@@ -21,8 +22,7 @@ test('each rule names pages of the runbook that are there, but for those whose w
     const name = rule.split('\n', 1)[0] ?? '';
     const pages = /what_to_do: 'RUNBOOK: (.+)'/.exec(rule)?.[1]?.split('; ');
     expect(pages === undefined, name).toBe(typed.includes(name));
-    for (const page of pages ?? [])
-      expect(runbook.includes(`\n**${page}`) || runbook.includes(`\n## ${page}\n`), `${name}: ${page}`).toBe(true);
+    for (const page of pages ?? []) expect(headings, `${name}: ${page}`).toContain(page);
   }
 });
 
