@@ -270,13 +270,13 @@ describe('antipode', () => {
     expect(closed).toMatchObject({ code: 0, err: '' });
   });
 
-  test('README’s installation works also where a folder above calls its modules CommonJS', async () => {
+  test('the installation that the guide shows works also where a folder above calls its modules CommonJS', async () => {
     const home = mkdtempSync(join(tmpdir(), 'antipode-installed-'));
     try {
       writeFileSync(join(home, 'package.json'), '{"type": "commonjs"}');
       const env = { PATH: process.env.PATH, HOME: home, ANTIPODE_URL: url, ANTIPODE_TOKEN: house.member.read };
-      const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
-      const [steps = ''] = /^curl [^\n]*antipode\.mjs"\n(?:[^\n]*antipode\.mjs[^\n]*\n)*/m.exec(readme) ?? [];
+      const guide = readFileSync(new URL('../../../deploy/GUIDE.md', import.meta.url), 'utf8');
+      const [steps = ''] = /^curl [^\n]*antipode\.mjs"\n(?:[^\n]*antipode\.mjs[^\n]*\n)*/m.exec(guide) ?? [];
       expect(steps).toContain('.local/bin');
       cpSync(served.files['antipode.mjs'], join(home, 'downloads/antipode.mjs'));
       const installed = await runProgram(['sh', '-ec', steps], { env: { ...env, ANTIPODE_URL: `file://${home}` } });
