@@ -44,151 +44,49 @@ export const textOfJson = (bytes: Uint8Array): string => {
   return decoder.decode(isWide ? narrowed(bytes, encoding === 'utf-32le') : bytes);
 };
 
-/** What is wrong with a text as JSON, in the words and at the offset (in characters) that Python's decoder gives. */
-export type JsonFault = { readonly at: number; readonly error: string };
+/** A token of JSON: a mark, a string (whole when it has its closing quote) or another value. */
+const token =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in strings.
+  /([[\]{}:,])|"(?:[^"\\\0-\x1f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*("?)|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+const space = /[ \t\n\r]*/y;
 
-class Stop extends Error {
-  readonly fault: JsonFault;
+/** The tokens that JSON allows at a place: marks, strings (`"`) and other values (`0`). */
+const allowed = { value: '{["0', 'first item': '{["0]', name: '"', 'first name': '"}', colon: ':' } as const;
 
-  constructor(at: number, error: string) {
-    super(error);
-    this.fault = { at, error };
-  }
-}
-
-const spaces = ' \t\n\r';
-const escapes = '"\\/bfnrt';
-const numberMark = /^[-+.eE0-9]$/;
-const hex = /^[0-9a-fA-F]$/;
-
-/** Walks over the characters of a text that JSON.parse refused, as Python's scanner does, until it stops. */
-class Scanner {
-  readonly #characters: readonly string[];
-  #at = 0;
-
-  constructor(text: string) {
-    this.#characters = [...text];
-  }
-
-  document(): void {
-    this.#skipSpaces();
-    this.#value();
-    this.#skipSpaces();
-    if (this.#at < this.#characters.length) throw new Stop(this.#at, 'Extra data');
-  }
-
-  #here(ahead = 0): string | undefined {
-    return this.#characters[this.#at + ahead];
-  }
-
-  #skipSpaces(): void {
-    for (let here = this.#here(); here !== undefined && spaces.includes(here); here = this.#here()) this.#at++;
-  }
-
-  #value(): void {
-    const here = this.#here();
-    if (here === '"') this.#string();
-    else if (here === '{') this.#object();
-    else if (here === '[') this.#array();
-    else if (!this.#word()) this.#number();
-  }
-
-  #word(): boolean {
-    const word = ['null', 'true', 'false'].find((word) => this.#characters.slice(this.#at, this.#at + word.length).join('') === word);
-    this.#at += word?.length ?? 0;
-    return word !== undefined;
-  }
-
-  #number(): void {
-    // NaN and the infinities, which Python would take, are no JSON.
-    let end = this.#at;
-    while (numberMark.test(this.#characters[end] ?? '')) end++;
-    const match = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/.exec(this.#characters.slice(this.#at, end).join(''));
-    if (!match) throw new Stop(this.#at, 'Expecting value');
-    this.#at += match[0].length;
-  }
-
-  #object(): void {
-    this.#at++;
-    this.#skipSpaces();
-    if (this.#here() === '}') {
-      this.#at++;
-      return;
-    }
-    for (;;) {
-      if (this.#here() !== '"') throw new Stop(this.#at, 'Expecting property name enclosed in double quotes');
-      this.#string();
-      this.#skipSpaces();
-      if (this.#here() !== ':') throw new Stop(this.#at, "Expecting ':' delimiter");
-      this.#at++;
-      this.#skipSpaces();
-      this.#value();
-      if (this.#ends('}')) return;
+/** The index of the first fault in a text that JSON.parse refused; the runtime names it for some faults only. */
+const faultIndex = (text: string): number => {
+  const closing: ('}' | ']')[] = [];
+  let place: keyof typeof allowed | 'end' = 'value';
+  for (let at = 0; ; at = token.lastIndex) {
+    space.lastIndex = at;
+    space.exec(text);
+    token.lastIndex = space.lastIndex;
+    const found = token.exec(text);
+    const [, mark, quote] = found ?? [];
+    const kind = mark ?? (quote === undefined ? '0' : '"');
+    const marks: string = place === 'end' ? `,${closing.at(-1)}` : allowed[place];
+    if (found === null || !marks.includes(kind) || (place === 'end' && closing.length === 0)) return space.lastIndex;
+    if (quote === '') return token.lastIndex;
+    if (kind === '{') {
+      closing.push('}');
+      place = 'first name';
+    } else if (kind === '[') {
+      closing.push(']');
+      place = 'first item';
+    } else if (kind === ',') place = closing.at(-1) === '}' ? 'name' : 'value';
+    else if (kind === ':') place = 'value';
+    else if (place === 'name' || (place === 'first name' && kind === '"')) place = 'colon';
+    else {
+      if (kind === '}' || kind === ']') closing.pop();
+      place = 'end';
     }
   }
+};
 
-  #array(): void {
-    this.#at++;
-    this.#skipSpaces();
-    if (this.#here() === ']') {
-      this.#at++;
-      return;
-    }
-    for (;;) {
-      this.#value();
-      if (this.#ends(']')) return;
-    }
-  }
-
-  /** After a member: over the closing mark (true) or over a comma (false). */
-  #ends(mark: string): boolean {
-    this.#skipSpaces();
-    const here = this.#here();
-    if (here !== mark && here !== ',') throw new Stop(this.#at, "Expecting ',' delimiter");
-    this.#at++;
-    if (here === mark) return true;
-    this.#skipSpaces();
-    return false;
-  }
-
-  #string(): void {
-    const begin = this.#at++;
-    for (;;) {
-      const here = this.#here();
-      if (here === undefined) throw new Stop(begin, 'Unterminated string starting at');
-      if (here === '"') break;
-      if (here < ' ') throw new Stop(this.#at, 'Invalid control character at');
-      if (here === '\\') this.#escape(begin);
-      else this.#at++;
-    }
-    this.#at++;
-  }
-
-  #escape(begin: number): void {
-    const kind = this.#here(1);
-    if (kind === undefined) throw new Stop(begin, 'Unterminated string starting at');
-    if (kind !== 'u') {
-      if (!escapes.includes(kind)) throw new Stop(this.#at, 'Invalid \\escape');
-      this.#at += 2;
-      return;
-    }
-    const digits = this.#characters.slice(this.#at + 2, this.#at + 6);
-    // Python wants something behind the four digits, too: a string that ends there is not closed.
-    if (this.#here(6) === undefined || !digits.every((digit) => hex.test(digit))) throw new Stop(this.#at + 1, 'Invalid \\uXXXX escape');
-    this.#at += 6;
-  }
-}
-
-/** The fault that Python's decoder would name in a text that is not JSON. */
-export const jsonFault = (text: string): JsonFault => {
-  try {
-    new Scanner(text).document();
-  } catch (error) {
-    if (error instanceof Stop) return error.fault;
-    throw error;
-  }
-  // JSON.parse refused what the scanner took: they agree on the grammar, so this is not reached by any text known to us.
-  return { at: 0, error: 'Expecting value' };
+/** The first fault of a text that is not JSON, with its offset in characters. */
+export const jsonFault = (text: string): { readonly at: number; readonly error: string } => {
+  const index = faultIndex(text);
+  return { at: [...text.slice(0, index)].length, error: index === text.length ? 'Unexpected end' : 'Unexpected character' };
 };
 
 export const bodyLimit = 64 * 1024;

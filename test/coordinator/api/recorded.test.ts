@@ -3,7 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { restServer, token } from './server.ts';
 
-/** What FastAPI 0.142 with pydantic 2.13 answered to bodies and queries as they stand on the wire, recorded once from the real thing. */
+/**
+ * What FastAPI 0.142 with pydantic 2.13 answered to bodies and queries as they stand on the wire, recorded once from the real thing. Of JSON
+ * that is broken the form is FastAPI's; the words, and the offset inside a broken string, are ours.
+ */
 type Outcome = { readonly value?: unknown; readonly status?: number; readonly detail?: unknown };
 type Body = Outcome & { readonly media: string | null; readonly body: string };
 type Encoded = Outcome & { readonly media: string; readonly hex: string };
