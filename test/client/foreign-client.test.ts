@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Api, openApi } from '../support/api.ts';
 import { createHouse, type House } from '../support/people.ts';
 import { createDatabase, type TestDatabase } from '../support/services.ts';
-import { generateClient, generated } from './foreign-generate.ts';
+import { generateClient } from './foreign-generate.ts';
 import { allMonitors, clientOf, deploy } from './foreign-usage.ts';
 
 const run = promisify(execFile);
@@ -32,11 +32,8 @@ afterAll(async () => {
 });
 
 describe('A client generated from the API document', () => {
-  it('is the one in the repository: run `node test/client/foreign-generate.ts` after a change of the contract', async () => {
-    expect(await generateClient()).toBe(await readFile(generated, 'utf8'));
-  });
-
   it('compiles with the strictest checks, and finds mistakes in its use', async () => {
+    await generateClient();
     const folder = await mkdtemp(join(tmpdir(), 'antipode-tsc-'));
     const options = {
       ...{ strict: true, noEmit: true, module: 'nodenext', target: 'es2023', lib: ['es2024', 'dom'], types: [], skipLibCheck: false },
