@@ -16,18 +16,18 @@ import { createAssistants } from './assistants/setup.ts';
 import { anchorsOf, type Config, connectionsBeside } from './config.ts';
 import { answersSoon, connect, longWork, sessionNameOf, timeOf } from './database/connect.ts';
 import { migrate, missingMigrations } from './database/migrate.ts';
-import { createPatience, type Patiently, refuseTransactionPooling, unavailable, untilThere } from './database/startup.ts';
+import { createTimeouts, refuseTransactionPooling, unavailable, untilThere, type WithTimeout } from './database/startup.ts';
 import { type Timing, usualTiming } from './engine/timing.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { createRateLimiter } from './gate/rate-limit.ts';
 import type { Gate } from './gate/setup.ts';
 import { type Health, healthRoutes, versions } from './health/endpoint.ts';
 import { createFiguresFace } from './health/metrics-endpoint.ts';
-import { createOwnRecord } from './health/service-record.ts';
+import { createServiceRecord } from './health/service-record.ts';
 import { createDatabaseClock } from './health/watches.ts';
 import { ownPlace } from './heartbeats/place.ts';
 import { forwardedPingsRoute, pingRoutes } from './heartbeats/routes.ts';
-import { createPatientTicker } from './housekeeping/ticker.ts';
+import { createRetryingTicker } from './housekeeping/ticker.ts';
 import { createShares } from './incidents/shared-link.ts';
 import { startMail } from './mail/delivery.ts';
 import { zoneDataAt } from './maintenance/recurrence.ts';
@@ -37,8 +37,8 @@ import { enrolmentRoute } from './probes/enrolment-route.ts';
 import { createRenewal } from './probes/identities.ts';
 import { secretsOf } from './secrets/at-rest.ts';
 import { inForce, markOf } from './secrets/keys.ts';
-import { createEntrance } from './setup.ts';
-import { createPublishing, startTellingSubscribers } from './status-pages/public/publishing.ts';
+import { createGateSetup } from './setup.ts';
+import { createPublishing, startNotifyingSubscribers } from './status-pages/public/publishing.ts';
 import { onOwnDomain, statusRoutes } from './status-pages/public/routes.ts';
 import { createChanges } from './web/live.ts';
 import { type Web, webRoutes } from './web/routes.ts';
@@ -105,8 +105,8 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   /** Whether the database is there and has this version's schema: before that nobody asks it anything. */
   let isEntered = false;
   const readTime = async (): Promise<void> => databaseClock.observe(await timeOf(sql));
-  const whileThere = createPatience({ sql, log });
-  const patiently: Patiently = (ask) => {
+  const whileThere = createTimeouts({ sql, log });
+  const patiently: WithTimeout = (ask) => {
     const asking = whileThere(ask);
     return async (...asked) => {
       if (!isEntered) throw unavailable();
@@ -139,7 +139,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       return { database: database && isEntered, bus, streams, partitions, probes, resting, busFault };
     },
   };
-  const ownRecord = createOwnRecord({
+  const ownRecord = createServiceRecord({
     ...{ sql, clock, rawDays: config.KEEP_RAW_DAYS, readers: config.ABOUT_PAGE },
     isLeader: () => engine?.partitions.owns(0) === true,
   });
@@ -151,7 +151,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   let pages: Web | undefined;
   refuseOutside(web, log, async (request, reply) => (await pages?.answerNotFound(request, reply)) === true, beside);
 
-  const { gate, tokens, sessions, connections, secrets, accountSecrets, telling } = createEntrance({
+  const { gate, tokens, sessions, connections, secrets, accountSecrets, telling } = createGateSetup({
     ...{ config, sql, clock, log },
     baseUrl: () => baseUrl,
     trials: { begin: (trial) => engine?.trials.begin(trial), hear: async (...asked) => engine?.trials.hear(...asked) },
@@ -259,7 +259,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       anchors: () => anchorsOf(config, baseUrl),
       renew: createRenewal({ accountSeed: config.NATS_ACCOUNT_SEED, clock }),
     });
-    const recording = createPatientTicker({ name: 'own record', everyMs: recordEveryMs, tick: ownRecord.tick, log });
+    const recording = createRetryingTicker({ name: 'own record', everyMs: recordEveryMs, tick: ownRecord.tick, log });
     recording.hurry();
     ends.push(recording.stop);
     if (telling.mail !== undefined) {
@@ -269,7 +269,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         ...{ sql, clock, log, sender, accountSecrets, everyMs, signal: leaving.signal },
         baseUrl: () => baseUrl,
       });
-      ends.push(mail.stop, startTellingSubscribers({ sql, clock, log, everyMs }).stop);
+      ends.push(mail.stop, startNotifyingSubscribers({ sql, clock, log, everyMs }).stop);
     }
     log.info({ url, version }, 'the coordinator is at work');
     return { url, port };

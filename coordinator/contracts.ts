@@ -1,16 +1,16 @@
-import { hearTrial, tryMonitor } from '../shared/api/test-runs.ts';
+import { getTestResults, testMonitor } from '../shared/api/test-runs.ts';
 import { connectAssistant, disconnectAssistant, getConnection, listConnections } from './assistants/contract.ts';
-import { listGroupStandings, listMonitorsOutside, showGroup } from './groups/contract.ts';
+import { listGroupStatuses, listMonitorsOutside, showGroup } from './groups/contract.ts';
 import { addIncidentNote, shareIncident, withdrawIncidentShare } from './incidents/contract.ts';
 import { endMaintenanceNow, listMaintenanceByTime, showMaintenanceWindow, startMaintenanceNow } from './maintenance/contract.ts';
 import {
   changeMonitors,
   countOpenIncidents,
-  getBeatAddress,
   getMonitorChoices,
+  getPingAddress,
   listBeats,
   listDashboard,
-  rotateBeatAddress,
+  rotatePingAddress,
 } from './monitors/contract.ts';
 import {
   acknowledgeByLink,
@@ -20,8 +20,8 @@ import {
   getChannelChoices,
   listChannelKinds,
   listMessages,
-  listTold,
-  listWouldBeTold,
+  listNotified,
+  listRecipients,
   muteAlerts,
   showAcknowledgement,
   showConfirmation,
@@ -75,6 +75,7 @@ import {
   beginProof,
   changeEmail,
   changePassword,
+  createOwnOrganisation,
   createSignInLink,
   endOtherSessions,
   endSecondFactor,
@@ -82,7 +83,6 @@ import {
   enter,
   finishSignIn,
   finishSignUp,
-  foundOrganisation,
   keepEmail,
   listOwnOrganisations,
   listPasskeys,
@@ -94,11 +94,11 @@ import {
   replaceRecoveryCodes,
   requestPasswordReset,
   resetPassword,
-  showDoor,
   showInvitation,
   showLink,
   showProfile,
   showSecondFactor,
+  showSignUpPolicy,
   signIn,
   signInByPasskey,
   signOut,
@@ -143,7 +143,7 @@ export const innerOperations = {
   leaveOrganisation,
   listCheckers,
   showOwnProbe,
-  listGroupStandings,
+  listGroupStandings: listGroupStatuses,
   showGroup,
   listMonitorsOutside,
   listMaintenanceByTime,
@@ -177,15 +177,15 @@ export const innerOperations = {
   removeStatusPageLogo,
   listIncidentPages,
   listMonitorFigures,
-  getBeatAddress,
-  rotateBeatAddress,
+  getBeatAddress: getPingAddress,
+  rotateBeatAddress: rotatePingAddress,
   listBeats,
   addIncidentNote,
   shareIncident,
   withdrawIncidentShare,
   getMonitorChoices,
-  tryMonitor,
-  hearTrial,
+  tryMonitor: testMonitor,
+  hearTrial: getTestResults,
   listDashboard,
   countOpenIncidents,
   changeMonitors,
@@ -198,8 +198,8 @@ export const innerOperations = {
   listMessages,
   showMessage,
   explainAlerts,
-  listTold,
-  listWouldBeTold,
+  listTold: listNotified,
+  listWouldBeTold: listRecipients,
   muteAlerts,
   unmuteAlerts,
   showDelivery,
@@ -214,7 +214,7 @@ export const personOperations = {
   endOtherSessions,
   proveAgain,
   listOwnOrganisations,
-  foundOrganisation,
+  foundOrganisation: createOwnOrganisation,
   switchOrganisation,
   acceptInvitation,
   showProfile,
@@ -237,7 +237,7 @@ export const personOperations = {
 } as const;
 
 /** Done by somebody who is not signed in. */
-export const visitorOperations = {
+export const anonymousOperations = {
   signIn,
   finishSignIn,
   beginPasskeySignIn,
@@ -250,7 +250,7 @@ export const visitorOperations = {
   keepEmail,
   showLink,
   showInvitation,
-  showDoor,
+  showDoor: showSignUpPolicy,
   showAcknowledgement,
   acknowledgeByLink,
   showConfirmation,

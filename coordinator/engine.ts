@@ -8,45 +8,45 @@ import { createPingRecords } from '../shared/bus/pings.ts';
 import { type Sql, timeOf, wayOf } from './database/connect.ts';
 import { listenTo } from './database/listen.ts';
 import { outboxChannel } from './database/outbox.ts';
-import type { PartitionParts } from './engine/dependencies.ts';
-import { createPartitionMovement, createPartitions, type Partitions, tellChangesOfProbes } from './engine/ownership.ts';
-import { createLooks } from './engine/rechecks.ts';
+import type { PartitionDependencies } from './engine/dependencies.ts';
+import { announceProbeChanges, createPartitions, createPartitionWatchdog, type Partitions } from './engine/ownership.ts';
+import { createRechecks } from './engine/rechecks.ts';
 import { doubtMarkers } from './engine/reconcile.ts';
 import type { Timing } from './engine/timing.ts';
 import { createWriter } from './engine/writer.ts';
-import type { Standing } from './health/endpoint.ts';
-import { standingOf } from './health/endpoint.ts';
+import type { HealthInput } from './health/endpoint.ts';
+import { healthOf } from './health/endpoint.ts';
 import { installationId } from './health/installation.ts';
 import type { Figures } from './health/meters.ts';
 import { type SeenProbe, seenProbes } from './health/metrics.ts';
-import { createClockNotice, createLastingNotice, createZoneNotice } from './health/notices.ts';
+import { createClockNotice, createDebouncedNotice, createZoneNotice } from './health/notices.ts';
 import { createRefusals } from './health/refusals.ts';
 import type { DatabaseClock } from './health/watches.ts';
-import { createMovement, watchDatabase, watchStreams } from './health/watches.ts';
+import { createWatchdog, watchDatabase, watchStreams } from './health/watches.ts';
 import { type Pings, startPings } from './heartbeats/intake.ts';
-import { withPingTerms } from './heartbeats/schedules.ts';
+import { withPingSettings } from './heartbeats/schedules.ts';
 import { createHousekeeper, type Kept, oldestKept } from './housekeeping/jobs.ts';
-import { createPatientTicker } from './housekeeping/ticker.ts';
+import { createRetryingTicker } from './housekeeping/ticker.ts';
 import type { MonitorSecrets } from './monitors/secrets.ts';
-import type { Teller } from './notifications/notifier.ts';
+import type { Notifier } from './notifications/notifier.ts';
 import { alertsChannel, createAlerter } from './notifications/release.ts';
 import type { TextRecords } from './outbound/documents.ts';
 import { createAnnouncements, type RequireSigned } from './probes/announcements.ts';
 import { createAssignments, createTombstones } from './probes/assignments.ts';
-import { type BusPlace, createProbeKeeper, ensureStreams, enterBus, untilBus } from './probes/bus-keeper.ts';
+import { type BusPlace, createProbeBusAdmin, ensureStreams, enterBus, untilBus } from './probes/bus-keeper.ts';
 import { createDigestCheck } from './probes/digests.ts';
 import { createDirectory } from './probes/directory.ts';
-import { createTwins, watchConnections } from './probes/duplicates.ts';
+import { createDuplicateProbes, watchConnections } from './probes/duplicates.ts';
 import { createNetworkKeys } from './probes/identities.ts';
-import { createWhereabouts } from './probes/location.ts';
+import { createLocationCheck } from './probes/location.ts';
 import { createDroppedResults, createReceipts, hearPresence } from './probes/presence.ts';
 import type { ProbeRow } from './probes/queries.ts';
 import { endDirectCredentials } from './probes/queries.ts';
 import { serveRelay } from './probes/relay.ts';
 import { createNetwork } from './probes/roster.ts';
-import { createTrials, type Trials } from './probes/test-runs.ts';
+import { createTestRuns, type TestRuns } from './probes/test-runs.ts';
 import { createProbeTrust } from './probes/trust.ts';
-import { createUncheckable } from './probes/uncheckable.ts';
+import { createUnassignable } from './probes/uncheckable.ts';
 import type { WrappedKey } from './secrets/keys.ts';
 import { createDomainProofs } from './status-pages/public/domain-proofs.ts';
 
@@ -55,10 +55,10 @@ export type Engine = {
   readonly bus: Bus;
   readonly system: Bus;
   readonly partitions: Partitions;
-  readonly trials: Trials;
+  readonly trials: TestRuns;
   readonly takePing: Pings['take'];
   readonly takeForwardedPings: Pings['takeKept'];
-  readonly health: () => Promise<Omit<Standing, 'database'>>;
+  readonly health: () => Promise<Omit<HealthInput, 'database'>>;
   /** What this coordinator knows of the probes. */
   readonly seenProbes: () => readonly SeenProbe[];
   readonly close: () => Promise<void>;
@@ -84,7 +84,7 @@ export type EngineOptions = {
   readonly pingSpool: string;
   readonly secrets: MonitorSecrets;
   readonly textRecords: TextRecords;
-  readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number; readonly figures: Figures }) => Teller;
+  readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number; readonly figures: Figures }) => Notifier;
   /** Told what is done, as it is done. */
   readonly figures: Figures;
   readonly renew: (probe: ProbeRow, key: string, isRelayed: boolean) => string;
@@ -110,7 +110,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
 const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine> => {
   const { owner, version, sql, clock, log, timing, kept, nats, baseUrl, anchors, figures, signal, untilDatabase } = options;
   const every = (name: string, everyMs: number, tick: () => Promise<unknown>) => {
-    const ticker = createPatientTicker({ name, everyMs, tick, log });
+    const ticker = createRetryingTicker({ name, everyMs, tick, log });
     ends.push(ticker.stop);
     return ticker;
   };
@@ -152,11 +152,11 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const { roster, words } = network;
   const records = createPingRecords(bus);
   const plain = createAssignments({ bus, directory, openSecrets: options.secrets.open, keys });
-  const assignments = withPingTerms({ assignments: plain, sql, bus, records, clock });
-  const looks = createLooks({ sql, bus, clock, log, roster, assignments, figures });
-  const trials = createTrials({ bus, clock, roster, assignments: plain });
+  const assignments = withPingSettings({ assignments: plain, sql, bus, records, clock });
+  const looks = createRechecks({ sql, bus, clock, log, roster, assignments, figures });
+  const trials = createTestRuns({ bus, clock, roster, assignments: plain });
   ends.push(async () => trials.close());
-  const loaded: PartitionParts['loaded'] = new Map();
+  const loaded: PartitionDependencies['loaded'] = new Map();
   const targetsOf = (probe: string): ReadonlySet<number> => {
     const targets = new Set<number>();
     for (const { monitors } of loaded.values()) for (const monitor of monitors.seenBy(probe)) targets.add(monitors.targetOf(monitor));
@@ -168,7 +168,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const prepared = untilDatabase(() => Promise.all([writer.prepare(), looks.prepare()]));
   prepared.catch(() => undefined); // It is waited for at the end.
   const receipts = createReceipts({ bus });
-  const parts: PartitionParts = {
+  const parts: PartitionDependencies = {
     ...{ sql, bus, clock, log, timing, figures, writer, directory, announcements, refusals, receipts, assignments, loaded, roster, words },
     installation: await untilDatabase(() => installationId(sql)),
     loading: pLimit(3),
@@ -178,20 +178,20 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     oldestKept: (now) => oldestKept(kept, now),
   };
   const partitions = createPartitions({ owner, version, parts, signal });
-  const keeper = createProbeKeeper({ sql, bus, system, account: nats.account, operator, clock, log, directory });
+  const keeper = createProbeBusAdmin({ sql, bus, system, account: nats.account, operator, clock, log, directory });
 
   const matters = (probe: string): boolean => directory.byId(probe)?.revoked_at === null;
   const lasting = { sql, quietMs: timing.noticeQuietMs, matters };
-  const twice = createLastingNotice({ ...lasting, kind: 'probe_twice' });
-  const dropping = createLastingNotice({ ...lasting, kind: 'results_dropped' });
+  const twice = createDebouncedNotice({ ...lasting, kind: 'probe_twice' });
+  const dropping = createDebouncedNotice({ ...lasting, kind: 'results_dropped' });
   const dropped = createDroppedResults({ sql, onDropped: dropping.seen });
   const onTwice = ({ id, name }: ProbeRow): void =>
     twice.seen(id, `Two processes speak as the probe ${name}, with the same credentials; the older one is told to end`);
-  const twins = createTwins({ log, onTwice });
+  const twins = createDuplicateProbes({ log, onTwice });
   const displacer = await watchConnections({ system, account: nats.account, clock, log, directory, isLeader, onTwice });
   ends.push(displacer.stop);
   const { addressOf } = displacer;
-  const whereabouts = createWhereabouts({ sql, bus, clock, log, directory, roster, isLeader, addressOf });
+  const whereabouts = createLocationCheck({ sql, bus, clock, log, directory, roster, isLeader, addressOf });
   const presence = hearPresence({
     ...{ sql, bus, clock, log, directory, refusals, announcements, baseUrl, anchors, keyOf: keys.keyOf, renew: options.renew },
     onRelayed: ({ id }, issuedAt) => {
@@ -212,10 +212,10 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   });
   ends.push(() => presence.stop(), network.close, looks.close, receipts.close, writer.close, partitions.close);
 
-  const movement = createMovement({ parts: createPartitionMovement({ bus, partitions, timing }), log });
+  const movement = createWatchdog({ parts: createPartitionWatchdog({ bus, partitions, timing }), log });
   every('movement', timing.movementMs, movement.tick);
 
-  tellChangesOfProbes({ directory, assignments, partitions });
+  announceProbeChanges({ directory, assignments, partitions });
   await untilDatabase(partitions.start);
   if (isLeader()) await untilBus(keeper.ensureAll, { log, signal });
   const pings = await untilDatabase(() =>
@@ -282,7 +282,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   every('probes', timing.lookAgainMs, onProbes);
   every('markers', timing.digestMs, async () => partitions.reconcile());
   every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));
-  every('stranded', timing.lookAgainMs, createUncheckable({ sql, directory, isLeader }).tick);
+  every('stranded', timing.lookAgainMs, createUnassignable({ sql, directory, isLeader }).tick);
   every('trust', timing.networkTickMs, trust.settle);
   every('whereabouts', timing.lookAgainMs, whereabouts.tick);
   const alerter = createAlerter({ sql, clock, log, owner, known: partitions.known });
@@ -317,7 +317,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     takePing: pings.take,
     takeForwardedPings: pings.takeKept,
     health: () =>
-      standingOf({
+      healthOf({
         ...{ sql, bus, movement, streamWatch, roster, isResting: partitions.isResting },
         entrances: [nats.entrance.url, nats.publicUrl ?? nats.entrance.url],
       }),

@@ -102,7 +102,7 @@ export const alertPages: readonly Page[] = [
 ];
 
 /** How people come in and go. */
-export const comingIn: readonly Page[] = [
+export const signInPages: readonly Page[] = [
   ...[
     signInPage,
     signIn,
@@ -167,7 +167,7 @@ export const pages: readonly Page[] = [
   sharedIncident,
   about,
   choosePreferences,
-  ...comingIn,
+  ...signInPages,
   ...ownPages,
   ...memberPages,
   ...tokenPages,

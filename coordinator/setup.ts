@@ -5,9 +5,9 @@ import { partitionOf } from '../shared/bus/subjects.ts';
 import { type Connections, createConnections } from './assistants/connections.ts';
 import { anchorsOf, type Config } from './config.ts';
 import type { Sql } from './database/connect.ts';
-import { noTrials, type TrialsPart } from './gate/context.ts';
+import { noTestRuns, type TestRunsPart } from './gate/context.ts';
 import { createOperations, type Gate } from './gate/setup.ts';
-import { createTelling, type Telling } from './notifications/setup.ts';
+import { createNotifications, type Notifications } from './notifications/setup.ts';
 import { handlers } from './operations.ts';
 import { createTextRecords } from './outbound/documents.ts';
 import { type AccountSecrets, createAccountSecrets } from './people/secrets.ts';
@@ -17,7 +17,7 @@ import { createSecretsAtRest, type SecretsAtRest } from './secrets/at-rest.ts';
 import { createTokens, type Tokens } from './tokens/authenticate.ts';
 
 /** The gate and what stands before it: the same for the server and for the operator's commands, which need no bus. */
-export type Entrance = {
+export type GateSetup = {
   readonly gate: Gate;
   readonly tokens: Tokens;
   readonly sessions: Sessions;
@@ -25,27 +25,27 @@ export type Entrance = {
   readonly connections: Connections;
   readonly secrets: SecretsAtRest;
   readonly accountSecrets: AccountSecrets;
-  readonly telling: Telling;
+  readonly telling: Notifications;
 };
 
-type Parts = {
+type Dependencies = {
   readonly config: Config;
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Log;
   readonly baseUrl: () => string;
   /** Programs without a bus can try nothing. */
-  readonly trials?: TrialsPart;
+  readonly trials?: TestRunsPart;
 };
 
-export const createEntrance = ({ config, sql, clock, log, baseUrl, trials = noTrials }: Parts): Entrance => {
+export const createGateSetup = ({ config, sql, clock, log, baseUrl, trials = noTestRuns }: Dependencies): GateSetup => {
   const { SECRET_KEY: secretKey, SECRET_KEY_PREVIOUS: previousKey } = config;
   const secrets = createSecretsAtRest(secretKey, previousKey);
   const tokens = createTokens({ sql, secretKey, previousKey, clock, log });
   const accountSecrets = createAccountSecrets(sql, { secretKey, previousKey });
   const sessions = createSessions({ sql, clock, log, accountSecrets });
   const connections = createConnections({ sql, secretKey, previousKey, clock, log, baseUrl });
-  const telling = createTelling({ config, sql, clock, log, secrets, baseUrl });
+  const telling = createNotifications({ config, sql, clock, log, secrets, baseUrl });
   const account = keyFromSeed(config.NATS_ACCOUNT_SEED, 'account');
   const probes = createProbeIdentities({
     ...{ account, clock, natsUrl: config.NATS_PUBLIC_URL ?? config.NATS_URL, tlsFirst: config.NATS_TLS_FIRST, ca: config.NATS_CA },

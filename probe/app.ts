@@ -6,7 +6,14 @@ import { anchorOf } from '../shared/base/network.ts';
 import { makeFolder, version } from '../shared/base/process.ts';
 import { type Clock, systemClock } from '../shared/base/time.ts';
 import { relayedSubject, signatureOf } from '../shared/bus/identity.ts';
-import { jsonOf, lookMessage, receiptMessage, type TrialAnswerMessage, type TrialMessage, trialMessage } from '../shared/bus/messages.ts';
+import {
+  jsonOf,
+  receiptMessage,
+  recheckMessage,
+  type TestAnswerMessage,
+  type TestRunMessage,
+  testRunMessage,
+} from '../shared/bus/messages.ts';
 import type { Bus, Message } from '../shared/bus/nats.ts';
 import { openPingSpool } from '../shared/bus/ping-spool.ts';
 import { createPingBus, createPingIntake, createPingRecords, type PingBus } from '../shared/bus/pings.ts';
@@ -28,7 +35,7 @@ import { createAnnouncementReader } from './presence/announcements.ts';
 import { watchBusEndpoints } from './presence/bus-endpoints.ts';
 import { createCorrectedClock } from './presence/clock.ts';
 import { openNetworkKnowledge, openOwnCredentials } from './presence/knowledge.ts';
-import { connectPatiently, createPresence } from './presence/signal.ts';
+import { connectWithRetries, createPresence } from './presence/signal.ts';
 import { openAssignments } from './schedule/assignments.ts';
 import { createHeartbeats, createPingView } from './schedule/heartbeats.ts';
 import { createRunner } from './schedule/runner.ts';
@@ -67,7 +74,7 @@ export type Overrides = {
 const handOverAtMostMs = 2_500;
 
 /** A coordinator answers the first word of a probe at once; without one, nobody tells it the time. */
-const toldTheTimeWithinMs = 5_000;
+const clockSyncWithinMs = 5_000;
 
 /** When this probe stopped the last time, by its host's clock; undefined when it was killed. */
 const takeStopMark = async (path: string): Promise<number | undefined> => {
@@ -189,7 +196,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
       await keys.close();
     };
     const attach = (bus: Bus): void => {
-      patienceEnds = performance.now() + toldTheTimeWithinMs;
+      patienceEnds = performance.now() + clockSyncWithinMs;
       keys.attach(bus);
     };
     return { address, attach, close: closeAll };
@@ -236,11 +243,11 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     },
   });
 
-  const answerTrial = async ({ trial, assignment }: TrialMessage): Promise<void> => {
+  const answerTrial = async ({ trial, assignment }: TestRunMessage): Promise<void> => {
     const result = await runner.try(trial, assignment);
     if (!result) return;
     const { at, took_ms, outcome, cause, phases, evidence } = result;
-    const answer: TrialAnswerMessage = {
+    const answer: TestAnswerMessage = {
       ...{ v: 1, probe: id, trial },
       result: {
         ...{ at, took_ms, outcome, phases },
@@ -255,9 +262,9 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const answerLook = async (message: Message): Promise<void> => {
     if (!announcements.readNow(message, subjects.look(id))) return;
     const said = jsonOf(message.data);
-    const tried = trialMessage.safeParse(said);
+    const tried = testRunMessage.safeParse(said);
     if (tried.success) return answerTrial(tried.data);
-    const asked = lookMessage.parse(said);
+    const asked = recheckMessage.parse(said);
     // Our own copy is the same object each time, so that a check can reuse what it prepared for it.
     const stored = assignments.find(asked.assignment.monitor);
     const isNewer = stored !== undefined && stored.config_version >= asked.assignment.config_version;
@@ -268,7 +275,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     const { PROBE_NATS_TLS_FIRST: tlsFirst, PROBE_NATS_CA: ca, authorities } = config;
     const entrance = { url, tlsFirst, ca, authorities, credentials: own.text };
     const routeOf = (subject: string): string => (own.isRelayed() ? relayedSubject(id, subject) : subject);
-    bus = await connectPatiently({ ...entrance, name, log, inboxPrefix: inboxOf(id), routeOf, signal: stopping.signal });
+    bus = await connectWithRetries({ ...entrance, name, log, inboxPrefix: inboxOf(id), routeOf, signal: stopping.signal });
     if (!bus) return;
     const records = createPingRecords(bus);
     view.attach(bus, records);

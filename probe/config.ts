@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigurationFault, readEnvironment } from '../shared/base/env.ts';
 import { type ProbeCredentials, parseProbeCredentials } from '../shared/bus/identity.ts';
-import { entranceFields } from '../shared/bus/setup.ts';
+import { busEntryFields } from '../shared/bus/setup.ts';
 import { unreadableRanges } from './checks/guard.ts';
 import { credentialsOf, type Identity, parseIdentity } from './joining/join.ts';
 
@@ -33,11 +33,11 @@ const variables = z.object({
     .refine((ranges) => unreadableRanges(ranges).length === 0, 'must be addresses or CIDR ranges, several with commas')
     .refine((ranges) => ranges.length <= 64, 'has more than 64 ranges'),
   /** Where the bus is for this probe, if not where its credentials say. */
-  PROBE_NATS_URL: entranceFields.url.optional(),
+  PROBE_NATS_URL: busEntryFields.url.optional(),
   /** TLS before the bus's greeting, which must be set so, too. */
-  PROBE_NATS_TLS_FIRST: entranceFields.tlsFirst,
+  PROBE_NATS_TLS_FIRST: busEntryFields.tlsFirst,
   /** The authorities that may sign the bus's certificate, instead of those that this machine trusts. */
-  PROBE_NATS_CA: entranceFields.ca.optional(),
+  PROBE_NATS_CA: busEntryFields.ca.optional(),
   /** Where it takes pings of heartbeats; without a port it takes none. */
   PROBE_EAR_HOST: z.string().default('127.0.0.1'),
   PROBE_EAR_PORT: z.coerce.number().int().min(0).max(65_535).optional(),

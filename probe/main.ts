@@ -8,7 +8,7 @@ import { keepHeapLean, leanProbe } from '../shared/base/process.ts';
 // What is imported up there is loaded before `loadLightly`: only what every program loads so, or the others' compiled code is rejected.
 
 /** In the environment of a process that has begun anew after compiling, so that it never does so twice. */
-const hasBegunAnew = 'PROBE_COMPILED';
+const hasRestarted = 'PROBE_COMPILED';
 
 /** What is said where the probe cannot go on: for a person's mistake its words, for our own also where it happened. */
 const tell = (error: unknown): void => {
@@ -19,7 +19,7 @@ const tell = (error: unknown): void => {
 const filesIn = (folder: string): number => (existsSync(folder) ? readdirSync(folder, { recursive: true }).length : 0);
 
 /** Begins anew in the same process, with the memory of a process that has just started. Where the system cannot do that, everything goes on as it is. */
-const beginAnew = (environment: Readonly<Record<string, string>>): void => {
+const restartMonitor = (environment: Readonly<Record<string, string>>): void => {
   try {
     process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], {
       ...process.env,
@@ -58,18 +58,18 @@ export const modulesOfProbe = async (hasPingReceiver: boolean) => {
  * Modes of a start: `uncached` (this file was compiled before a cache could be named) → `compiling` (the cache had not everything) → `compiled`.
  */
 const load = async () => {
-  const { PROBE_DATA_DIR: folder, PROBE_EAR_PORT: ear, NODE_COMPILE_CACHE: named, [hasBegunAnew]: isSecond } = process.env;
+  const { PROBE_DATA_DIR: folder, PROBE_EAR_PORT: ear, NODE_COMPILE_CACHE: named, [hasRestarted]: isSecond } = process.env;
   if (folder) await openFolder(folder);
   const cache = named ?? (folder && join(folder, 'compiled'));
   if (cache && named === undefined) {
     await openFolder(cache);
-    beginAnew({ NODE_COMPILE_CACHE: cache });
+    restartMonitor({ NODE_COMPILE_CACHE: cache });
     enableCompileCache(cache);
   }
   const before = cache ? filesIn(cache) : 0;
   const modules = await loadLightly(() => modulesOfProbe(Boolean(ear)));
   flushCompileCache();
-  if (cache && isSecond === undefined && filesIn(cache) > before) beginAnew({ [hasBegunAnew]: '1' });
+  if (cache && isSecond === undefined && filesIn(cache) > before) restartMonitor({ [hasRestarted]: '1' });
   return modules;
 };
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { version } from '../shared/base/process.ts';
-import { entranceFields } from '../shared/bus/setup.ts';
+import { busEntryFields } from '../shared/bus/setup.ts';
 import { askHealth } from './joining/health.ts';
 import { install, refuseWithoutRoot, roomOfService, roomOfUnit } from './joining/install.ts';
 import { becomeProbe, checkProbe, exits, identityIn, JoinFault, type Room } from './joining/join.ts';
@@ -83,7 +83,7 @@ const run = async (folder: string): Promise<void> => {
 const authoritiesIn = (path: string | undefined): string | undefined => {
   if (path === undefined) return undefined;
   try {
-    return entranceFields.ca.parse(readFileSync(path, 'utf8'));
+    return busEntryFields.ca.parse(readFileSync(path, 'utf8'));
   } catch (cause) {
     throw new JoinFault(exits.misused, `--ca: ${path} is not there to be read, or holds no certificate as PEM`, { cause });
   }

@@ -94,7 +94,7 @@ export const bodyLimit = 64 * 1024;
 export const largeBodyLimit = 2 * 1024 * 1024;
 
 // Enough for any config that the domain takes, and far from what would exhaust the stack of whoever walks the value.
-const mostDepth = 500;
+const maxDepth = 500;
 
 // A byte order mark is a part of a text that is echoed as it came.
 const lenientUtf8 = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -116,7 +116,7 @@ const depthOf = (text: string): number => {
   return deepest;
 };
 
-export const isTooDeep = (text: string): boolean => depthOf(text) > mostDepth;
+export const isTooDeep = (text: string): boolean => depthOf(text) > maxDepth;
 
 const unreadable = (): Refusal =>
   new Refusal(
@@ -141,14 +141,14 @@ declare global {
 }
 
 // As many as Python reads of a whole number before it calls the body unreadable.
-const mostDigits = 4300;
+const maxDigits = 4300;
 const wholeNumber = /^-?\d+$/;
 
 /** Given the text of each number, keeps whole ones that a number would lose digits of. */
 const exactly = (_key: string, value: unknown, ...[context]: readonly { readonly source?: string }[]): unknown => {
   const source = typeof value === 'number' ? context?.source : undefined;
   if (source === undefined || !wholeNumber.test(source)) return value;
-  if (source.length > mostDigits) throw unreadable();
+  if (source.length > maxDigits) throw unreadable();
   return lossyNumberIn(source) === undefined ? value : BigInt(source);
 };
 

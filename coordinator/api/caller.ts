@@ -10,7 +10,7 @@ import type { Answered, Named, Outcome } from '../gate/setup.ts';
 export type TokenCaller = { readonly token?: { readonly id: string } };
 
 /** What the REST face is given: the gate, who is calling, and how often. */
-export type RestParts<Caller extends TokenCaller> = {
+export type RestDependencies<Caller extends TokenCaller> = {
   readonly execute: (operation: Operation, caller: Caller, raw: RawInput) => Promise<Answered>;
   /** The same for a call that names a key. */
   readonly executeOnce: (operation: Operation, caller: Caller, raw: RawInput, named: Named) => Promise<Outcome>;
@@ -47,7 +47,7 @@ export const noteCount = (reply: FastifyReply, count: Count): void => {
 
 /** Counts a call of which no token is known. */
 export const countAddress = async (
-  { limiter }: Pick<RestParts<TokenCaller>, 'limiter'>,
+  { limiter }: Pick<RestDependencies<TokenCaller>, 'limiter'>,
   address: string,
   reply: FastifyReply,
 ): Promise<void> => noteCount(reply, await limiter.count(subjectOfAddress(address)));
@@ -56,7 +56,7 @@ export const countAddress = async (
 export type SayBeside = (address: string, reply: FastifyReply) => void;
 
 export const sayBeside =
-  ({ look }: Pick<RestParts<TokenCaller>['limiter'], 'look'>): SayBeside =>
+  ({ look }: Pick<RestDependencies<TokenCaller>['limiter'], 'look'>): SayBeside =>
   (address, reply) => {
     reply.header('x-request-id', newId());
     say(reply, look(subjectOfAddress(address)));
@@ -67,7 +67,7 @@ export const sayBeside =
  * answer carries the count, refusals included, so this runs before anything else of a request is looked at.
  */
 export const identify = async <Caller extends TokenCaller>(
-  parts: Pick<RestParts<Caller>, 'authenticate' | 'limiter'>,
+  parts: Pick<RestDependencies<Caller>, 'authenticate' | 'limiter'>,
   request: { readonly authorization: string | undefined; readonly address: string },
   reply: FastifyReply,
 ): Promise<Caller> => {

@@ -7,7 +7,7 @@ import { installationId } from '../health/installation.ts';
 
 /** What changed (migration 038). Triggers write it, with whatever changes it. */
 
-export type ShownEvent = {
+export type EventRow = {
   readonly key: number;
   /** The transaction that wrote it. */
   readonly place: string;
@@ -28,8 +28,8 @@ export type ShownEvent = {
 export const eventsAfter = (
   sql: Queryable,
   organisation: string,
-  { monitor, after, most }: { readonly monitor: string | null; readonly after: Pick<ShownEvent, 'key' | 'place'>; readonly most: number },
-): Promise<ShownEvent[]> => sql<ShownEvent[]>`
+  { monitor, after, most }: { readonly monitor: string | null; readonly after: Pick<EventRow, 'key' | 'place'>; readonly most: number },
+): Promise<EventRow[]> => sql<EventRow[]>`
   select e.id as key, e.written_by::text as place, e.event_id as id, e.at, e.what as event, e.monitor_id as monitor, e.incident_id as incident,
     e.group_id as "group", e.window_id as "window", e.name
   from events e
@@ -46,7 +46,7 @@ export const forgetEvents = async (sql: Queryable, before: Date, most: number): 
 /** Before the first transaction. */
 const beginning = { key: 0, place: '0' };
 
-const eventOut = ({ key: _, place: __, at, ...rest }: ShownEvent) => ({ ...rest, at: at.toISOString() });
+const eventJson = ({ key: _, place: __, at, ...rest }: EventRow) => ({ ...rest, at: at.toISOString() });
 
 export const listEvents = async (
   { sql, organisation, with: { cursors } }: InOrganisation,
@@ -54,7 +54,7 @@ export const listEvents = async (
 ): Answer<OutputOf<typeof listEventsContract>> => {
   // Numbers of transactions are those of one database: a restored one counts anew.
   const list = ['events', organisation.id, await installationId(sql), monitor];
-  const read = async (cursor: string): Promise<Pick<ShownEvent, 'key' | 'place'>> => {
+  const read = async (cursor: string): Promise<Pick<EventRow, 'key' | 'place'>> => {
     try {
       const { key, place } = await cursors.read(list, cursor);
       return { key, place: place ?? beginning.place };
@@ -67,5 +67,5 @@ export const listEvents = async (
   const found = await eventsAfter(sql, organisation.id, { monitor, after: from, most: limit + 1 });
   const items = found.slice(0, limit);
   const { key, place } = items.at(-1) ?? from;
-  return { items: items.map(eventOut), after: await cursors.make(list, { key, place }), more: found.length > limit };
+  return { items: items.map(eventJson), after: await cursors.make(list, { key, place }), more: found.length > limit };
 };

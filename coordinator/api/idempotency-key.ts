@@ -8,7 +8,7 @@ import type { Answered, Named, Outcome } from '../gate/setup.ts';
 
 export const keyHeader = 'Idempotency-Key';
 export const replayedHeader = 'Idempotency-Replayed';
-export const mostKeyCharacters = 255;
+export const maxKeyCharacters = 255;
 /** What can be typed on every keyboard. */
 export const keyPattern = '^[ -~]+$';
 
@@ -19,8 +19,8 @@ export const keyFault = (key: string): Fault | undefined => {
   // In the order of members that every other fault has.
   const fault = (type: string, msg: string, ctx: NonNullable<Fault['ctx']>): Fault => ({ type, loc: place, msg, input: key, ctx });
   if (key === '') return fault('string_too_short', 'String should have at least 1 character', { min_length: 1 });
-  if (key.length > mostKeyCharacters)
-    return fault('string_too_long', `String should have at most ${mostKeyCharacters} characters`, { max_length: mostKeyCharacters });
+  if (key.length > maxKeyCharacters)
+    return fault('string_too_long', `String should have at most ${maxKeyCharacters} characters`, { max_length: maxKeyCharacters });
   if (new RegExp(keyPattern).test(key)) return undefined;
   return fault('string_pattern_mismatch', `String should match pattern '${keyPattern}'`, { pattern: keyPattern });
 };

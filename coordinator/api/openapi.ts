@@ -11,7 +11,7 @@ import { listMonitorFigures } from '../operator/contract.ts';
 import { type Plan, planNames, plans } from '../organisations/plans.ts';
 import { copyable, escapeHtml, figuresText, figuresType, meaningOf, prose, statusOfCode, told, toldObject } from './document-words.ts';
 import { examples, validationExample } from './examples.ts';
-import { keyHeader, keyPattern, mostKeyCharacters, replayedHeader } from './idempotency-key.ts';
+import { keyHeader, keyPattern, maxKeyCharacters, replayedHeader } from './idempotency-key.ts';
 import { prefix } from './server.ts';
 
 /** What the document and its page say of the keys of a monitor's config. */
@@ -165,7 +165,7 @@ export const keyParameter = {
   required: false,
   description:
     'Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing.',
-  schema: { type: 'string', minLength: 1, maxLength: mostKeyCharacters, pattern: keyPattern },
+  schema: { type: 'string', minLength: 1, maxLength: maxKeyCharacters, pattern: keyPattern },
 } as const;
 
 /** Of an answer; neither is on each of its kind. */
@@ -211,7 +211,7 @@ export const onceChapter = (): string => `<h2 id="once">Sending again</h2>
 <p>A call whose answer got lost may have been done or not. Give a POST the header <code>Idempotency-Key</code>, and send it again until it is answered: it is done once.</p>
 ${copyable('One monitor, however often it is sent', example)}
 <ul>
-<li>A key is one to ${mostKeyCharacters} printable characters of ASCII, blanks at its ends left out. It belongs to your token, to the method, the address and the body, byte for byte, for 24 hours. With another request it is refused: 422 <code>idempotency_key_reused</code>.</li>
+<li>A key is one to ${maxKeyCharacters} printable characters of ASCII, blanks at its ends left out. It belongs to your token, to the method, the address and the body, byte for byte, for 24 hours. With another request it is refused: 422 <code>idempotency_key_reused</code>.</li>
 <li>A repeat gets the status, the body and the <code>Location</code> of the first answer, and <code>Idempotency-Replayed: true</code>. It tells what was true then, changes nothing, and counts against the rate like any call.</li>
 <li>While the first is being worked on, a repeat is answered 409 <code>idempotency_key_in_use</code> with <code>Retry-After</code>.</li>
 <li>Kept are successes, and refusals of what was asked, such as a limit of the plan, a target that cannot be watched or a name that is taken: when you have changed something, send a new key. Not kept, so that the same key can still succeed: 401, 422, 429, 5xx, and what your token or role may not do.</li>

@@ -7,7 +7,7 @@ import { isRecord } from '../../shared/base/json.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { listMonitorFigures } from '../operator/contract.ts';
 import { bodyLimit, exactText, largeBodyLimit, readBody } from './body.ts';
-import { countAddress, identify, noteCount, type RestParts, type SayBeside, sayBeside, type TokenCaller } from './caller.ts';
+import { countAddress, identify, noteCount, type RestDependencies, type SayBeside, sayBeside, type TokenCaller } from './caller.ts';
 import { docsPage, docsSecurityPolicy } from './docs.ts';
 import { figuresText, figuresType } from './document-words.ts';
 import { answerOf, errorBody, send } from './errors.ts';
@@ -78,7 +78,7 @@ export const refuseOutside = (
   });
 };
 
-export type { RestParts, TokenCaller } from './caller.ts';
+export type { RestDependencies, TokenCaller } from './caller.ts';
 export { type SayBeside, sayBeside } from './caller.ts';
 export { restServerOptions } from './server.ts';
 
@@ -97,7 +97,7 @@ const refuseRoute = (request: FastifyRequest, reply: FastifyReply): never => {
 const json = 'application/json; charset=utf-8';
 
 /** The routes of the API: they carry what was sent to the gate, and what the gate says back. Nothing is decided here. */
-export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, parts: RestParts<Caller>): void => {
+export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, parts: RestDependencies<Caller>): void => {
   const beside = sayBeside(parts.limiter);
   // Where people look for the page of the API first.
   for (const url of ['/docs', '/docs/', `${prefix}/docs/`])
@@ -196,7 +196,7 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
 
 const carry = async <Caller extends TokenCaller>(
   operation: RestOperation,
-  parts: RestParts<Caller>,
+  parts: RestDependencies<Caller>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> => {

@@ -13,7 +13,7 @@ import { countHeaders } from './caller.ts';
 import { errorBody } from './errors.ts';
 
 /** A proxy passes on from proxies before it; longer than this is no way that a request took. */
-const mostHops = 16;
+const maxHops = 16;
 
 /** An entry as an address; with its port, as some proxies write it. Undefined: it is none. */
 const addressIn = (entry: string): string | undefined => {
@@ -29,7 +29,7 @@ const addressIn = (entry: string): string | undefined => {
  */
 const soundForwarded = (header: string): string | undefined => {
   const sound: string[] = [];
-  for (const entry of header.split(',').slice(-mostHops).toReversed()) {
+  for (const entry of header.split(',').slice(-maxHops).toReversed()) {
     const address = addressIn(entry);
     if (address === undefined) break;
     sound.unshift(address);

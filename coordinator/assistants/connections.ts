@@ -22,7 +22,7 @@ export type Connections = {
   readonly close: () => Promise<void>;
 };
 
-type Parts = MasterKeys & {
+type Dependencies = MasterKeys & {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
@@ -43,7 +43,7 @@ export const recordFingerprint = (key: Buffer, model: string, id: string): Buffe
 /** As the library makes them; longer ones nobody gave out. */
 const shape = /^[\w-]{20,128}$/;
 
-export const createConnections = ({ sql, secretKey, previousKey, clock, log, baseUrl }: Parts): Connections => {
+export const createConnections = ({ sql, secretKey, previousKey, clock, log, baseUrl }: Dependencies): Connections => {
   const key = createAssistantKey(sql, { secretKey, previousKey });
   const lookup = createGatheredLookup((fingerprints) => connectionHolders(sql, fingerprints));
   const uses = createLastUses<number>({ write: (all) => writeConnectionUses(sql, all), log, of: 'connections', again: 'call' });

@@ -8,7 +8,7 @@ import type { Answered } from '../gate/setup.ts';
 import type { AssistantCaller } from './connections.ts';
 
 /** What the face of assistants is given: the gate, who is calling, and how often. */
-export type AssistantParts = {
+export type AssistantDependencies = {
   readonly execute: (operation: Operation, caller: AssistantCaller, raw: RawInput) => Promise<Answered>;
   /** Read afresh each time; undefined when the token is of no connection that there is. */
   readonly callerOf: (accessToken: string, address: string) => Promise<AssistantCaller | undefined>;
@@ -54,7 +54,7 @@ export const bearerOf = (authorization: string | undefined): string | undefined 
   /^bearer +([\x21-\x7e]{1,2000}) *$/i.exec(authorization ?? '')?.[1];
 
 /** Earlier revisions send several messages in one body: so many calls at most. */
-const mostMessages = 20;
+const maxMessages = 20;
 
 /** Holds a stream open for as long as the client likes, and there is nothing that we would tell on it. */
 const neverAnswered = 'subscriptions/listen';
@@ -102,8 +102,7 @@ export const readSent = (bytes: Uint8Array | undefined): Sent => {
   if (isTooDeep(text)) throw new ProtocolFault(400, -32700, 'Parse error: the body is nested deeper than any message needs');
   const body = parsed(text);
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
-  if (messages.length > mostMessages)
-    throw new ProtocolFault(400, -32600, `Invalid request: a batch holds ${mostMessages} messages at most`);
+  if (messages.length > maxMessages) throw new ProtocolFault(400, -32600, `Invalid request: a batch holds ${maxMessages} messages at most`);
   const listening = messages.find((message) => isRecord(message) && message.method === neverAnswered);
   if (listening !== undefined)
     throw new ProtocolFault(404, -32601, 'Method not found: there is nothing to listen for here; ask again instead', idOf(listening));

@@ -5,11 +5,11 @@ import { memberOf } from '../../shared/base/json.ts';
 import { bodyLimit } from '../api/body.ts';
 import { answerOf } from '../api/errors.ts';
 import { type Count, subjectOfAddress } from '../gate/rate-limit.ts';
-import type { Asking, AssistantParts } from './mcp-request.ts';
+import type { Asking, AssistantDependencies } from './mcp-request.ts';
 import { bearerOf, ProtocolFault, readSent, refuseForeignOrigin } from './mcp-request.ts';
 import { challengeOf } from './oauth.ts';
 
-export type { AssistantParts } from './mcp-request.ts';
+export type { AssistantDependencies } from './mcp-request.ts';
 
 /**
  * Where assistants call. Each request stands alone: it says who is calling, is answered, and nothing of it is kept, so that it does not matter which
@@ -44,7 +44,7 @@ const faultBody = (code: number, message: string, id: string | number | null, da
 /** Of what is refused before the protocol is spoken. Each code of our own is in the data. */
 const refusedCode = -32_000;
 
-const identify = async (parts: AssistantParts, request: FastifyRequest, reply: FastifyReply): Promise<Asking> => {
+const identify = async (parts: AssistantDependencies, request: FastifyRequest, reply: FastifyReply): Promise<Asking> => {
   const token = bearerOf(request.headers.authorization);
   const caller = token === undefined ? undefined : await parts.callerOf(token, request.ip);
   if (token === undefined || caller === undefined) {
@@ -59,7 +59,7 @@ const identify = async (parts: AssistantParts, request: FastifyRequest, reply: F
   return { caller, again };
 };
 
-const answer = async (parts: AssistantParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+const answer = async (parts: AssistantDependencies, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
   const asking = await identify(parts, request, reply);
   if (request.method !== 'POST') {
     reply.header('allow', 'POST');
@@ -76,7 +76,7 @@ const answer = async (parts: AssistantParts, request: FastifyRequest, reply: Fas
   return reply.header('x-accel-buffering', 'no').send(response);
 };
 
-export const assistantRoutes = (app: FastifyInstance, parts: AssistantParts): void => {
+export const assistantRoutes = (app: FastifyInstance, parts: AssistantDependencies): void => {
   app.register(async (face) => {
     face.removeAllContentTypeParsers();
     face.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body));

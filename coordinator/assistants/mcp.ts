@@ -36,7 +36,7 @@ import { version } from '../../shared/base/process.ts';
 import { answerOf } from '../api/errors.ts';
 import { isAllowed } from '../gate/roles.ts';
 import type { AssistantCaller } from './connections.ts';
-import type { Asking, AssistantParts } from './mcp-request.ts';
+import type { Asking, AssistantDependencies } from './mcp-request.ts';
 
 /** How a tool is called at the gate, and how what came of it is told. */
 
@@ -46,7 +46,7 @@ export const tools: readonly Tool[] = [...readingTools, ...hostedTools];
 export const toolsFor = (caller: AssistantCaller): readonly Tool[] => tools.filter(({ operation }) => isAllowed(caller, operation));
 
 /** Each operation of a call is asked for whoever the caller is by then. */
-export const askingAt = ({ execute }: Pick<AssistantParts, 'execute'>, { caller, again }: Asking): Ask => {
+export const askingAt = ({ execute }: Pick<AssistantDependencies, 'execute'>, { caller, again }: Asking): Ask => {
   let first: AssistantCaller | undefined = caller;
   return async (operation: Operation, input) => {
     const now = first ?? (await again());
@@ -59,7 +59,7 @@ export const askingAt = ({ execute }: Pick<AssistantParts, 'execute'>, { caller,
 const failed = (text: string): CallToolResult => ({ content: [{ type: 'text', text }], isError: true });
 
 /** What somebody is told of a failure, never more than our own words. A fault of ours goes to the log under the id that is told. */
-export const failureWords = (error: unknown, log: AssistantParts['log'], what: string): string => {
+export const failureWords = (error: unknown, log: AssistantDependencies['log'], what: string): string => {
   if (error instanceof ToolFault) return error.message;
   if (error instanceof InvalidInput)
     return `${error.faults.map(({ loc, msg }) => `${loc.slice(1).join('.') || loc.join('.')}: ${msg}`).join('; ')} (validation_failed)`;
@@ -95,7 +95,7 @@ export type Client = {
 };
 
 export const callTool = async (
-  parts: Pick<AssistantParts, 'execute' | 'clock' | 'log'>,
+  parts: Pick<AssistantDependencies, 'execute' | 'clock' | 'log'>,
   asking: Asking,
   { name, given, client }: { readonly name: string; readonly given: Readonly<Record<string, unknown>>; readonly client: Client },
 ): Promise<CallToolResult | InputRequiredResult> => {
@@ -133,7 +133,7 @@ export const incidentTemplate = {
 /** As many as anybody picks from. */
 const most = 50;
 
-export const recentIncidents = async (parts: AssistantParts, asking: Asking) => {
+export const recentIncidents = async (parts: AssistantDependencies, asking: Asking) => {
   const { items } = await askingAt(parts, asking)(operations.listIncidents, { days: 7, limit: most });
   const incidents = (Array.isArray(items) ? items : []).filter(isRecord);
   return incidents.map(({ id, monitor_name, started_at, open }) => ({
@@ -145,7 +145,7 @@ export const recentIncidents = async (parts: AssistantParts, asking: Asking) => 
 };
 
 /** @throws ResourceNotFoundError for what this caller cannot see, whether it is there or not. */
-export const readIncident = async (parts: AssistantParts, asking: Asking, uri: string) => {
+export const readIncident = async (parts: AssistantDependencies, asking: Asking, uri: string) => {
   const tool = readingTools.find(({ name }) => name === 'get_incident');
   const read =
     tool && uri.startsWith(begin) ? readArguments(tool, { id: uri.slice(begin.length) }) : { refused: 'no address of an incident' };
@@ -170,7 +170,7 @@ const clientOf = ({ mcpReq }: ServerContext): Client => ({
 });
 
 /** A resource has no way to fail but the protocol's, and nothing but our own words goes that way. */
-const inWords = async <Answer>({ log }: AssistantParts, answer: Promise<Answer>): Promise<Answer> => {
+const inWords = async <Answer>({ log }: AssistantDependencies, answer: Promise<Answer>): Promise<Answer> => {
   try {
     return await answer;
   } catch (error) {
@@ -180,7 +180,7 @@ const inWords = async <Answer>({ log }: AssistantParts, answer: Promise<Answer>)
 };
 
 /** A server for one request: nothing of it is left when that is answered, so that any coordinator answers the next. */
-export const serverFor = (parts: AssistantParts, asking: Asking): Server => {
+export const serverFor = (parts: AssistantDependencies, asking: Asking): Server => {
   const server = new Server(
     { name: 'antipode', title: 'Antipode', version },
     { capabilities: { tools: {}, prompts: {}, resources: {} }, instructions },
@@ -237,7 +237,12 @@ const failureInWords = (text: string, asked: ReadonlyMap<unknown, Asked>): { rea
 
 const eventLine = /^data: (?=\{)(.*)$/gm;
 
-export const answered = async (parts: AssistantParts, asking: Asking, sent: IncomingHttpHeaders, body: unknown): Promise<Response> => {
+export const answered = async (
+  parts: AssistantDependencies,
+  asking: Asking,
+  sent: IncomingHttpHeaders,
+  body: unknown,
+): Promise<Response> => {
   const headers = new Headers();
   for (const [name, value] of Object.entries(sent)) if (typeof value === 'string') headers.set(name, value);
   const parsedBody = Array.isArray(body) ? body.map(withoutNulls) : withoutNulls(body);

@@ -10,7 +10,7 @@ import { createProvider, type Provider, paths, type ReadDocument, resourceMetada
 
 export type { AskedConsent, Consents } from './consents.ts';
 
-export type OauthParts = {
+export type OauthDependencies = {
   readonly baseUrl: () => string;
   readonly records: OauthRecords;
   readonly secrets: ReturnType<typeof createAssistantSecrets>;
@@ -25,13 +25,13 @@ const failedAt = (code: string): string => `/connect/failed?why=${encodeURICompo
 const registrationsAnHour = 20;
 const fetchesAnHour = 60;
 const signInsAnHour = 240;
-const mostStateCharacters = 2_048;
+const maxStateCharacters = 2_048;
 
 /**
  * Where assistants sign in. The library answers; what is ours is the door before it: BASE_URL says who we are, never a request, and what a client asks
  * for is understood in one place.
  */
-export const oauthRoutes = (app: FastifyInstance, parts: OauthParts): Consents => {
+export const oauthRoutes = (app: FastifyInstance, parts: OauthDependencies): Consents => {
   const { baseUrl, records, secrets, readDocument, attempts, log } = parts;
   const addresses = new WeakMap<object, string>();
   let made: { readonly for: string; readonly provider: Promise<Provider> } | undefined;
@@ -104,7 +104,7 @@ export const oauthRoutes = (app: FastifyInstance, parts: OauthParts): Consents =
       // No program means it, and the database takes no such text.
       if (query.join('?').includes('%00')) return reply.redirect(failedAt('invalid_request'), 303);
       // Each that a stranger begins is kept for an hour, with all that it brings.
-      if ((new URLSearchParams(query.join('?')).get('state') ?? '').length > mostStateCharacters)
+      if ((new URLSearchParams(query.join('?')).get('state') ?? '').length > maxStateCharacters)
         return reply.redirect(failedAt('invalid_request'), 303);
       if (!(await isCounted(`assistant sign-ins ${hostOf(request.ip)}`, signInsAnHour))) return reply.redirect(failedAt('too_many'), 303);
       request.raw.url = `${path}?${understood(query.join('?'))}`;

@@ -152,7 +152,7 @@ export const resourceMetadataRoutes = (app: FastifyInstance, baseUrl: () => stri
 };
 
 /** What only signing in with an identity needs, which nobody does here: a client that sends it all the same is not refused for it. */
-const unheard = [
+const ignored = [
   'nonce',
   'max_age',
   'claims',
@@ -175,7 +175,7 @@ export const understood = (query: string): string => {
   const wanted = new Set((asked.get('scope') ?? '').split(' '));
   const known = assistantScopes.filter((scope) => wanted.has(scope) || wanted.has('write'));
   asked.set('scope', (known.length === 0 ? assistantScopes : known).join(' '));
-  for (const name of unheard) asked.delete(name);
+  for (const name of ignored) asked.delete(name);
   // People are always asked; whoever wants that nobody is asked is told that this cannot be.
   if (asked.get('prompt') !== 'none') asked.delete('prompt');
   return asked.toString();
@@ -206,18 +206,18 @@ export const wayTo = (redirect: unknown): Way | undefined => {
   return foreignSchemes.has(url.protocol) ? undefined : { is: 'program', host: url.protocol.slice(0, -1) };
 };
 
-const mostRedirects = 20;
+const maxRedirects = 20;
 
 /** Why a client with these addresses to return to is not taken; undefined for one that is. */
 export const redirectFault = (redirects: unknown): string | undefined => {
   if (!Array.isArray(redirects) || redirects.length === 0) return 'redirect_uris must name where to return to';
-  if (redirects.length > mostRedirects) return `redirect_uris must not have more than ${mostRedirects} members`;
+  if (redirects.length > maxRedirects) return `redirect_uris must not have more than ${maxRedirects} members`;
   return redirects.every((each) => wayTo(each) !== undefined)
     ? undefined
     : 'redirect_uris must be https, http to this machine itself (localhost, 127.0.0.1, [::1]), or a private scheme of a program';
 };
 
-const mostName = 60;
+const maxName = 60;
 
 /** What people are shown of a client's name: one line of letters, without what turns or hides letters. */
 export const nameShown = (name: unknown): string => {
@@ -231,7 +231,7 @@ export const nameShown = (name: unknown): string => {
       : '';
   if (text === '') return 'An assistant without a name';
   const letters = [...text];
-  return letters.length > mostName ? `${letters.slice(0, mostName - 1).join('')}…` : text;
+  return letters.length > maxName ? `${letters.slice(0, maxName - 1).join('')}…` : text;
 };
 
 /** What is kept of what a client says of itself; all else is the same for all of them, and decided here. */
@@ -252,7 +252,7 @@ export type ReadDocument = (url: string) => Promise<{
   readonly body: Uint8Array;
 }>;
 
-export type ProviderParts = {
+export type ProviderDependencies = {
   readonly baseUrl: string;
   readonly records: OauthRecords;
   readonly secrets: ReturnType<typeof createAssistantSecrets>;
@@ -294,7 +294,7 @@ const load = async () => {
 };
 
 /** The one set of rules by which assistants sign in: a code with PKCE for a public client, an opaque token for this one resource, and a person who says yes. */
-export const createProvider = async (parts: ProviderParts): Promise<Provider> => {
+export const createProvider = async (parts: ProviderDependencies): Promise<Provider> => {
   const { baseUrl, records, secrets, readDocument, mayFetch, failedAt } = parts;
   const { Provider: OidcProvider, errors, interactionPolicy } = await load();
   const resource = resourceOf(baseUrl);

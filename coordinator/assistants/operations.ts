@@ -1,7 +1,7 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { type Answer, type ByPerson, found, type InOrganisation } from '../gate/context.ts';
+import { type Answer, type ByPerson, type InOrganisation, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { refuseWhileEnding } from '../gate/roles.ts';
 import { mayManage, mayWrite, roleFrom, scopeFrom } from '../organisations/model.ts';
@@ -21,7 +21,7 @@ export const connectAssistant = async (
 ): Answer<OutputOf<typeof connectAssistantContract>> => {
   const { organisation_id: organisation, client_id, client, redirect_host } = input;
   const scope = scopeFrom(input.scope);
-  const own = found(
+  const own = orNotFound(
     (await membershipsOf(sql, person.user)).find(({ id }) => id === organisation),
     'organisation_not_found',
   );
@@ -40,7 +40,7 @@ export const connectAssistant = async (
 /** Whose connections a caller sees: everyone their own; owners, admins and the operator all. */
 const whose = ({ caller }: InOrganisation): string | null => (mayManage(caller.role) ? null : caller.user);
 
-const connectionOut =
+const connectionJson =
   ({ caller }: InOrganisation) =>
   ({ id, client_name, redirect_host, scope, user_id, role, email, owner, created_at, last_used_at }: ListedConnection) => ({
     ...{ id, client: client_name, redirect_host, scope },
@@ -62,19 +62,19 @@ export const listConnections = async (
     ['connections', organisation.id, of],
     input,
     (from, most) => connectionPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, most),
-    connectionOut(context),
+    connectionJson(context),
   );
 };
 
 const theConnection = async (context: InOrganisation, id: string): Promise<ListedConnection> => {
   const [row] = await connectionPage(context.sql, context.organisation.id, { user: whose(context), id }, afterAll, 1);
-  return found(row, 'connection_not_found');
+  return orNotFound(row, 'connection_not_found');
 };
 
 export const getConnection = async (
   context: InOrganisation,
   { connection_id }: InputOf<typeof getConnectionContract>,
-): Answer<OutputOf<typeof getConnectionContract>> => connectionOut(context)(await theConnection(context, connection_id));
+): Answer<OutputOf<typeof getConnectionContract>> => connectionJson(context)(await theConnection(context, connection_id));
 
 /** Everyone disconnects their own; owners and admins those of others, too. All that was given out under it ends with the row. */
 export const disconnectAssistant = async (

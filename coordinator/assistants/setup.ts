@@ -6,20 +6,20 @@ import type { AccountSecrets } from '../people/secrets.ts';
 import type { MasterKeys } from '../secrets/keys.ts';
 import { createAssistantKey } from './connections.ts';
 import { createAssistantSecrets, createOauthRecords } from './oauth.ts';
-import type { OauthParts } from './oauth-routes.ts';
+import type { OauthDependencies } from './oauth-routes.ts';
 
-type Parts = MasterKeys & {
+type Dependencies = MasterKeys & {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly accountSecrets: AccountSecrets;
   /** What tests put in the place of the usual way to addresses of others. */
-  readonly readDocument?: OauthParts['readDocument'] | undefined;
+  readonly readDocument?: OauthDependencies['readDocument'] | undefined;
 };
 
 const hour = 3_600_000;
 
 /** What the signing-in of assistants needs of the house. */
-export const createAssistants = ({ sql, clock, accountSecrets, secretKey, previousKey, readDocument }: Parts) => {
+export const createAssistants = ({ sql, clock, accountSecrets, secretKey, previousKey, readDocument }: Dependencies) => {
   const key = createAssistantKey(sql, { secretKey, previousKey });
   const documents = createDocumentReader();
   return {

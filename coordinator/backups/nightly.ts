@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { codeOf } from '../../shared/base/errors.ts';
-import { keptOfOutput, tellHeartbeat } from '../../shared/base/heartbeat.ts';
+import { keptOfOutput, pingHeartbeat } from '../../shared/base/heartbeat.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { connect, longWork, type Sql } from '../database/connect.ts';
 import { migrate } from '../database/migrate.ts';
@@ -17,7 +17,7 @@ import { NoBackup, writeBackup } from './write.ts';
 export type Drilled = { readonly tables: number; readonly rows: number; readonly made_at: string; readonly newest: string | null };
 
 /** Watched monitors give results all the time: a backup without any of the last day is of another database, or of one that stores nothing. */
-const mostSilentMs = 86_400_000;
+const maxSilentMs = 86_400_000;
 
 const nameIn = (url: string): string => decodeURIComponent(new URL(url).pathname.slice(1));
 
@@ -43,7 +43,7 @@ const newestOf = async (sql: Sql, { made_at, results }: Awaited<ReturnType<typeo
     throw new NoBackup(`restored, its newest result is of ${result === null ? 'never' : iso(result)} and not of ${iso(results.to)}`);
   const newest = result ?? row?.hour?.getTime() ?? null;
   const since = newest ?? row?.watched_since?.getTime();
-  if (row?.watched_since && since !== undefined && Date.parse(made_at) - since > mostSilentMs)
+  if (row?.watched_since && since !== undefined && Date.parse(made_at) - since > maxSilentMs)
     throw new NoBackup(
       newest === null
         ? 'monitors are watched, and it holds no result'
@@ -98,7 +98,7 @@ const attempts = 3;
 export const createHeartbeat = (address: string | undefined, warn: (text: string) => void): Heartbeat => {
   const tell = async (ending: string, output: string): Promise<void> => {
     if (address === undefined) return;
-    const fault = await tellHeartbeat(`${address.replace(/\/+$/, '')}${ending}`, output.slice(-keptOfOutput), attempts);
+    const fault = await pingHeartbeat(`${address.replace(/\/+$/, '')}${ending}`, output.slice(-keptOfOutput), attempts);
     if (fault !== undefined) warn(`the heartbeat could not be told: ${fault}\n`);
   };
   return { began: () => tell('/start', ''), ended: (isWell, output) => tell(isWell ? '' : '/fail', output) };
@@ -194,7 +194,7 @@ export type Backups = {
 
 export type Nightly = { readonly file: string; readonly bytes: number; readonly drill: Drilled; readonly dropped: readonly string[] };
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly settings: BackupSettings;
   readonly clock: Clock;
@@ -209,7 +209,7 @@ const inMegabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 const saysOf = (file: string, { rows, newest }: Drilled): string =>
   `${basename(file)} restored on trial: ${rows} rows are there; the newest result is of ${newest ?? 'never'}`;
 
-export const createBackups = ({ sql, settings, clock, warn, free = freeBytes, tryOut = drill }: Parts): Backups => {
+export const createBackups = ({ sql, settings, clock, warn, free = freeBytes, tryOut = drill }: Dependencies): Backups => {
   const { databaseUrl, trialUrl } = settings;
 
   const work = async ({ folder, keepDays, withResults, reserveBytes }: BackupWishes, say: (line: string) => void): Promise<Nightly> => {

@@ -16,7 +16,7 @@ export const isAwaited = (watched: Watched, awaited: ReadonlySet<string>, roster
   roster.probes.some((probe) => awaited.has(probe.id) && couldHold(watched, probe, roster));
 
 /** `began`: since when the past has been waited for; `inHand`: all that waits and tells of this monitor; `isMore`: more may come of it. */
-export const goesAhead = (
+export const canDecideEarly = (
   { incident, watched }: Pick<MonitorState, 'incident' | 'watched'>,
   inHand: readonly InHand[],
   began: number,
@@ -39,7 +39,7 @@ export const goesAhead = (
  * Modes: working (`until` is null; `spent`: the last one ended by its limit, and no other begins on a probe's word until nobody is behind,
  * or nobody is heard at all) ↔ holding (results wait).
  */
-export type Handover = {
+export type Backlog = {
   /** What was seen before this moment is waited for. */
   readonly since: number;
   readonly until: number | null;
@@ -47,12 +47,12 @@ export type Handover = {
 };
 
 /** What a healthy probe last said of itself: when, and whether it had handed over all that it saw. */
-export type Word = { readonly probe: string; readonly heard_at: number; readonly handed_over: boolean };
+export type LatestPresence = { readonly probe: string; readonly heard_at: number; readonly handed_over: boolean };
 
 /** Who speaks of something, and since when it was kept. */
 export type Late = { readonly since: number; readonly from: readonly string[] };
 
-const handoverAtMost = 30_000;
+const maxBacklogMs = 30_000;
 /** A result that ended so long before it came was kept: on its usual way it takes two seconds. */
 export const keptAfter = 4_000;
 /** Presence comes every 5 s: who has been silent for longer may not reach us. */
@@ -60,23 +60,29 @@ const pingMissedAfter = 6_500;
 /** What has landed on the bus may still be on its way from there. */
 const settling = 200;
 
-export const working: Handover = { since: 0, until: null, spent: false };
+export const working: Backlog = { since: 0, until: null, spent: false };
 
-export const beginHandover = (now: number, since = now, most = handoverAtMost): Handover => ({
+export const beginBacklog = (now: number, since = now, most = maxBacklogMs): Backlog => ({
   since,
-  until: now + Math.min(most, handoverAtMost),
+  until: now + Math.min(most, maxBacklogMs),
   spent: false,
 });
 
 /** Those who may still keep something that they saw before `since`: not heard since, silent now, or handing over. */
-export const behind = (words: readonly Word[], since: number, now: number): string[] =>
+export const behind = (words: readonly LatestPresence[], since: number, now: number): string[] =>
   words.filter((word) => word.heard_at < since || now - word.heard_at > pingMissedAfter || !word.handed_over).map(({ probe }) => probe);
 
 /** Who is waited for, and until when: without end while behind, and then for the moment that what was handed over takes to reach us. */
 export type Awaited = ReadonlyMap<string, number>;
 
 /** Who is waited for by now. `before` is undefined when nobody has looked yet; `arriving`: somebody's words are known to be on their way. */
-export const awaitedBy = (since: number, before: Awaited | undefined, words: readonly Word[], now: number, arriving = false): Awaited => {
+export const awaitedBy = (
+  since: number,
+  before: Awaited | undefined,
+  words: readonly LatestPresence[],
+  now: number,
+  arriving = false,
+): Awaited => {
   const late = new Set(behind(words, since, now));
   const awaited = new Map<string, number>();
   for (const { probe } of words) {
@@ -88,11 +94,11 @@ export const awaitedBy = (since: number, before: Awaited | undefined, words: rea
   return awaited;
 };
 
-const isSilent = (words: readonly Pick<Word, 'heard_at'>[], now: number): boolean =>
+const isSilent = (words: readonly Pick<LatestPresence, 'heard_at'>[], now: number): boolean =>
   words.every(({ heard_at }) => now - heard_at > pingMissedAfter);
 
 /** What has become of it by now. `arriving`: more of what was handed over is known to be on its way to us. */
-export const goOn = (handover: Handover, words: readonly Word[], now: number, arriving = false): Handover => {
+export const goOn = (handover: Backlog, words: readonly LatestPresence[], now: number, arriving = false): Backlog => {
   const { since, until, spent } = handover;
   const all = isSilent(words, now);
   if (until === null) return spent && (all || behind(words, Number.NEGATIVE_INFINITY, now).length === 0) ? working : handover;
@@ -102,14 +108,14 @@ export const goOn = (handover: Handover, words: readonly Word[], now: number, ar
 };
 
 /** Whether what came late is to wait for others. A probe that was away alone is waited for by nobody. */
-export const mustWait = (handover: Handover, late: Late, words: readonly Word[], now: number, rules: Rules = allRules): boolean =>
+export const mustWait = (handover: Backlog, late: Late, words: readonly LatestPresence[], now: number, rules: Rules = allRules): boolean =>
   rules.kept_waits_for_others &&
   handover.until === null &&
   !handover.spent &&
   behind(words, late.since, now).some((probe) => !late.from.includes(probe));
 
 /** The first word after nobody was heard for longer than a ping: whoever is silent still is so by the bus, and gets his time anew (rule 7). */
-export const endsSilenceOfAll = (words: readonly Pick<Word, 'heard_at'>[], now: number): boolean =>
+export const endsSilenceOfAll = (words: readonly Pick<LatestPresence, 'heard_at'>[], now: number): boolean =>
   words.length > 1 && isSilent(words, now);
 
 /** The order in which the past is decided: by start; what started together by probe and sequence, so that it is the same every time. */

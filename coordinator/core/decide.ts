@@ -1,11 +1,11 @@
 import { createDraft, type Draft, progress, progressLightly } from './draft.ts';
 import { isVoid, onPing } from './heartbeat.ts';
-import { dueAnew, failWhileDown, failWhileVerifying, lapse, openWith, passWhileDown, passWhileVerifying, raise } from './incident.ts';
+import { failWhileDown, failWhileVerifying, lapse, openWith, passWhileDown, passWhileVerifying, raise, reschedule } from './incident.ts';
 import { allowedSilence, cover, passTime } from './ledger.ts';
 import { onDeleted, onEdited, onPaused, onQuarantined, onResumed } from './lifecycle.ts';
-import { remembersOf, sightingOf, withSighting } from './observations.ts';
+import { observationOf, remembersOf, withObservation } from './observations.ts';
 import { askAgain, askFirst, nextSample } from './rechecks.ts';
-import { dateAnew, isDoubted } from './retime.ts';
+import { isDoubted, retimeIncident } from './retime.ts';
 import type { Decision, Incident, Moment, MonitorEvent, MonitorState, ProbeView, SeenResult } from './types.ts';
 import { beganAt, countsAs, isOfLastDown, mayCheck, newestOf, see, tally, withoutFuture } from './views.ts';
 
@@ -108,9 +108,9 @@ const remember = (draft: Draft, result: SeenResult): void => {
   const { state, rules } = draft;
   const { incident, clock, watched, sightings } = state;
   if (!incident || watched.kind === 'heartbeat' || !remembersOf(incident, result.at)) return;
-  draft.state = { ...state, sightings: withSighting(sightings, sightingOf(result), draft.reach.turn_ms) };
+  draft.state = { ...state, sightings: withObservation(sightings, observationOf(result), draft.reach.turn_ms) };
   const isAnew = result.at < clock || (result.outcome === 'fail' && isDoubted(incident, draft.state.sightings));
-  if (isAnew && rules.late_dates_anew) dateAnew(draft, incident, judge);
+  if (isAnew && rules.late_dates_anew) retimeIncident(draft, incident, judge);
 };
 
 const onResult = (draft: Draft, result: SeenResult): void => {
@@ -199,6 +199,6 @@ export const decide = (known: MonitorState, event: MonitorEvent, moment: Moment)
       onQuarantined(draft, event.at, event.probe);
       break;
   }
-  dueAnew(draft, state.incident);
+  reschedule(draft, state.incident);
   return { state: draft.state.incident === null ? { ...draft.state, sightings: [] } : draft.state, effects: draft.effects };
 };

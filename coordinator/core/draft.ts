@@ -1,5 +1,5 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import type { Effect, EvidenceRow, Failure, Incident, Moment, MonitorState, Observer, Progress } from './types.ts';
+import type { Effect, EvidenceRow, Failure, Incident, Moment, MonitorState, ObservingProbe, Progress } from './types.ts';
 import { allRules, type Rules } from './types.ts';
 import { type Reach, reachOf } from './views.ts';
 
@@ -47,7 +47,7 @@ export const progressLightly = (draft: Draft, incident: Incident, step: Partial<
   return next;
 };
 
-type Source = { readonly continent: Observer['continent'] | null; readonly name: string };
+type Source = { readonly continent: ObservingProbe['continent'] | null; readonly name: string };
 
 export const keepEvidence = (
   draft: Draft,

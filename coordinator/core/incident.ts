@@ -3,9 +3,18 @@ import { type Interval, union } from '../../shared/base/time.ts';
 import { causeLayer } from '../../shared/checks/causes.ts';
 import type { Cause, Layer } from '../../shared/checks/result.ts';
 import { ask, type Draft, keepEvidence, progress, progressLightly, put } from './draft.ts';
-import { knownAtOpening, sightingBy } from './observations.ts';
+import { knownAtOpening, observationBy } from './observations.ts';
 import { askAgain, askFirst, askRecovery, nextSample, samplingStep } from './rechecks.ts';
-import { allRules, type Failure, type Incident, type Observer, type ProbeView, type Rules, type Scope, type SeenResult } from './types.ts';
+import {
+  allRules,
+  type Failure,
+  type Incident,
+  type ObservingProbe,
+  type ProbeView,
+  type Rules,
+  type Scope,
+  type SeenResult,
+} from './types.ts';
 import { failureOf, isOfLastDown, newestOf, tally, together } from './views.ts';
 
 /**
@@ -37,7 +46,7 @@ export type Release = { readonly is: 'due' } | { readonly is: 'held'; readonly u
  * Whether what is known of an incident is of now, so that its "down" may go out: while a partition's past is still being decided after an
  * absence, the outage may be over (rule 4). What is decided as it comes need not wait for that, nor what the target itself told us.
  */
-export const mayTell = (is: { readonly isPastDecided: boolean; readonly isToldByTarget: boolean }, rules: Rules = allRules): boolean =>
+export const mayNotify = (is: { readonly isPastDecided: boolean; readonly isToldByTarget: boolean }, rules: Rules = allRules): boolean =>
   is.isPastDecided || is.isToldByTarget || !rules.past_is_not_alerted;
 
 /**
@@ -127,7 +136,7 @@ export const passedSince = ({ state }: Draft, continent: Continent, time: number
   state.views.some(({ from, ok_at }) => from.continent !== continent && ok_at !== null && ok_at > time);
 
 /** An incident as it begins. `seen` is null when the target itself told us. */
-export const begun = (draft: Draft, from: Observer | null, at: number, failure: Failure, id: string): Incident => {
+export const begun = (draft: Draft, from: ObservingProbe | null, at: number, failure: Failure, id: string): Incident => {
   const { now } = draft.moment;
   const { watched } = draft.state;
   const sampling = { since: now, next_at: null, turn: 0 };
@@ -165,11 +174,11 @@ export const begun = (draft: Draft, from: Observer | null, at: number, failure: 
 };
 
 /** Rule 8: an incident opens with the first failure. */
-export const open = (draft: Draft, from: Observer | null, at: number, failure: Failure, id = draft.moment.newId()): Incident => {
+export const open = (draft: Draft, from: ObservingProbe | null, at: number, failure: Failure, id = draft.moment.newId()): Incident => {
   const incident = begun(draft, from, at, failure, id);
   put(draft, incident, 'opened');
   if (from && draft.state.watched.kind !== 'heartbeat')
-    draft.state = { ...draft.state, sightings: knownAtOpening(draft.state, sightingBy(from, at, failure)) };
+    draft.state = { ...draft.state, sightings: knownAtOpening(draft.state, observationBy(from, at, failure)) };
   if (from) keepEvidence(draft, incident.id, 'seen', from, at, failure);
   return incident;
 };
@@ -201,11 +210,11 @@ export const confirm = (draft: Draft, incident: Incident, by: ProbeView | null, 
 };
 
 /** So many of a heartbeat are remembered after their end. */
-export const mostClosed = 5;
+export const maxClosed = 5;
 
 export const remember = (draft: Draft, ended: Incident): void => {
   const others = draft.state.closed.filter(({ id }) => id !== ended.id);
-  const closed = [ended, ...others].toSorted((a, b) => (b.resolved_at ?? 0) - (a.resolved_at ?? 0)).slice(0, mostClosed);
+  const closed = [ended, ...others].toSorted((a, b) => (b.resolved_at ?? 0) - (a.resolved_at ?? 0)).slice(0, maxClosed);
   draft.state = { ...draft.state, closed };
 };
 
@@ -235,7 +244,7 @@ const isOfNow = (draft: Draft, incident: Incident): boolean => {
   return isUpToDate(draft) && failing.length >= (incident.confirmed === null ? 1 : 2);
 };
 
-const tellDown = (draft: Draft, { id }: Incident, confirmed_at: number): void => {
+const notifyDown = (draft: Draft, { id }: Incident, confirmed_at: number): void => {
   const due_at = confirmed_at + draft.state.watched.alert_after_ms;
   draft.effects.push({ is: 'alert', event: 'down', incident: id, due_at });
 };
@@ -245,22 +254,22 @@ export const raise = (draft: Draft, incident: Incident, handedOver: boolean): In
   const past = draft.rules.past_is_not_alerted && (handedOver || !isOfNow(draft, incident));
   if (incident.confirmed_at === null || incident.progress.alerted || past) return incident;
   const next = progress(draft, incident, { alerted: true });
-  tellDown(draft, next, incident.confirmed_at);
+  notifyDown(draft, next, incident.confirmed_at);
   return next;
 };
 
 /** Rules 3 and 25: a "down" that waits is due by the dates as they are now. */
-export const dueAnew = (draft: Draft, before: Incident | null): void => {
+export const reschedule = (draft: Draft, before: Incident | null): void => {
   const { incident } = draft.state;
   const isSame = incident !== null && incident.id === before?.id && before.progress.alerted;
   if (isSame && incident.confirmed_at !== null && incident.confirmed_at !== before.confirmed_at)
-    tellDown(draft, incident, incident.confirmed_at);
+    notifyDown(draft, incident, incident.confirmed_at);
 };
 
 /** What results do to a confirmed incident (rules 12 and 14). */
 
 /** The first pass where only one continent may check: its second is asked for soon, whatever the method. */
-const lookAgainSoon = (draft: Draft, incident: Incident): void => {
+const recheckSoon = (draft: Draft, incident: Incident): void => {
   const { sampling } = incident.progress;
   const soon = draft.moment.now + samplingStep;
   const next_at = sampling.next_at === null ? soon : Math.min(sampling.next_at, soon);
@@ -279,7 +288,7 @@ export const passWhileDown = (draft: Draft, incident: Incident, result: SeenResu
   const over = rules.dated_by_the_first_pass ? (below ?? result.at) : result.at;
   if (reach.lone) {
     if (seen.progress.run > 0 || !rules.two_passes_close) close(draft, dated, over, null);
-    else lookAgainSoon(draft, progress(draft, dated, { run: 1, run_at: result.at }));
+    else recheckSoon(draft, progress(draft, dated, { run: 1, run_at: result.at }));
     return;
   }
   const enough = since >= 2 || since >= Math.max(1, reach.able.length) || !rules.two_passes_close;

@@ -2,14 +2,14 @@ import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Draft } from './draft.ts';
 import { close, lapsesAt, notes } from './incident.ts';
 import { allowedSilence, forgetFrom, gapNoticed } from './ledger.ts';
-import { sightingOf, sightingsAfterRestart, withoutProbe } from './observations.ts';
+import { observationOf, observationsAfterRestart, withoutProbe } from './observations.ts';
 import type { Checkpoint, Incident, MonitorState, Restoring, SeenResult, Watched } from './types.ts';
 import { mayCheck, reachOf, see, tally } from './views.ts';
 
 /** What happens to the monitor itself while it is watched (rules 16 and 17). */
 
 /** Rule 18: what was seen before counts no more, and until somebody looks again nobody knows how it is. */
-const beginAnew = (draft: Draft, at: number): void => {
+const restartMonitor = (draft: Draft, at: number): void => {
   const { covered, effects } = forgetFrom(draft.state, at);
   draft.state = { ...draft.state, ...covered, views: [], decides_from: at };
   draft.effects.push(...effects);
@@ -35,7 +35,7 @@ export const onResumed = (draft: Draft, at: number): void => {
   const put = [{ began_at: watched.paused_at, ended_at: Math.max(at, watched.paused_at), interval_ms: watched.interval_ms }];
   draft.effects.push({ is: 'ledger', kind: 'paused', put, drop: [] });
   draft.state = { ...draft.state, watched: { ...watched, paused_at: null } };
-  beginAnew(draft, at);
+  restartMonitor(draft, at);
 };
 
 /** The new row is in the state already. */
@@ -43,7 +43,7 @@ export const onEdited = (draft: Draft, at: number, changed: boolean): void => {
   const { watched, views } = draft.state;
   if (changed) {
     closeOpen(draft, at, notes.edited);
-    beginAnew(draft, at);
+    restartMonitor(draft, at);
   } else draft.state = { ...draft.state, views: views.filter(({ from }) => mayCheck(watched, from.probe, from.continent)) };
 };
 
@@ -78,7 +78,7 @@ export const createState = (watched: Watched): MonitorState => ({
 });
 
 /** The newest good ping that is known: a checkpoint is written behind, and those that ended an incident since say so by its end. */
-const beatAtOf = (checkpoint: Checkpoint | null, closed: readonly Incident[]): number | null => {
+const pingAtOf = (checkpoint: Checkpoint | null, closed: readonly Incident[]): number | null => {
   const ends = closed.flatMap(({ note, resolved_at }) => (note === null && resolved_at !== null ? [resolved_at] : []));
   return Math.max(checkpoint?.beat_at ?? 0, ...ends) || null;
 };
@@ -87,7 +87,7 @@ const beatAtOf = (checkpoint: Checkpoint | null, closed: readonly Incident[]): n
 export const restore = (from: Restoring): MonitorState => {
   const { watched, checkpoint, results, told = [], resumed_at, incident, closed = [], last_down = null, gaps } = from;
   const fresh = createState(watched);
-  const beat_at = beatAtOf(checkpoint, closed);
+  const beat_at = pingAtOf(checkpoint, closed);
   const state: MonitorState = { ...fresh, ...checkpoint, beat_at, gaps, incident, closed, last_down, restored: incident !== null };
   const decides_from = Math.max(state.decides_from, resumed_at ?? 0);
   const decided = (at: number) => at >= decides_from;
@@ -105,7 +105,7 @@ export const restore = (from: Restoring): MonitorState => {
   }
   const openGap = gaps.findLast((gap) => gap.to === null);
   const stored = [...told, ...results].filter((result) => result.outcome !== 'unknown' && !result.quarantined && counts(result));
-  const sightings = sightingsAfterRestart({ incident, views, watched }, stored.map(sightingOf));
+  const sightings = observationsAfterRestart({ incident, views, watched }, stored.map(observationOf));
   return { ...state, views, sightings, clock, decides_from, covered_until: openGap?.from ?? covered_until };
 };
 

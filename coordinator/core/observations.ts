@@ -1,49 +1,49 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Draft } from './draft.ts';
-import type { Failure, Incident, MonitorState, Observer, SeenResult, Sighting, Watched } from './types.ts';
+import type { Failure, Incident, MonitorState, Observation, ObservingProbe, SeenResult, Watched } from './types.ts';
 import { reachOf, together } from './views.ts';
 
 /** What is remembered of an open incident, so that it can be dated anew when something comes late (rule 3; see core/retime.ts). */
 
 /** Beyond so many they are thinned, and then the oldest forgotten, which only a failure that one continent sees for hours comes to. */
-export const mostSightings = 200;
+export const maxObservations = 200;
 
-export const sightingOf = (result: SeenResult): Sighting => {
+export const observationOf = (result: SeenResult): Observation => {
   const { from, at, outcome, took_ms, cause, phases, evidence } = result;
   const ok = outcome === 'ok';
   return { from, at, ok, took_ms, cause, phases: ok ? null : phases, evidence: ok ? null : evidence };
 };
 
 /** What a probe saw that started then; null: it passed. */
-export const sightingBy = (from: Observer, at: number, failure: Failure | null): Sighting => {
+export const observationBy = (from: ObservingProbe, at: number, failure: Failure | null): Observation => {
   const { took_ms, cause, phases, evidence } = failure ?? { took_ms: 0, cause: null, phases: null, evidence: null };
   return { from, at, ok: failure === null, took_ms, cause, phases, evidence };
 };
 
-const isSame = (a: Sighting, b: Sighting): boolean => a.at === b.at && a.from.probe === b.from.probe;
+const isSame = (a: Observation, b: Observation): boolean => a.at === b.at && a.from.probe === b.from.probe;
 
 /** In order of start; of those that started together the failures first, which count (core/views.ts), and then the one that was told first. */
-const inOrder = (sightings: readonly Sighting[], added: readonly Sighting[]): readonly Sighting[] => {
+const inOrder = (sightings: readonly Observation[], added: readonly Observation[]): readonly Observation[] => {
   const fresh = added.filter((one) => !sightings.some((other) => isSame(one, other)));
-  return [...sightings, ...fresh].toSorted((a, b) => a.at - b.at || Number(a.ok) - Number(b.ok)).slice(-mostSightings);
+  return [...sightings, ...fresh].toSorted((a, b) => a.at - b.at || Number(a.ok) - Number(b.ok)).slice(-maxObservations);
 };
 
 /**
  * Of a run of one continent that saw the same all the while most go, as long as those that stay lie less than a minute apart, and less than a view
  * lasts (two turns): so whatever comes late still finds the failure that it confirms, or is confirmed by, and nothing looks unobserved.
  */
-const thinned = (sightings: readonly Sighting[], turn_ms: number): readonly Sighting[] => {
-  if (sightings.length < mostSightings) return sightings;
+const thinned = (sightings: readonly Observation[], turn_ms: number): readonly Observation[] => {
+  if (sightings.length < maxObservations) return sightings;
   const apart = Math.min(together, 2 * turn_ms);
-  const following = new Map<Sighting, Sighting>();
-  const newest = new Map<Continent, Sighting>();
+  const following = new Map<Observation, Observation>();
+  const newest = new Map<Continent, Observation>();
   for (const one of sightings) {
     const before = newest.get(one.from.continent);
     if (before) following.set(before, one);
     newest.set(one.from.continent, one);
   }
-  const kept = new Map<Continent, Sighting>();
+  const kept = new Map<Continent, Observation>();
   return sightings.filter((one) => {
     const [before, after] = [kept.get(one.from.continent), following.get(one)];
     const isBetween = before?.ok === one.ok && after?.ok === one.ok && after.at - before.at < apart;
@@ -53,15 +53,15 @@ const thinned = (sightings: readonly Sighting[], turn_ms: number): readonly Sigh
 };
 
 /** What a failure saw takes kilobytes: of each continent the newest alone keeps it, and the first of all. */
-const withoutOldEvidence = (sightings: readonly Sighting[], newest: Sighting): readonly Sighting[] => {
+const withoutOldEvidence = (sightings: readonly Observation[], newest: Observation): readonly Observation[] => {
   const index = sightings.findLastIndex(({ ok, from }) => !ok && from.continent === newest.from.continent);
   const before = sightings[index];
   return before?.evidence && index > 0 ? sightings.with(index, { ...before, evidence: null }) : sightings;
 };
 
 /** What is known when an incident opens: the newest pass of each probe, and what an incident that it was parted from had seen since its beginning. */
-export const knownAtOpening = ({ sightings, views }: MonitorState, first: Sighting): readonly Sighting[] => {
-  const passes = views.flatMap((view) => (view.ok_at === null ? [] : [sightingBy(view.from, view.ok_at, null)]));
+export const knownAtOpening = ({ sightings, views }: MonitorState, first: Observation): readonly Observation[] => {
+  const passes = views.flatMap((view) => (view.ok_at === null ? [] : [observationBy(view.from, view.ok_at, null)]));
   return inOrder(passes, [first, ...sightings.filter(({ at }) => at >= first.at)]);
 };
 
@@ -70,7 +70,7 @@ const datedUntil = ({ confirmed_at }: Incident): number => (confirmed_at === nul
 
 export const remembersOf = (incident: Incident, at: number): boolean => incident.seen !== null && at <= datedUntil(incident);
 
-export const withSighting = (sightings: readonly Sighting[], seen: Sighting, turn_ms: number): readonly Sighting[] => {
+export const withObservation = (sightings: readonly Observation[], seen: Observation, turn_ms: number): readonly Observation[] => {
   const last = sightings.at(-1);
   const isNewest = last === undefined || seen.at > last.at;
   return inOrder(thinned(isNewest && !seen.ok ? withoutOldEvidence(sightings, seen) : sightings, turn_ms), [seen]);
@@ -87,14 +87,14 @@ export const toldIn = (
 };
 
 /** After a restart: what the incident itself says, what is known of each probe, and what was stored since. */
-export const sightingsAfterRestart = (
+export const observationsAfterRestart = (
   { incident, views, watched }: Pick<MonitorState, 'incident' | 'views' | 'watched'>,
-  stored: readonly Sighting[],
-): readonly Sighting[] => {
+  stored: readonly Observation[],
+): readonly Observation[] => {
   if (!incident?.seen || watched.kind === 'heartbeat') return [];
   const { started_at, seen, confirmed_at, confirmed, cause } = incident;
-  const failed = (from: Observer, at: number): Sighting =>
-    sightingBy(from, at, { began_at: at, took_ms: 0, cause, phases: null, evidence: null });
+  const failed = (from: ObservingProbe, at: number): Observation =>
+    observationBy(from, at, { began_at: at, took_ms: 0, cause, phases: null, evidence: null });
   const told = [failed(seen, started_at), ...(confirmed && confirmed_at !== null ? [failed(confirmed, confirmed_at)] : [])];
   const all = inOrder(
     inOrder(
@@ -103,7 +103,7 @@ export const sightingsAfterRestart = (
         stored.toSorted((a, b) => a.at - b.at),
         watched.interval_ms,
       ),
-      views.map(({ from, at, failure }) => sightingBy(from, at, failure)),
+      views.map(({ from, at, failure }) => observationBy(from, at, failure)),
     ),
     told,
   );

@@ -155,11 +155,11 @@ export type Share = {
   readonly refuted: ReadonlyMap<number, number>;
 };
 
-export const mostHosts = 256;
+export const maxHosts = 256;
 /** Hashes of hosts are below this, evenly. */
 const hashes = 2 ** 32;
 
-export const smallestOf = (hosts: ReadonlySet<number>): readonly number[] => [...Float64Array.from(hosts).sort().subarray(0, mostHosts)];
+export const smallestOf = (hosts: ReadonlySet<number>): readonly number[] => [...Float64Array.from(hosts).sort().subarray(0, maxHosts)];
 
 export const shareOf = (hosts: readonly number[], refuted: ReadonlyMap<number, number>, now: number): Share => ({
   hosts,
@@ -178,9 +178,9 @@ export const saysTheSame = (share: Share, told: Share | undefined): boolean =>
 
 /** How many distinct hosts the probe checks, and how many of them are refuted. Of more than a sample holds both are estimated. */
 export const together = (shares: readonly Share[], now: number): { readonly targets: number; readonly refuted: number } => {
-  const isSample = shares.some(({ hosts }) => hosts.length >= mostHosts);
+  const isSample = shares.some(({ hosts }) => hosts.length >= maxHosts);
   const all = [...new Set(shares.flatMap(({ hosts }) => hosts))].toSorted((a, b) => a - b);
-  const hosts = isSample ? all.slice(0, mostHosts) : all;
+  const hosts = isSample ? all.slice(0, maxHosts) : all;
   const refuted = hosts.filter((host) => shares.some((share) => (share.refuted.get(host) ?? now) > now)).length;
   if (!isSample) return { targets: hosts.length, refuted };
   const targets = Math.round(((hosts.length - 1) * hashes) / ((hosts.at(-1) ?? 0) + 1));

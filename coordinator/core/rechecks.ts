@@ -9,13 +9,13 @@ export const isUnseen = ({ watched, views }: Pick<MonitorState, 'watched' | 'vie
   watched.kind !== 'heartbeat' && watched.paused_at === null && views.length === 0;
 
 /** Who is to look, and when the first turn comes that makes the look needless. */
-export type FirstLook = { readonly continent: Continent; readonly turn_at: number };
+export type FirstCheck = { readonly continent: Continent; readonly turn_at: number };
 
 /** Whose first turn comes sooner than this needs no look of its own. */
 const soon = 1_000;
 
-const nextObserver = (assignment: Placed, roster: Roster, now: number): FirstLook | undefined => {
-  let next: FirstLook | undefined;
+const nextProbe = (assignment: Placed, roster: Roster, now: number): FirstCheck | undefined => {
+  let next: FirstCheck | undefined;
   for (const continent of continentsOf(assignment, roster)) {
     const its = turns(assignment, continent, roster);
     const at = its === undefined ? Number.POSITIVE_INFINITY : nextTurn(its, now);
@@ -25,7 +25,7 @@ const nextObserver = (assignment: Placed, roster: Roster, now: number): FirstLoo
 };
 
 /** What a first answer is awaited of: a probe that was asked to look, or whose turn comes soon. */
-export type AwaitedLook = {
+export type AwaitedRecheck = {
   readonly continent: Continent;
   readonly probe: string;
   /** When it is taken for lost, and how long it will have been waited for by then. */
@@ -41,16 +41,16 @@ const patienceMs = 15_000;
  * nobody when that turn comes soon. Without it a monitor of an hour could tell nothing for an hour. A look that is awaited already is asked for
  * again only when its probe is no longer the one to look, or has not answered for long, and then for twice as long.
  */
-export const firstLook = (
+export const firstCheck = (
   assignment: Placed & { readonly timeout_ms: number },
-  awaited: AwaitedLook | undefined,
+  awaited: AwaitedRecheck | undefined,
   roster: Roster,
   now: number,
-): { readonly awaited: AwaitedLook | undefined; readonly look: FirstLook | undefined } => {
+): { readonly awaited: AwaitedRecheck | undefined; readonly look: FirstCheck | undefined } => {
   const isStillAwaited =
     awaited !== undefined && now < awaited.until && probeOf(assignment, awaited.continent, roster)?.id === awaited.probe;
   if (isStillAwaited) return { awaited, look: undefined };
-  const next = nextObserver(assignment, roster, now);
+  const next = nextProbe(assignment, roster, now);
   const probe = next && probeOf(assignment, next.continent, roster);
   if (!next || !probe) return { awaited: undefined, look: undefined };
   const isSoon = next.turn_at - now <= soon;
@@ -188,7 +188,7 @@ export const spend = (
  */
 export type Asked = { readonly purse: Purse | undefined; readonly sampled_at: number };
 
-export const neverAsked: Asked = { purse: undefined, sampled_at: Number.NEGATIVE_INFINITY };
+export const neverChecked: Asked = { purse: undefined, sampled_at: Number.NEGATIVE_INFINITY };
 
 /** All others at a first failure, and once more soon after, on seven continents; and in the long run as much as a lonely failure asks for. */
 const askedAtMost: Allowance = { perSecond: 0.5, burst: 12 };

@@ -1,6 +1,6 @@
 import { type Draft, keepEvidence, put } from './draft.ts';
 import { close, confirm, layerOf, notes, open, scopeOf, unobservedAt } from './incident.ts';
-import type { Failure, Incident, MonitorState, Observer, ProbeView, SeenResult, Sighting } from './types.ts';
+import type { Failure, Incident, MonitorState, Observation, ObservingProbe, ProbeView, SeenResult } from './types.ts';
 import { isOfLastDown } from './views.ts';
 
 /**
@@ -12,7 +12,7 @@ import { isOfLastDown } from './views.ts';
 /** What a result does to a draft: core/decide.ts, which is told here so that neither needs the other first. */
 type InOrder = (draft: Draft, result: SeenResult) => void;
 
-type Retold = {
+type RetimedEvents = {
   /** As it would be open by now. */
   readonly incident: Incident;
   /** What it was parted from would have ended when it began, as seen from one continent only (rule 10). */
@@ -25,7 +25,7 @@ type Ended = Incident & { readonly resolved_at: number };
 
 const isOutageThatEnded = (incident: Incident): incident is Ended => incident.confirmed_at !== null && incident.resolved_at !== null;
 
-const resultOf = ({ from, ok, ...seen }: Sighting, { watched }: MonitorState): SeenResult => ({
+const resultOf = ({ from, ok, ...seen }: Observation, { watched }: MonitorState): SeenResult => ({
   ...{ seq: 0, monitor: watched.id, config_version: watched.config_version, look: null, quarantined: false, handed_over: true },
   ...seen,
   from,
@@ -36,10 +36,10 @@ const resultOf = ({ from, ok, ...seen }: Sighting, { watched }: MonitorState): S
 const unconfirmed = (incident: Incident): Incident => ({ ...incident, confirmed_at: null, confirmed: null });
 
 /** What an outage before it saw is no part of its story, but the failure that it began with, which came late (rule 3). */
-const storyOf = (state: MonitorState, { started_at }: Incident): readonly Sighting[] =>
+const storyOf = (state: MonitorState, { started_at }: Incident): readonly Observation[] =>
   state.sightings.filter(({ ok, at }) => ok || at === started_at || !isOfLastDown(state, at));
 
-const retell = (draft: Draft, incident: Incident, inOrder: InOrder): Retold | undefined => {
+const retimeEvents = (draft: Draft, incident: Incident, inOrder: InOrder): RetimedEvents | undefined => {
   const { state, moment, rules, reach } = draft;
   const sightings = storyOf(state, incident);
   const from = sightings[0]?.at;
@@ -72,10 +72,10 @@ const retell = (draft: Draft, incident: Incident, inOrder: InOrder): Retold | un
   return { incident: last, isParted, ended: ended.toSorted((a, b) => a.resolved_at - b.resolved_at) };
 };
 
-const isObserver = (one: Observer | null, other: Observer | null): boolean => one?.probe === other?.probe;
+const isObservingProbe = (one: ObservingProbe | null, other: ObservingProbe | null): boolean => one?.probe === other?.probe;
 
 /** What the failing check of this probe saw that started then. */
-const failureOf = ({ state }: Draft, from: Observer, at: number): Failure => {
+const failureOf = ({ state }: Draft, from: ObservingProbe, at: number): Failure => {
   const found = state.sightings.find((sighting) => !sighting.ok && sighting.at === at && sighting.from.probe === from.probe);
   const { took_ms, cause, phases, evidence } = found ?? { took_ms: 0, cause: null, phases: null, evidence: null };
   return { began_at: at, took_ms, cause, phases, evidence };
@@ -84,7 +84,7 @@ const failureOf = ({ state }: Draft, from: Observer, at: number): Failure => {
 const union = <Item>(some: readonly Item[], more: readonly Item[]): readonly Item[] => [...new Set([...some, ...more])];
 
 const begins = (draft: Draft, incident: Incident, { started_at, seen, progress }: Incident): Incident => {
-  if (!seen || (started_at === incident.started_at && isObserver(seen, incident.seen))) return incident;
+  if (!seen || (started_at === incident.started_at && isObservingProbe(seen, incident.seen))) return incident;
   const failure = failureOf(draft, seen, started_at);
   const { cause } = failure;
   const failed = union(incident.progress.failed, progress.failed);
@@ -102,7 +102,7 @@ const begins = (draft: Draft, incident: Incident, { started_at, seen, progress }
   return moved;
 };
 
-const viewOf = (draft: Draft, from: Observer, at: number): ProbeView => ({
+const viewOf = (draft: Draft, from: ObservingProbe, at: number): ProbeView => ({
   ...{ from, at, ok: false, ok_at: null, failure: failureOf(draft, from, at) },
 });
 
@@ -114,7 +114,7 @@ const isConfirmed = (draft: Draft, incident: Incident, { confirmed_at, confirmed
     put(draft, next, 'confirmed');
     return next;
   }
-  if (confirmed_at === incident.confirmed_at && isObserver(confirmed, incident.confirmed)) return incident;
+  if (confirmed_at === incident.confirmed_at && isObservingProbe(confirmed, incident.confirmed)) return incident;
   const moved: Incident = { ...incident, confirmed_at, confirmed };
   put(draft, moved, 'moved');
   if (confirmed) keepEvidence(draft, moved.id, 'confirmed', confirmed, confirmed_at, failureOf(draft, confirmed, confirmed_at));
@@ -122,7 +122,7 @@ const isConfirmed = (draft: Draft, incident: Incident, { confirmed_at, confirmed
 };
 
 /** Each outage that was over ends where it did, and the next begins as an incident of its own: none becomes another. */
-const endThoseBefore = (draft: Draft, incident: Incident, { ended, incident: last }: Retold): Incident => {
+const endThoseBefore = (draft: Draft, incident: Incident, { ended, incident: last }: RetimedEvents): Incident => {
   let current = incident;
   for (const [index, one] of ended.entries()) {
     const { seen, started_at } = ended[index + 1] ?? last;
@@ -135,15 +135,15 @@ const endThoseBefore = (draft: Draft, incident: Incident, { ended, incident: las
 };
 
 /** Whether one of the two that confirm it had passed by then, as is known only now: who fails next dates it anew (rule 3). */
-export const isDoubted = ({ seen, confirmed, confirmed_at }: Incident, sightings: readonly Sighting[]): boolean => {
+export const isDoubted = ({ seen, confirmed, confirmed_at }: Incident, sightings: readonly Observation[]): boolean => {
   if (seen === null || confirmed === null || confirmed_at === null) return false;
   const hadPassed = (continent: string): boolean =>
     sightings.findLast(({ at, from }) => at <= confirmed_at && from.continent === continent)?.ok === true;
   return hadPassed(seen.continent) || hadPassed(confirmed.continent);
 };
 
-export const dateAnew = (draft: Draft, incident: Incident, inOrder: InOrder): void => {
-  const retold = retell(draft, incident, inOrder);
+export const retimeIncident = (draft: Draft, incident: Incident, inOrder: InOrder): void => {
+  const retold = retimeEvents(draft, incident, inOrder);
   if (!retold?.incident.seen) return;
   const { seen, started_at, confirmed_at } = retold.incident;
   if (retold.ended.length > 0) {

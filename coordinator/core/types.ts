@@ -86,10 +86,10 @@ export type Watched = {
 };
 
 /** The name and place of a probe, as incidents keep them. */
-export type Observer = { readonly probe: string; readonly name: string; readonly continent: Continent };
+export type ObservingProbe = { readonly probe: string; readonly name: string; readonly continent: Continent };
 
 /** A result with what the coordinator knows of its probe. `handed_over`: decided in order after an absence, more may follow (rule 4). */
-export type SeenResult = Result & { readonly from: Observer; readonly quarantined: boolean; readonly handed_over: boolean };
+export type SeenResult = Result & { readonly from: ObservingProbe; readonly quarantined: boolean; readonly handed_over: boolean };
 
 /** A ping as the coordinator took it from the bus. `covers_until` is the deadline that it sets: the next ping is due before it. */
 export type SeenPing = {
@@ -130,7 +130,7 @@ export type Moment = {
 
 /** The newest usable result of one probe. What a failure saw is kept while it is the newest. */
 export type ProbeView = {
-  readonly from: Observer;
+  readonly from: ObservingProbe;
   readonly at: number;
   readonly ok: boolean;
   /** Start of the newest pass known of this probe; null when none is. */
@@ -184,8 +184,8 @@ export type Incident = {
   readonly confirmed_at: number | null;
   readonly resolved_at: number | null;
   /** null when the target itself told us (a heartbeat's /fail). */
-  readonly seen: Observer | null;
-  readonly confirmed: Observer | null;
+  readonly seen: ObservingProbe | null;
+  readonly confirmed: ObservingProbe | null;
   readonly cause: Cause | null;
   readonly note: string | null;
   readonly scope: Scope;
@@ -194,7 +194,7 @@ export type Incident = {
 };
 
 /** An ok or fail that may date an open incident. */
-export type Sighting = Pick<SeenResult, 'from' | 'at' | 'took_ms' | 'cause' | 'phases' | 'evidence'> & { readonly ok: boolean };
+export type Observation = Pick<SeenResult, 'from' | 'at' | 'took_ms' | 'cause' | 'phases' | 'evidence'> & { readonly ok: boolean };
 
 /** A stretch without a usable result; `to` is null while it lasts. `interval_ms`: the interval in force when it began (rule 22). */
 export type Gap = { readonly from: number; readonly to: number | null; readonly interval_ms: number };
@@ -217,7 +217,7 @@ export type MonitorState = {
   readonly gaps: readonly Gap[];
   readonly incident: Incident | null;
   /** What is remembered of the open incident, in order of start, so that what comes late can date it anew (rule 3). */
-  readonly sightings: readonly Sighting[];
+  readonly sightings: readonly Observation[];
   /** Of a heartbeat, the incidents that ended last, the newest first: pings that come late may date them anew (rule 20). */
   readonly closed: readonly Incident[];
   /** The confirmed outage that ended last: what comes late from within it confirms no other (rule 3). Of a heartbeat null. */

@@ -77,7 +77,7 @@ export const tally = (views: readonly ProbeView[], time: number, turn_ms: number
 };
 
 /** Whether the newest of what is known was seen by a clock that has been set back since. */
-export const isAhead = (clock: number, now: number): boolean => clock > now + clockTolerance;
+export const isEarlierThanBacklog = (clock: number, now: number): boolean => clock > now + clockTolerance;
 
 const atMost = (at: number | null, now: number): number | null => (at === null ? null : Math.min(at, now));
 
@@ -105,13 +105,13 @@ const begunByNow = (incident: Incident, now: number): Incident => {
  * pass for older than that, and decide nothing.
  */
 export const withoutFuture = (state: MonitorState, now: number): MonitorState => {
-  if (!isAhead(state.clock, now)) return state;
+  if (!isEarlierThanBacklog(state.clock, now)) return state;
   const { watched, covered_until, incident } = state;
   return {
     ...state,
     clock: now,
-    views: state.views.filter(({ at }) => !isAhead(at, now)),
-    sightings: state.sightings.filter(({ at }) => !isAhead(at, now)),
+    views: state.views.filter(({ at }) => !isEarlierThanBacklog(at, now)),
+    sightings: state.sightings.filter(({ at }) => !isEarlierThanBacklog(at, now)),
     // Until its deadline a heartbeat is covered by what it said, not by who looked.
     covered_until: watched.kind === 'heartbeat' ? covered_until : Math.min(covered_until, now + allowedSilence(watched)),
     incident: incident && begunByNow(incident, now),

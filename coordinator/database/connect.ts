@@ -240,24 +240,24 @@ const bigint = {
 };
 
 /** How long the server works on one statement, and how long it may then say nothing before its connection is given up. */
-type Patience = { readonly statementMs: number; readonly silentMs: number };
+type StartupTimeout = { readonly statementMs: number; readonly silentMs: number };
 
 /** Every statement of a coordinator is one of many: none takes long. */
-const usual: Patience = { statementMs: 20_000, silentMs: 25_000 };
+const usual: StartupTimeout = { statementMs: 20_000, silentMs: 25_000 };
 
 /** What works through everything, such as a migration, a backup, or bringing one back. */
-export const longWork: Patience = { statementMs: 6 * 3_600_000, silentMs: 6 * 3_600_000 + 60_000 };
+export const longWork: StartupTimeout = { statementMs: 6 * 3_600_000, silentMs: 6 * 3_600_000 + 60_000 };
 
 /** What goes through many rows in the background. */
-const housework: Patience = { statementMs: 600_000, silentMs: 660_000 };
+const maintenanceSettings: StartupTimeout = { statementMs: 600_000, silentMs: 660_000 };
 
 /** A transaction that its client left open (a frozen process) is ended by the server, because its locks would keep others from taking over. */
 const idleInTransactionMs = 4_000;
 
-const settingsOf = ({ statementMs }: Patience): string =>
+const settingsOf = ({ statementMs }: StartupTimeout): string =>
   `set statement_timeout = ${statementMs}; set idle_in_transaction_session_timeout = ${idleInTransactionMs}`;
 
-type ConnectOptions = { readonly name: string; readonly connections?: number; readonly patience?: Patience };
+type ConnectOptions = { readonly name: string; readonly connections?: number; readonly patience?: StartupTimeout };
 
 /** How the address wants TLS, in the words of the client: what it reads from the address and the environment. */
 const tlsOf = (url: string): LineOptions['tls'] => {
@@ -274,7 +274,7 @@ const tlsOf = (url: string): LineOptions['tls'] => {
 export const connect = (url: string, options: ConnectOptions = { name: 'antipode' }): Sql => {
   const { name, patience = usual } = options;
   const tls = tlsOf(url);
-  const socketsFor = (how: Patience) => createDatabaseSockets({ tls, settings: settingsOf(how), silentMs: how.silentMs });
+  const socketsFor = (how: StartupTimeout) => createDatabaseSockets({ tls, settings: settingsOf(how), silentMs: how.silentMs });
   const sockets = socketsFor(patience);
   const open = ({ dial }: DatabaseSockets, connections: number, onclose?: () => void): Sql => {
     const all = {
@@ -300,7 +300,7 @@ export const connect = (url: string, options: ConnectOptions = { name: 'antipode
     openAnother: () => open(socketsFor(patience), 1),
     openBeside: () => open(sockets, 1),
     openSlot: () => createCommitSlot((onClose) => open(sockets, 1, onClose)),
-    openPatient: () => open(socketsFor(housework), 1),
+    openPatient: () => open(socketsFor(maintenanceSettings), 1),
   });
   return sql;
 };

@@ -44,7 +44,7 @@ export const wholeMessages = (bytes: Buffer): { readonly messages: readonly Buff
   return { messages, rest };
 };
 
-export const letterOf = (message: Buffer): string => String.fromCharCode(message[0] ?? 0);
+export const messageKindOf = (message: Buffer): string => String.fromCharCode(message[0] ?? 0);
 
 /** A question in the simple protocol. */
 export const simpleQuery = (text: string): Buffer => {
@@ -277,7 +277,7 @@ export class DatabaseLine extends EventEmitter {
   }
 
   #greeted(message: Buffer): void {
-    if (letterOf(message) !== 'Z') {
+    if (messageKindOf(message) !== 'Z') {
       this.emit('data', message);
       return;
     }
@@ -287,7 +287,7 @@ export class DatabaseLine extends EventEmitter {
   }
 
   #settled(message: Buffer): void {
-    const letter = letterOf(message);
+    const letter = messageKindOf(message);
     if (letter === 'E') {
       this.emit('data', message);
       this.destroy();

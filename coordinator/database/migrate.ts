@@ -19,7 +19,7 @@ export const missingMigrations = async (sql: Sql): Promise<readonly string[]> =>
 const lockMs = 3_000;
 /** Between tries others get their turn; a transaction that is still in the way after all of them is no passing one. */
 const restMs = { first: 250, most: 5_000 };
-const mostTries = 30;
+const maxTries = 30;
 
 const isLockedOut = (error: unknown): boolean => codeOf(error) === '55P03';
 
@@ -53,7 +53,7 @@ export const migrate = async (sql: Sql, wait = lockMs): Promise<string[]> => {
         if (await applyOne(sql, name, wait)) applied.push(name);
         break;
       } catch (error) {
-        if (!isLockedOut(error) || attempt >= mostTries) throw error;
+        if (!isLockedOut(error) || attempt >= maxTries) throw error;
         await pause(backoff(attempt, restMs.first, restMs.most));
       }
     }

@@ -55,7 +55,7 @@ export const literally = (text: string): string => text.replaceAll(/[\\%_]/g, (m
 export const lookedFor = (text: string): string => text.replaceAll('\0', '\u0001').toWellFormed();
 
 /** So many words anybody types; each must be found. */
-const mostWords = 8;
+const maxWords = 8;
 
 export const wordsOf = (search: string): readonly string[] =>
   search
@@ -64,7 +64,7 @@ export const wordsOf = (search: string): readonly string[] =>
     .toWellFormed()
     .split(/\s+/)
     .filter((word) => word !== '')
-    .slice(0, mostWords);
+    .slice(0, maxWords);
 
 const attempts = 5;
 

@@ -110,7 +110,7 @@ const patienceMs = 4_000;
 type Asking<Asked extends readonly unknown[], Told> = (...asked: Asked) => Promise<Told>;
 
 /** The same asking, refused with `unavailable` where the database is what does not answer. */
-export type Patiently = <Asked extends readonly unknown[], Told>(ask: Asking<Asked, Told>) => Asking<Asked, Told>;
+export type WithTimeout = <Asked extends readonly unknown[], Told>(ask: Asking<Asked, Told>) => Asking<Asked, Told>;
 
 /** What callers are told while the database is away. */
 export const unavailable = (): Refusal =>
@@ -129,7 +129,7 @@ const isAway = (error: unknown): boolean => {
  * Callers are answered soon while the database is not. Modes: `there` → (a caller waited, and nothing was heard from the database for as long)
  * `away`: nothing new is asked, for it would lie there until the database is back, and be done then → (anything is heard) `there`.
  */
-export const createPatience = ({ sql, log }: { readonly sql: Sql; readonly log: Pick<Log, 'info' | 'warn'> }): Patiently => {
+export const createTimeouts = ({ sql, log }: { readonly sql: Sql; readonly log: Pick<Log, 'info' | 'warn'> }): WithTimeout => {
   const { sockets } = wayOf(sql);
   let awaySince: number | undefined;
 

@@ -132,7 +132,7 @@ export const commitUnits = async (
   }
 };
 
-const nobody = '00000000-0000-4000-8000-000000000000';
+const noOne = '00000000-0000-4000-8000-000000000000';
 
 /** One of everything; what is prepared is not executed, and only the kinds of values count. */
 const sample: Unit = {
@@ -140,15 +140,15 @@ const sample: Unit = {
   results: [{ monitor_key: 0, probe_key: 0, at: 0, took_ms: 0, outcome: 'fail', cause_class: null, phases: null }],
   passes: { monitor_key: [0], probe_key: [0], at: [0], took_ms: [0], dns: [0], tcp: [0], tls: [0], first_byte: [0], total: [0] },
   staleHours: [0],
-  watermarks: [{ probe_key: 0, generation: nobody, partition: 0, seq: 0, ahead: [] }],
+  watermarks: [{ probe_key: 0, generation: noOne, partition: 0, seq: 0, ahead: [] }],
   evidence: [
     {
-      incident: nobody,
+      incident: noOne,
       row: { part: 'seen', continent: null, probe: '', at: 0, outcome: 'fail', took_ms: 0, cause: null, phases: null, evidence: null },
     },
   ],
-  ledger: [{ monitor: nobody, kind: 'unknown', put: [{ began_at: 0, ended_at: null, interval_ms: 0 }], drop: [1] }],
-  alerts: [{ event: 'down', incident: nobody, due_at: 0 }],
+  ledger: [{ monitor: noOne, kind: 'unknown', put: [{ began_at: 0, ended_at: null, interval_ms: 0 }], drop: [1] }],
+  alerts: [{ event: 'down', incident: noOne, due_at: 0 }],
   done: [0],
   checkpoint: { takenAt: 0, state: new Uint8Array() },
 };
@@ -156,7 +156,7 @@ const sample: Unit = {
 /** Has a slot prepared for all that a commit may consist of. */
 export const prepareCommits = (slot: CommitSlot): Promise<void> =>
   slot.prepare((sql) => [
-    ...statementsOf(sql, nobody, [sample]),
-    ...putIncidents(sql, [nobody], '[]'),
+    ...statementsOf(sql, noOne, [sample]),
+    ...putIncidents(sql, [noOne], '[]'),
     ...writeDowns(sql, downsIn([sample])),
   ]);

@@ -3,17 +3,17 @@ import { newId } from '../../shared/base/crypto.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { decide } from '../core/decide.ts';
 import { createState } from '../core/lifecycle.ts';
-import type { FirstLook } from '../core/rechecks.ts';
+import type { FirstCheck } from '../core/rechecks.ts';
 import type { Effect, Incident, MonitorEvent, MonitorState, Watched } from '../core/types.ts';
 import type { Unit } from './commit.ts';
-import type { MonitorRow, Terms } from './monitor-memory.ts';
+import type { MonitorRow, MonitorSettings } from './monitor-memory.ts';
 import { chartPasses, type Passes, takeBack } from './monitor-memory.ts';
 import type { Watermark } from './queries.ts';
 import { hourOf, noPasses, type ResultRow } from './result-queries.ts';
 import { type PartitionState, watermarkName } from './state.ts';
 
 /** Somebody is to look at a monitor now. */
-export type LookWish = {
+export type RecheckRequest = {
   readonly monitor: string;
   readonly look: string;
   readonly continents: readonly Continent[];
@@ -63,7 +63,7 @@ export type DecisionBatch = {
   readonly hours: Set<number>;
   hour: number;
   /** Who is to look, when it is committed. */
-  readonly looks: LookWish[];
+  readonly looks: RecheckRequest[];
   /** Passes that were left to numbers. */
   readonly quiet: Passes[];
   readonly passes: ReturnType<typeof noPasses>;
@@ -139,10 +139,10 @@ export const incidentOf = (batch: DecisionBatch, monitor: string): Incident | nu
 };
 
 /** What of its config says who may check it, and what the database calls it by; undefined when it is not held here. */
-export const termsOf = (
+export const settingsOf = (
   batch: DecisionBatch,
   monitor: string,
-): { readonly key: number; readonly terms: Terms; readonly version: number } | undefined => {
+): { readonly key: number; readonly terms: MonitorSettings; readonly version: number } | undefined => {
   const entry = entryOf(batch, monitor);
   if (!entry) return undefined;
   const { slot, told } = entry;
@@ -198,7 +198,7 @@ export const removeMonitor = (batch: DecisionBatch, monitor: string): void => {
 };
 
 /** Somebody there is to look at it when this batch of decisions is committed, as soon as there is room. */
-export const lookAt = ({ looks }: DecisionBatch, monitor: string, { continent, turn_at }: FirstLook): void => {
+export const lookAt = ({ looks }: DecisionBatch, monitor: string, { continent, turn_at }: FirstCheck): void => {
   looks.push({ monitor, look: newId(), continents: [continent], when: { before: turn_at } });
 };
 
@@ -213,7 +213,7 @@ const belongsTo = (batch: DecisionBatch, at: number): void => {
  * Takes passes that may be left to numbers (Monitors.passesQuietly) and puts them in the charts. Of each monitor they come in order of start, or
  * nothing else of it does.
  */
-export const takeQuietly = (batch: DecisionBatch, taken: Passes): void => {
+export const takeRoutine = (batch: DecisionBatch, taken: Passes): void => {
   assertOpen(batch);
   const { passes, quiet, partition } = batch;
   quiet.push(taken);
@@ -234,7 +234,7 @@ export const passedTo = ({ marks, partition }: DecisionBatch, probeKey: number, 
 };
 
 /** Results beyond the watermark that are committed, or decided in this batch of decisions. */
-export const wentAhead = ({ marks, partition }: DecisionBatch, probeKey: number, generation: string): readonly number[] => {
+export const earlyDecisions = ({ marks, partition }: DecisionBatch, probeKey: number, generation: string): readonly number[] => {
   const name = watermarkName(probeKey, generation);
   return marks.get(name)?.ahead ?? partition.ahead.get(name) ?? [];
 };
@@ -242,14 +242,14 @@ export const wentAhead = ({ marks, partition }: DecisionBatch, probeKey: number,
 /** All results up to this one are decided in this batch of decisions, or before. */
 export const passTo = (batch: DecisionBatch, mark: Mark): void => {
   assertOpen(batch);
-  const ahead = wentAhead(batch, mark.probe_key, mark.generation).filter((seq) => seq > mark.seq);
+  const ahead = earlyDecisions(batch, mark.probe_key, mark.generation).filter((seq) => seq > mark.seq);
   batch.marks.set(watermarkName(mark.probe_key, mark.generation), { ...mark, ahead });
 };
 
 /** These results beyond the watermark are decided in this batch of decisions, ahead of those before them. */
-export const goAhead = (batch: DecisionBatch, of: Omit<Mark, 'seq'>, seqs: readonly number[]): void => {
+export const decideNow = (batch: DecisionBatch, of: Omit<Mark, 'seq'>, seqs: readonly number[]): void => {
   assertOpen(batch);
   const { probe_key, generation } = of;
-  const ahead = [...wentAhead(batch, probe_key, generation), ...seqs];
+  const ahead = [...earlyDecisions(batch, probe_key, generation), ...seqs];
   batch.marks.set(watermarkName(probe_key, generation), { ...of, seq: passedTo(batch, probe_key, generation), ahead });
 };

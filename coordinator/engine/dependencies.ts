@@ -2,7 +2,7 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import type { Word } from '../core/backlog.ts';
+import type { LatestPresence } from '../core/backlog.ts';
 import type { SeenResult } from '../core/types.ts';
 import type { Sql } from '../database/connect.ts';
 import type { Figures } from '../health/meters.ts';
@@ -12,13 +12,13 @@ import type { Assignments } from '../probes/assignments.ts';
 import type { Directory } from '../probes/directory.ts';
 import type { Receipts } from '../probes/presence.ts';
 import type { ObservedState } from '../probes/trust.ts';
-import type { LookWish } from './decision-batch.ts';
+import type { RecheckRequest } from './decision-batch.ts';
 import type { PartitionState } from './state.ts';
 import type { Timing } from './timing.ts';
 import type { Writer } from './writer.ts';
 
 /** What every partition of a coordinator works with. */
-export type PartitionParts = {
+export type PartitionDependencies = {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly clock: Clock;
@@ -38,9 +38,9 @@ export type PartitionParts = {
   readonly loading: <Result>(load: () => Promise<Result>) => Promise<Result>;
   readonly roster: () => Roster;
   /** What healthy probes last said of themselves. */
-  readonly words: () => readonly Word[];
+  readonly words: () => readonly LatestPresence[];
   /** Asks probes to look now. */
-  readonly askLooks: (wishes: readonly LookWish[]) => void;
+  readonly askLooks: (wishes: readonly RecheckRequest[]) => void;
   /** A check counted: what it says about its probe is for the quarantine to judge. */
   readonly observe: (result: SeenResult, of: ObservedState) => void;
   /** Whether passes of this probe, too, say something about it: those of one that is trusted say nothing new. */

@@ -2,11 +2,11 @@ import { lastSeqOf, resultAt } from '../../shared/bus/batch.ts';
 import type { Delivered } from '../../shared/bus/nats.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Result } from '../../shared/checks/result.ts';
-import { goesAhead, isAwaited } from '../core/backlog.ts';
+import { canDecideEarly, isAwaited } from '../core/backlog.ts';
 import { judge } from '../probes/directory.ts';
 import type { ProbeRow } from '../probes/queries.ts';
-import { beginDecisions, type DecisionBatch, goAhead, incidentOf, stateOf, termsOf } from './decision-batch.ts';
-import type { PartitionParts } from './dependencies.ts';
+import { beginDecisions, type DecisionBatch, decideNow, incidentOf, settingsOf, stateOf } from './decision-batch.ts';
+import type { PartitionDependencies } from './dependencies.ts';
 import { decideAbout, type Judged, reasonAgainst, seenBy } from './results.ts';
 import { type PartitionState, watermarkName } from './state.ts';
 
@@ -20,7 +20,7 @@ type InHand = { readonly probe: ProbeRow; readonly generation: string; readonly 
  *
  * The partition alone changes it, as it looks at what waits.
  */
-export type WaitingRoom = {
+export type WaitingQueue = {
   /** Since when the past is waited for. */
   readonly began: number;
   readonly ahead: Set<string>;
@@ -31,7 +31,7 @@ export type WaitingRoom = {
   readonly reached: Map<string, number>;
 };
 
-export const createWaitingRoom = (began: number): WaitingRoom => ({
+export const createWaitingQueue = (began: number): WaitingQueue => ({
   began,
   ahead: new Set(),
   about: new Map(),
@@ -41,7 +41,7 @@ export const createWaitingRoom = (began: number): WaitingRoom => ({
 
 /** What has come since the last time, and what became of those who are waited for. */
 export type Waiting = {
-  readonly room: WaitingRoom;
+  readonly room: WaitingQueue;
   readonly deliveries: readonly Delivered[];
   /** Who may still bring something. */
   readonly awaited: ReadonlySet<string>;
@@ -54,10 +54,10 @@ const most = 10_000;
 
 /** Takes in what has come since the last time. @returns the monitors that it tells of. */
 const takeIn = async (
-  room: WaitingRoom,
+  room: WaitingQueue,
   state: PartitionState,
   deliveries: readonly Delivered[],
-  { directory, clock }: PartitionParts,
+  { directory, clock }: PartitionDependencies,
 ): Promise<ReadonlySet<string>> => {
   const touched = new Set<string>();
   for (const delivered of deliveries) {
@@ -94,13 +94,17 @@ const mayGo = ({ room, awaited }: Waiting, monitor: string, decisions: DecisionB
   if (known === undefined) return false;
   // What was not taken in may tell of anybody.
   const isMore = room.size >= most || isAwaited(known.watched, awaited, roster);
-  return goesAhead(known, seen, room.began, isMore);
+  return canDecideEarly(known, seen, room.began, isMore);
 };
 
-type WentAhead = { readonly decisions: DecisionBatch; readonly judged: readonly Judged[]; readonly monitors: ReadonlySet<string> };
+type EarlyDecided = { readonly decisions: DecisionBatch; readonly judged: readonly Judged[]; readonly monitors: ReadonlySet<string> };
 
 /** Decides what need not wait of what has come. Undefined when all of it waits. Nothing is written yet. */
-export const decideAhead = async (waiting: Waiting, state: PartitionState, parts: PartitionParts): Promise<WentAhead | undefined> => {
+export const decideEarly = async (
+  waiting: Waiting,
+  state: PartitionState,
+  parts: PartitionDependencies,
+): Promise<EarlyDecided | undefined> => {
   const { room, deliveries, isFewer } = waiting;
   const touched = await takeIn(room, state, deliveries, parts);
   const { clock, timing, oldestKept, roster } = parts;
@@ -113,7 +117,7 @@ export const decideAhead = async (waiting: Waiting, state: PartitionState, parts
   const judged: Judged[] = [];
   const seqs = new Map<string, { readonly of: { readonly probe_key: number; readonly generation: string }; readonly seqs: number[] }>();
   for (const monitor of monitors) {
-    const known = termsOf(decisions, monitor);
+    const known = settingsOf(decisions, monitor);
     for (const { probe, generation, result } of room.about.get(monitor) ?? []) {
       // What cannot count yet is judged again when the hold ends.
       if (!known || reasonAgainst(probe, result, known.terms, known.version, { now, oldest: oldestKept(now) })) continue;
@@ -126,12 +130,12 @@ export const decideAhead = async (waiting: Waiting, state: PartitionState, parts
   }
   if (judged.length === 0) return undefined;
   decideAbout(decisions, judged, now);
-  for (const { of, seqs: gone } of seqs.values()) goAhead(decisions, { ...of, partition }, gone);
+  for (const { of, seqs: gone } of seqs.values()) decideNow(decisions, { ...of, partition }, gone);
   return { decisions, judged, monitors };
 };
 
 /** It is committed. */
-export const adoptAhead = (room: WaitingRoom, monitors: ReadonlySet<string>): void => {
+export const adoptEarly = (room: WaitingQueue, monitors: ReadonlySet<string>): void => {
   for (const monitor of monitors) {
     room.ahead.add(monitor);
     room.about.delete(monitor);

@@ -1,11 +1,11 @@
 import { lastSeqOf, seqAt, startAt, tookAt, versionAt } from '../../shared/bus/batch.ts';
 import type { Delivered } from '../../shared/bus/nats.ts';
-import { type Handover, keptAfter, type Late, mustWait } from '../core/backlog.ts';
+import { type Backlog, keptAfter, type Late, mustWait } from '../core/backlog.ts';
 import { isPassing } from '../database/connect.ts';
 import type { RefusedReason } from '../health/refusals.ts';
 import { type Accepted, judge } from '../probes/directory.ts';
 import { beginDecisions, passedTo, passTo } from './decision-batch.ts';
-import type { PartitionParts } from './dependencies.ts';
+import type { PartitionDependencies } from './dependencies.ts';
 import { done, type PartitionAnswer } from './messages.ts';
 import type { Monitors } from './monitor-memory.ts';
 import { drainOutbox } from './outbox.ts';
@@ -19,7 +19,7 @@ const putAside = async (
   state: PartitionState,
   { delivered, probe, batch }: Accepted,
   error: unknown,
-  parts: PartitionParts,
+  parts: PartitionDependencies,
 ): Promise<void> => {
   const { sql, log, clock, roster } = parts;
   log.error({ err: error, subject: delivered.subject, results: batch.monitors.length }, 'a message cannot be worked on and is set aside');
@@ -33,7 +33,7 @@ const putAside = async (
 };
 
 /** Works on a set of messages; when it cannot be, on its halves, until the one that cannot is found and set aside. */
-const work = async (state: PartitionState, batches: readonly (Accepted & Found)[], parts: PartitionParts): Promise<void> => {
+const work = async (state: PartitionState, batches: readonly (Accepted & Found)[], parts: PartitionDependencies): Promise<void> => {
   const { refusals } = parts;
   try {
     const { decisions, judged, refused, receipts } = receiveBatches(state, batches, parts);
@@ -69,7 +69,7 @@ const keptIn = (state: PartitionState, batches: readonly Accepted[], now: number
 };
 
 /** Whether it tells of a monitor, or of a version of one, that is not known here. */
-const isAhead = ({ batch, slots }: Found, monitors: Monitors): boolean => {
+const isEarlierThanBacklog = ({ batch, slots }: Found, monitors: Monitors): boolean => {
   for (let place = 0; place < slots.length; place += 1) {
     const slot = slots[place] ?? -1;
     if (slot < 0 || monitors.termsAt(slot).version < versionAt(batch, place)) return true;
@@ -79,8 +79,8 @@ const isAhead = ({ batch, slots }: Found, monitors: Monitors): boolean => {
 
 export const takeDeliveries = async (
   state: PartitionState,
-  { deliveries, handover }: { readonly deliveries: readonly Delivered[]; readonly handover: Handover },
-  parts: PartitionParts,
+  { deliveries, handover }: { readonly deliveries: readonly Delivered[]; readonly handover: Backlog },
+  parts: PartitionDependencies,
   goesOn: () => void,
 ): Promise<PartitionAnswer> => {
   const { directory, refusals, clock, words } = parts;
@@ -99,7 +99,7 @@ export const takeDeliveries = async (
   }
   if (accepted.length === 0) return done;
   let found = accepted.map((one) => find(one, state.monitors));
-  if (found.some((one) => isAhead(one, state.monitors))) {
+  if (found.some((one) => isEarlierThanBacklog(one, state.monitors))) {
     // The probe heard of a change before we did: its line is in the outbox.
     await drainOutbox(state, parts, goesOn);
     found = accepted.map((one) => find(one, state.monitors));

@@ -1,13 +1,13 @@
 import { createShared } from '../../shared/base/async.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import { mostClosed } from '../core/incident.ts';
+import { maxClosed } from '../core/incident.ts';
 import { nextTick, restore } from '../core/lifecycle.ts';
-import { mostSightings, toldIn } from '../core/observations.ts';
-import type { Incident, Observer, SeenResult } from '../core/types.ts';
+import { maxObservations, toldIn } from '../core/observations.ts';
+import type { Incident, ObservingProbe, SeenResult } from '../core/types.ts';
 import type { Sql } from '../database/connect.ts';
 import { type KeptFailure, keptFailures, lastClosed, lastDowns, openIncidents, recentGaps } from '../incidents/writes.ts';
 import type { Directory } from '../probes/directory.ts';
-import { observerOf } from '../probes/roster.ts';
+import { observingProbeOf } from '../probes/roster.ts';
 import { createMonitors, unpack } from './monitor-memory.ts';
 import type { Lease } from './queries.ts';
 import {
@@ -22,7 +22,7 @@ import {
   watchedOf,
   watermarksOfPartition,
 } from './queries.ts';
-import { nobodyUnseen, noteUnseen } from './rechecks.ts';
+import { noteUnseen, noUnseen } from './rechecks.ts';
 import { type PartitionState, watermarkName } from './state.ts';
 
 export type Loading = { readonly sql: Sql; readonly directory: Directory; readonly roster: () => Roster; readonly now: number };
@@ -31,13 +31,13 @@ export type Loading = { readonly sql: Sql; readonly directory: Directory; readon
 const slackMs = 30_000;
 const withoutCheckpointMs = 2 * 3_600_000;
 /** A result may have started so long after now, by its probe's clock. */
-const aheadMs = 120_000;
+const earlyMs = 120_000;
 const gapsBackMs = 8 * 86_400_000;
 
 /** One string for all monitors of an organisation. */
 const shared = createShared<string>(100_000);
 
-const seenOf = (row: NewestResult, monitor: MonitorRow, observer: Observer): SeenResult => ({
+const seenOf = (row: NewestResult, monitor: MonitorRow, observer: ObservingProbe): SeenResult => ({
   seq: 1,
   monitor: monitor.id,
   config_version: monitor.config_version,
@@ -69,14 +69,15 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
     readCheckpoint(sql, partition),
     openIncidents(sql, partition),
     keptFailures(sql, partition),
-    lastClosed(sql, partition, { after: now - gapsBackMs, most: mostClosed }),
+    lastClosed(sql, partition, { after: now - gapsBackMs, most: maxClosed }),
     lastDowns(sql, partition, now - gapsBackMs),
     recentGaps(sql, partition, now - gapsBackMs),
     lastPauses(sql, partition),
     watermarksOfPartition(sql, partition),
   ]);
   const known =
-    stored && unpack(stored.state, (observer) => observerOf({ id: observer.probe, name: observer.name, continent: observer.continent }));
+    stored &&
+    unpack(stored.state, (observer) => observingProbeOf({ id: observer.probe, name: observer.name, continent: observer.continent }));
   const since = stored && known ? stored.takenAt - slackMs : now - withoutCheckpointMs;
   const state: PartitionState = {
     lease,
@@ -89,17 +90,17 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
     ),
     nextDue: Number.POSITIVE_INFINITY,
     unpublished: new Set(),
-    unseen: nobodyUnseen(),
+    unseen: noUnseen(),
   };
   const network = roster();
   for await (const page of monitorsOfPartition(sql, partition)) {
     const times = page.flatMap((row) => {
       const incident = incidents.get(row.id);
       const within = incident && toldIn(incident, watchedOf(row), network);
-      return within ? [{ monitor_key: row.key, from: within.from, to: Math.min(within.to, now + aheadMs) }] : [];
+      return within ? [{ monitor_key: row.key, from: within.from, to: Math.min(within.to, now + earlyMs) }] : [];
     });
     const keys = page.map(({ key }) => key);
-    const [results, inTime] = await Promise.all([newestResults(sql, keys, since), resultsWithin(sql, times, 5 * mostSightings)]);
+    const [results, inTime] = await Promise.all([newestResults(sql, keys, since), resultsWithin(sql, times, 5 * maxObservations)]);
     for (const row of page) {
       const before = known?.get(row.key);
       // What was seen of an older version of what is checked says nothing about this one, but until when it was seen stays so.
@@ -109,7 +110,7 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
       const seen = (result: NewestResult): SeenResult[] => {
         const probe = directory.byKey(result.probe_key);
         const counts = probe && probe.quarantined_at === null && result.at >= changedAt;
-        return counts ? [seenOf(result, row, observerOf(probe))] : [];
+        return counts ? [seenOf(result, row, observingProbeOf(probe))] : [];
       };
       const incident = incidents.get(row.id) ?? null;
       const watched = watchedOf(row);

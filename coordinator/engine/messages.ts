@@ -1,5 +1,5 @@
 import type { Delivered } from '../../shared/bus/nats.ts';
-import type { Handover, Late } from '../core/backlog.ts';
+import type { Backlog, Late } from '../core/backlog.ts';
 import type { SeenPing } from '../core/types.ts';
 import type { Waiting } from './early-decisions.ts';
 import type { ReconcileAnswer, ReconcileTurn } from './reconcile.ts';
@@ -9,7 +9,7 @@ export type PartitionMessage =
   /** Nothing but to be there, and to have done all that came before. */
   | { readonly is: 'warm' }
   /** Answered by `waits` when what is in them was kept, and others may have kept as much. */
-  | { readonly is: 'deliveries'; readonly deliveries: readonly Delivered[]; readonly handover: Handover }
+  | { readonly is: 'deliveries'; readonly deliveries: readonly Delivered[]; readonly handover: Backlog }
   /** These wait; what of them need not is decided. */
   | ({ readonly is: 'waiting' } & Waiting)
   /** `only`: all others wait for what is handed over. */

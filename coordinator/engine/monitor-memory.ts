@@ -4,9 +4,9 @@ import { createShared } from '../../shared/base/async.ts';
 import { continents } from '../../shared/base/continents.ts';
 import { type Batch, column, phaseAt, resultAt, startAt, tookAt } from '../../shared/bus/batch.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import { coveredByPass, goesWithoutSaying, tickOfQuiet } from '../core/fast-path.ts';
+import { coveredByPass, goesWithoutSaying, tickOfRoutine } from '../core/fast-path.ts';
 import { checkpointOf } from '../core/lifecycle.ts';
-import type { Checkpoint, Failure, Gap, MonitorState, Observer, Outage, ProbeView, SeenResult, Watched } from '../core/types.ts';
+import type { Checkpoint, Failure, Gap, MonitorState, ObservingProbe, Outage, ProbeView, SeenResult, Watched } from '../core/types.ts';
 import { reachOf } from '../core/views.ts';
 import type { PassColumns } from './result-queries.ts';
 
@@ -65,17 +65,17 @@ export type Views = {
   /** Whether one of them is of this probe. */
   readonly has: (slot: number, probe: string) => boolean;
   /** A pass of a probe that has a view: see() in numbers. */
-  readonly pass: (slot: number, from: Observer, at: number) => void;
+  readonly pass: (slot: number, from: ObservingProbe, at: number) => void;
   readonly grow: (capacity: number) => void;
 };
 
 /** Views beyond these are for objects. */
-export const mostViews = 16;
+export const maxViews = 16;
 
 const fewViews = 4;
 
 /** Whether this view is told by who saw it and when. */
-export const isPlainPass = ({ at, ok, ok_at, failure }: ProbeView): boolean => ok && ok_at === at && failure === null;
+export const isRoutinePass = ({ at, ok, ok_at, failure }: ProbeView): boolean => ok && ok_at === at && failure === null;
 
 type Columns = {
   readonly count: Uint8Array;
@@ -90,13 +90,13 @@ const columnsFor = (capacity: number, width: number): Columns => ({
 });
 
 export const createViews = (initial: number): Views => {
-  const observers: Observer[] = [];
-  const indexes = new Map<Observer, number>();
+  const observers: ObservingProbe[] = [];
+  const indexes = new Map<ObservingProbe, number>();
   let capacity = initial;
   let width = fewViews;
   let columns = columnsFor(capacity, width);
 
-  const indexOf = (observer: Observer): number => {
+  const indexOf = (observer: ObservingProbe): number => {
     const known = indexes.get(observer);
     if (known !== undefined) return known;
     indexes.set(observer, observers.length);
@@ -216,7 +216,7 @@ export type Monitors = {
   readonly isQuietAt: (slot: number) => boolean;
   readonly areAllQuiet: () => boolean;
   /** What is decided about, without the making of a state. */
-  readonly termsAt: (slot: number) => { readonly terms: Terms | undefined; readonly version: number };
+  readonly termsAt: (slot: number) => { readonly terms: MonitorSettings | undefined; readonly version: number };
   /** Whether this result may be left to `pass`: all that it would do is what that does. */
   readonly passesQuietly: (slot: number, result: SeenResult, moment: { readonly now: number; readonly network: Roster }) => boolean;
   /** Takes such a pass, and says when the monitor wants its next tick. */
@@ -239,16 +239,16 @@ export type Monitors = {
 };
 
 /** What many monitors have in common. */
-export type Terms = Omit<Watched, 'id' | 'config_version' | 'created_at' | 'paused_at'>;
+export type MonitorSettings = Omit<Watched, 'id' | 'config_version' | 'created_at' | 'paused_at'>;
 
 /** Intervals and the like are few. */
-const sharedTerms = createShared<Terms>(100_000);
+const sharedSettings = createShared<MonitorSettings>(100_000);
 
-const termsOf = ({ id: _id, config_version: _version, created_at: _created, paused_at: _paused, ...terms }: Watched): Terms =>
-  sharedTerms(JSON.stringify(terms), terms);
+const settingsOf = ({ id: _id, config_version: _version, created_at: _created, paused_at: _paused, ...terms }: Watched): MonitorSettings =>
+  sharedSettings(JSON.stringify(terms), terms);
 
 /** Whether these are the terms that the state was made with: nearly always, and to be told in no time. */
-const areTermsOf = (watched: Watched, terms: Terms): boolean =>
+const areSettingsOf = (watched: Watched, terms: MonitorSettings): boolean =>
   watched.continents === terms.continents &&
   watched.inside === terms.inside &&
   watched.organisation === terms.organisation &&
@@ -259,9 +259,9 @@ const areTermsOf = (watched: Watched, terms: Terms): boolean =>
   watched.alert_after_ms === terms.alert_after_ms &&
   watched.sampled === terms.sampled;
 
-const isQuiet = ({ incident, closed, restored, views }: MonitorState): boolean => {
-  if (incident !== null || closed.length > 0 || restored || views.length > mostViews) return false;
-  for (const view of views) if (!isPlainPass(view)) return false;
+const isRoutineState = ({ incident, closed, restored, views }: MonitorState): boolean => {
+  if (incident !== null || closed.length > 0 || restored || views.length > maxViews) return false;
+  for (const view of views) if (!isRoutinePass(view)) return false;
   return true;
 };
 
@@ -270,7 +270,7 @@ export const createMonitors = (): Monitors => {
   const ids: (string | undefined)[] = [];
   const free: number[] = [];
   const full = new Map<number, MonitorState>();
-  const terms: (Terms | undefined)[] = [];
+  const terms: (MonitorSettings | undefined)[] = [];
   const gaps: (FlatGaps | undefined)[] = [];
   let capacity = 64;
   let columns = makeColumns(capacity);
@@ -322,7 +322,7 @@ export const createMonitors = (): Monitors => {
   const keepQuiet = (slot: number, state: MonitorState): void => {
     const { watched } = state;
     const common = terms[slot];
-    if (!common || !areTermsOf(watched, common)) terms[slot] = termsOf(watched);
+    if (!common || !areSettingsOf(watched, common)) terms[slot] = settingsOf(watched);
     columns.created[slot] = watched.created_at;
     columns.paused[slot] = watched.paused_at ?? noTime;
     columns.clock[slot] = state.clock;
@@ -337,8 +337,8 @@ export const createMonitors = (): Monitors => {
 
   /** How many continents can check monitors of these terms, as long as the roster is the same. */
   let ableIn: Roster | undefined;
-  const ables = new Map<Terms, number>();
-  const ableOf = (common: Terms, network: Roster): number => {
+  const ables = new Map<MonitorSettings, number>();
+  const ableOf = (common: MonitorSettings, network: Roster): number => {
     if (ableIn !== network) ables.clear();
     ableIn = network;
     const known = ables.get(common);
@@ -398,7 +398,7 @@ export const createMonitors = (): Monitors => {
       columns.covered[slot] = covered;
       columns.clock[slot] = Math.max(columns.clock[slot] ?? 0, at);
       views.pass(slot, from, at);
-      const due = tickOfQuiet(covered);
+      const due = tickOfRoutine(covered);
       columns.due[slot] = due;
       return due;
     },
@@ -421,7 +421,7 @@ export const createMonitors = (): Monitors => {
       columns.target[slot] = target;
       columns.changedAt[slot] = changedAt;
       columns.due[slot] = due;
-      if (isQuiet(state)) {
+      if (isRoutineState(state)) {
         full.delete(slot);
         keepQuiet(slot, state);
       } else full.set(slot, state);
@@ -477,9 +477,9 @@ export type Packed = { readonly key: number; readonly changedAt: number; readonl
 export type Unpacked = { readonly configVersion: number; readonly changedAt: number; readonly checkpoint: Checkpoint };
 
 export const pack = (monitors: Iterable<Packed>): Uint8Array => {
-  const observers: Observer[] = [];
+  const observers: ObservingProbe[] = [];
   const indexes = new Map<string, number>();
-  const indexOf = (observer: Observer): number => {
+  const indexOf = (observer: ObservingProbe): number => {
     const known = indexes.get(observer.probe);
     if (known !== undefined) return known;
     indexes.set(observer.probe, observers.length);
@@ -495,7 +495,10 @@ export const pack = (monitors: Iterable<Packed>): Uint8Array => {
 };
 
 /** By the monitor's key. A checkpoint of another version, or a broken one, is none: what is needed is then read from the results. */
-export const unpack = (bytes: Uint8Array, intern: (observer: Observer) => Observer): ReadonlyMap<number, Unpacked> | undefined => {
+export const unpack = (
+  bytes: Uint8Array,
+  intern: (observer: ObservingProbe) => ObservingProbe,
+): ReadonlyMap<number, Unpacked> | undefined => {
   const read = packed.safeParse(JSON.parse(inflateRawSync(bytes).toString()));
   if (!read.success) return undefined;
   const observers = read.data.seers.map(intern);
@@ -515,7 +518,7 @@ export const unpack = (bytes: Uint8Array, intern: (observer: Observer) => Observ
  * Passes of a batch that only move numbers (domain/plain-pass.ts), by far the most of what comes: they are decided about without an object for each.
  * `slots`: by their place in the batch where their monitors are kept, −1 for what is none of them.
  */
-export type Passes = { readonly probe_key: number; readonly from: Observer; readonly batch: Batch; readonly slots: Int32Array };
+export type Passes = { readonly probe_key: number; readonly from: ObservingProbe; readonly batch: Batch; readonly slots: Int32Array };
 
 /** Does what they do, and says when the first of their monitors wants its next tick. */
 export const passAll = (monitors: Monitors, { from, batch, slots }: Passes): number => {

@@ -5,7 +5,7 @@ import { isPassing } from '../database/connect.ts';
 import { markDone, type OutboxLine, waitingLines } from '../database/outbox.ts';
 import type { AssignmentChange } from '../probes/assignments.ts';
 import { addMonitor, beginDecisions, type DecisionBatch, decideOn, removeMonitor, stateOf } from './decision-batch.ts';
-import type { PartitionParts } from './dependencies.ts';
+import type { PartitionDependencies } from './dependencies.ts';
 import { dropSetAside, Fenced, keepSetAside, type MonitorRow, monitorsById, setAsideById, targetHash, watchedOf } from './queries.ts';
 import { askForFirst } from './rechecks.ts';
 import { find, receiveBatches, settle } from './results.ts';
@@ -40,7 +40,7 @@ const apply = (decisions: DecisionBatch, line: OutboxLine<'monitor'>, row: Monit
 };
 
 /** Whether the line makes people wait for a first answer. A heartbeat is not looked at: it speaks itself. */
-const wantsLook = ({ payload: { change, what_is_checked_changed } }: OutboxLine<'monitor'>, row: MonitorRow): boolean =>
+const needsRecheck = ({ payload: { change, what_is_checked_changed } }: OutboxLine<'monitor'>, row: MonitorRow): boolean =>
   row.type !== 'heartbeat' &&
   row.paused_at === null &&
   (change === 'created' || change === 'resumed' || (change === 'edited' && what_is_checked_changed));
@@ -58,7 +58,7 @@ type OutboxDecisions = {
 };
 
 /** What the outbox holds for this partition: decided, and ready to be published. Undefined when it holds nothing. */
-const readOutbox = async (state: PartitionState, { sql, roster, clock }: PartitionParts): Promise<OutboxDecisions | undefined> => {
+const readOutbox = async (state: PartitionState, { sql, roster, clock }: PartitionDependencies): Promise<OutboxDecisions | undefined> => {
   const lines = await waitingLines(sql, 'monitor', state.lease.partition, most);
   if (lines.length === 0) return undefined;
   const ids = [...new Set(lines.map(({ payload }) => payload.monitor))];
@@ -71,7 +71,7 @@ const readOutbox = async (state: PartitionState, { sql, roster, clock }: Partiti
     const row = rows.get(line.payload.monitor);
     const known = stateOf(decisions, line.payload.monitor)?.watched;
     apply(decisions, line, row, now);
-    if (row && (wantsLook(line, row) || isSlower(known, row))) lookedAt.add(row);
+    if (row && (needsRecheck(line, row) || isSlower(known, row))) lookedAt.add(row);
   }
   for (const { id } of lookedAt) {
     // What is awaited of it as it was before says nothing of it as it is now.
@@ -84,7 +84,7 @@ const readOutbox = async (state: PartitionState, { sql, roster, clock }: Partiti
 };
 
 /** Decides about all that waits in the outbox, has the bus know it, and commits both. */
-export const drainOutbox = async (state: PartitionState, parts: PartitionParts, goesOn?: () => void): Promise<void> => {
+export const drainOutbox = async (state: PartitionState, parts: PartitionDependencies, goesOn?: () => void): Promise<void> => {
   for (;;) {
     goesOn?.();
     const found = await readOutbox(state, parts);
@@ -115,7 +115,7 @@ export const drainOutbox = async (state: PartitionState, parts: PartitionParts, 
 const generationOf = (id: number): string => `00000000-0000-4000-8000-${id.toString(16).padStart(12, '0')}`;
 
 /** Who sent it was judged when it came; what it says is decided about as any late result. @throws why it cannot be. */
-const workOnBatch = async (state: PartitionState, id: number, data: Uint8Array, parts: PartitionParts): Promise<void> => {
+const workOnBatch = async (state: PartitionState, id: number, data: Uint8Array, parts: PartitionDependencies): Promise<void> => {
   const batch = readBatch(strictJsonOf(data));
   if (!batch || batch.partition !== state.lease.partition) throw new Error('it is no batch of results of this partition');
   const probe = await parts.directory.find(batch.probe);
@@ -130,7 +130,7 @@ const workOnBatch = async (state: PartitionState, id: number, data: Uint8Array, 
 };
 
 /** Works once more on what the operator asked for. What cannot be worked on this time either stays set aside. */
-export const retryAsked = async (state: PartitionState, parts: PartitionParts): Promise<void> => {
+export const retryAsked = async (state: PartitionState, parts: PartitionDependencies): Promise<void> => {
   const { sql, bus, log } = parts;
   for (const line of await waitingLines(sql, 'set_aside', state.lease.partition, 100)) {
     const { id } = line.payload;

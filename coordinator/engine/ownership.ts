@@ -8,7 +8,7 @@ import { type Part, readerOf } from '../health/watches.ts';
 import type { Known } from '../notifications/release.ts';
 import type { Assignments } from '../probes/assignments.ts';
 import type { Directory } from '../probes/directory.ts';
-import type { PartitionParts } from './dependencies.ts';
+import type { PartitionDependencies } from './dependencies.ts';
 import type { PartitionMessage } from './messages.ts';
 import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from './queries.ts';
 import { holdAgain, knownOf, passThrough, type RunningPartition, startPartition, stopPartition } from './running.ts';
@@ -18,7 +18,7 @@ import type { Timing } from './timing.ts';
  * How many partitions a coordinator should hold. Who has lost the bus decides about nothing, but holds its leases all the same, because the
  * database is there: it leaves them to those who have it. While nobody has it, nobody gives up anything.
  */
-export type Standing = {
+export type OwnershipInput = {
   /** For how long it has been without the bus; null while it has it. */
   readonly cutOffMs: number | null;
   /** How many others live and have the bus. */
@@ -30,7 +30,7 @@ export type Standing = {
 /** `most`: what it holds beyond that it gives away; `takes`: whether it takes free ones up to there. */
 export type FairShare = { readonly most: number; readonly takes: boolean };
 
-export const fairShare = (partitions: number, { cutOffMs, others, patienceMs }: Standing): FairShare => {
+export const fairShare = (partitions: number, { cutOffMs, others, patienceMs }: OwnershipInput): FairShare => {
   if (cutOffMs === null) return { most: Math.ceil(partitions / (1 + others)), takes: true };
   if (others === 0) return { most: partitions, takes: true };
   return { most: cutOffMs < patienceMs ? partitions : 0, takes: false };
@@ -65,13 +65,13 @@ export type Partitions = {
 type Options = {
   readonly owner: string;
   readonly version: string;
-  readonly parts: PartitionParts;
+  readonly parts: PartitionDependencies;
   /** Ends the waiting of its start. */
   readonly signal?: AbortSignal;
 };
 
 /** So often partitions may stand within so many times the patience with them before it is taken for the coordinator's own trouble. */
-const mostStandstills = 3;
+const maxStandstills = 3;
 const withinPatiences = 10;
 /** It takes its share again after so many times the patience. */
 const restPatiences = 2;
@@ -165,7 +165,7 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
     const now = performance.now();
     if (now - (standstills.at(-1) ?? Number.NEGATIVE_INFINITY) >= timing.standstillMs / 2)
       standstills = [...standstills.filter((at) => now - at < withinPatiences * timing.standstillMs), now];
-    const isTrouble = standstills.length >= mostStandstills;
+    const isTrouble = standstills.length >= maxStandstills;
     if (isTrouble) {
       standstills = [];
       restsUntil = now + restPatiences * timing.standstillMs;
@@ -245,7 +245,7 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
 };
 
 /** The parts of a coordinator that are to go on: each partition of its own, and what it reads for it from the bus. */
-export const createPartitionMovement = (options: {
+export const createPartitionWatchdog = (options: {
   readonly bus: Bus;
   readonly partitions: Partitions;
   readonly timing: Timing;
@@ -278,14 +278,14 @@ export const createPartitionMovement = (options: {
   };
 };
 
-type Parts = {
+type Dependencies = {
   readonly directory: Directory;
   readonly assignments: Pick<Assignments, 'served'>;
   readonly partitions: Pick<Partitions, 'reconcile' | 'tellAll'>;
 };
 
 /** Partitions are told what the directory shows anew: a continent that now has a probe, a probe that is now in quarantine. */
-export const tellChangesOfProbes = ({ directory, assignments, partitions }: Parts): void => {
+export const announceProbeChanges = ({ directory, assignments, partitions }: Dependencies): void => {
   let served = assignments.served().join();
   const quarantined = new Set(directory.all().flatMap((row) => (row.quarantined_at === null ? [] : [row.id])));
   directory.onChange(() => {

@@ -1,14 +1,14 @@
 import type { Behaviour } from '../../shared/actor/mailbox.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { beginDecisions, type DecisionBatch, decideOn } from './decision-batch.ts';
-import type { PartitionParts } from './dependencies.ts';
-import { adoptAhead, decideAhead, type Waiting } from './early-decisions.ts';
+import type { PartitionDependencies } from './dependencies.ts';
+import { adoptEarly, decideEarly, type Waiting } from './early-decisions.ts';
 import { takeDeliveries } from './intake.ts';
 import { loadPartition } from './load.ts';
 import { done, type PartitionAnswer, type PartitionMessage } from './messages.ts';
 import { drainOutbox, retryAsked } from './outbox.ts';
 import type { Lease } from './queries.ts';
-import { askUnseen, wantsFirstLooks } from './rechecks.ts';
+import { askUnseen, needsFirstChecks } from './rechecks.ts';
 import { type ReconcileTurn, takeTurn } from './reconcile.ts';
 import { observeAll, settle, unitWithCheckpoint } from './results.ts';
 import type { PartitionState } from './state.ts';
@@ -19,31 +19,31 @@ import type { PartitionState } from './state.ts';
  *
  * Modes: as every actor; `cold` means that the next message reads the partition from the database first.
  */
-const mostTicks = 2_000;
+const maxTicks = 2_000;
 const hopelessMs = 60_000;
 
-const lookAhead = async (state: PartitionState, waiting: Waiting, parts: PartitionParts): Promise<void> => {
-  const gone = await decideAhead(waiting, state, parts);
+const decideWaiting = async (state: PartitionState, waiting: Waiting, parts: PartitionDependencies): Promise<void> => {
+  const gone = await decideEarly(waiting, state, parts);
   if (!gone) return;
   await settle(gone.decisions, parts);
-  adoptAhead(waiting.room, gone.monitors);
+  adoptEarly(waiting.room, gone.monitors);
   observeAll(state, gone.judged, parts);
   parts.log.debug({ monitors: gone.monitors.size, results: gone.judged.length }, 'decided ahead of what others hand over');
 };
 
 /** Whether a tick would find anything to do, or nobody knows. Nearly all find nothing, and to be woken for them costs a coordinator at rest a fifth. */
 export const isTickDue = (state: PartitionState | undefined, roster: Roster, now: number): boolean =>
-  state === undefined || now >= state.nextDue || wantsFirstLooks(state.unseen, roster, now);
+  state === undefined || now >= state.nextDue || needsFirstChecks(state.unseen, roster, now);
 
-const tick = async (state: PartitionState, parts: PartitionParts, only?: ReadonlySet<string>): Promise<void> => {
+const tick = async (state: PartitionState, parts: PartitionDependencies, only?: ReadonlySet<string>): Promise<void> => {
   const now = parts.clock.now();
   const roster = parts.roster();
-  if (!only && wantsFirstLooks(state.unseen, roster, now))
+  if (!only && needsFirstChecks(state.unseen, roster, now))
     await decideEach(state, parts, (decisions) => askUnseen(state.unseen, decisions, roster, now));
   if (now < state.nextDue) return;
   const decisions = beginDecisions(state, parts.roster(), now);
   const due = state.monitors.dueBy(now).filter((monitor) => only?.has(monitor) ?? true);
-  for (const monitor of due.slice(0, mostTicks)) {
+  for (const monitor of due.slice(0, maxTicks)) {
     try {
       decideOn(decisions, monitor, { is: 'tick' });
     } catch (error) {
@@ -56,7 +56,7 @@ const tick = async (state: PartitionState, parts: PartitionParts, only?: Readonl
   state.nextDue = state.monitors.nextDue();
 };
 
-const checkpoint = async (state: PartitionState, parts: PartitionParts): Promise<void> => {
+const checkpoint = async (state: PartitionState, parts: PartitionDependencies): Promise<void> => {
   const takenAt = parts.clock.now();
   const began = performance.now();
   const decisions = beginDecisions(state, parts.roster(), takenAt);
@@ -64,14 +64,14 @@ const checkpoint = async (state: PartitionState, parts: PartitionParts): Promise
   parts.figures.checkpointed(performance.now() - began);
 };
 
-const decideEach = async (state: PartitionState, parts: PartitionParts, each: (decisions: DecisionBatch) => void): Promise<void> => {
+const decideEach = async (state: PartitionState, parts: PartitionDependencies, each: (decisions: DecisionBatch) => void): Promise<void> => {
   const decisions = beginDecisions(state, parts.roster(), parts.clock.now());
   each(decisions);
   await settle(decisions, parts);
 };
 
 /** What fails takes no state with it. */
-const reconcileIn = ({ lease }: PartitionState, turn: ReconcileTurn, parts: PartitionParts): Promise<PartitionAnswer> =>
+const reconcileIn = ({ lease }: PartitionState, turn: ReconcileTurn, parts: PartitionDependencies): Promise<PartitionAnswer> =>
   takeTurn(lease.partition, turn, parts).then(
     (answer) => ({ is: 'reconciled', ...answer }),
     (error: unknown) => ({ is: 'failed', error }),
@@ -80,7 +80,7 @@ const reconcileIn = ({ lease }: PartitionState, turn: ReconcileTurn, parts: Part
 const receive = async (
   state: PartitionState,
   message: PartitionMessage,
-  parts: PartitionParts,
+  parts: PartitionDependencies,
   goesOn: () => void,
 ): Promise<PartitionAnswer> => {
   switch (message.is) {
@@ -91,7 +91,7 @@ const receive = async (
     case 'reconcile':
       return reconcileIn(state, message.turn, parts);
     case 'waiting':
-      await lookAhead(state, message, parts);
+      await decideWaiting(state, message, parts);
       return done;
     case 'tick':
       await tick(state, parts, message.only);
@@ -122,7 +122,7 @@ const receive = async (
 export const createPartition = (
   partition: number,
   leaseToRead: () => Promise<Lease>,
-  parts: PartitionParts,
+  parts: PartitionDependencies,
 ): Behaviour<PartitionState, PartitionMessage, PartitionAnswer> => ({
   name: `partition ${partition}`,
   init: async () => {

@@ -2,7 +2,7 @@ import { createTicker } from '../../shared/actor/mailbox.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import type { LookMessage } from '../../shared/bus/messages.ts';
+import type { RecheckMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
@@ -12,18 +12,18 @@ import {
   type Asked,
   type Budget,
   emptyBudget,
-  firstLook,
+  firstCheck,
   isForgotten,
   isUnseen,
   mayAsk,
-  neverAsked,
+  neverChecked,
   spend,
 } from '../core/rechecks.ts';
 import type { MonitorState } from '../core/types.ts';
 import { type Sql, wayOf } from '../database/connect.ts';
-import { type Figures, type LookOutcome, noFigures } from '../health/meters.ts';
+import { type Figures, noFigures, type RecheckOutcome } from '../health/meters.ts';
 import type { Assignments } from '../probes/assignments.ts';
-import { type DecisionBatch, type LookWish, lookAt, stateOf, termsOf } from './decision-batch.ts';
+import { type DecisionBatch, lookAt, type RecheckRequest, settingsOf, stateOf } from './decision-batch.ts';
 import { type MonitorRow, monitorsById, placedOf } from './queries.ts';
 import type { Unseen } from './state.ts';
 
@@ -34,9 +34,9 @@ import type { Unseen } from './state.ts';
  * Modes of a look: waiting (one for each monitor, in the order in which they were wished for) → asked, or needless (its first turn has come,
  * the monitor is gone, nobody can look).
  */
-type FirstLooks = {
+type FirstChecks = {
   /** Takes those of them that are first looks. */
-  readonly wish: (wishes: readonly LookWish[]) => void;
+  readonly wish: (wishes: readonly RecheckRequest[]) => void;
   readonly close: () => Promise<void>;
 };
 
@@ -50,16 +50,16 @@ const firstsWindow = 200;
 /** So many are read at a time, and no more when nobody had room for any of them: what is read in vain is read again. */
 const firstsAtOnce = 40;
 /** What is wished for beyond this is seen at its turn. */
-const mostFirsts = 200_000;
+const maxFirsts = 200_000;
 
-const createFirstLooks = (parts: {
+const createFirstChecks = (parts: {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
   readonly roster: () => Roster;
-  readonly rowsOf: (wishes: readonly Pick<LookWish, 'monitor'>[]) => Promise<ReadonlyMap<string, MonitorRow>>;
+  readonly rowsOf: (wishes: readonly Pick<RecheckRequest, 'monitor'>[]) => Promise<ReadonlyMap<string, MonitorRow>>;
   readonly send: (row: MonitorRow, look: string, probe: RosterProbe, continent: Continent) => Promise<void>;
-}): FirstLooks => {
+}): FirstChecks => {
   const { bus, clock, log, roster, rowsOf, send } = parts;
   const waiting = new Map<Continent, Map<string, First>>();
   let budget: Budget = emptyBudget;
@@ -108,7 +108,7 @@ const createFirstLooks = (parts: {
         for (const [continent, queue] of waiting) if (!continents.includes(continent)) queue.delete(monitor);
         for (const continent of continents) {
           const queue = waiting.get(continent) ?? new Map<string, First>();
-          if (queue.size >= mostFirsts && !queue.has(monitor)) continue;
+          if (queue.size >= maxFirsts && !queue.has(monitor)) continue;
           waiting.set(continent, queue);
           queue.set(monitor, { look, before: when.before });
           isNew = true;
@@ -125,8 +125,8 @@ const createFirstLooks = (parts: {
  * Samples are bought from a budget, so that an outage of everything does not become a flood of checks; first looks wait for room in theirs. And
  * nobody is asked about one monitor more often than it can want, because a state that is read anew does not know whom it asked.
  */
-export type Looks = {
-  readonly ask: (wishes: readonly LookWish[]) => void;
+export type Rechecks = {
+  readonly ask: (wishes: readonly RecheckRequest[]) => void;
   /** Makes its connection, and has prepared what it reads there: somebody waits for each answer. */
   readonly prepare: () => Promise<void>;
   /** Settles when nothing is under way. */
@@ -134,11 +134,11 @@ export type Looks = {
 };
 
 /** So many monitors are remembered before those that need not be are forgotten. */
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 const allowed: Allowances = { all: { perSecond: 200, burst: 1_000 }, probe: { perSecond: 50, burst: 200 } };
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly clock: Clock;
@@ -148,7 +148,7 @@ type Parts = {
   readonly figures?: Figures;
 };
 
-export const createLooks = ({ sql, bus, clock, log, roster, assignments, figures = noFigures }: Parts): Looks => {
+export const createRechecks = ({ sql, bus, clock, log, roster, assignments, figures = noFigures }: Dependencies): Rechecks => {
   const slot = wayOf(sql).openSlot();
   let budget: Budget = emptyBudget;
   const underWay = new Set<Promise<void>>();
@@ -162,8 +162,8 @@ export const createLooks = ({ sql, bus, clock, log, roster, assignments, figures
   const asked = new Map<string, Asked>();
   const isAllowed = (monitor: string, isSample: boolean): boolean => {
     const now = clock.now();
-    const { asked: after, granted } = mayAsk(asked.get(monitor) ?? neverAsked, isSample, now);
-    if (asked.size >= mostRemembered && !asked.has(monitor))
+    const { asked: after, granted } = mayAsk(asked.get(monitor) ?? neverChecked, isSample, now);
+    if (asked.size >= maxRemembered && !asked.has(monitor))
       for (const [other, before] of asked) if (isForgotten(before, now)) asked.delete(other);
     asked.set(monitor, after);
     return granted;
@@ -171,14 +171,14 @@ export const createLooks = ({ sql, bus, clock, log, roster, assignments, figures
 
   const send = async (row: MonitorRow, look: string, probe: RosterProbe, continent: Continent): Promise<void> => {
     const place = probe.organisation === null ? ({ is: 'continent', continent } as const) : ({ is: 'probe', probe: probe.id } as const);
-    const message: LookMessage = { v: 1, look, asked_at: clock.now(), assignment: await assignments.messageFor(row, place) };
+    const message: RecheckMessage = { v: 1, look, asked_at: clock.now(), assignment: await assignments.messageFor(row, place) };
     bus.publish(subjects.look(probe.id), JSON.stringify(message));
   };
 
-  const rowsOf = async (wishes: readonly Pick<LookWish, 'monitor'>[]): Promise<ReadonlyMap<string, MonitorRow>> =>
+  const rowsOf = async (wishes: readonly Pick<RecheckRequest, 'monitor'>[]): Promise<ReadonlyMap<string, MonitorRow>> =>
     new Map((await slot.ask((by) => monitorsById(by, [...new Set(wishes.map(({ monitor }) => monitor))]))).map((row) => [row.id, row]));
 
-  const first = createFirstLooks({
+  const first = createFirstChecks({
     ...{ bus, clock, log, roster, rowsOf },
     send: async (row, ...rest) => {
       const isGranted = isAllowed(row.id, false);
@@ -187,13 +187,13 @@ export const createLooks = ({ sql, bus, clock, log, roster, assignments, figures
     },
   });
 
-  const outcomeFor = (row: MonitorRow, probe: RosterProbe | undefined, isSample: boolean): LookOutcome => {
+  const outcomeFor = (row: MonitorRow, probe: RosterProbe | undefined, isSample: boolean): RecheckOutcome => {
     if (!probe) return 'no_probe';
     if (!isAllowed(row.id, isSample)) return 'too_soon';
     return isSample && !isGranted(probe) ? 'over_budget' : 'asked';
   };
 
-  const sendIf = async (row: MonitorRow, { look, when }: LookWish, continent: Continent): Promise<void> => {
+  const sendIf = async (row: MonitorRow, { look, when }: RecheckRequest, continent: Continent): Promise<void> => {
     const probe = probeOf(placedOf(row), continent, roster());
     const isSample = when === 'sample';
     const outcome = outcomeFor(row, probe, isSample);
@@ -201,7 +201,7 @@ export const createLooks = ({ sql, bus, clock, log, roster, assignments, figures
     if (probe && outcome === 'asked') await send(row, look, probe, continent);
   };
 
-  const askAll = async (wishes: readonly LookWish[]): Promise<void> => {
+  const askAll = async (wishes: readonly RecheckRequest[]): Promise<void> => {
     const rows = await rowsOf(wishes);
     for (const wish of wishes) {
       const row = rows.get(wish.monitor);
@@ -235,7 +235,7 @@ export const createLooks = ({ sql, bus, clock, log, roster, assignments, figures
  * seen the monitor.
  */
 
-export const nobodyUnseen = (): Unseen => ({ awaited: new Map(), epoch: Number.NaN, nextEnd: Number.POSITIVE_INFINITY });
+export const noUnseen = (): Unseen => ({ awaited: new Map(), epoch: Number.NaN, nextEnd: Number.POSITIVE_INFINITY });
 
 /** Remembers the monitor if nobody has seen it yet. */
 export const noteUnseen = (unseen: Unseen, monitor: MonitorState): void => {
@@ -243,7 +243,7 @@ export const noteUnseen = (unseen: Unseen, monitor: MonitorState): void => {
 };
 
 /** Whether there may be a first look to ask for, beside those of what is made from now on, which are asked for at once. */
-export const wantsFirstLooks = (unseen: Unseen, { epoch }: Roster, now: number): boolean => {
+export const needsFirstChecks = (unseen: Unseen, { epoch }: Roster, now: number): boolean => {
   if (unseen.awaited.size === 0) unseen.epoch = epoch;
   return unseen.epoch !== epoch || now >= unseen.nextEnd;
 };
@@ -251,9 +251,9 @@ export const wantsFirstLooks = (unseen: Unseen, { epoch }: Roster, now: number):
 /** Has somebody look at this monitor now, if that is not awaited already, and remembers it until somebody has seen it. */
 export const askForFirst = (unseen: Unseen, decisions: DecisionBatch, monitor: string, roster: Roster, now: number): void => {
   const known = stateOf(decisions, monitor);
-  const key = termsOf(decisions, monitor)?.key;
+  const key = settingsOf(decisions, monitor)?.key;
   if (!known || key === undefined) return;
-  const { awaited, look } = firstLook({ ...known.watched, monitor, ordinal: key }, unseen.awaited.get(monitor), roster, now);
+  const { awaited, look } = firstCheck({ ...known.watched, monitor, ordinal: key }, unseen.awaited.get(monitor), roster, now);
   if (look) lookAt(decisions, monitor, look);
   if (!isUnseen(known)) return;
   unseen.awaited.set(monitor, awaited);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { jsonIn } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { lastTokenOf, partitionCount, partitionOf, streams, subjects } from '../../shared/bus/subjects.ts';
-import type { PartitionParts } from './dependencies.ts';
+import type { PartitionDependencies } from './dependencies.ts';
 import { monitorsAfter, monitorsOfPartition } from './queries.ts';
 
 /**
@@ -22,7 +22,7 @@ const marker = z.object({
 
 type Marker = z.infer<typeof marker>;
 
-const readMarker = async (partition: number, { bus, announcements }: PartitionParts): Promise<Marker | undefined> => {
+const readMarker = async (partition: number, { bus, announcements }: PartitionDependencies): Promise<Marker | undefined> => {
   const last = await bus.last(streams.assignments.name, subjects.marker(partition));
   if (!last || last.data.length === 0) return undefined;
   if (!announcements.read(last, subjects.marker(partition))) return undefined;
@@ -62,7 +62,7 @@ const publishedFor = async (partition: number, bus: Bus): Promise<readonly strin
 };
 
 /** Assignments in the stream of monitors that this database does not have get a tombstone. */
-const buryStrangers = async (partition: number, known: ReadonlySet<string>, { bus }: PartitionParts): Promise<void> => {
+const deleteUnknownAssignments = async (partition: number, known: ReadonlySet<string>, { bus }: PartitionDependencies): Promise<void> => {
   for (const subject of await publishedFor(partition, bus)) {
     if (known.has(lastTokenOf(subject))) continue;
     const last = await bus.last(streams.assignments.name, subject);
@@ -71,7 +71,7 @@ const buryStrangers = async (partition: number, known: ReadonlySet<string>, { bu
 };
 
 /** As they are in this turn: one that was made since the pages were read must not be buried. */
-const idsOf = async (partition: number, { sql }: PartitionParts): Promise<ReadonlySet<string>> => {
+const idsOf = async (partition: number, { sql }: PartitionDependencies): Promise<ReadonlySet<string>> => {
   const ids = new Set<string>();
   for await (const page of monitorsOfPartition(sql, partition)) for (const { id } of page) ids.add(id);
   return ids;
@@ -107,11 +107,11 @@ export type ReconcileTurn = {
 /** How many were published, and after which monitor the next page begins; null when there is none. */
 export type ReconcileAnswer = { readonly published: number; readonly last: number | null };
 
-export const takeTurn = async (partition: number, turn: ReconcileTurn, parts: PartitionParts): Promise<ReconcileAnswer> => {
+export const takeTurn = async (partition: number, turn: ReconcileTurn, parts: PartitionDependencies): Promise<ReconcileAnswer> => {
   const { sql, bus, assignments } = parts;
   const { isStranger } = turn;
   if (turn.is === 'marker') {
-    if (isStranger) await buryStrangers(partition, await idsOf(partition, parts), parts);
+    if (isStranger) await deleteUnknownAssignments(partition, await idsOf(partition, parts), parts);
     await bus.store(subjects.marker(partition), JSON.stringify(turn.marker));
     return { published: 0, last: null };
   }
@@ -128,7 +128,7 @@ export const takeTurn = async (partition: number, turn: ReconcileTurn, parts: Pa
 type InTurn = (turn: ReconcileTurn) => Promise<ReconcileAnswer>;
 
 /** A page in each turn: in between it is decided about what has come. True when something had to be published. @throws when the bus is away. */
-export const reconcile = async (partition: number, parts: PartitionParts, inTurn: InTurn): Promise<boolean> => {
+export const reconcile = async (partition: number, parts: PartitionDependencies, inTurn: InTurn): Promise<boolean> => {
   const { bus, assignments, announcements, installation, log } = parts;
   const before = await readMarker(partition, parts);
   const served = [...assignments.served()];

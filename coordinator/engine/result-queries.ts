@@ -150,7 +150,7 @@ export const makeResultDays = async (sql: Queryable, from: number, to: number): 
 };
 
 /** So long a drop may wait until nobody reads any results: whoever writes some waits behind it. */
-const dropPatienceMs = 300;
+const dropTimeoutMs = 300;
 
 /** Whether days could not be dropped because somebody reads the results; later will do. */
 export const areBeingRead = (error: unknown): boolean => codeOf(error) === '55P03';
@@ -161,7 +161,7 @@ export const dropResultDays = async (sql: Queryable, before: number): Promise<st
     { name: string }[]
   >`select relid::regclass::text as name from pg_partition_tree('results') where isleaf order by 1`;
   const old = rows.map(({ name }) => name).filter((name) => /^results_\d{8}$/.test(name) && name <= nameOfDay(before - day));
-  if (old.length > 0) await sql`select set_config('lock_timeout', ${String(dropPatienceMs)}, true)`;
+  if (old.length > 0) await sql`select set_config('lock_timeout', ${String(dropTimeoutMs)}, true)`;
   for (const name of old) await sql.unsafe(`drop table if exists ${name}`);
   return old;
 };

@@ -9,7 +9,7 @@ import { countsAs } from '../core/views.ts';
 import type { RefusedReason } from '../health/refusals.ts';
 import type { Accepted } from '../probes/directory.ts';
 import type { ProbeRow } from '../probes/queries.ts';
-import { observerOf } from '../probes/roster.ts';
+import { observingProbeOf } from '../probes/roster.ts';
 import { emptyUnit, type Unit } from './commit.ts';
 import {
   assertOpen,
@@ -18,24 +18,24 @@ import {
   type DecisionBatch,
   decideOn,
   type Entry,
+  earlyDecisions,
   entryOf,
   incidentOf,
   objectOf,
   passedTo,
   passTo,
   rowOf,
-  takeQuietly,
-  wentAhead,
+  takeRoutine,
 } from './decision-batch.ts';
-import type { PartitionParts } from './dependencies.ts';
-import { type Monitors, type Packed, type Passes, pack, passAll, type Terms } from './monitor-memory.ts';
+import type { PartitionDependencies } from './dependencies.ts';
+import { type MonitorSettings, type Monitors, type Packed, type Passes, pack, passAll } from './monitor-memory.ts';
 import type { PartitionState } from './state.ts';
 
 /** Clocks that are wrong by more than this tell of no time that ever was. */
 const futureMs = 120_000;
 
 /** Whether this probe could have held this monitor. A result of an older version may have been right when it was made: it goes to the charts only. */
-const mayHold = (probe: ProbeRow, watched: Terms, version: number, configVersion: number): boolean => {
+const mayHold = (probe: ProbeRow, watched: MonitorSettings, version: number, configVersion: number): boolean => {
   if (probe.organisation_id !== null) {
     if (probe.organisation_id !== watched.organisation) return false;
     return watched.probe === probe.id || configVersion < version;
@@ -78,7 +78,7 @@ export type Received = {
 export const reasonAgainst = (
   probe: ProbeRow,
   { config_version, at }: Pick<Result, 'config_version' | 'at'>,
-  terms: Terms,
+  terms: MonitorSettings,
   version: number,
   { now, oldest }: { now: number; oldest: number },
 ): RefusedReason | undefined => {
@@ -89,7 +89,7 @@ export const reasonAgainst = (
 };
 
 /** Of the looks that one check answered, the one that its incident waits for. */
-const lookAnswered = ({ monitor, look, other_looks = [] }: SeenResult, decisions: DecisionBatch): string | null => {
+const recheckAnswered = ({ monitor, look, other_looks = [] }: SeenResult, decisions: DecisionBatch): string | null => {
   const awaited = incidentOf(decisions, monitor)?.progress.matrix?.look;
   return other_looks.find((other) => other === awaited) ?? look;
 };
@@ -97,7 +97,7 @@ const lookAnswered = ({ monitor, look, other_looks = [] }: SeenResult, decisions
 /** A result as the core takes it. */
 export const seenBy = (probe: ProbeRow, result: Result, now: number, lateMs: number): SeenResult => ({
   ...result,
-  from: observerOf(probe),
+  from: observingProbeOf(probe),
   quarantined: probe.quarantined_at !== null,
   handed_over: now - (result.at + result.took_ms) > lateMs,
 });
@@ -108,7 +108,7 @@ export const decideAbout = (decisions: DecisionBatch, judged: readonly Judged[],
   for (const { key, probe, seen } of judged.toSorted((a, b) => byStart(a.seen, b.seen))) {
     decideOn(decisions, seen.monitor, {
       is: 'result',
-      result: seen.look === null ? seen : { ...seen, look: lookAnswered(seen, decisions) },
+      result: seen.look === null ? seen : { ...seen, look: recheckAnswered(seen, decisions) },
     });
     const outcome = countsAs(seen, now);
     const { at, took_ms, phases } = seen;
@@ -119,14 +119,14 @@ export const decideAbout = (decisions: DecisionBatch, judged: readonly Judged[],
   for (const monitor of late) if (incidentOf(decisions, monitor)) decideOn(decisions, monitor, { is: 'tick' });
 };
 
-type DecidingParts = Pick<PartitionParts, 'clock' | 'timing' | 'oldestKept' | 'roster' | 'attends'>;
+type DecidingDependencies = Pick<PartitionDependencies, 'clock' | 'timing' | 'oldestKept' | 'roster' | 'attends'>;
 
 type Writable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 
 /** One object for all passes of a probe, to ask about each whether it goes without saying. */
 const passOf = (probe: ProbeRow): Writable<SeenResult> => ({
   ...{ seq: 0, monitor: '', config_version: 0, at: 0, took_ms: 0, outcome: 'ok', cause: null, phases: null, evidence: null, look: null },
-  ...{ from: observerOf(probe), quarantined: probe.quarantined_at !== null, handed_over: false },
+  ...{ from: observingProbeOf(probe), quarantined: probe.quarantined_at !== null, handed_over: false },
 });
 
 /** What a set of batches tells, parted by how it is decided. */
@@ -141,7 +141,7 @@ type Parted = {
  * Parts passes that may be left to numbers from all that is to be decided about. Of one monitor either all or nothing is left to numbers, because
  * what is decided about goes in order of start.
  */
-const part = (state: PartitionState, fresh: readonly Fresh[], now: number, parts: DecidingParts): Parted => {
+const part = (state: PartitionState, fresh: readonly Fresh[], now: number, parts: DecidingDependencies): Parted => {
   const { timing, oldestKept, attends, roster } = parts;
   const { monitors } = state;
   const moment = { now, oldest: oldestKept(now), network: roster() };
@@ -187,7 +187,7 @@ const part = (state: PartitionState, fresh: readonly Fresh[], now: number, parts
 };
 
 /** Decides about a set of batches, in order of start. Nothing is written yet. */
-export const receiveBatches = (state: PartitionState, batches: readonly Found[], parts: DecidingParts): Received => {
+export const receiveBatches = (state: PartitionState, batches: readonly Found[], parts: DecidingDependencies): Received => {
   const { clock, roster } = parts;
   const now = clock.now();
   const decisions = beginDecisions(state, roster(), now);
@@ -208,13 +208,13 @@ export const receiveBatches = (state: PartitionState, batches: readonly Found[],
     answer.committed = last;
     // What came in between closes the gap that an earlier batch of this set had shown.
     answer.again = false;
-    const gone = wentAhead(decisions, probe.key, generation);
+    const gone = earlyDecisions(decisions, probe.key, generation);
     fresh.push({ ...found, first: firstAfter(batch, committed), ahead: gone.length > 0 ? new Set(gone) : undefined });
     passTo(decisions, { probe_key: probe.key, generation, partition: state.lease.partition, seq: last });
   }
 
   const { quiet, judged, refused } = part(state, fresh, now, parts);
-  for (const passes of quiet) takeQuietly(decisions, passes);
+  for (const passes of quiet) takeRoutine(decisions, passes);
   decideAbout(decisions, judged, now);
 
   const { partition } = state.lease;
@@ -300,7 +300,7 @@ export const adopt = (batch: DecisionBatch): void => {
 };
 
 /** Commits a batch of decisions, moves memory after it, and asks for the looks that it wants. */
-export const settle = async (decisions: DecisionBatch, parts: PartitionParts): Promise<void> => {
+export const settle = async (decisions: DecisionBatch, parts: PartitionDependencies): Promise<void> => {
   const { writer, clock, askLooks } = parts;
   if (hasConfigChanges(decisions)) {
     await writer.commit(unitWithCheckpoint(decisions, clock.now()));
@@ -310,7 +310,7 @@ export const settle = async (decisions: DecisionBatch, parts: PartitionParts): P
 };
 
 /** What was committed says something about its probes. */
-export const observeAll = (state: PartitionState, judged: readonly Judged[], { observe }: PartitionParts): void => {
+export const observeAll = (state: PartitionState, judged: readonly Judged[], { observe }: PartitionDependencies): void => {
   // One for all of them: nobody keeps it.
   let monitor = '';
   const observed = {

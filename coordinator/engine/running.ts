@@ -1,11 +1,11 @@
 import { type Actor, createActor, createPump, type Pump } from '../../shared/actor/mailbox.ts';
 import type { Delivered, Pull } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
-import { type Awaited, awaitedBy, beginHandover, goOn, type Handover } from '../core/backlog.ts';
+import { type Awaited, awaitedBy, type Backlog, beginBacklog, goOn } from '../core/backlog.ts';
 import { isPassing } from '../database/connect.ts';
 import type { Known } from '../notifications/release.ts';
-import type { PartitionParts } from './dependencies.ts';
-import { createWaitingRoom, type WaitingRoom } from './early-decisions.ts';
+import type { PartitionDependencies } from './dependencies.ts';
+import { createWaitingQueue, type WaitingQueue } from './early-decisions.ts';
 import type { PartitionAnswer, PartitionMessage } from './messages.ts';
 import { createPartition, isTickDue } from './partition.ts';
 import { Fenced, type Lease, renewEpoch } from './queries.ts';
@@ -29,7 +29,7 @@ const behindAgain: Readonly<Record<Past, Past>> = { untold: 'untold', told: 'tol
 
 /** What waits and has been shown to the partition, because some of it need not (rule 4). */
 type Shown = {
-  readonly room: WaitingRoom;
+  readonly room: WaitingQueue;
   /** So many of what is held were shown; infinite once they cannot be. */
   taken: number;
   /** Who was waited for when they were; undefined before the first time. */
@@ -38,7 +38,7 @@ type Shown = {
 
 type Options = {
   readonly partition: number;
-  readonly parts: Pick<PartitionParts, 'bus' | 'log' | 'timing' | 'clock' | 'words'>;
+  readonly parts: Pick<PartitionDependencies, 'bus' | 'log' | 'timing' | 'clock' | 'words'>;
   /** Whether the partition has been read from the database. */
   readonly isLoaded: () => boolean;
   readonly tell: (message: PartitionMessage) => Promise<PartitionAnswer>;
@@ -52,7 +52,7 @@ type Options = {
  */
 export type PartitionDeliveries = Options & {
   mode: 'open' | 'closed';
-  handover: Handover;
+  handover: Backlog;
   /** Since when it is holding, by the clock of results. */
   heldSince: number;
   held: Delivered[];
@@ -70,14 +70,14 @@ export type PartitionDeliveries = Options & {
   last: Promise<void>;
 };
 
-const mostHeld = 200;
+const maxHeld = 200;
 const workingEveryMs = 2_000;
 
 export const openDeliveries = (options: Options): PartitionDeliveries => ({
   ...options,
   mode: 'open',
   // Whoever is heard all the while keeps nothing from us, whoever owned the partition before.
-  handover: beginHandover(performance.now(), Number.NEGATIVE_INFINITY, options.parts.timing.catchUpMs),
+  handover: beginBacklog(performance.now(), Number.NEGATIVE_INFINITY, options.parts.timing.catchUpMs),
   heldSince: options.parts.clock.now(),
   held: [],
   past: 'untold',
@@ -93,7 +93,7 @@ const assertOpen = ({ mode, partition }: PartitionDeliveries): void => {
 
 const hold = (deliveries: PartitionDeliveries, since: number): void => {
   const { bus, clock, timing } = deliveries.parts;
-  deliveries.handover = beginHandover(performance.now(), since, timing.catchUpMs);
+  deliveries.handover = beginBacklog(performance.now(), since, timing.catchUpMs);
   deliveries.heldSince = clock.now();
   // While the bus is away nobody knows better than what was decided last.
   if (bus.isConnected()) deliveries.past = behindAgain[deliveries.past];
@@ -111,10 +111,10 @@ const isHolding = (deliveries: PartitionDeliveries): boolean => {
 };
 
 /** Shows the partition what waits. */
-const lookAhead = async (deliveries: PartitionDeliveries): Promise<void> => {
+const decideWaiting = async (deliveries: PartitionDeliveries): Promise<void> => {
   const { handover, held, pending, partition, parts, isLoaded, tell } = deliveries;
   if (!isLoaded() || handover.until === null) return;
-  deliveries.shown ??= { room: createWaitingRoom(deliveries.heldSince), taken: 0, awaited: undefined };
+  deliveries.shown ??= { room: createWaitingQueue(deliveries.heldSince), taken: 0, awaited: undefined };
   const mine = deliveries.shown;
   if (mine.taken === Number.POSITIVE_INFINITY) return;
   const awaited = awaitedBy(handover.since, mine.awaited, parts.words(), performance.now(), pending > 0);
@@ -134,7 +134,7 @@ const lookAhead = async (deliveries: PartitionDeliveries): Promise<void> => {
 };
 
 const work = async (deliveries: PartitionDeliveries): Promise<void> => {
-  if (isHolding(deliveries) && deliveries.held.length < mostHeld) return lookAhead(deliveries);
+  if (isHolding(deliveries) && deliveries.held.length < maxHeld) return decideWaiting(deliveries);
   const { held: taken, handover: before, partition, parts, tell } = deliveries;
   deliveries.held = [];
   deliveries.shown = undefined;
@@ -148,7 +148,7 @@ const work = async (deliveries: PartitionDeliveries): Promise<void> => {
     deliveries.held = [...taken, ...deliveries.held];
     const age_ms = Math.round(performance.now() - since);
     parts.log.debug({ partition, from, age_ms }, 'what was kept is handed over; those who may keep as much are waited for');
-    await lookAhead(deliveries);
+    await decideWaiting(deliveries);
   } catch (error) {
     for (const delivered of taken) delivered.nak(200);
     parts.log.error({ err: error, partition, messages: taken.length }, 'results could not be worked on; they come again');
@@ -237,7 +237,7 @@ type RunningOptions = {
   readonly lease: Lease;
   /** Just taken: nothing was ever sent under its epoch. */
   readonly isTaken: boolean;
-  readonly parts: PartitionParts;
+  readonly parts: PartitionDependencies;
   /** Whether the lease still holds by our own clock. */
   readonly mayWork: () => boolean;
   readonly onFenced: () => void;
@@ -346,7 +346,7 @@ const reconcileTurn = async (running: RunningPartition, turn: ReconcileTurn): Pr
   throw answer.is === 'failed' ? answer.error : new Error(`partition ${partition} answered ${answer.is}`);
 };
 
-const lookThroughAssignments = async (running: RunningPartition): Promise<void> => {
+const reviewAssignments = async (running: RunningPartition): Promise<void> => {
   const { parts, lease, mayWork } = running;
   if (parts.bus.isConnected() && isLoaded(running) && mayWork())
     await reconcile(lease.partition, parts, (turn) => reconcileTurn(running, turn));
@@ -397,7 +397,7 @@ export const startPartition = ({ lease, isTaken, parts, mayWork, onFenced, onGiv
     epoch: isTaken ? 'unused' : 'used',
     deliveries: openDeliveries({ partition, parts, isLoaded: () => isLoaded(running), tell: actor.tell }),
     reconciling: createPump({
-      once: () => lookThroughAssignments(running),
+      once: () => reviewAssignments(running),
       onFailure: (error) => {
         if (!isStopped(running)) log.error({ err: error, partition }, 'assignments could not be looked through; it is tried again');
       },

@@ -1,11 +1,11 @@
-import type { AwaitedLook } from '../core/rechecks.ts';
+import type { AwaitedRecheck } from '../core/rechecks.ts';
 import type { Monitors } from './monitor-memory.ts';
 import type { Lease } from './queries.ts';
 
 /** First looks that are not answered yet. */
 export type Unseen = {
   /** Monitors that perhaps nobody has seen yet, and of whom that is awaited; undefined when nobody could look, or nobody has been asked yet. */
-  readonly awaited: Map<string, AwaitedLook | undefined>;
+  readonly awaited: Map<string, AwaitedRecheck | undefined>;
   /** The epoch of the roster by which they were last looked through. */
   epoch: number;
   /** Not later than the earliest end of anybody's patience. */

@@ -22,14 +22,14 @@ export type Writer = {
 
 type Waiting = { readonly unit: Unit; readonly resolve: () => void; readonly reject: (error: unknown) => void };
 
-const mostResults = 5_000;
-const mostSlots = 2;
+const maxResults = 5_000;
+const maxSlots = 2;
 
-type Parts = { readonly sql: Sql; readonly owner: string; readonly clock: Clock; readonly log: Log; readonly figures?: Figures };
+type Dependencies = { readonly sql: Sql; readonly owner: string; readonly clock: Clock; readonly log: Log; readonly figures?: Figures };
 
-export const createWriter = ({ sql, owner, clock, log, figures = noFigures }: Parts): Writer => {
+export const createWriter = ({ sql, owner, clock, log, figures = noFigures }: Dependencies): Writer => {
   let queue: Waiting[] = [];
-  const slots = Array.from({ length: mostSlots }, () => wayOf(sql).openSlot());
+  const slots = Array.from({ length: maxSlots }, () => wayOf(sql).openSlot());
   /** Those that write nothing. */
   const idle = [...slots];
   const writing = new Set<Promise<void>>();
@@ -40,7 +40,7 @@ export const createWriter = ({ sql, owner, clock, log, figures = noFigures }: Pa
   const takeSome = (): Waiting[] => {
     let results = 0;
     let count = 0;
-    while (count < queue.length && (count === 0 || results < mostResults)) {
+    while (count < queue.length && (count === 0 || results < maxResults)) {
       const next = queue[count];
       results += next ? resultsIn(next.unit) : 0;
       count += 1;

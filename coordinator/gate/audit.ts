@@ -3,7 +3,7 @@ import { isRecord } from '../../shared/base/json.ts';
 import type { Queryable } from '../database/connect.ts';
 import { type AuditEntry, insertAudit } from '../organisations/queries.ts';
 import type { Answered } from './bind.ts';
-import type { Noted } from './context.ts';
+import type { AuditDetails } from './context.ts';
 
 /** Who acts, as the audit log tells it. */
 export type Actor = Pick<AuditEntry, 'organisation' | 'user' | 'who' | 'through' | 'token_name' | 'address'>;
@@ -29,7 +29,7 @@ export const writeAudit = async (
     readonly operation: string;
     readonly about: Values;
     readonly sent: unknown;
-    readonly noted: Noted;
+    readonly noted: AuditDetails;
     readonly answered: Answered;
   },
 ): Promise<void> => {

@@ -1,6 +1,6 @@
 import type { Operation, RawInput } from '../../shared/api/operation.ts';
 import { InvalidInput } from '../../shared/api/operation.ts';
-import { type Answer, type AtTheDoor, type Context, type Early, type Oneself, Otherwise, type Place } from './context.ts';
+import { AlternateStatus, type Answer, type Context, type Early, type Oneself, type Place, type SignedOut } from './context.ts';
 
 export type Answered = { readonly status?: number; readonly body?: unknown };
 
@@ -19,15 +19,15 @@ export type Bound<Own> = {
 export type Handlers = {
   readonly organisation: Readonly<Record<string, Bound<Place>>>;
   readonly person: Readonly<Record<string, Bound<Oneself>>>;
-  readonly visitor: Readonly<Record<string, Bound<AtTheDoor>>>;
+  readonly visitor: Readonly<Record<string, Bound<SignedOut>>>;
   /** What a signed-in operator may do on pages. */
   readonly operator: Readonly<Record<string, Bound<object>>>;
   /** What the operator's commands may do, outside any organisation. */
   readonly installation: Readonly<Record<string, Bound<object>>>;
 };
 
-const answeredOf = <Output>(answer: Output | Otherwise<Output>): Answered =>
-  answer instanceof Otherwise ? { status: answer.status, body: answer.body } : { body: answer };
+const answeredOf = <Output>(answer: Output | AlternateStatus<Output>): Answered =>
+  answer instanceof AlternateStatus ? { status: answer.status, body: answer.body } : { body: answer };
 
 const readInput = <Input>(operation: Operation<string, Input>, raw: RawInput): Input => {
   const parsed = operation.parse(raw);

@@ -12,7 +12,7 @@ export type Organisation = {
 };
 
 /** Somebody at a browser of whom nothing is known yet but where the request came from. */
-export type Visitor = {
+export type AnonymousCaller = {
   readonly address: string;
   /** What the browser says that it is. */
   readonly device: string;
@@ -32,7 +32,7 @@ export type Person = {
   readonly session: string;
   /** When they last proved to be who they are. */
   readonly proven_at: number;
-  readonly from: Visitor;
+  readonly from: AnonymousCaller;
 };
 
 /**

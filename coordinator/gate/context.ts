@@ -1,8 +1,8 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import { Refusal, type RefusalCode } from '../../shared/base/errors.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
-import type { ShownMonitors } from '../monitors/memory.ts';
-import type { TrialOwner, TrialSoFar, WantedTrial } from '../monitors/test-run.ts';
+import type { RememberedMonitors } from '../monitors/memory.ts';
+import type { TestRunOwner, TestRunRequest, TestRunState } from '../monitors/test-run.ts';
 import type { AlertLinks } from '../notifications/links.ts';
 import type { PlanName } from '../organisations/plans.ts';
 import type { TextRecords } from '../outbound/documents.ts';
@@ -10,7 +10,7 @@ import type { AccountSecrets } from '../people/secrets.ts';
 import type { SecretsAtRest } from '../secrets/at-rest.ts';
 import type { MintedToken } from '../tokens/authenticate.ts';
 import type { Attempts } from './attempts.ts';
-import type { Caller, Organisation, Person, Visitor } from './caller.ts';
+import type { AnonymousCaller, Caller, Organisation, Person } from './caller.ts';
 import type { Cursors } from './cursors.ts';
 
 /**
@@ -120,18 +120,18 @@ export type ProbesPart = {
 };
 
 /** Trials of a config from every continent that could check it (rule 41). They open nothing and are stored nowhere; app.ts hands this over, because it needs the bus. */
-export type TrialsPart = {
+export type TestRunsPart = {
   /** The id by which the answers are heard. Undefined without a bus, and while too many are under way. */
-  readonly begin: (wanted: WantedTrial) => string | undefined;
+  readonly begin: (wanted: TestRunRequest) => string | undefined;
   /** Settles when there are more than `known` answers, or it is over; undefined for a trial of somebody else, or of long ago. */
-  readonly hear: (id: string, of: TrialOwner, known: number) => Promise<TrialSoFar | undefined>;
+  readonly hear: (id: string, of: TestRunOwner, known: number) => Promise<TestRunState | undefined>;
 };
 
 /** Where there is no bus, nothing can be tried. */
-export const noTrials: TrialsPart = { begin: () => undefined, hear: async () => undefined };
+export const noTestRuns: TestRunsPart = { begin: () => undefined, hear: async () => undefined };
 
 /** How people come in here: the operator's choice. */
-export type Door = {
+export type SignUpPolicy = {
   readonly signUp: 'open' | 'invited';
   /** What an organisation gets that signs up. */
   readonly signUpPlan: PlanName;
@@ -140,25 +140,25 @@ export type Door = {
 };
 
 /** What operations need of the house besides the database. */
-export type Instruments = {
+export type GateDependencies = {
   readonly secrets: SecretsAtRest;
   readonly mintToken: () => Promise<MintedToken>;
   readonly accountSecrets: AccountSecrets;
   readonly attempts: Attempts;
   readonly cursors: Cursors;
-  readonly shownMonitors: ShownMonitors;
+  readonly shownMonitors: RememberedMonitors;
   readonly partitionOf: (monitor: string) => number;
   readonly probes: ProbesPart;
-  readonly trials: TrialsPart;
+  readonly trials: TestRunsPart;
   readonly channels: ChannelsPart;
   readonly textRecords: TextRecords;
   /** Where people and jobs reach the service, without a slash at the end. */
   readonly baseUrl: () => string;
-  readonly door: Door;
+  readonly door: SignUpPolicy;
 };
 
 /** What a handler tells the audit log that what was sent does not say; never a secret. */
-export type Noted = {
+export type AuditDetails = {
   /** What was changed, as it was and as it is: where what was sent may hold what must not be kept, or says too little. */
   readonly before?: Readonly<Record<string, unknown>>;
   readonly after?: Readonly<Record<string, unknown>>;
@@ -172,8 +172,8 @@ export type Context = {
   /** Writes run in one transaction; reads ask the pool. */
   readonly sql: Queryable;
   readonly now: number;
-  readonly with: Instruments;
-  readonly note: (noted: Noted) => void;
+  readonly with: GateDependencies;
+  readonly note: (noted: AuditDetails) => void;
 };
 
 /** In a write the organisation is locked, and is what it is under that lock. */
@@ -185,14 +185,14 @@ export type Oneself = { readonly person: Person };
 export type ByPerson = Context & Oneself;
 
 /** Somebody who is not signed in. */
-export type AtTheDoor = { readonly visitor: Visitor };
-export type ByVisitor = Context & AtTheDoor;
+export type SignedOut = { readonly visitor: AnonymousCaller };
+export type ByAnonymous = Context & SignedOut;
 
 /** What there is before the transaction: the pool alone. */
 export type Early<Own> = Omit<Context, 'sql' | 'note'> & { readonly pool: Sql } & Own;
 
 /** A success other than the operation's usual one. */
-export class Otherwise<Body> {
+export class AlternateStatus<Body> {
   readonly status: 200;
   readonly body: Body;
 
@@ -202,7 +202,7 @@ export class Otherwise<Body> {
   }
 }
 
-export type Answer<Output> = Promise<Output | Otherwise<Output>>;
+export type Answer<Output> = Promise<Output | AlternateStatus<Output>>;
 
 const words = {
   monitor_not_found: 'monitor',
@@ -234,7 +234,7 @@ const words = {
 export const notFound = (code: keyof typeof words): Refusal => new Refusal(code, `There is no such ${words[code]}.`);
 
 /** The row, or the refusal that there is none. */
-export const found = <Row>(row: Row | undefined, code: keyof typeof words): Row => {
+export const orNotFound = <Row>(row: Row | undefined, code: keyof typeof words): Row => {
   if (row === undefined) throw notFound(code);
   return row;
 };

@@ -20,10 +20,10 @@ export type Cursors = {
 };
 
 /** Nearly every answer of a list names the same cursor again. */
-const mostKept = 2_000;
+const maxKept = 2_000;
 
 export const createCursors = (secret: () => Promise<Buffer>): Cursors => {
-  let made = createRecentCache<string, string>(mostKept);
+  let made = createRecentCache<string, string>(maxKept);
   let madeWith: Buffer | undefined;
   const keyFor = async (purpose: string): Promise<Buffer> =>
     createHmac('sha256', await secret())
@@ -43,7 +43,7 @@ export const createCursors = (secret: () => Promise<Buffer>): Cursors => {
   return {
     make: async (list, { key, place }) => {
       const now = await secret();
-      if (madeWith?.equals(now) !== true) [made, madeWith] = [createRecentCache(mostKept), now];
+      if (madeWith?.equals(now) !== true) [made, madeWith] = [createRecentCache(maxKept), now];
       const wanted = JSON.stringify([list, key, place]);
       const known = made.find(wanted);
       if (known !== undefined) return known;

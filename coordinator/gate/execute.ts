@@ -1,4 +1,4 @@
-import { type Operation, onlyLooks, type RawInput } from '../../shared/api/operation.ts';
+import { isReadOnly, type Operation, type RawInput } from '../../shared/api/operation.ts';
 import { createTurns } from '../../shared/base/async.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import type { Clock } from '../../shared/base/time.ts';
@@ -8,8 +8,8 @@ import { isOperator, lockOperator } from '../operator/queries.ts';
 import { lockUser } from '../people/queries.ts';
 import { type Actor, writeAudit } from './audit.ts';
 import type { Answered, Bound, Handlers } from './bind.ts';
-import type { Caller, Person, Visitor } from './caller.ts';
-import type { Instruments, Noted } from './context.ts';
+import type { AnonymousCaller, Caller, Person } from './caller.ts';
+import type { AuditDetails, GateDependencies } from './context.ts';
 import { notFound } from './context.ts';
 import { createOnce, type Manner, type Named, type Outcome, plainly } from './idempotency.ts';
 import { refuseUnlessAllowed, refuseUnlessProven, refuseWhileEnding } from './roles.ts';
@@ -23,14 +23,14 @@ export type Gate = {
   /** What is a person's own, whatever organisation they act in. */
   readonly executeForPerson: (operation: Operation, person: Person, raw: RawInput) => Promise<Answered>;
   /** Coming in: what is asked for by somebody who is not signed in. */
-  readonly executeForVisitor: (operation: Operation, visitor: Visitor, raw: RawInput) => Promise<Answered>;
+  readonly executeForVisitor: (operation: Operation, visitor: AnonymousCaller, raw: RawInput) => Promise<Answered>;
   /** What a person may ask of the installation whom the operator marked; to anybody else there is nothing. */
   readonly executeForOperator: (operation: Operation, person: Person, raw: RawInput) => Promise<Answered>;
   /** What only the operator asks for, outside any organisation. */
   readonly executeForInstallation: (operation: Operation, raw: RawInput) => Promise<Answered>;
 };
 
-type Parts = { readonly sql: Sql; readonly clock: Clock; readonly instruments: Instruments; readonly handlers: Handlers };
+type Dependencies = { readonly sql: Sql; readonly clock: Clock; readonly instruments: GateDependencies; readonly handlers: Handlers };
 
 const named = <Own>(handlers: Readonly<Record<string, Bound<Own>>>, operation: Operation): Bound<Own> => {
   const bound = Object.hasOwn(handlers, operation.id) ? handlers[operation.id] : undefined;
@@ -51,13 +51,13 @@ const actorOf = ({ is, organisation, user, token, connection, address }: Caller)
 const atPage = { organisation: null, through: 'page', token_name: null } as const;
 const operator: Actor = { organisation: null, user: null, who: 'operator', through: 'operator', token_name: null, address: null };
 const nothingHere = (): Refusal => new Refusal('route_not_found', 'There is nothing here.');
-const unheard = (): void => undefined;
+const ignored = (): void => undefined;
 
 /**
  * may → what was sent is read → what comes before the transaction → transaction with the organisation as it is now → handler → its trace in the
  * audit log → answer.
  */
-export const createGate = ({ sql, clock, instruments, handlers }: Parts): Gate => {
+export const createGate = ({ sql, clock, instruments, handlers }: Dependencies): Gate => {
   // The database's lock alone would do for the data, but everyone who waits for it there holds a connection, and one busy organisation could
   // take all of them from the others.
   const inTurn = createTurns<string>();
@@ -73,11 +73,11 @@ export const createGate = ({ sql, clock, instruments, handlers }: Parts): Gate =
     const act = await prepare({ ...own, with: instruments, pool: sql, now: clock.now() });
     return async (on: Sql | Transaction, ownNow: Own = own): Promise<Answered> => {
       const now = clock.now();
-      const looks = onlyLooks(operation);
-      let noted: Noted = {};
+      const looks = isReadOnly(operation);
+      let noted: AuditDetails = {};
       const note = looks
-        ? unheard
-        : (add: Noted) => {
+        ? ignored
+        : (add: AuditDetails) => {
             noted = { ...noted, ...add };
           };
       const answered = await act({ ...ownNow, with: instruments, sql: on, now, note });
@@ -89,7 +89,7 @@ export const createGate = ({ sql, clock, instruments, handlers }: Parts): Gate =
   const perform = async (operation: Operation, caller: Caller, raw: RawInput, { lock, conclude }: Manner): Promise<Answered> => {
     const own = { caller, organisation: caller.organisation };
     const run = await begin(handlers.organisation, { operation, raw, actor: actorOf(caller), own });
-    if (onlyLooks(operation)) return run(sql);
+    if (isReadOnly(operation)) return run(sql);
     return inTurn(caller.organisation.id, () =>
       inTransaction(sql, async (transaction) => {
         const organisation = await lock(transaction, caller.organisation.id);
@@ -110,7 +110,7 @@ export const createGate = ({ sql, clock, instruments, handlers }: Parts): Gate =
     executeOnce: async (operation, caller, raw, named) => {
       refuseUnlessAllowed(caller, operation, clock.now());
       // What changes nothing can be asked again as often as one likes.
-      if (onlyLooks(operation)) return { replayed: false, answered: await perform(operation, caller, raw, plainly) };
+      if (isReadOnly(operation)) return { replayed: false, answered: await perform(operation, caller, raw, plainly) };
       const by = `${caller.is} ${caller.token?.id ?? caller.connection?.id ?? caller.user ?? ''}`;
       return once({ ...named, organisation: caller.organisation.id, by }, (manner) => perform(operation, caller, raw, manner));
     },
@@ -118,7 +118,7 @@ export const createGate = ({ sql, clock, instruments, handlers }: Parts): Gate =
       refuseUnlessProven(operation, person, clock.now());
       const actor = { ...atPage, user: person.user, who: person.email, address: person.from.address };
       const run = await begin(handlers.person, { operation, raw, actor, own: { person } });
-      if (onlyLooks(operation)) return run(sql);
+      if (isReadOnly(operation)) return run(sql);
       return inTransaction(sql, async (transaction) => {
         if (!(await lockUser(transaction, person.user))) throw new Refusal('session_missing', 'You are not signed in any more.');
         return run(transaction);
@@ -135,7 +135,7 @@ export const createGate = ({ sql, clock, instruments, handlers }: Parts): Gate =
       refuseUnlessProven(operation, person, clock.now());
       const actor = { ...atPage, user: person.user, who: person.email, address: person.from.address };
       const run = await begin(handlers.operator, { operation, raw, actor, own: {} });
-      if (onlyLooks(operation)) return run(sql);
+      if (isReadOnly(operation)) return run(sql);
       return inTransaction(sql, async (transaction) => {
         if (!(await lockOperator(transaction, person.user))) throw nothingHere();
         return run(transaction);

@@ -4,22 +4,22 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql, Transaction } from '../database/connect.ts';
 import { lockOrganisation, lockOrganisationForCall, type OrganisationRow } from '../organisations/queries.ts';
 import type { AccountSecrets } from '../people/secrets.ts';
-import { keptAnswerOf, type SecretsAtRest } from '../secrets/at-rest.ts';
+import { idempotencyRecordOf, type SecretsAtRest } from '../secrets/at-rest.ts';
 import type { Answered } from './bind.ts';
 
 /** What becomes of a call that names a key, so that the same call sent again does nothing again. Pure. */
 
-export const keptForMs = 86_400_000;
+export const idempotencyKeptMs = 86_400_000;
 
 /** The answer to a batch of 500 monitors has a fifth of it. */
-export const mostKeptBytes = 512 * 1024;
+export const maxRecordBytes = 512 * 1024;
 
 /**
  * Of one organisation the newest answers are kept whole, up to so many bytes. Of an older one only stays that there was one: whoever sends its call
  * again then learns no more what it was answered, but nothing is done twice. So the bound breaks the smaller of two promises, and that for those who
  * are least likely to ask.
  */
-export const mostKeptOfOrganisation = 64 * 1024 * 1024;
+export const maxRecordsOfOrganisation = 64 * 1024 * 1024;
 
 /** What is known of the call under this key: whose request it was, and when it was answered. */
 export type Known = { readonly request: string; readonly answered_at: number };
@@ -28,7 +28,7 @@ export type Known = { readonly request: string; readonly answered_at: number };
 export type Fate = 'new' | 'same' | 'other';
 
 export const fateOf = (known: Known | undefined, request: string, now: number): Fate => {
-  if (known === undefined || known.answered_at + keptForMs <= now) return 'new';
+  if (known === undefined || known.answered_at + idempotencyKeptMs <= now) return 'new';
   return known.request === request ? 'same' : 'other';
 };
 
@@ -48,13 +48,13 @@ export const isKept = (code: RefusalCode): boolean => decided.has(refusalCodes[c
 /** A call that named a key, and whose it was: fingerprints in hexadecimal. */
 export type NamedCall = { readonly organisation: string; readonly call: string; readonly request: string };
 
-export type KeptAnswer = { readonly request: string; readonly answered_at: number; readonly answer: Uint8Array | null };
+export type IdempotencyRecord = { readonly request: string; readonly answered_at: number; readonly answer: Uint8Array | null };
 
-export const keptAnswer = async (
+export const idempotencyRecord = async (
   sql: Queryable,
   { organisation, call }: Pick<NamedCall, 'organisation' | 'call'>,
-): Promise<KeptAnswer | undefined> => {
-  const [row] = await sql<KeptAnswer[]>`
+): Promise<IdempotencyRecord | undefined> => {
+  const [row] = await sql<IdempotencyRecord[]>`
     select encode(request, 'hex') as request, (extract(epoch from answered_at) * 1000)::float8 as answered_at, answer from kept_answers
     where organisation_id = ${organisation} and call = decode(${call}, 'hex')`;
   return row;
@@ -84,7 +84,7 @@ export const keepAnswer = async (
  * Of each organisation's answers the newest stay, up to so many bytes; of those before them only stays that they were given. A bite, the oldest first;
  * whether there may be more.
  */
-export const lightenKeptAnswers = async (sql: Queryable, mostBytes: number, most: number): Promise<boolean> => {
+export const shrinkIdempotencyRecords = async (sql: Queryable, mostBytes: number, most: number): Promise<boolean> => {
   // While all of them together are no more than that, those of none can be: most installations never read them for this.
   const [size] = await sql<{ mayExceed: boolean }[]>`select pg_total_relation_size('kept_answers') > ${mostBytes} as "mayExceed"`;
   if (size?.mayExceed !== true) return false;
@@ -103,7 +103,7 @@ export const lightenKeptAnswers = async (sql: Queryable, mostBytes: number, most
 };
 
 /** A bite of what is older; whether there may be more. */
-export const forgetKeptAnswers = async (sql: Queryable, before: Date, most: number): Promise<boolean> => {
+export const deleteIdempotencyRecords = async (sql: Queryable, before: Date, most: number): Promise<boolean> => {
   const deleted = await sql`delete from kept_answers where ctid = any(array(
     select ctid from kept_answers where answered_at <= ${before} order by answered_at limit ${most}))`;
   return deleted.count === most;
@@ -132,7 +132,7 @@ type Call = Named & { readonly organisation: string; readonly by: string };
 
 export type Once = (call: Call, perform: (manner: Manner) => Promise<Answered>) => Promise<Outcome>;
 
-type Parts = { readonly sql: Sql; readonly clock: Clock; readonly secrets: SecretsAtRest; readonly accountSecrets: AccountSecrets };
+type Dependencies = { readonly sql: Sql; readonly clock: Clock; readonly secrets: SecretsAtRest; readonly accountSecrets: AccountSecrets };
 
 const code = z.custom<RefusalCode>((value) => typeof value === 'string' && Object.hasOwn(refusalCodes, value));
 const shape = z.union([
@@ -144,7 +144,7 @@ const shape = z.union([
 class Overtaken extends Error {}
 
 /** Two may overtake each other once; more often than that somebody sends the same call in a loop. */
-const mostTries = 3;
+const maxTries = 3;
 
 const inUse = (): Refusal =>
   new Refusal(
@@ -161,18 +161,18 @@ const reused = (): Refusal =>
 const tooLarge = (at: number): Refusal =>
   new Refusal(
     'idempotency_answer_too_large',
-    `This call was answered on ${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC, and nothing was done now. Its answer is not kept: it was larger than ${mostKeptBytes / 1024} KiB, or it is older than the newest ${mostKeptOfOrganisation / 1024 / 1024} MiB of answers to your organisation. Read what there is.`,
+    `This call was answered on ${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC, and nothing was done now. Its answer is not kept: it was larger than ${maxRecordBytes / 1024} KiB, or it is older than the newest ${maxRecordsOfOrganisation / 1024 / 1024} MiB of answers to your organisation. Read what there is.`,
   );
 
 /**
  * Does a call that names a key at most once in 24 hours. Its answer is written by the transaction that does what was asked, so that whoever is killed
  * leaves both or nothing. Whether somebody works on it just now is a lock of that transaction, which ends with it, in whatever way it ends.
  */
-export const createOnce = ({ sql, clock, secrets, accountSecrets }: Parts): Once => {
+export const createOnce = ({ sql, clock, secrets, accountSecrets }: Dependencies): Once => {
   /** The calls that this process works on: they would else wait for each other in their organisation's queue. */
   const working = new Set<string>();
 
-  const told = async (kept: KeptAnswer, about: string): Promise<Outcome> => {
+  const told = async (kept: IdempotencyRecord, about: string): Promise<Outcome> => {
     if (kept.answer === null) throw tooLarge(kept.answered_at);
     const outcome = shape.parse(JSON.parse(await secrets.open(sql, kept.answer, about)));
     if ('answered' in outcome) {
@@ -184,15 +184,15 @@ export const createOnce = ({ sql, clock, secrets, accountSecrets }: Parts): Once
 
   /** One try. Undefined: it was overtaken. */
   const attempt = async (named: NamedCall, perform: (manner: Manner) => Promise<Answered>): Promise<Outcome | undefined> => {
-    const about = keptAnswerOf(`${named.organisation} ${named.call}`);
-    const [known, seal] = await Promise.all([keptAnswer(sql, named), secrets.sealer(sql)]);
+    const about = idempotencyRecordOf(`${named.organisation} ${named.call}`);
+    const [known, seal] = await Promise.all([idempotencyRecord(sql, named), secrets.sealer(sql)]);
     const fate = fateOf(known, named.request, clock.now());
     if (fate === 'other') throw reused();
     if (fate === 'same' && known) return told(known, about);
     const keep = (on: Sql | Transaction, outcome: z.infer<typeof shape>): Promise<boolean> => {
       const [text, at] = [JSON.stringify(outcome), clock.now()];
-      const box = Buffer.byteLength(text) > mostKeptBytes ? null : seal(text, about);
-      return keepAnswer(on, named, { box, at, over: at - keptForMs });
+      const box = Buffer.byteLength(text) > maxRecordBytes ? null : seal(text, about);
+      return keepAnswer(on, named, { box, at, over: at - idempotencyKeptMs });
     };
     try {
       const answered = await perform({
@@ -222,7 +222,7 @@ export const createOnce = ({ sql, clock, secrets, accountSecrets }: Parts): Once
     if (working.has(named.call)) throw inUse();
     working.add(named.call);
     try {
-      for (let tries = 0; tries < mostTries; tries += 1) {
+      for (let tries = 0; tries < maxTries; tries += 1) {
         const outcome = await attempt(named, perform);
         if (outcome !== undefined) return outcome;
       }

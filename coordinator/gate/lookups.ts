@@ -47,7 +47,7 @@ export type LastUses<Use> = {
   readonly flush: () => Promise<void>;
 };
 
-type Parts<Use> = {
+type Dependencies<Use> = {
   readonly write: (uses: ReadonlyMap<string, Use>) => Promise<void>;
   readonly log: Pick<Log, 'warn'>;
   /** What the log calls them, and what has it tried again. */
@@ -57,7 +57,7 @@ type Parts<Use> = {
 
 const flushEvery = 60_000;
 
-export const createLastUses = <Use>({ write, log, of, again }: Parts<Use>): LastUses<Use> => {
+export const createLastUses = <Use>({ write, log, of, again }: Dependencies<Use>): LastUses<Use> => {
   let uses = new Map<string, Use>();
   let timer: NodeJS.Timeout | undefined;
 

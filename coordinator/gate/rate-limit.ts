@@ -55,7 +55,7 @@ export type RateLimiter = {
   readonly close: () => Promise<void>;
 };
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
@@ -81,7 +81,7 @@ const windowLength = 60_000;
 /** By so much of a limit all coordinators together may let too many calls pass. */
 const overshoot = 0.1;
 /** Addresses are free to make up: beyond this many subjects the oldest windows are forgotten first. */
-const mostSubjects = 200_000;
+const maxSubjects = 200_000;
 
 /**
  * A window of 60 s that begins with the first call. Counted in memory, so that a call costs no write, and settled in batches.
@@ -91,7 +91,7 @@ const mostSubjects = 200_000;
  * up, the next call waits for a settlement; half used, one is under way. So n coordinators, each knocked at as fast as can be, let a tenth too many
  * pass at most; one that is alone never waits.
  */
-export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 250, patience = 1_000 }: Parts): RateLimiter => {
+export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 250, patience = 1_000 }: Dependencies): RateLimiter => {
   const windows = new Map<string, Window>();
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
@@ -105,12 +105,12 @@ export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 25
   const isOver = (window: Window, now: number): boolean => window.began_at + windowLength <= now;
 
   const sweep = (now: number): void => {
-    if (now - sweptAt < windowLength && windows.size < mostSubjects) return;
+    if (now - sweptAt < windowLength && windows.size < maxSubjects) return;
     sweptAt = now;
     for (const [subject, window] of windows) if (isOver(window, now)) windows.delete(subject);
     // Windows stand in the order in which they began, so the first are the oldest.
     for (const subject of windows.keys()) {
-      if (windows.size < mostSubjects) break;
+      if (windows.size < maxSubjects) break;
       windows.delete(subject);
     }
   };

@@ -1,4 +1,4 @@
-import { type Operation, onlyLooks } from '../../shared/api/operation.ts';
+import { isReadOnly, type Operation } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { mayManage, mayWrite } from '../organisations/model.ts';
 import { isProven } from '../people/sessions.ts';
@@ -37,7 +37,7 @@ const roleRefusal = (caller: Caller, { access }: Pick<Operation, 'access'>): Ref
 };
 
 const endingRefusal = ({ name, ends_at }: Pick<Organisation, 'name' | 'ends_at'>, asked: Asked): Refusal | undefined => {
-  if (ends_at === null || asked.whileEnding === true || onlyLooks(asked)) return undefined;
+  if (ends_at === null || asked.whileEnding === true || isReadOnly(asked)) return undefined;
   const when = new Date(ends_at).toISOString().slice(0, 16).replace('T', ' ');
   return new Refusal(
     'organisation_ending',

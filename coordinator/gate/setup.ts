@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/base/time.ts';
 import type { Sql } from '../database/connect.ts';
-import { createShownMonitors } from '../monitors/memory.ts';
+import { createRememberedMonitors } from '../monitors/memory.ts';
 import { noTextRecords, type TextRecords } from '../outbound/documents.ts';
 import { createAccountSecrets } from '../people/secrets.ts';
 import type { SecretsAtRest } from '../secrets/at-rest.ts';
@@ -8,7 +8,7 @@ import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
 import type { MintedToken } from '../tokens/authenticate.ts';
 import { createAttempts } from './attempts.ts';
 import type { Handlers } from './bind.ts';
-import type { ChannelsPart, Door, ProbesPart, TrialsPart } from './context.ts';
+import type { ChannelsPart, ProbesPart, SignUpPolicy, TestRunsPart } from './context.ts';
 import { createCursors } from './cursors.ts';
 import { createGate, type Gate } from './execute.ts';
 
@@ -16,27 +16,27 @@ export type { Answered, Handlers } from './bind.ts';
 export type { Gate } from './execute.ts';
 export type { Named, Outcome } from './idempotency.ts';
 
-export type OperationsParts = MasterKeys & {
+export type OperationsDependencies = MasterKeys & {
   readonly handlers: Handlers;
   readonly sql: Sql;
   readonly clock: Clock;
   readonly secrets: SecretsAtRest;
   readonly mintToken: () => Promise<MintedToken>;
   readonly probes: ProbesPart;
-  readonly trials: TrialsPart;
+  readonly trials: TestRunsPart;
   readonly channels: ChannelsPart;
   /** From shared/bus, which this room does not know. */
   readonly partitionOf: (monitor: string) => number;
   readonly baseUrl: () => string;
   readonly textRecords?: TextRecords;
-  readonly door?: Door;
+  readonly door?: SignUpPolicy;
 };
 
 /** Nobody comes in but by an invitation that the inviter passes on. */
-const shutDoor: Door = { signUp: 'invited', signUpPlan: 'free', mail: false };
+const closedSignUp: SignUpPolicy = { signUp: 'invited', signUpPlan: 'free', mail: false };
 
 /** The gate with everything behind it. */
-export const createOperations = (parts: OperationsParts): Gate => {
+export const createOperations = (parts: OperationsDependencies): Gate => {
   const { handlers, sql, clock, secretKey, previousKey, ...instruments } = parts;
   const cursors = createCursors(createKeptKey(sql, { secretKey, previousKey }, 'cursors'));
   const accountSecrets = createAccountSecrets(sql, { secretKey, previousKey });
@@ -45,13 +45,13 @@ export const createOperations = (parts: OperationsParts): Gate => {
     sql,
     clock,
     instruments: {
-      door: shutDoor,
+      door: closedSignUp,
       textRecords: noTextRecords,
       ...instruments,
       cursors,
       accountSecrets,
       attempts: createAttempts(sql, clock, accountSecrets),
-      shownMonitors: createShownMonitors(),
+      shownMonitors: createRememberedMonitors(),
     },
   });
 };

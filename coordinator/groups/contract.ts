@@ -7,7 +7,7 @@ import { innerOperation } from '../../shared/api/operation.ts';
 /** So many a page shows. */
 export const groupRows = 50;
 
-export const listGroupStandings = innerOperation({
+export const listGroupStatuses = innerOperation({
   id: 'listGroupStandings',
   access: 'read',
   summary: 'List groups by name, each with its status and how many of its monitors are how',

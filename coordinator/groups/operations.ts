@@ -9,19 +9,20 @@ import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { descriptionFrom, nameFrom } from '../../shared/base/names.ts';
-import { type Answer, found, type InOrganisation, notFound, Otherwise } from '../gate/context.ts';
+import { AlternateStatus, type Answer, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { externalIdFrom } from '../monitors/model.ts';
-import { mayHaveOneMore } from '../organisations/plans.ts';
+import { enforceLimit } from '../organisations/plans.ts';
 import {
   groupRows,
-  type listGroupStandings as listGroupStandingsContract,
+  type listGroupStatuses as listGroupStandingsContract,
   type listMonitorsOutside as listMonitorsOutsideContract,
   type showGroup as showGroupContract,
 } from './contract.ts';
 import { groupStatus } from './model.ts';
 import {
   countGroups,
+  type GroupRow,
   groupById,
   groupCalled,
   groupNamed,
@@ -32,12 +33,11 @@ import {
   insertGroup,
   monitorsOutside,
   removeGroup,
-  type ShownGroup,
   updateGroup as writeGroup,
 } from './queries.ts';
 
 /** A group with how its monitors are: its status by rule 29, its counts of all that are in it. */
-export const groupOut = ({ id, name, description, external_id, members, created_at }: ShownGroup) => {
+export const groupJson = ({ id, name, description, external_id, members, created_at }: GroupRow) => {
   const count = (status: string): number => members.reduce((sum, each) => (each.status === status ? sum + each.count : sum), 0);
   return {
     ...{ id, name, description },
@@ -53,7 +53,7 @@ export const groupOut = ({ id, name, description, external_id, members, created_
 export type GroupPatch = { readonly name: string | null; readonly description: string | null; readonly external_id: string | null };
 
 /** Under the organisation's lock, so that what is free now is free when it is written. */
-export const changeGroup = async ({ sql, organisation, note }: InOrganisation, before: ShownGroup, patch: GroupPatch) => {
+export const changeGroup = async ({ sql, organisation, note }: InOrganisation, before: GroupRow, patch: GroupPatch) => {
   const { id: of } = organisation;
   const name = patch.name === null ? before.name : nameFrom(patch.name);
   const description = patch.description === null ? before.description : descriptionFrom(patch.description);
@@ -65,7 +65,7 @@ export const changeGroup = async ({ sql, organisation, note }: InOrganisation, b
   await writeGroup(sql, before.id, { name, description, external_id });
   const was = { name: before.name, description: before.description, external_id: before.external_id };
   note({ before: was, after: { name, description, external_id } });
-  return groupOut({ ...before, name, description, external_id });
+  return groupJson({ ...before, name, description, external_id });
 };
 
 /** Asking twice makes one group: the organisation's lock lets a second caller see what the first one made. */
@@ -78,22 +78,23 @@ export const createGroup = async (
   const description = descriptionFrom(input.description);
   const external_id = input.external_id === null ? null : externalIdFrom(input.external_id);
   const called = external_id === null ? undefined : await groupCalled(sql, organisation.id, external_id);
-  if (called) return new Otherwise(200, await changeGroup(context, called, { name, description: input.description, external_id: null }));
+  if (called)
+    return new AlternateStatus(200, await changeGroup(context, called, { name, description: input.description, external_id: null }));
   const existing = await groupNamed(sql, organisation.id, name);
   if (existing) {
     // A program that calls a group by its own id from now on takes over the one of that name, unless another program has.
-    if (external_id === null) return new Otherwise(200, groupOut(existing));
+    if (external_id === null) return new AlternateStatus(200, groupJson(existing));
     if (existing.external_id !== null)
       throw new Refusal(
         'name_taken',
         `name: there is a group "${existing.name}" already, which is "${existing.external_id}"; choose another name.`,
       );
-    return new Otherwise(200, await changeGroup(context, existing, { name: null, description: null, external_id }));
+    return new AlternateStatus(200, await changeGroup(context, existing, { name: null, description: null, external_id }));
   }
-  mayHaveOneMore('groups', organisation.plan, await countGroups(sql, organisation.id));
+  enforceLimit('groups', organisation.plan, await countGroups(sql, organisation.id));
   const id = newId();
   await insertGroup(sql, { id, organisation: organisation.id, name, description, external_id });
-  return groupOut(found(await groupById(sql, organisation.id, id), 'group_not_found'));
+  return groupJson(orNotFound(await groupById(sql, organisation.id, id), 'group_not_found'));
 };
 
 /** Its monitors remain, without a group; a window that covered them through it covers them no longer (rule 26). */
@@ -108,9 +109,9 @@ export const deleteGroup = async (
 export const getGroup = async (
   { sql, organisation }: InOrganisation,
   { group_id }: InputOf<typeof getGroupContract>,
-): Answer<OutputOf<typeof getGroupContract>> => groupOut(found(await groupById(sql, organisation.id, group_id), 'group_not_found'));
+): Answer<OutputOf<typeof getGroupContract>> => groupJson(orNotFound(await groupById(sql, organisation.id, group_id), 'group_not_found'));
 
-export const listGroupStandings = async (
+export const listGroupStatuses = async (
   { sql, organisation }: InOrganisation,
   { page }: InputOf<typeof listGroupStandingsContract>,
 ): Answer<OutputOf<typeof listGroupStandingsContract>> => {
@@ -118,14 +119,14 @@ export const listGroupStandings = async (
     countGroups(sql, organisation.id),
     groupsByName(sql, organisation.id, (page - 1) * groupRows, groupRows),
   ]);
-  return { matching, items: rows.map(groupOut) };
+  return { matching, items: rows.map(groupJson) };
 };
 
 export const listGroups = (
   { sql, organisation, with: { cursors } }: InOrganisation,
   input: InputOf<typeof listGroupsContract>,
 ): Answer<OutputOf<typeof listGroupsContract>> =>
-  pageOf(cursors, ['groups', organisation.id], input, (from, most) => groupPage(sql, organisation.id, from ?? beforeAll, most), groupOut);
+  pageOf(cursors, ['groups', organisation.id], input, (from, most) => groupPage(sql, organisation.id, from ?? beforeAll, most), groupJson);
 
 export const listMonitorsOutside = async (
   { sql, organisation }: InOrganisation,
@@ -140,11 +141,11 @@ export const showGroup = async (
   { group_id }: InputOf<typeof showGroupContract>,
 ): Answer<OutputOf<typeof showGroupContract>> => {
   const [row, uses] = await Promise.all([groupById(sql, organisation.id, group_id), groupUses(sql, organisation.id, group_id, now)]);
-  return { ...groupOut(found(row, 'group_not_found')), ...uses };
+  return { ...groupJson(orNotFound(row, 'group_not_found')), ...uses };
 };
 
 export const updateGroup = async (
   context: InOrganisation,
   input: InputOf<typeof updateGroupContract>,
 ): Answer<OutputOf<typeof updateGroupContract>> =>
-  changeGroup(context, found(await groupById(context.sql, context.organisation.id, input.group_id), 'group_not_found'), input);
+  changeGroup(context, orNotFound(await groupById(context.sql, context.organisation.id, input.group_id), 'group_not_found'), input);

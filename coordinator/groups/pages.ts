@@ -8,9 +8,9 @@ import { attempt, choiceField, type FormState, formSummary, freshForm, refuseUnl
 import { type Html, html, icon, joined, type Part, safeUrl } from '../web/html.ts';
 import { heading, linkButton, pager, type State, stateMark, states } from '../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
-import { groupRows, listGroupStandings, listMonitorsOutside, showGroup } from './contract.ts';
+import { groupRows, listGroupStatuses, listMonitorsOutside, showGroup } from './contract.ts';
 
-type Listed = OutputOf<typeof listGroupStandings>;
+type Listed = OutputOf<typeof listGroupStatuses>;
 type Standing = Omit<Listed['items'][number], 'created_at'>;
 
 export const groupState = (status: string): State => states.find((state) => state === status) ?? 'unknown';
@@ -53,7 +53,7 @@ const pageOf = async (request: MembersRequest, state: FormState): Promise<PageAn
   const { ask, may, query } = request;
   const asked = Number(query.page ?? 1);
   const page = Number.isInteger(asked) && asked > 0 && asked <= 10_000 ? asked : 1;
-  const listed = await ask(listGroupStandings, { page });
+  const listed = await ask(listGroupStatuses, { page });
   const common = { title: 'Groups', place: 'groups', live: state.status === 200, status: state.status } as const;
   const form = may(createGroup) ? makeForm(state, listed.matching === 0) : null;
   if (listed.matching === 0)

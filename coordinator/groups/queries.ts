@@ -2,7 +2,7 @@ import { folded } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
 import type { Status } from '../monitors/status.ts';
 
-export type ShownGroup = {
+export type GroupRow = {
   readonly key: number;
   readonly id: string;
   readonly name: string;
@@ -14,16 +14,16 @@ export type ShownGroup = {
 };
 
 /** How its monitors are is counted in the index of what the database keeps of each (monitor_status, migration 018). */
-export const shownGroup = (sql: Queryable) => sql`g.key, g.id, g.name, g.description, g.external_id, g.created_at, (
+export const groupRow = (sql: Queryable) => sql`g.key, g.id, g.name, g.description, g.external_id, g.created_at, (
     select coalesce(jsonb_agg(jsonb_build_object('status', c.status, 'affects_group_status', c.affects, 'count', c.count)), '[]')
     from (select s.status, s.affects, count(*) as count from monitor_status s where s.group_id = g.id group by s.status, s.affects) c) as members`;
 
-export const groupPage = (sql: Queryable, organisation: string, after: number, most: number): Promise<ShownGroup[]> =>
-  sql<ShownGroup[]>`
-    select ${shownGroup(sql)} from groups g where g.organisation_id = ${organisation} and g.key > ${after} order by g.key limit ${most}`;
+export const groupPage = (sql: Queryable, organisation: string, after: number, most: number): Promise<GroupRow[]> =>
+  sql<GroupRow[]>`
+    select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation} and g.key > ${after} order by g.key limit ${most}`;
 
-export const groupById = async (sql: Queryable, organisation: string, id: string): Promise<ShownGroup | undefined> => {
-  const [row] = await sql<ShownGroup[]>`select ${shownGroup(sql)} from groups g where g.organisation_id = ${organisation} and g.id = ${id}`;
+export const groupById = async (sql: Queryable, organisation: string, id: string): Promise<GroupRow | undefined> => {
+  const [row] = await sql<GroupRow[]>`select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation} and g.id = ${id}`;
   return row;
 };
 
@@ -37,15 +37,15 @@ export const countGroups = async (sql: Queryable, organisation: string): Promise
 };
 
 /** Names compare after trimming, without case. */
-export const groupNamed = async (sql: Queryable, organisation: string, name: string): Promise<ShownGroup | undefined> => {
-  const [row] = await sql<ShownGroup[]>`
-    select ${shownGroup(sql)} from groups g where g.organisation_id = ${organisation} and g.name_folded = ${folded(name)}`;
+export const groupNamed = async (sql: Queryable, organisation: string, name: string): Promise<GroupRow | undefined> => {
+  const [row] = await sql<GroupRow[]>`
+    select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation} and g.name_folded = ${folded(name)}`;
   return row;
 };
 
-export const groupCalled = async (sql: Queryable, organisation: string, external: string): Promise<ShownGroup | undefined> => {
-  const [row] = await sql<ShownGroup[]>`
-    select ${shownGroup(sql)} from groups g where g.organisation_id = ${organisation} and g.external_id = ${external}`;
+export const groupCalled = async (sql: Queryable, organisation: string, external: string): Promise<GroupRow | undefined> => {
+  const [row] = await sql<GroupRow[]>`
+    select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation} and g.external_id = ${external}`;
   return row;
 };
 
@@ -87,9 +87,9 @@ export const groupsAmong = async (sql: Queryable, organisation: string, ids: rea
 /** Groups as pages show them, and what names them. */
 
 /** By name, a page from a place on. */
-export const groupsByName = (sql: Queryable, organisation: string, offset: number, most: number): Promise<ShownGroup[]> =>
-  sql<ShownGroup[]>`
-    select ${shownGroup(sql)} from groups g where g.organisation_id = ${organisation} order by g.name_folded offset ${offset} limit ${most}`;
+export const groupsByName = (sql: Queryable, organisation: string, offset: number, most: number): Promise<GroupRow[]> =>
+  sql<GroupRow[]>`
+    select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation} order by g.name_folded offset ${offset} limit ${most}`;
 
 type Named = { readonly id: string; readonly name: string | null };
 

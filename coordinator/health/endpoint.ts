@@ -11,10 +11,10 @@ import type { SayBeside } from '../api/routes.ts';
 import type { Sql } from '../database/connect.ts';
 import { migrationNames } from '../database/migration-files.ts';
 import { ownedPartitions } from '../engine/queries.ts';
-import type { Movement, StreamWatch } from './watches.ts';
+import type { StreamWatch, Watchdog } from './watches.ts';
 
 /** What there is to know of the parts at this moment. Whatever could not be told is not well. */
-export type Standing = {
+export type HealthInput = {
   /** Whether it answers. */
   readonly database: boolean;
   readonly bus: boolean;
@@ -30,7 +30,7 @@ export type Standing = {
 };
 
 export type Health = {
-  readonly look: () => Promise<Standing>;
+  readonly look: () => Promise<HealthInput>;
   /** Which versions of API, wire and schema fit this coordinator. */
   readonly versions: () => Readonly<Record<string, string | number>>;
   /** The time zones that it goes by, and how old they are for certain. */
@@ -55,7 +55,7 @@ export const obstacles = ({ isAtWork, isLeaving }: Pick<Health, 'isAtWork' | 'is
 ];
 
 /** Why the installation is not well. */
-const faultsOf = ({ database, bus, streams, partitions, probes, resting, busFault }: Standing): readonly string[] => [
+const faultsOf = ({ database, bus, streams, partitions, probes, resting, busFault }: HealthInput): readonly string[] => [
   ...(database ? [] : ['The database does not answer, or is not yet of this version.']),
   ...(bus ? [] : ['The bus cannot be reached.']),
   ...(bus && !streams ? ['Streams of the bus have no leader, or what waits in them is not read.'] : []),
@@ -92,19 +92,19 @@ export const healthRoutes = (web: FastifyInstance, health: Health, beside: SayBe
   });
 };
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly bus: Bus;
   /** Where coordinators and probes reach the bus. */
   readonly entrances: readonly string[];
-  readonly movement: Movement;
+  readonly movement: Watchdog;
   readonly streamWatch: StreamWatch;
   readonly roster: () => Roster;
   readonly isResting: () => boolean;
 };
 
 /** How the engine of a coordinator is. */
-export const standingOf = async ({
+export const healthOf = async ({
   sql,
   bus,
   entrances,
@@ -112,7 +112,7 @@ export const standingOf = async ({
   streamWatch,
   roster,
   isResting,
-}: Parts): Promise<Omit<Standing, 'database'>> => {
+}: Dependencies): Promise<Omit<HealthInput, 'database'>> => {
   const standing = movement.standing();
   const stands = (what: string) => standing.some((name) => name.startsWith(what));
   return {

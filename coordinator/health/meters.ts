@@ -1,9 +1,9 @@
 import type { Unit } from '../engine/commit.ts';
 
-export type LookWhy = 'now' | 'sample' | 'first';
+export type RecheckReason = 'now' | 'sample' | 'first';
 
 /** What became of the wish: a probe was asked, none is there to ask, this monitor was asked about too lately, or samples cost too much now. */
-export type LookOutcome = 'asked' | 'no_probe' | 'too_soon' | 'over_budget';
+export type RecheckOutcome = 'asked' | 'no_probe' | 'too_soon' | 'over_budget';
 
 /**
  * What parts say of their work as they do it, for whoever counts. Most installations count nothing: then nothing is done here, and nobody may do more for
@@ -18,7 +18,7 @@ export type Figures = {
   readonly gaveUp: () => void;
   readonly refused: (reason: string, count: number) => void;
   /** Somebody wished that a probe looked. */
-  readonly asked: (why: LookWhy, outcome: LookOutcome) => void;
+  readonly asked: (why: RecheckReason, outcome: RecheckOutcome) => void;
   /** A message was tried; `lateMs` after it was due. */
   readonly told: (kind: string, verdict: string, lateMs: number) => void;
 };

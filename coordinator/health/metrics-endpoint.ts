@@ -9,7 +9,7 @@ import type { Sql } from '../database/connect.ts';
 import type { Engine } from '../engine.ts';
 import { type Health, obstacles } from './endpoint.ts';
 import { type Figures, noFigures } from './meters.ts';
-import type { BusLook, Certificates, Live, Metrics, Seen } from './metrics.ts';
+import type { BusMetrics, Certificates, Live, Metrics, Seen } from './metrics.ts';
 import { storedFigures } from './metrics.ts';
 
 /** The figures of a coordinator: where somebody wants them, what counts is loaded and put together here; elsewhere nothing of it is. */
@@ -19,7 +19,7 @@ export type FiguresFace = {
   readonly close: () => Promise<void>;
 };
 
-type Parts = {
+type Dependencies = {
   readonly config: Pick<Config, 'METRICS_HOST' | 'METRICS_PORT' | 'DATA_DIR' | 'BASE_URL' | 'NATS_URL' | 'NATS_TLS_FIRST' | 'NATS_CA'>;
   readonly sql: Sql;
   readonly clock: Clock;
@@ -35,13 +35,13 @@ const diskOf = async (folder: string): Promise<Seen['disk']> => {
   return { size: blocks * bsize, free: bavail * bsize };
 };
 
-export const createFiguresFace = ({ config, sql, clock, log, web, health, engine }: Parts): FiguresFace => {
+export const createFiguresFace = ({ config, sql, clock, log, web, health, engine }: Dependencies): FiguresFace => {
   const { METRICS_PORT: port, METRICS_HOST: host } = config;
   if (port === undefined) return { start: async () => noFigures, close: async () => undefined };
   let live: Live | undefined;
   let metrics: Metrics | undefined;
-  let makeBusLook: ((engine: Engine) => BusLook) | undefined;
-  let busLook: BusLook | undefined;
+  let makeBusLook: ((engine: Engine) => BusMetrics) | undefined;
+  let busLook: BusMetrics | undefined;
   let certificates: Certificates | undefined;
   web.addHook('onResponse', async (request, reply) => {
     live?.answered(request.routeOptions.url ?? 'none', reply.statusCode, reply.elapsedTime);
@@ -71,8 +71,8 @@ export const createFiguresFace = ({ config, sql, clock, log, web, health, engine
 
   return {
     start: async () => {
-      const { createBusLook, createCertificates, ownPlaces, startMetrics } = await import('./metrics.ts');
-      makeBusLook = ({ bus, system, partitions: { held } }) => createBusLook({ bus, system, held, log });
+      const { createBusMetrics, createCertificates, ownPlaces, startMetrics } = await import('./metrics.ts');
+      makeBusLook = ({ bus, system, partitions: { held } }) => createBusMetrics({ bus, system, held, log });
       const { BASE_URL: baseUrl, NATS_URL: bus, NATS_TLS_FIRST: tlsFirst, NATS_CA } = config;
       certificates = createCertificates({ places: ownPlaces({ baseUrl, bus, tlsFirst, hasAuthority: NATS_CA !== undefined }), log });
       metrics = await startMetrics({ host, port, version, log, look });

@@ -38,17 +38,17 @@ const told = z.object({
   statsz: z.object({ jetstream: z.object({ config: z.object({ max_storage: z.number() }), stats: z.object({ storage: z.number() }) }) }),
 });
 
-type Parts = {
+type Dependencies = {
   readonly bus: Pick<Bus, 'streamState' | 'consumerState'>;
   readonly system: Pick<Bus, 'subscribe'>;
   readonly held: () => readonly number[];
   readonly log: Pick<Log, 'debug'>;
 };
 
-export type BusLook = { readonly look: () => Promise<SeenBus> };
+export type BusMetrics = { readonly look: () => Promise<SeenBus> };
 
 /** Looks at the bus when asked. What servers say of their disks is heard from the first look on: where nobody looks, nobody listens. */
-export const createBusLook = ({ bus, system, held, log }: Parts): BusLook => {
+export const createBusMetrics = ({ bus, system, held, log }: Dependencies): BusMetrics => {
   const disks = new Map<string, { readonly bytes: number; readonly limit: number; readonly at: number }>();
   let hears = false;
   const hear = (): void => {
@@ -157,9 +157,9 @@ const endOf = async ({ host, port, greetsFirst }: OwnPlace): Promise<number> => 
 
 const againMs = 600_000;
 
-type CertificatesParts = { readonly places: readonly OwnPlace[]; readonly log: Pick<Log, 'warn'>; readonly elapsed?: () => number };
+type CertificatesDependencies = { readonly places: readonly OwnPlace[]; readonly log: Pick<Log, 'warn'>; readonly elapsed?: () => number };
 
-export const createCertificates = ({ places, log, elapsed = () => performance.now() }: CertificatesParts): Certificates => {
+export const createCertificates = ({ places, log, elapsed = () => performance.now() }: CertificatesDependencies): Certificates => {
   let seen: readonly SeenCertificate[] = [];
   let lookAt = Number.NEGATIVE_INFINITY;
   let looking: Promise<void> = Promise.resolve();
@@ -289,13 +289,13 @@ export type SeenProbe = {
     | undefined;
 };
 
-type ProbesParts = {
+type ProbesDependencies = {
   readonly roster: Roster;
   readonly directory: Pick<Directory, 'byId'>;
   readonly presentOf: (probe: string) => Present | undefined;
 };
 
-export const seenProbes = ({ roster, directory, presentOf }: ProbesParts): readonly SeenProbe[] =>
+export const seenProbes = ({ roster, directory, presentOf }: ProbesDependencies): readonly SeenProbe[] =>
   roster.probes.map(({ id, continent, organisation, healthy, quarantined }) => {
     const message = healthy ? presentOf(id)?.message : undefined;
     return {
@@ -462,7 +462,7 @@ export const createSeen = (registry: Registry): ((seen: Seen) => void) => {
 /** Figures for whoever looks after the installation, at a port of their own that the world never sees. Loaded only where somebody wants them. */
 export type Metrics = { readonly live: Live; readonly port: number; readonly close: () => Promise<void> };
 
-export type MetricsParts = {
+export type MetricsDependencies = {
   readonly host: string;
   readonly port: number;
   readonly version: string;
@@ -476,7 +476,7 @@ const sameForMs = 2_000;
 
 const { createServer } = process.getBuiltinModule('node:http');
 
-export const startMetrics = async ({ host, port, version, log, look }: MetricsParts): Promise<Metrics> => {
+export const startMetrics = async ({ host, port, version, log, look }: MetricsDependencies): Promise<Metrics> => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   // Sums of others, under names that Prometheus keeps for what only grows.

@@ -106,13 +106,13 @@ export const createClockNotice = (parts: {
  *
  * Modes of a subject: quiet → seen → `open` → (not seen for `quietMs`, while we could have seen it) → quiet.
  */
-export type LastingNotice = {
+export type DebouncedNotice = {
   readonly seen: (subject: string, message: string) => void;
   /** Writes down what has changed; for the leader alone. */
   readonly tick: () => Promise<void>;
 };
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly kind: NoticeKind;
   readonly quietMs: number;
@@ -120,7 +120,7 @@ type Parts = {
   readonly matters: (subject: string) => boolean;
 };
 
-export const createLastingNotice = ({ sql, kind, quietMs, matters }: Parts): LastingNotice => {
+export const createDebouncedNotice = ({ sql, kind, quietMs, matters }: Dependencies): DebouncedNotice => {
   const since = performance.now();
   const last = new Map<string, { readonly at: number; readonly message: string }>();
   return {

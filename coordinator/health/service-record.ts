@@ -2,7 +2,7 @@ import type { Queryable, Sql } from '../database/connect.ts';
 
 /** How well the house itself did, as it tells of itself. Pure. */
 
-export type OwnDay = {
+export type ServiceDay = {
   /** 2026-11-22, in UTC. */
   readonly day: string;
   readonly confirmed: number;
@@ -21,7 +21,7 @@ export type OwnDay = {
 export const recordReaders = ['everyone', 'users', 'nobody'] as const;
 export type RecordReaders = (typeof recordReaders)[number];
 
-export type OwnSum = {
+export type ServiceSum = {
   readonly confirmed: number;
   readonly false_by_word: number;
   readonly doubted: number;
@@ -40,8 +40,8 @@ const middle = (values: readonly number[]): number | null => {
 
 const present = (values: readonly (number | null)[]): readonly number[] => values.filter((value) => value !== null);
 
-export const sumOf = (days: readonly OwnDay[]): OwnSum => {
-  const all = (of: (day: OwnDay) => number): number => days.reduce((sum, day) => sum + of(day), 0);
+export const sumOf = (days: readonly ServiceDay[]): ServiceSum => {
+  const all = (of: (day: ServiceDay) => number): number => days.reduce((sum, day) => sum + of(day), 0);
   return {
     confirmed: all(({ confirmed }) => confirmed),
     false_by_word: all((day) => day.false_by_word),
@@ -70,7 +70,7 @@ export const settledDays = (now: number, rawDays: number): readonly string[] => 
 /** How the house did: counted from stored rows once a day is settled. */
 
 /** Kinds of notices that tell of a part of ours that was out. */
-const ownOutages = ['probe_lost', 'bus_silent', 'continent_alone', 'probe_quarantined'];
+const serviceOutages = ['probe_lost', 'bus_silent', 'continent_alone', 'probe_quarantined'];
 
 export const countedDays = async (sql: Queryable): Promise<ReadonlySet<string>> =>
   new Set((await sql<{ day: string }[]>`select day::text from own_days`).map(({ day }) => day));
@@ -98,7 +98,7 @@ export const countDay = async (sql: Queryable, day: string): Promise<void> => {
     outages as (
       select greatest(n.began_at, span.began) as began, least(coalesce(n.ended_at, span.ended), span.ended) as ended
       from span, notices n left join probes p on p.id::text = n.subject
-      where n.kind = any(${ownOutages}) and p.organisation_id is null and n.began_at < span.ended and (n.ended_at is null or n.ended_at > span.began))
+      where n.kind = any(${serviceOutages}) and p.organisation_id is null and n.began_at < span.ended and (n.ended_at is null or n.ended_at > span.began))
     insert into own_days (day, confirmed, p50_ms, p95_ms, doubted, results_lost, own_outages, own_outage_s)
     select ${day}::date, (select count(*) from confirmed),
       (select percentile_disc(0.5) within group (order by took_ms) from confirmed)::int,
@@ -110,8 +110,8 @@ export const countDay = async (sql: Queryable, day: string): Promise<void> => {
 };
 
 /** The newest days, the oldest of them first, with the operator's word as it is today. */
-export const ownDays = async (sql: Queryable, most: number): Promise<readonly OwnDay[]> => {
-  const rows = await sql<OwnDay[]>`
+export const serviceDays = async (sql: Queryable, most: number): Promise<readonly ServiceDay[]> => {
+  const rows = await sql<ServiceDay[]>`
     select d.day::text, d.confirmed, d.p50_ms, d.p95_ms, d.doubted, d.results_lost::float8 as results_lost, d.own_outages, d.own_outage_s,
       (select count(*)::int from false_outages f where f.day = d.day) as false_by_word
     from own_days d order by d.day desc limit ${most}`;
@@ -131,18 +131,18 @@ export const sayFalse = async (sql: Queryable, incident: string, isFalse: boolea
 };
 
 /** What the house tells of itself, from memory: one coordinator counts the days that are over, and each reads them from time to time. */
-export type OwnRecord = {
+export type ServiceRecord = {
   readonly tick: () => Promise<void>;
   /** Undefined for whom it is not open. */
-  readonly shown: (isSignedIn: boolean) => ShownRecord | undefined;
+  readonly shown: (isSignedIn: boolean) => ServiceRecordRow | undefined;
 };
 
-export type ShownRecord = { readonly days: readonly OwnDay[]; readonly sum: OwnSum };
+export type ServiceRecordRow = { readonly days: readonly ServiceDay[]; readonly sum: ServiceSum };
 
 /** So many days are shown. */
 const shownDays = 90;
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly clock: { readonly now: () => number };
   /** For how long raw results are kept, which tell whether others agreed. */
@@ -151,15 +151,15 @@ type Parts = {
   readonly readers: RecordReaders;
 };
 
-export const createOwnRecord = ({ sql, clock, rawDays, isLeader, readers }: Parts): OwnRecord => {
-  let shown: ShownRecord = { days: [], sum: sumOf([]) };
+export const createServiceRecord = ({ sql, clock, rawDays, isLeader, readers }: Dependencies): ServiceRecord => {
+  let shown: ServiceRecordRow = { days: [], sum: sumOf([]) };
   return {
     tick: async () => {
       if (isLeader()) {
         const known = await countedDays(sql);
         for (const day of settledDays(clock.now(), rawDays)) if (!known.has(day)) await countDay(sql, day);
       }
-      const days = await ownDays(sql, shownDays);
+      const days = await serviceDays(sql, shownDays);
       shown = { days, sum: sumOf(days) };
     },
     shown: (isSignedIn) => (readers === 'everyone' || (readers === 'users' && isSignedIn) ? shown : undefined),

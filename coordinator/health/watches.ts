@@ -122,7 +122,7 @@ export const watchDatabase = ({ sql, log, onTime }: Watched): DatabaseWatch => {
  * Whether every part goes on: a process that renews its leases and answers may have parts in it that wait for something that never comes.
  * A part is asked again and again whether it moved; one that could not say so for too long stands.
  */
-export type Movement = {
+export type Watchdog = {
   readonly tick: () => Promise<void>;
   /** The names of those that stand. */
   readonly standing: () => readonly string[];
@@ -133,7 +133,7 @@ export type Part = { readonly name: string; readonly mayStandMs: number; readonl
 
 type Seen = { movedAt: number; isAsked: boolean; isStanding: boolean };
 
-export const createMovement = (options: { readonly parts: () => readonly Part[]; readonly log: Log }): Movement => {
+export const createWatchdog = (options: { readonly parts: () => readonly Part[]; readonly log: Log }): Watchdog => {
   const { parts, log } = options;
   const seen = new Map<string, Seen>();
 
@@ -195,16 +195,16 @@ export type StreamWatch = { readonly tick: () => Promise<void>; readonly areLed:
 /** What was seen longer ago says nothing. */
 const freshMs = 15_000;
 
-const longestPatienceMs = 300_000;
+const maxTimeoutMs = 300_000;
 
-type Parts = {
+type Dependencies = {
   readonly bus: Bus;
   readonly log: Log;
   /** For how long none may be led before the connection is made anew. */
   readonly silentMs: number;
 };
 
-export const watchStreams = ({ bus, log, silentMs }: Parts): StreamWatch => {
+export const watchStreams = ({ bus, log, silentMs }: Dependencies): StreamWatch => {
   let patienceMs = silentMs;
   let silentSince: number | undefined;
   let leaderless: readonly string[] = [];
@@ -229,7 +229,7 @@ export const watchStreams = ({ bus, log, silentMs }: Parts): StreamWatch => {
     if (now - silentSince < patienceMs) return;
     log.error({ ms: Math.round(now - silentSince) }, 'nobody answers for any stream: the connection to the bus is made anew');
     silentSince = undefined;
-    patienceMs = Math.min(longestPatienceMs, 2 * patienceMs);
+    patienceMs = Math.min(maxTimeoutMs, 2 * patienceMs);
     await bus.reconnect();
   };
   return {

@@ -30,7 +30,7 @@ export type ForwardedPings = {
 
 type ForwardingReply = { readonly status: number; readonly text: string; readonly headers: Readonly<Record<string, string>> };
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly pingBus: PingBus;
   readonly byHeart: (key: string) => KnownKey | undefined;
@@ -45,11 +45,11 @@ const wrongTimeMs = 120_000;
 /** Then the ping receiver hears how far it came; the rest it brings again. */
 const patienceMs = 5_000;
 /** A ping receiver brings one after the other; a second one may be that of its successor. */
-const mostAtOnce = 2;
+const maxAtOnce = 2;
 /** Anybody may send a body under the name of a probe: it is proved wrong only when all of it is there, so this many are held. */
-const mostReading = 32;
+const maxReading = 32;
 /** Anybody may call: what strangers say reaches the database and the counts of refusals no more often than this. */
-const mostStrangersPerSecond = 20;
+const maxUnknownPerSecond = 20;
 
 const statuses = {
   unknown_probe: 401,
@@ -93,12 +93,12 @@ const createAllowance = (perSecond: number): (() => boolean) => {
   };
 };
 
-export const createForwardedPings = (parts: Parts): ForwardedPings => {
+export const createForwardedPings = (parts: Dependencies): ForwardedPings => {
   const { sql, pingBus, byHeart, directory, refusals, clock, log } = parts;
   const underWay = new Map<string, number>();
   let reading = 0;
-  const mayCount = createAllowance(mostStrangersPerSecond);
-  const mayRead = createAllowance(mostStrangersPerSecond);
+  const mayCount = createAllowance(maxUnknownPerSecond);
+  const mayRead = createAllowance(maxUnknownPerSecond);
   const known = { ...directory, refresh: async () => (mayRead() ? directory.refresh() : undefined) };
 
   const refuse = (probe: string, reason: Reason): ForwardingReply => {
@@ -141,7 +141,7 @@ export const createForwardedPings = (parts: Parts): ForwardedPings => {
 
   const alone = async (probe: string, work: () => Promise<ForwardingReply>): Promise<ForwardingReply> => {
     const count = underWay.get(probe) ?? 0;
-    if (count >= mostAtOnce) return later(429, 'One after the other');
+    if (count >= maxAtOnce) return later(429, 'One after the other');
     underWay.set(probe, count + 1);
     try {
       return await work();
@@ -158,7 +158,7 @@ export const createForwardedPings = (parts: Parts): ForwardedPings => {
     if (!named) return refuse(id, 'unknown_probe');
     if (named.revoked_at !== null) return refuse(id, 'revoked_probe');
     if (header('Signature') === undefined) return refuse(id, 'not_signed');
-    if (reading >= mostReading) return later(429, 'Too many at once');
+    if (reading >= maxReading) return later(429, 'Too many at once');
     reading += 1;
     const data = await body().finally(() => {
       reading -= 1;

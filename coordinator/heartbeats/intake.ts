@@ -27,7 +27,7 @@ export type Pings = {
   readonly close: () => Promise<void>;
 };
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly records: PingRecords;
@@ -50,9 +50,9 @@ const patience = 2;
 
 /** The key that never was, of nobody: its tombstone tells a ping receiver that what came is all there is. */
 const noKey = '0'.repeat(64);
-const nobody = '00000000-0000-0000-0000-000000000000';
+const noOne = '00000000-0000-0000-0000-000000000000';
 
-export const startPings = async (parts: Parts): Promise<Pings> => {
+export const startPings = async (parts: Dependencies): Promise<Pings> => {
   const { sql, bus, records, clock, log, announcements, refusals, directory, partitions, isLeader, lookAgainMs, signal } = parts;
   const book = await openPingBook({ sql, bus, records, clock, log, announcements, lookAgainMs, signal });
   const spool = await openPingSpool(parts.spoolFile, log);
@@ -80,7 +80,7 @@ export const startPings = async (parts: Parts): Promise<Pings> => {
     log.warn({ probe, count, expected: expected.count }, 'an ear holds other heartbeat keys than it should: all are sent to it anew');
     // Where nothing stands for it in the stream nothing would come, and it would keep what it has.
     if (!(await bus.next(streams.pingKeys.name, 1, subjects.pingKeysOf(row.organisation_id))))
-      await bus.store(subjects.pingKey(row.organisation_id ?? nobody, noKey), new Uint8Array());
+      await bus.store(subjects.pingKey(row.organisation_id ?? noOne, noKey), new Uint8Array());
     await bus.renewConsumer(streams.pingKeys.name, probeConsumers.pingKeys(probe, row.organisation_id));
   };
   const receivers = bus.subscribe(subjects.allReceiverKeys, hearReceiver);

@@ -25,14 +25,14 @@ import { allPingKeys, allStates, countHeartbeats, endOldPingKeys, type PingKeyRo
  */
 export type KeyLookup<Row> = (key: string) => Promise<Row | undefined>;
 
-type Parts<Row> = {
+type Dependencies<Row> = {
   readonly ask: (key: string) => Promise<Row | undefined>;
   readonly log: Log;
   readonly mostPerSecond: number;
   readonly patienceMs: number;
 };
 
-export const createKeyLookup = <Row>({ ask, log, mostPerSecond, patienceMs }: Parts<Row>): KeyLookup<Row> => {
+export const createKeyLookup = <Row>({ ask, log, mostPerSecond, patienceMs }: Dependencies<Row>): KeyLookup<Row> => {
   let asked = 0;
   let since = performance.now();
   let overdue = 0;
@@ -166,7 +166,7 @@ export type PingBook = {
   readonly close: () => Promise<void>;
 };
 
-type KeyBookParts = {
+type KeyBookDependencies = {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly records: PingRecords;
@@ -182,7 +182,7 @@ const most = 500;
 const atOnce = 200;
 /** A transaction waits for it, and the database ends those that wait for four seconds. */
 const storeMs = 2_000;
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 const heardWithinMs = 60_000;
 /** Keys that nobody knows by heart are looked up at most so often, all together, and so long: longer no job is kept waiting for its 404. */
 const bounds = { mostPerSecond: 20, patienceMs: 1_000 };
@@ -200,7 +200,7 @@ export const openPingBook = async ({
   announcements,
   lookAgainMs,
   signal,
-}: KeyBookParts): Promise<PingBook> => {
+}: KeyBookDependencies): Promise<PingBook> => {
   const keys = createKeyRing();
   const lookUp = createKeyLookup({ ask: (key) => pingKey(sql, key), log, ...bounds });
 
@@ -211,7 +211,7 @@ export const openPingBook = async ({
   await reread();
 
   /** What was heard lately. It is heard in the moment it is said: of what is not here, nothing older than a minute is new. */
-  const newest = createRecentCache<string, number>(mostRemembered);
+  const newest = createRecentCache<string, number>(maxRemembered);
   const isOld = (subject: string, revision: number | undefined): boolean => {
     if (revision === undefined) return false;
     const held = newest.find(subject) ?? clock.now() - heardWithinMs;

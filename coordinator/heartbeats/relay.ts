@@ -4,7 +4,7 @@ import { type PingMessage, pingMessage, strictJsonOf } from '../../shared/bus/me
 import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
 import type { PingRecords } from '../../shared/bus/pings.ts';
 import { partitionCount, pingsConsumer, streams } from '../../shared/bus/subjects.ts';
-import { pingTerms } from '../../shared/checks/heartbeat/config.ts';
+import { pingSettings } from '../../shared/checks/heartbeat/config.ts';
 import {
   badPingCause,
   coveredUntil,
@@ -62,7 +62,7 @@ export const wantsPlace = ({ row: { kind }, isLate: late }: Told): boolean => ki
 /** What the partition is told of it: itself, and the failures after it, which an older ping may date anew or tell apart from what was before. */
 export const seenOf = (told: Told, known: readonly PingRow[], from: PingState['from']): SeenPing[] => {
   const { row, monitor, isMadeUpFor: isNothing } = told;
-  const terms = pingTerms({ interval_ms: monitor.interval_s * 1_000, config: monitor.config });
+  const terms = pingSettings({ interval_ms: monitor.interval_s * 1_000, config: monitor.config });
   const seen = (ping: PingRow): SeenPing => {
     const { id, at, kind, exit_code, ear, method, rid, run_ms, body } = ping;
     const is = kind === 'success' ? 'good' : kind === 'fail' && !(isNothing && ping === row) ? 'bad' : 'mark';
@@ -89,7 +89,7 @@ export const seenOf = (told: Told, known: readonly PingRow[], from: PingState['f
  */
 export type PingRelay = { readonly stop: () => Promise<void> };
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly records: PingRecords;
@@ -123,7 +123,7 @@ type Known = { readonly ping: PingMessage; readonly monitor: PingMonitor; readon
 const counts = (key: PingKeyRow | undefined, ping: PingMessage): key is PingKeyRow =>
   key !== undefined && (key.until === null || ping.at < key.until.getTime());
 
-export const startPingRelay = ({ sql, bus, records, clock, log, refusals, owns, tell }: Parts): PingRelay => {
+export const startPingRelay = ({ sql, bus, records, clock, log, refusals, owns, tell }: Dependencies): PingRelay => {
   /** The pings that belong to a monitor of this partition, in the order in which the bus has them. */
   const recognise = async (come: readonly Come[], partition: number): Promise<Known[]> => {
     const keys = new Map((await pingKeysByFingerprint(sql, [...new Set(come.map(({ ping }) => ping.key))])).map((row) => [row.key, row]));

@@ -22,9 +22,9 @@ export type TakeForwardedPings = (call: {
 }) => Promise<{ readonly status: number; readonly text: string; readonly headers: Readonly<Record<string, string>> }>;
 
 /** Twice what a ping receiver sends at once, and what a proxy mostly lets through. */
-const mostBodyBytes = 512 * 1024;
+const maxBodyBytes = 512 * 1024;
 /** A ping receiver sends it in one go; whoever stalls is none. */
-const usualPatienceMs = 5_000;
+const defaultTimeoutMs = 5_000;
 
 /**
  * Where a ping receiver that is cut off from the bus brings the pings that it keeps. It lies below the heartbeat address, so that whatever stands in
@@ -32,15 +32,15 @@ const usualPatienceMs = 5_000;
  */
 export const forwardedPingsRoute = (
   app: FastifyInstance,
-  { take, patienceMs = usualPatienceMs }: { readonly take: TakeForwardedPings; readonly patienceMs?: number },
+  { take, patienceMs = defaultTimeoutMs }: { readonly take: TakeForwardedPings; readonly patienceMs?: number },
 ): void => {
   app.register(async (scope) => {
     takeAnyBody(scope);
     scope.post<{ Params: { probe: string } }>('/beat/kept/:probe', async ({ raw, params: { probe } }, reply) => {
-      const bounded = boundedBody(raw, { keep: mostBodyBytes + 1, most: mostBodyBytes, patienceMs });
+      const bounded = boundedBody(raw, { keep: maxBodyBytes + 1, most: maxBodyBytes, patienceMs });
       const body = async (): Promise<Uint8Array | 'too_large' | 'cut_off'> => {
         const bytes = await bounded.read();
-        if (bytes.length > mostBodyBytes) return 'too_large';
+        if (bytes.length > maxBodyBytes) return 'too_large';
         return (await bounded.finish()) ? bytes : 'cut_off';
       };
       const header = (name: string): string | undefined => {
@@ -71,12 +71,12 @@ export type TakePing = (request: {
 const maxPingBytes = 8 * 1024 * 1024;
 const keptBodyBytes = 10_000;
 /** So long a body may take; then the ping counts with the part that came. */
-const pingPatienceMs = 10_000;
+const pingTimeoutMs = 10_000;
 
 /** The heartbeat address at the coordinator: the same grammar and the same answers as at every probe's ping receiver. */
 export const pingRoutes = (
   app: FastifyInstance,
-  { take, patienceMs = pingPatienceMs }: { readonly take: TakePing; readonly patienceMs?: number },
+  { take, patienceMs = pingTimeoutMs }: { readonly take: TakePing; readonly patienceMs?: number },
 ): void => {
   app.register(
     async (scope) => {

@@ -2,14 +2,14 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import type { PingRecords } from '../../shared/bus/pings.ts';
 import { streams, subjects } from '../../shared/bus/subjects.ts';
-import { mergePings, underTerms } from '../../shared/checks/heartbeat/state.ts';
+import { mergePings, withSettings } from '../../shared/checks/heartbeat/state.ts';
 import type { Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import type { MonitorRow } from '../engine/queries.ts';
 import type { AssignmentChange, Assignments } from '../probes/assignments.ts';
 import { lockedStates, writeStates } from './queries.ts';
 
-type Parts = {
+type Dependencies = {
   readonly assignments: Assignments;
   readonly sql: Sql;
   readonly bus: Bus;
@@ -21,19 +21,19 @@ type Parts = {
  * Publishing assignments of heartbeats sees to it first that their record on the bus counts under the same terms: a probe must never judge
  * new terms by what was agreed before, nor a monitor that was just resumed by the silence of its pause.
  */
-export const withPingTerms = ({ assignments, sql, bus, records, clock }: Parts): Assignments => {
+export const withPingSettings = ({ assignments, sql, bus, records, clock }: Dependencies): Assignments => {
   const follow = async (row: MonitorRow): Promise<void> => {
     const terms = { version: row.config_version, paused: row.paused_at !== null };
     const now = clock.now();
     const state = await inTransaction(sql, async (tx) => {
       const stored = (await lockedStates(tx, [row.id])).get(row.id);
-      const next = stored && underTerms(stored, terms, now);
+      const next = stored && withSettings(stored, terms, now);
       if (next && next !== stored) await writeStates(tx, new Map([[row.id, next]]));
       return next;
     });
     if (!state) return; // It was deleted in this moment, and the next line says so.
     await records.change(row.organisation_id, row.id, (seen) => {
-      const next = seen ? mergePings(state, underTerms(seen, terms, now)) : state;
+      const next = seen ? mergePings(state, withSettings(seen, terms, now)) : state;
       return seen && JSON.stringify(next) === JSON.stringify(seen) ? seen : next;
     });
   };

@@ -15,7 +15,7 @@ import {
   makeResultDays,
   rollUpOneHour,
 } from '../engine/result-queries.ts';
-import { forgetKeptAnswers, keptForMs, lightenKeptAnswers, mostKeptOfOrganisation } from '../gate/idempotency.ts';
+import { deleteIdempotencyRecords, idempotencyKeptMs, maxRecordsOfOrganisation, shrinkIdempotencyRecords } from '../gate/idempotency.ts';
 import { freezeSamples } from '../incidents/queries.ts';
 import { forgetMails } from '../mail/queries.ts';
 import { expandWindows } from '../maintenance/queries.ts';
@@ -47,7 +47,7 @@ export const forgetEnded = async (sql: Queryable, now: number): Promise<void> =>
 const isOver = (sql: Queryable) => sql`not exists (select 1 from incidents i where i.id = t.incident_id and i.resolved_at is null)`;
 
 /** One bite of each table, the oldest first, each found by an index; whether there may be more. */
-export const forgetTold = async (
+export const deleteSentAlerts = async (
   sql: Queryable,
   { told, tests }: { readonly told: Date; readonly tests: Date },
   most: number,
@@ -87,7 +87,7 @@ const atOnce = 100;
 /** So long a mail that went out, or never will, can be looked up. */
 const mailDays = 30;
 /** So long it can be told why somebody was told (rule 40). */
-const toldDays = 400;
+const sentDays = 400;
 /** So long it can be told who changed what. */
 const auditDays = 400;
 const forgetEveryMs = 3_600_000;
@@ -95,7 +95,7 @@ const eventDays = 90;
 /** What many kept answers may exceed their bound by is what comes in this time. */
 const lightenEveryMs = 300_000;
 /** So long a tick works at most, so that it never holds up its end. */
-const mostMs = 20_000;
+const maxMs = 20_000;
 
 /** Results that started before this are not kept any more, and so not taken any more. */
 export const oldestKept = (kept: Kept, now: number): number => Math.floor(now / day) * day - kept.rawDays * day;
@@ -107,7 +107,7 @@ export const createHousekeeper = ({
   kept,
   isLeader,
   secrets,
-  mostAnswerBytes = mostKeptOfOrganisation,
+  mostAnswerBytes = maxRecordsOfOrganisation,
 }: {
   readonly sql: Sql;
   readonly clock: Clock;
@@ -156,7 +156,7 @@ export const createHousekeeper = ({
     prepare,
     tick: async () => {
       const now = clock.now();
-      const until = performance.now() + mostMs;
+      const until = performance.now() + maxMs;
       await prepare();
       await expandWindows(sql, now);
       await repeat(until, async () => (await inTransaction(sql, (transaction) => sealOpenSecrets(transaction, secrets, atOnce))) > 0);
@@ -173,14 +173,14 @@ export const createHousekeeper = ({
       if (isLeader() && now - forgottenAt >= forgetEveryMs) {
         await forget(now);
         await repeat(until, () => forgetMails(sql, new Date(now - mailDays * day), bite));
-        const before = { told: new Date(now - toldDays * day), tests: new Date(now - forgetEveryMs) };
-        await repeat(until, () => forgetTold(sql, before, bite));
-        await repeat(until, () => forgetKeptAnswers(sql, new Date(now - keptForMs), bite));
+        const before = { told: new Date(now - sentDays * day), tests: new Date(now - forgetEveryMs) };
+        await repeat(until, () => deleteSentAlerts(sql, before, bite));
+        await repeat(until, () => deleteIdempotencyRecords(sql, new Date(now - idempotencyKeptMs), bite));
         await repeat(until, () => forgetEvents(sql, new Date(now - eventDays * day), bite));
         forgottenAt = now;
       }
       if (isLeader() && now - lightenedAt >= lightenEveryMs) {
-        await repeat(until, () => lightenKeptAnswers(sql, mostAnswerBytes, bite));
+        await repeat(until, () => shrinkIdempotencyRecords(sql, mostAnswerBytes, bite));
         lightenedAt = now;
       }
       if (isLeader()) await farewells.tick(() => performance.now() < until);

@@ -3,7 +3,7 @@ import { backoff } from '../../shared/base/async.ts';
 import type { Log } from '../../shared/base/log.ts';
 
 /** A ticker that rests after a failure, longer each time: a database that is away would otherwise fill the log. */
-export const createPatientTicker = (options: {
+export const createRetryingTicker = (options: {
   /** What fails, for the log. */
   readonly name: string;
   readonly everyMs: number;

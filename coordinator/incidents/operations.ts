@@ -11,7 +11,7 @@ import { storable } from '../../shared/base/names.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Json } from '../../shared/checks/result.ts';
 import { windowOf } from '../core/uptime.ts';
-import { type Answer, found, type InOrganisation, notFound } from '../gate/context.ts';
+import { type Answer, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { monitorsAmong } from '../monitors/queries.ts';
 import { uptimeOf, uptimeWithout } from '../monitors/status.ts';
@@ -25,13 +25,13 @@ import type {
 import {
   acknowledgementOf,
   countNotes,
+  type IncidentRow,
   incidentById,
   incidentEvidence,
   incidentPage,
   insertNote,
   notesOf,
   removeShare,
-  type ShownIncident,
   samplesOf,
   shareOf,
   toldOf,
@@ -45,7 +45,7 @@ export const acknowledgeIncident = async (
   { sql, organisation, caller, now }: InOrganisation,
   { incident_id: id }: InputOf<typeof acknowledgeIncidentContract>,
 ): Answer<OutputOf<typeof acknowledgeIncidentContract>> => {
-  found(await incidentById(sql, organisation.id, id), 'incident_not_found');
+  orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
   const as = caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
   await writeAcknowledgement(sql, { incidents: [id], organisation: organisation.id, user: caller.user, as, now });
   const acknowledged = await acknowledgementOf(sql, id);
@@ -54,18 +54,17 @@ export const acknowledgeIncident = async (
 };
 
 const longest = 5_000;
-const mostNotes = 200;
+const maxNotes = 200;
 
 export const addIncidentNote = async (
   { sql, organisation, caller, now }: InOrganisation,
   { incident_id: incident, text: given }: InputOf<typeof addIncidentNoteContract>,
 ): Answer<OutputOf<typeof addIncidentNoteContract>> => {
-  found(await incidentById(sql, organisation.id, incident), 'incident_not_found');
+  orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const text = given.trim();
   if (text === '' || text.length > longest || !storable(text))
     throw new Refusal('note_invalid', `text: write 1 to ${longest} characters, without NUL or broken ones.`);
-  if ((await countNotes(sql, incident)) >= mostNotes)
-    throw new Refusal('note_invalid', `text: an incident has at most ${mostNotes} notes.`);
+  if ((await countNotes(sql, incident)) >= maxNotes) throw new Refusal('note_invalid', `text: an incident has at most ${maxNotes} notes.`);
   const id = newId();
   await insertNote(sql, { ...{ id, incident, text }, organisation: organisation.id, user: caller.user, at: new Date(now) });
   return { id };
@@ -74,7 +73,7 @@ export const addIncidentNote = async (
 const probeRef = (name: string | null, continent: string | null) => (name === null || continent === null ? null : { name, continent });
 
 /** An incident as answers give it at this moment; its cause is a sentence of our own list, never text of the target. */
-export const incidentOut = (row: ShownIncident, now: number) => ({
+export const incidentJson = (row: IncidentRow, now: number) => ({
   id: row.id,
   monitor: row.monitor_id,
   monitor_name: row.monitor_name,
@@ -104,7 +103,7 @@ export const getIncidentEvidence = async (
   { sql, organisation, now }: InOrganisation,
   { incident_id: id }: InputOf<typeof getIncidentEvidenceContract>,
 ): Answer<OutputOf<typeof getIncidentEvidenceContract>> => {
-  const row = found(await incidentById(sql, organisation.id, id), 'incident_not_found');
+  const row = orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
   const window = windowOf(effectDays, now);
   const [evidence, { samples, whole }, told, notes, share, [history]] = await Promise.all([
     incidentEvidence(sql, id),
@@ -114,10 +113,10 @@ export const getIncidentEvidence = async (
     shareOf(sql, organisation.id, id),
     monitorHistories(sql, organisation.id, [row.monitor_id], window),
   ]);
-  const of = found(history, 'incident_not_found');
+  const of = orNotFound(history, 'incident_not_found');
   const [with_, without] = [uptimeOf(of, window), uptimeWithout(of, window, id)];
   return {
-    ...incidentOut(row, now),
+    ...incidentJson(row, now),
     checks: evidence.map(({ cause, at, phases, evidence: saw, ...rest }) => ({
       ...rest,
       at: at.toISOString(),
@@ -148,7 +147,7 @@ export const getIncident = async (
   { sql, organisation, now }: InOrganisation,
   { incident_id }: InputOf<typeof getIncidentContract>,
 ): Answer<OutputOf<typeof getIncidentContract>> =>
-  incidentOut(found(await incidentById(sql, organisation.id, incident_id), 'incident_not_found'), now);
+  incidentJson(orNotFound(await incidentById(sql, organisation.id, incident_id), 'incident_not_found'), now);
 
 /** Newest first; open ones whatever `days` says, the others when they touch the window. */
 export const listIncidents = async (
@@ -163,7 +162,7 @@ export const listIncidents = async (
     ['incidents', organisation.id, state, monitor, days],
     input,
     (from, most) => incidentPage(sql, organisation.id, filter, from ?? afterAll, most),
-    (row) => incidentOut(row, now),
+    (row) => incidentJson(row, now),
   );
 };
 
@@ -172,7 +171,7 @@ export const shareIncident = async (
   { sql, organisation, caller, now, with: { baseUrl } }: InOrganisation,
   { incident_id: incident }: InputOf<typeof shareIncidentContract>,
 ): Answer<OutputOf<typeof shareIncidentContract>> => {
-  found(await incidentById(sql, organisation.id, incident), 'incident_not_found');
+  orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const text = newShareText();
   const fingerprint = shareFingerprint(text);
   await writeShare(sql, { ...{ incident, fingerprint }, organisation: organisation.id, user: caller.user, at: new Date(now) });

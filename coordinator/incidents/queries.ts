@@ -69,7 +69,7 @@ export const notesOf = (sql: Queryable, organisation: string, incident: string):
     where n.organisation_id = ${organisation} and n.incident_id = ${incident} order by n.written_at, n.id`;
 
 /** So many points of an incident are kept (rule 42); of longer ones the beginning and the end whole, and every so many in between. */
-const mostPoints = 2_000;
+const maxPoints = 2_000;
 const wholeEnds = 500;
 
 /** What was seen shortly before and after belongs to the picture. */
@@ -112,10 +112,10 @@ const pointsOf = (sql: Queryable, chosen: ReturnType<Queryable>) => sql`
       count(*) over (partition by incident_id) as total
     from seen)
   select c.incident_id,
-    coalesce(jsonb_agg(k.point order by k.place) filter (where k.total <= ${mostPoints} or k.place <= ${wholeEnds}
+    coalesce(jsonb_agg(k.point order by k.place) filter (where k.total <= ${maxPoints} or k.place <= ${wholeEnds}
       or k.place > k.total - ${wholeEnds}
-      or k.place % greatest(1, ceil((k.total - ${2 * wholeEnds}) / ${mostPoints - 2 * wholeEnds}::numeric)::int) = 0), '[]') as points,
-    c.whole and coalesce(max(k.total), 0) <= ${mostPoints} as whole
+      or k.place % greatest(1, ceil((k.total - ${2 * wholeEnds}) / ${maxPoints - 2 * wholeEnds}::numeric)::int) = 0), '[]') as points,
+    c.whole and coalesce(max(k.total), 0) <= ${maxPoints} as whole
   from chosen c left join counted k using (incident_id) group by c.incident_id, c.whole`;
 
 const chosenColumns = (sql: Queryable) => sql`i.id as incident_id, m.key as monitor_key,
@@ -207,7 +207,7 @@ export const sharedIncident = async (
   return row;
 };
 
-export type ShownIncident = {
+export type IncidentRow = {
   readonly key: number;
   readonly id: string;
   readonly monitor_id: string;
@@ -246,8 +246,8 @@ export const incidentPage = (
   { state, monitor, since }: IncidentFilter,
   before: number,
   most: number,
-): Promise<ShownIncident[]> =>
-  sql<ShownIncident[]>`
+): Promise<IncidentRow[]> =>
+  sql<IncidentRow[]>`
     select ${shown(sql)} from incidents i join monitors m on m.id = i.monitor_id
     where i.organisation_id = ${organisation} and i.key < ${before}
       and (i.resolved_at is null or i.resolved_at >= ${new Date(since)})
@@ -255,13 +255,13 @@ export const incidentPage = (
       ${monitor === null ? sql`` : sql`and i.monitor_id = ${monitor}`}
     order by i.key desc limit ${most}`;
 
-export const incidentById = async (sql: Queryable, organisation: string, id: string): Promise<ShownIncident | undefined> => {
-  const [row] = await sql<ShownIncident[]>`
+export const incidentById = async (sql: Queryable, organisation: string, id: string): Promise<IncidentRow | undefined> => {
+  const [row] = await sql<IncidentRow[]>`
     select ${shown(sql)} from incidents i join monitors m on m.id = i.monitor_id where i.organisation_id = ${organisation} and i.id = ${id}`;
   return row;
 };
 
-export type ShownEvidence = {
+export type EvidenceRow = {
   readonly part: 'seen' | 'confirmed' | 'matrix';
   /** null: a job said so itself. */
   readonly continent: string | null;
@@ -275,8 +275,8 @@ export type ShownEvidence = {
 };
 
 /** What the failing checks saw and what everybody else saw (rule 15): first the seeing check, then the confirming one, then the matrix. */
-export const incidentEvidence = async (sql: Queryable, id: string): Promise<readonly ShownEvidence[]> => {
-  const rows = await sql<(Omit<ShownEvidence, 'outcome'> & { outcome: number })[]>`
+export const incidentEvidence = async (sql: Queryable, id: string): Promise<readonly EvidenceRow[]> => {
+  const rows = await sql<(Omit<EvidenceRow, 'outcome'> & { outcome: number })[]>`
     select part, nullif(continent, '') as continent, probe, at, outcome, took_ms, cause, phases, evidence from incident_evidence where incident_id = ${id}
     order by array_position(array['seen', 'confirmed', 'matrix'], part), incident_evidence.continent`;
   return rows.map((row) => ({ ...row, outcome: outcomeOf(row.outcome) }));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { continents } from '../../shared/base/continents.ts';
-import type { EvidenceRow, Gap, Incident, LedgerRow, Observer, Outage, Progress } from '../core/types.ts';
+import type { EvidenceRow, Gap, Incident, LedgerRow, ObservingProbe, Outage, Progress } from '../core/types.ts';
 import type { Queryable, Statement } from '../database/connect.ts';
 import { outcomeNumbers } from '../engine/result-queries.ts';
 
@@ -138,11 +138,11 @@ export const writeLedger = (sql: Queryable, writes: readonly LedgerWrite[]): Sta
   return statements;
 };
 
-const observer: z.ZodType<Observer> = z.object({ probe: z.string(), name: z.string(), continent: z.enum(continents) });
+const observingProbe: z.ZodType<ObservingProbe> = z.object({ probe: z.string(), name: z.string(), continent: z.enum(continents) });
 const kept = z.object({
   progress: z.custom<Progress>((value) => typeof value === 'object' && value !== null),
-  seen: observer.nullable(),
-  confirmed: observer.nullable(),
+  seen: observingProbe.nullable(),
+  confirmed: observingProbe.nullable(),
 });
 
 type OpenRow = {

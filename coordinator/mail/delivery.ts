@@ -10,31 +10,31 @@ import { insertReset, invitationById, linkInvitation, linkKeeping, linkSignUp, l
 import type { AccountSecrets, SecretKind } from '../people/secrets.ts';
 import { linkLives } from '../people/sessions.ts';
 import { originOf } from '../status-pages/public/snapshot.ts';
-import { linkSubscriber, subscriberOfPage, toldIncident } from '../status-pages/subscribers.ts';
+import { linkSubscriber, sentIncident, subscriberOfPage } from '../status-pages/subscribers.ts';
 import { type Mail, mailChannel, mailFailed, mailSent, takeMails } from './queries.ts';
 import { MailRefused, type MailSender } from './sender.ts';
 import {
-  accountExistsLetter,
-  addressChangeLetter,
+  accountExistsMail,
+  addressChangeMail,
   asHtml,
   asText,
-  channelLetter,
-  invitationLetter,
-  lastResortLetter,
-  notDeliveringLetter,
-  noticeLetter,
-  optInLetter,
-  organisationLetter,
-  passwordResetLetter,
-  privateProbeLetter,
-  signUpLetter,
-  unsubscribedLetter,
-  updateLetter,
-  verificationLetter,
+  channelMail,
+  invitationMail,
+  lastResortMail,
+  notDeliveringMail,
+  noticeMail,
+  optInMail,
+  organisationMail,
+  passwordResetMail,
+  privateProbeMail,
+  signUpMail,
+  unsubscribedMail,
+  updateMail,
+  verificationMail,
   type Words,
 } from './templates.ts';
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn' | 'info'>;
@@ -53,7 +53,7 @@ const takenMs = 120 * second;
 const atOnce = 2;
 const pauses = [1 * second, 5 * second, 30 * second, 120 * second, 600 * second] as const;
 /** With hourly tries a day. */
-const mostAttempts = pauses.length + 24;
+const maxAttempts = pauses.length + 24;
 
 const pauseAfter = (attempts: number): number => pauses[attempts - 1] ?? hour;
 
@@ -61,7 +61,7 @@ type Addressed = { readonly to: string; readonly words: Words; readonly headers?
 
 type PageMail = Extract<Mail, { readonly kind: 'page-opt-in' | 'page-update' }>;
 
-export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl }: Parts): Mailer => {
+export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl }: Dependencies): Mailer => {
   const link = async (kind: SecretKind, path: string): Promise<{ address: string; fingerprint: Buffer }> => {
     const { text, fingerprint } = await accountSecrets.mint(kind);
     return { address: `${baseUrl()}/${path}/${text}`, fingerprint };
@@ -73,57 +73,57 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
     if (mail.kind === 'page-opt-in') {
       const { text, fingerprint } = await accountSecrets.mint('page opt-in');
       const asked = await linkSubscriber(transaction, mail.about.subscriber, fingerprint);
-      return asked && { to: asked.email, words: optInLetter(asked, `${originOf(asked, baseUrl())}/confirm/${text}`) };
+      return asked && { to: asked.email, words: optInMail(asked, `${originOf(asked, baseUrl())}/confirm/${text}`) };
     }
     const { subscriber, incident, event, post } = mail.about;
     const to = await subscriberOfPage(transaction, subscriber);
-    const told = await toldIncident(transaction, subscriber, incident, post);
+    const told = await sentIncident(transaction, subscriber, incident, post);
     if (to === undefined || told === undefined) return undefined;
     const page = originOf(to, baseUrl());
     const leave = `${page}/leave/${await leavingLink(accountSecrets, subscriber)}`;
     // Mail programs show this as a button of their own (RFC 8058).
     const headers = { 'List-Unsubscribe': `<${leave}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
-    return { to: to.email, words: updateLetter(to, told, { event, page, leave }), headers };
+    return { to: to.email, words: updateMail(to, told, { event, page, leave }), headers };
   };
 
   /** What is to be written to whom; undefined when there is nothing to say any more. The link in it is made now, and stored as a fingerprint. */
   const compose = async (transaction: Queryable, mail: Mail): Promise<Addressed | undefined> => {
     const now = clock.now();
     if (mail.kind === 'page-opt-in' || mail.kind === 'page-update') return composeOfPage(transaction, mail);
-    if (mail.kind === 'notice') return { to: mail.recipient, words: noticeLetter(mail.about.what, mail.about.detail, signInPage()) };
+    if (mail.kind === 'notice') return { to: mail.recipient, words: noticeMail(mail.about.what, mail.about.detail, signInPage()) };
     if (mail.kind === 'last-resort') {
       const { names, count, incident } = mail.about;
       const address = count === 1 ? `${baseUrl()}/incidents/${incident}` : `${baseUrl()}/incidents`;
-      return { to: mail.recipient, words: lastResortLetter(names, count, address) };
+      return { to: mail.recipient, words: lastResortMail(names, count, address) };
     }
     if (mail.kind === 'not-delivering') {
       const { channel, name, failure } = mail.about;
-      return { to: mail.recipient, words: notDeliveringLetter(name, failure, `${baseUrl()}/alerts/${channel}`) };
+      return { to: mail.recipient, words: notDeliveringMail(name, failure, `${baseUrl()}/alerts/${channel}`) };
     }
-    if (mail.kind === 'private-probe') return { to: mail.recipient, words: privateProbeLetter(mail.about.message, `${baseUrl()}/`) };
-    if (mail.kind === 'organisation') return { to: mail.recipient, words: organisationLetter(mail.about, `${baseUrl()}/organisation`) };
+    if (mail.kind === 'private-probe') return { to: mail.recipient, words: privateProbeMail(mail.about.message, `${baseUrl()}/`) };
+    if (mail.kind === 'organisation') return { to: mail.recipient, words: organisationMail(mail.about, `${baseUrl()}/organisation`) };
     if (mail.kind === 'unsubscribed')
-      return { to: mail.recipient, words: unsubscribedLetter(mail.about.organisation, mail.about.address, `${baseUrl()}/alerts`) };
+      return { to: mail.recipient, words: unsubscribedMail(mail.about.organisation, mail.about.address, `${baseUrl()}/alerts`) };
     if (mail.kind === 'channel') {
       const { address, fingerprint } = await link('channel', 'confirm-channel');
       const organisation = await linkChannel(transaction, mail.about.channel, fingerprint);
-      return organisation === undefined ? undefined : { to: mail.recipient, words: channelLetter(organisation, address) };
+      return organisation === undefined ? undefined : { to: mail.recipient, words: channelMail(organisation, address) };
     }
     if (mail.kind === 'sign-up') {
-      if (await userByEmail(transaction, mail.recipient)) return { to: mail.recipient, words: accountExistsLetter(signInPage()) };
+      if (await userByEmail(transaction, mail.recipient)) return { to: mail.recipient, words: accountExistsMail(signInPage()) };
       const { address, fingerprint } = await link('sign-up', 'finish');
       const to = await linkSignUp(transaction, mail.about.sign_up, fingerprint);
-      return to === undefined ? undefined : { to, words: signUpLetter(address) };
+      return to === undefined ? undefined : { to, words: signUpMail(address) };
     }
     if (mail.kind === 'e-mail') {
       const { address, fingerprint } = await link('e-mail', 'verify');
       const to = await linkVerification(transaction, mail.about.verification, fingerprint);
-      return to === undefined ? undefined : { to, words: verificationLetter(address) };
+      return to === undefined ? undefined : { to, words: verificationMail(address) };
     }
     if (mail.kind === 'e-mail-change') {
       const { address, fingerprint } = await link('e-mail kept', 'keep');
       const wanted = await linkKeeping(transaction, mail.about.verification, fingerprint);
-      return wanted === undefined ? undefined : { to: mail.recipient, words: addressChangeLetter(wanted, address) };
+      return wanted === undefined ? undefined : { to: mail.recipient, words: addressChangeMail(wanted, address) };
     }
     if (mail.kind === 'invitation') {
       const invitation = await invitationById(transaction, mail.about.invitation, new Date(now));
@@ -131,20 +131,20 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
       const { address, fingerprint } = await link('invitation', 'join');
       await linkInvitation(transaction, invitation.id, fingerprint);
       const { email, organisation, inviter, role } = invitation;
-      return { to: email, words: invitationLetter(organisation, inviter, role, address) };
+      return { to: email, words: invitationMail(organisation, inviter, role, address) };
     }
     const user = await userByEmail(transaction, mail.recipient);
     if (!user) return undefined;
     const { address, fingerprint } = await link('password reset', 'reset');
     await insertReset(transaction, { fingerprint, user: user.id, at: new Date(now), expires_at: new Date(now + linkLives.passwordReset) });
     // To the account's own address, whatever was typed.
-    return { to: user.email, words: passwordResetLetter(address) };
+    return { to: user.email, words: passwordResetMail(address) };
   };
 
   const fail = async (mail: Mail, error: unknown): Promise<void> => {
     const at = new Date(clock.now());
     const failure = error instanceof Error ? error.message : String(error);
-    const isOver = error instanceof MailRefused || mail.attempts >= mostAttempts;
+    const isOver = error instanceof MailRefused || mail.attempts >= maxAttempts;
     const again = isOver ? null : new Date(at.getTime() + pauseAfter(mail.attempts));
     await mailFailed(sql, mail.id, { failure, at, again });
     log.warn(

@@ -1,7 +1,7 @@
 import { codeOf } from '../../shared/base/errors.ts';
 
 /** One mail as it goes out. */
-export type Letter = {
+export type MailTemplate = {
   /** The same with every attempt, so that a mailbox that got it twice can tell. */
   readonly id: string;
   readonly to: string;
@@ -33,7 +33,7 @@ export const mailCodeOf = (error: unknown): number | null => {
 /** Sends mail over connections that are kept: for accounts, and for whatever else has something to say by mail. */
 export type MailSender = {
   /** Settles when the server has taken it. @throws MailRefused, or what went wrong this time. */
-  readonly send: (letter: Letter) => Promise<void>;
+  readonly send: (letter: MailTemplate) => Promise<void>;
   readonly close: () => void;
 };
 

@@ -1,5 +1,5 @@
 import type { PageLanguage, PostKind } from '../status-pages/model.ts';
-import type { SubscriberOfPage, ToldIncident } from '../status-pages/subscribers.ts';
+import type { NotifiedIncident, SubscriberOfPage } from '../status-pages/subscribers.ts';
 import type { About } from './queries.ts';
 
 /** The words of a mail. Each is a few sentences and at most one address to follow. */
@@ -41,14 +41,14 @@ export const asHtml = ({ language = 'en', or = 'Or open this address:', subject,
 
 const ignore = 'If that was not you, do nothing: nothing happens.';
 
-export const signUpLetter = (address: string): Words => ({
+export const signUpMail = (address: string): Words => ({
   subject: 'Finish signing up for Antipode',
   sentences: ['One step is left: open this address within two days, and your account is made.'],
   action: { label: 'Finish signing up', address },
   because: `Somebody signed up for Antipode with this address. ${ignore}`,
 });
 
-export const accountExistsLetter = (signIn: string): Words => ({
+export const accountExistsMail = (signIn: string): Words => ({
   subject: 'You have an Antipode account already',
   sentences: ['Somebody, perhaps you, signed up with this address. There is an account with it already, so nothing was made.'],
   action: { label: 'Sign in', address: signIn },
@@ -59,7 +59,7 @@ export const accountExistsLetter = (signIn: string): Words => ({
 export const unlinked = (name: string, otherwise = 'an organisation'): string =>
   /\/\/|@|[\p{L}\p{N}][.。．｡]\p{L}{2}/v.test(name) ? otherwise : name;
 
-export const invitationLetter = (organisation: string, inviter: string | null, role: string, address: string): Words => ({
+export const invitationMail = (organisation: string, inviter: string | null, role: string, address: string): Words => ({
   subject: `You are invited to ${unlinked(organisation)} on Antipode`,
   sentences: [
     inviter === null ? `You are invited to join ${organisation} as ${role}.` : `${inviter} invites you to join ${organisation} as ${role}.`,
@@ -69,14 +69,14 @@ export const invitationLetter = (organisation: string, inviter: string | null, r
   because: 'If you do not know what this is about, do nothing: nothing happens.',
 });
 
-export const verificationLetter = (address: string): Words => ({
+export const verificationMail = (address: string): Words => ({
   subject: 'Is this your address?',
   sentences: ['Open this address within two days to say that this mailbox is yours.'],
   action: { label: 'Yes, it is mine', address },
   because: `Somebody gave this address for an account on Antipode. ${ignore}`,
 });
 
-export const addressChangeLetter = (wanted: string, address: string): Words => ({
+export const addressChangeMail = (wanted: string, address: string): Words => ({
   subject: 'Your e-mail address is about to change',
   sentences: [`Someone who is signed in to your Antipode account asked to change its e-mail address to ${wanted}.`],
   action: { label: 'Keep this address', address },
@@ -84,7 +84,7 @@ export const addressChangeLetter = (wanted: string, address: string): Words => (
     'If that was you, do nothing. If not, keep this address with the link above, then choose a new password: someone else may know yours.',
 });
 
-export const passwordResetLetter = (address: string): Words => ({
+export const passwordResetMail = (address: string): Words => ({
   subject: 'A new password for Antipode',
   sentences: ['Open this address within an hour to choose a new password. The one you have stays good until then.'],
   action: { label: 'Choose a new password', address },
@@ -94,7 +94,7 @@ export const passwordResetLetter = (address: string): Words => ({
 const listed = (names: readonly string[], count: number): string =>
   count > names.length ? `${names.join(', ')} and ${count - names.length} more` : names.join(', ');
 
-export const lastResortLetter = (names: readonly string[], count: number, address: string): Words => ({
+export const lastResortMail = (names: readonly string[], count: number, address: string): Words => ({
   subject:
     count === 1
       ? `${names[0] ?? 'A monitor'} is down, and no channel took the message`
@@ -107,7 +107,7 @@ export const lastResortLetter = (names: readonly string[], count: number, addres
   because: 'You get this because you own the organisation. Once a channel takes its messages again, they go there alone.',
 });
 
-export const notDeliveringLetter = (name: string, failure: string, address: string): Words => ({
+export const notDeliveringMail = (name: string, failure: string, address: string): Words => ({
   subject: `The channel ${name} does not deliver`,
   sentences: [
     `The channel ${name} does not take messages${failure === '' ? '.' : `: ${failure.replace(/[.]$/, '')}.`}`,
@@ -117,7 +117,7 @@ export const notDeliveringLetter = (name: string, failure: string, address: stri
   because: 'You get this once a day, because you own the organisation, until the channel takes a message or is turned off.',
 });
 
-export const privateProbeLetter = (message: string, address: string): Words => ({
+export const privateProbeMail = (message: string, address: string): Words => ({
   subject: `Your own probe: ${message.replace(/[.]$/, '')}`,
   sentences: [
     `${message.replace(/[.]$/, '')}.`,
@@ -128,7 +128,7 @@ export const privateProbeLetter = (message: string, address: string): Words => (
   because: 'You get this because you own the organisation that the probe belongs to, at most once an hour.',
 });
 
-export const unsubscribedLetter = (organisation: string, address: string, channels: string): Words => ({
+export const unsubscribedMail = (organisation: string, address: string, channels: string): Words => ({
   subject: `${address} wants no more alerts of ${organisation}`,
   sentences: [
     `Somebody at ${address} followed the link that ends alerts of ${organisation} for that address. All other channels go on as before.`,
@@ -137,7 +137,7 @@ export const unsubscribedLetter = (organisation: string, address: string, channe
   because: 'You get this because you own the organisation, and alerts may now reach fewer people than you think.',
 });
 
-export const channelLetter = (organisation: string, address: string): Words => ({
+export const channelMail = (organisation: string, address: string): Words => ({
   subject: `Alerts of ${unlinked(organisation)} to this address?`,
   sentences: [
     `Somebody in ${organisation} wants alerts of its monitors to come to this address. Open this address within a day to say that you want them.`,
@@ -162,7 +162,7 @@ const notices = {
   },
 } as const;
 
-export const noticeLetter = (what: keyof typeof notices, detail: string, signIn: string): Words => ({
+export const noticeMail = (what: keyof typeof notices, detail: string, signIn: string): Words => ({
   subject: notices[what].subject,
   sentences: what === 'e-mail' ? [`${notices[what].sentence}: ${detail}.`] : [notices[what].sentence, ...(detail === '' ? [] : [detail])],
   because: `If that was not you, choose a new password at ${signIn} at once, and tell whoever runs this installation.`,
@@ -175,7 +175,7 @@ const moment = (iso: string, zone: string): string =>
 
 const because = 'You get this because you own the organisation.';
 
-export const organisationLetter = ({ what, organisation, by, ends_at, time_zone }: About<'organisation'>, page: string): Words => {
+export const organisationMail = ({ what, organisation, by, ends_at, time_zone }: About<'organisation'>, page: string): Words => {
   const when = moment(ends_at, time_zone);
   const whose = by ?? 'Whoever runs this installation';
   const keep = { label: `Keep ${organisation}, or export it`, address: page };
@@ -305,15 +305,15 @@ const said: Readonly<Record<PageLanguage, Said>> = {
   },
 };
 
-export const optInLetter = ({ language, title, slug }: SubscriberOfPage, address: string): Words => {
+export const optInMail = ({ language, title, slug }: SubscriberOfPage, address: string): Words => {
   const { sentence, label, because } = said[language].optIn(title);
   const { subject } = said[language].optIn(unlinked(title, slug));
   return { language, or: said[language].or, subject, sentences: [sentence], action: { label, address }, because };
 };
 
-export const updateLetter = (
+export const updateMail = (
   { language, title, time_zone }: SubscriberOfPage,
-  { name, started_at, resolved_at, kind, text }: ToldIncident,
+  { name, started_at, resolved_at, kind, text }: NotifiedIncident,
   { event, page, leave }: { readonly event: 'began' | 'over' | 'post'; readonly page: string; readonly leave: string },
 ): Words => {
   const { posts, see, or, because, locale, began, over } = said[language];

@@ -9,11 +9,11 @@ import type {
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { type Answer, found, type InOrganisation, notFound } from '../gate/context.ts';
+import { type Answer, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { monitorsAmong } from '../monitors/queries.ts';
-import { mayHaveOneMore, mayOccur } from '../organisations/plans.ts';
+import { enforceLimit, mayOccur } from '../organisations/plans.ts';
 import {
   type endMaintenanceNow as endMaintenanceNowContract,
   type listMaintenanceByTime as listMaintenanceByTimeContract,
@@ -31,9 +31,9 @@ import {
   insertWindow,
   lastEnded,
   lockedWindow,
-  type ShownWindow,
   scheduleFrom,
   type WindowByTime,
+  type WindowRow,
   windowById,
   windowPage,
   windowsByTime,
@@ -44,7 +44,7 @@ import {
   changedWindow,
   draftWindow,
   isSameSchedule,
-  mostWrittenAhead,
+  maxWrittenAhead,
   occurrencesAhead,
   refuseOver,
   type Schedule,
@@ -72,7 +72,7 @@ export const coveredFrom = async (
 
 const localText = (local: number): string => new Date(local).toISOString().slice(0, 19);
 
-const occurrenceOut = ({ from, to, local_from, local_to, notes }: Ahead) => ({
+const occurrenceJson = ({ from, to, local_from, local_to, notes }: Ahead) => ({
   starts_at: new Date(from).toISOString(),
   ends_at: new Date(to).toISOString(),
   local_start: localText(local_from),
@@ -81,13 +81,13 @@ const occurrenceOut = ({ from, to, local_from, local_to, notes }: Ahead) => ({
 });
 
 /** How it repeats, and what comes of that. */
-export const aheadOut = (schedule: Schedule, now: number, cut_at: number | null = null) => ({
+export const upcomingJson = (schedule: Schedule, now: number, cut_at: number | null = null) => ({
   time_zone: schedule.time_zone,
   repeats: schedule.rrule === null ? null : ruleWords(ruleFrom(schedule.rrule), schedule.local_start),
-  next_occurrences: occurrencesAhead(schedule, now, { cut_at }).map(occurrenceOut),
+  next_occurrences: occurrencesAhead(schedule, now, { cut_at }).map(occurrenceJson),
 });
 
-export const windowOut = (row: ShownWindow, now: number) => ({
+export const windowJson = (row: WindowRow, now: number) => ({
   id: row.id,
   name: row.name,
   starts_at: row.starts_at.toISOString(),
@@ -95,17 +95,17 @@ export const windowOut = (row: ShownWindow, now: number) => ({
   rrule: row.rrule,
   monitors: row.monitors,
   groups: row.groups,
-  ...aheadOut(row.schedule, now, row.cut_at),
+  ...upcomingJson(row.schedule, now, row.cut_at),
 });
 
-export const stateAt = ({ schedule, cut_at }: ShownWindow, now: number): 'running' | 'coming' | 'over' => {
+export const stateAt = ({ schedule, cut_at }: WindowRow, now: number): 'running' | 'coming' | 'over' => {
   const [next] = occurrencesAhead(schedule, now, { most: 1, cut_at });
   if (next === undefined) return 'over';
   return next.from <= now ? 'running' : 'coming';
 };
 
 /** For the audit log. */
-export const windowNoted = ({ name, starts_at, ends_at, rrule, monitors, groups }: ShownWindow) => ({
+export const windowNoted = ({ name, starts_at, ends_at, rrule, monitors, groups }: WindowRow) => ({
   ...{ name, starts_at: starts_at.toISOString(), ends_at: ends_at.toISOString(), rrule, monitors, groups },
 });
 
@@ -117,12 +117,12 @@ export const createMaintenanceWindow = async (
   const { sql, organisation, now } = context;
   const draft = draftWindow(input, organisation.time_zone);
   refuseOver(draft.schedule, now);
-  mayOccur(mostWrittenAhead(draft.schedule), organisation.plan);
+  mayOccur(maxWrittenAhead(draft.schedule), organisation.plan);
   const covered = await coveredFrom(context, input);
-  mayHaveOneMore('windows', organisation.plan, await countWindows(sql, organisation.id, now));
+  enforceLimit('windows', organisation.plan, await countWindows(sql, organisation.id, now));
   const id = newId();
   await insertWindow(sql, { id, organisation: organisation.id, draft, ...covered }, now);
-  return windowOut(found(await windowById(sql, organisation.id, id), 'maintenance_window_not_found'), now);
+  return windowJson(orNotFound(await windowById(sql, organisation.id, id), 'maintenance_window_not_found'), now);
 };
 
 /** The past stays covered; from now on nothing is, and what the window held back goes out when its time has come (rule 25). */
@@ -138,23 +138,23 @@ export const endMaintenanceNow = async (
   { sql, organisation, now, note }: InOrganisation,
   { window_id }: InputOf<typeof endMaintenanceNowContract>,
 ): Answer<OutputOf<typeof endMaintenanceNowContract>> => {
-  const before = found(await lockedWindow(sql, organisation.id, window_id), 'maintenance_window_not_found');
+  const before = orNotFound(await lockedWindow(sql, organisation.id, window_id), 'maintenance_window_not_found');
   if (stateAt(before, now) !== 'running') throw new Refusal('window_invalid', 'It does not run now; there is nothing to end.');
   const { name, rrule, schedule, monitors, groups } = before;
   // One that does not repeat is over then; of one that repeats the others last as long as ever.
   const ends_at = Math.max(now, schedule.starts_at + 1);
   if (rrule === null) await changeWindow(sql, before, { draft: { name, schedule: { ...schedule, ends_at } }, monitors, groups }, now);
   else await cutWindow(sql, before, now);
-  const after = found(await windowById(sql, organisation.id, before.id), 'maintenance_window_not_found');
+  const after = orNotFound(await windowById(sql, organisation.id, before.id), 'maintenance_window_not_found');
   note({ before: windowNoted(before), after: windowNoted(after) });
-  return windowOut(after, now);
+  return windowJson(after, now);
 };
 
 export const getMaintenanceWindow = async (
   { sql, organisation, now }: InOrganisation,
   { window_id }: InputOf<typeof getMaintenanceWindowContract>,
 ): Answer<OutputOf<typeof getMaintenanceWindowContract>> =>
-  windowOut(found(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found'), now);
+  windowJson(orNotFound(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found'), now);
 
 /** One whose next occurrence is months away has none written down yet. */
 const timeOf = (row: WindowByTime, now: number): { readonly from: number; readonly to: number } => {
@@ -163,7 +163,7 @@ const timeOf = (row: WindowByTime, now: number): { readonly from: number; readon
   return occurrencesAhead(schedule, now, { most: 1 })[0] ?? { from: schedule.starts_at, to: schedule.ends_at };
 };
 
-const rowOut = (row: WindowByTime, now: number) => {
+const rowJson = (row: WindowByTime, now: number) => {
   const { id, name, state, rrule, local_start, covers, monitors, groups } = row;
   const { from, to } = timeOf(row, now);
   return {
@@ -180,7 +180,7 @@ export const listMaintenanceByTime = async (
 ): Answer<OutputOf<typeof listMaintenanceByTimeContract>> => {
   const place = { over, now, offset: (page - 1) * maintenanceRows, most: maintenanceRows };
   const [counts, rows] = await Promise.all([countByTime(sql, organisation.id, now), windowsByTime(sql, organisation.id, place)]);
-  return { ...counts, items: rows.map((row) => rowOut(row, now)) };
+  return { ...counts, items: rows.map((row) => rowJson(row, now)) };
 };
 
 export const listMaintenanceWindows = (
@@ -192,7 +192,7 @@ export const listMaintenanceWindows = (
     ['maintenance', organisation.id],
     input,
     (from, most) => windowPage(sql, organisation.id, from ?? afterAll, most),
-    (row) => windowOut(row, now),
+    (row) => windowJson(row, now),
   );
 
 /** When a window would occur that is not saved: by the clock that it would have. */
@@ -203,27 +203,27 @@ export const previewMaintenanceWindow = async (
   const zone =
     window === null
       ? organisation.time_zone
-      : found(await windowById(sql, organisation.id, window), 'maintenance_window_not_found').time_zone;
+      : orNotFound(await windowById(sql, organisation.id, window), 'maintenance_window_not_found').time_zone;
   const { schedule } = draftWindow({ name: null, ...input, rrule: input.rrule?.trim() === '' ? null : input.rrule }, zone);
   refuseOver(schedule, now);
-  mayOccur(mostWrittenAhead(schedule), organisation.plan);
-  return aheadOut(schedule, now);
+  mayOccur(maxWrittenAhead(schedule), organisation.plan);
+  return upcomingJson(schedule, now);
 };
 
 export const showMaintenanceWindow = async (
   { sql, organisation, now }: InOrganisation,
   { window_id }: InputOf<typeof showMaintenanceWindowContract>,
 ): Answer<OutputOf<typeof showMaintenanceWindowContract>> => {
-  const row = found(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found');
+  const row = orNotFound(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found');
   const [names, ended] = await Promise.all([coveredNames(sql, organisation.id, row.id), lastEnded(sql, row.id, now)]);
-  return { window: windowOut(row, now), state: stateAt(row, now), last_ended_at: ended?.toISOString() ?? null, ...names };
+  return { window: windowJson(row, now), state: stateAt(row, now), last_ended_at: ended?.toISOString() ?? null, ...names };
 };
 
 export const startMaintenanceNow = async (
   { sql, organisation, now, note }: InOrganisation,
   { window_id }: InputOf<typeof startMaintenanceNowContract>,
 ): Answer<OutputOf<typeof startMaintenanceNowContract>> => {
-  const before = found(await lockedWindow(sql, organisation.id, window_id), 'maintenance_window_not_found');
+  const before = orNotFound(await lockedWindow(sql, organisation.id, window_id), 'maintenance_window_not_found');
   const state = stateAt(before, now);
   if (state === 'running') throw new Refusal('window_invalid', 'It runs already; there is nothing to begin.');
   const { name, monitors, schedule, rrule } = before;
@@ -237,12 +237,12 @@ export const startMaintenanceNow = async (
   const id = isMoved ? before.id : newId();
   if (isMoved) await changeWindow(sql, before, { draft, monitors, groups: before.groups }, now);
   else {
-    mayHaveOneMore('windows', organisation.plan, await countWindows(sql, organisation.id, now));
+    enforceLimit('windows', organisation.plan, await countWindows(sql, organisation.id, now));
     await insertWindow(sql, { id, organisation: organisation.id, draft, monitors, groups }, now);
   }
-  const after = found(await windowById(sql, organisation.id, id), 'maintenance_window_not_found');
+  const after = orNotFound(await windowById(sql, organisation.id, id), 'maintenance_window_not_found');
   note(isMoved ? { before: windowNoted(before), after: windowNoted(after) } : { after: windowNoted(after) });
-  return windowOut(after, now);
+  return windowJson(after, now);
 };
 
 /** What is null stays. From now on; what it covered stays covered (rule 24). */
@@ -251,17 +251,17 @@ export const updateMaintenanceWindow = async (
   input: InputOf<typeof updateMaintenanceWindowContract>,
 ): Answer<OutputOf<typeof updateMaintenanceWindowContract>> => {
   const { sql, organisation, now, note } = context;
-  const before = found(await lockedWindow(sql, organisation.id, input.window_id), 'maintenance_window_not_found');
+  const before = orNotFound(await lockedWindow(sql, organisation.id, input.window_id), 'maintenance_window_not_found');
   const draft = changedWindow(before, input);
   if (!isSameSchedule(before.schedule, draft.schedule)) {
     refuseOver(draft.schedule, now);
-    mayOccur(mostWrittenAhead(draft.schedule), organisation.plan);
-    if (stateAt(before, now) === 'over') mayHaveOneMore('windows', organisation.plan, await countWindows(sql, organisation.id, now));
+    mayOccur(maxWrittenAhead(draft.schedule), organisation.plan);
+    if (stateAt(before, now) === 'over') enforceLimit('windows', organisation.plan, await countWindows(sql, organisation.id, now));
   }
   const named = { monitors: input.monitors ?? before.monitors, groups: input.groups ?? before.groups };
   const covered = input.monitors === null && input.groups === null ? named : await coveredFrom(context, named, before);
   await changeWindow(sql, before, { draft, ...covered }, now);
-  const after = found(await windowById(sql, organisation.id, before.id), 'maintenance_window_not_found');
+  const after = orNotFound(await windowById(sql, organisation.id, before.id), 'maintenance_window_not_found');
   note({ before: windowNoted(before), after: windowNoted(after) });
-  return windowOut(after, now);
+  return windowJson(after, now);
 };

@@ -17,7 +17,7 @@ import {
 } from './window.ts';
 
 /** A window as it is now, with what its occurrences follow from. */
-export type ShownWindow = {
+export type WindowRow = {
   readonly key: number;
   readonly id: string;
   readonly name: string | null;
@@ -31,7 +31,7 @@ export type ShownWindow = {
   readonly cut_at: number | null;
 };
 
-type Row = Omit<ShownWindow, 'schedule' | 'cut_at'> & { readonly local_start: string; readonly cut_at: Date | null };
+type Row = Omit<WindowRow, 'schedule' | 'cut_at'> & { readonly local_start: string; readonly cut_at: Date | null };
 
 const localStart = (sql: Queryable) => sql`to_char(w.local_start, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as local_start`;
 
@@ -43,21 +43,21 @@ export const scheduleFrom = (row: Pick<Row, 'starts_at' | 'ends_at' | 'local_sta
   time_zone: row.time_zone,
 });
 
-const shownFrom = (row: Row): ShownWindow => ({ ...row, schedule: scheduleFrom(row), cut_at: row.cut_at?.getTime() ?? null });
+const shownFrom = (row: Row): WindowRow => ({ ...row, schedule: scheduleFrom(row), cut_at: row.cut_at?.getTime() ?? null });
 
 /** A deleted group is listed no more; its row stays, as what the window covered through it stays covered. */
 const shown = (sql: Queryable) => sql`w.key, w.id, w.name, w.starts_at, w.ends_at, w.rrule, w.time_zone, w.cut_at, ${localStart(sql)},
   array(select m.monitor_id from maintenance_monitors m where m.window_id = w.id order by m.monitor_id) as monitors,
   array(select g.group_id from maintenance_groups g join groups x on x.id = g.group_id where g.window_id = w.id order by g.group_id) as groups`;
 
-export const windowPage = async (sql: Queryable, organisation: string, before: number, most: number): Promise<ShownWindow[]> => {
+export const windowPage = async (sql: Queryable, organisation: string, before: number, most: number): Promise<WindowRow[]> => {
   const rows = await sql<Row[]>`
     select ${shown(sql)} from maintenance_windows w
     where w.organisation_id = ${organisation} and w.deleted_at is null and w.key < ${before} order by w.key desc limit ${most}`;
   return rows.map(shownFrom);
 };
 
-export const windowById = async (sql: Queryable, organisation: string, id: string): Promise<ShownWindow | undefined> => {
+export const windowById = async (sql: Queryable, organisation: string, id: string): Promise<WindowRow | undefined> => {
   const [row] = await sql<Row[]>`
     select ${shown(sql)} from maintenance_windows w where w.organisation_id = ${organisation} and w.id = ${id} and w.deleted_at is null`;
   return row && shownFrom(row);
@@ -257,7 +257,7 @@ export const lastEnded = async (sql: Queryable, window: string, now: number): Pr
 /** Windows that are changed while they are there: the past that they covered stays as it was (rule 24). */
 
 /** Nobody else changes it meanwhile, nor writes its next occurrences. */
-export const lockedWindow = async (sql: Queryable, organisation: string, id: string): Promise<ShownWindow | undefined> => {
+export const lockedWindow = async (sql: Queryable, organisation: string, id: string): Promise<WindowRow | undefined> => {
   await sql`select 1 from maintenance_windows where organisation_id = ${organisation} and id = ${id} and deleted_at is null for update`;
   return windowById(sql, organisation, id);
 };
@@ -287,7 +287,7 @@ const sameIds = (a: readonly string[], b: readonly string[]): boolean => {
 export type ChangedWindow = { readonly draft: WindowDraft; readonly monitors: readonly string[]; readonly groups: readonly string[] };
 
 /** The window as it is from now on. What was locked comes from lockedWindow(). */
-export const changeWindow = async (sql: Queryable, before: ShownWindow, changed: ChangedWindow, now: number): Promise<void> => {
+export const changeWindow = async (sql: Queryable, before: WindowRow, changed: ChangedWindow, now: number): Promise<void> => {
   const { draft, monitors, groups } = changed;
   const { id } = before;
   const isMoved = !isSameSchedule(before.schedule, draft.schedule);
@@ -316,7 +316,7 @@ export const changeWindow = async (sql: Queryable, before: ShownWindow, changed:
 };
 
 /** What runs of it ends now; it goes on with its next occurrence. */
-export const cutWindow = async (sql: Queryable, { id, schedule }: ShownWindow, now: number): Promise<void> => {
+export const cutWindow = async (sql: Queryable, { id, schedule }: WindowRow, now: number): Promise<void> => {
   const [row] = await sql<{ expanded_until: Date | null }[]>`
     update maintenance_windows set cut_at = ${instant(now)} where id = ${id} returning expanded_until`;
   await sql`update maintenance_occurrences set ended_at = ${instant(now)}

@@ -31,7 +31,7 @@ export type Rule = {
 const weekdays: readonly string[] = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'];
 
 /** As many as every five minutes of a day; lists of each minute and second would otherwise multiply to 86,400 a day. */
-const mostTimes = 288;
+const maxTimes = 288;
 
 export const refuseRule = (fault: string): Refusal => new Refusal('rrule_invalid', `rrule: ${fault}`);
 
@@ -116,7 +116,7 @@ const refuseMisplaced = (rule: Rule): void => {
   if (rule.byday.some(({ nth }) => nth !== 0) && ((freq !== 'MONTHLY' && freq !== 'YEARLY') || rule.byweekno.length > 0))
     throw refuseRule('BYDAY with a number goes with FREQ=MONTHLY or FREQ=YEARLY, without BYWEEKNO, only.');
   const times = [rule.byhour, rule.byminute, rule.bysecond].reduce((product, list) => product * Math.max(1, list.length), 1);
-  if (times > mostTimes) throw refuseRule(`BYHOUR, BYMINUTE and BYSECOND name ${times} times; ${mostTimes} are the most.`);
+  if (times > maxTimes) throw refuseRule(`BYHOUR, BYMINUTE and BYSECOND name ${times} times; ${maxTimes} are the most.`);
   const others = [rule.bymonth, rule.byweekno, rule.byyearday, rule.bymonthday, rule.byday, rule.byhour, rule.byminute, rule.bysecond];
   if (rule.bysetpos.length > 0 && others.every((part) => part.length === 0))
     throw refuseRule('BYSETPOS needs another BY… part whose days or times it chooses from.');
@@ -381,14 +381,14 @@ const measured = (at: number, zone: string): Steady => {
 
 /** What the calendar said before: it is slow, and its answer never changes. */
 const zoneClockKnown = new Map<string, Steady[]>();
-const mostKept = 200;
+const maxKept = 200;
 
 const steadyAround = (at: number, zone: string): Steady => {
   const stretches = zoneClockKnown.get(zone) ?? [];
   const found = stretches.find(({ from, to }) => at >= from && at < to);
   if (found) return found;
   const steady = measured(at, zone);
-  zoneClockKnown.set(zone, [...stretches.slice(1 - mostKept), steady]);
+  zoneClockKnown.set(zone, [...stretches.slice(1 - maxKept), steady]);
   return steady;
 };
 

@@ -123,7 +123,7 @@ function* untilEnd(rule: Rule, { local_start, time_zone }: Schedule, years: numb
 
 /** Within this after its start a rule must occur, or it is taken never to; a year's minutes are as much work as thirty years' days. */
 export const searched = { YEARLY: 30, MONTHLY: 30, WEEKLY: 30, DAILY: 30, HOURLY: 9, MINUTELY: 1 } as const;
-const mostInYear = 20_000;
+const maxInYear = 20_000;
 
 /** Occurrences longer than this would lie on each other without end. */
 const longestRepeated = 366 * day;
@@ -140,19 +140,19 @@ const refuseUseless = (schedule: Schedule, rule: Rule): void => {
   let count = 0;
   for (const _ of untilEnd(rule, schedule, 1)) {
     count += 1;
-    if (count > Math.min(mostInYear, rule.count ?? mostInYear)) break;
+    if (count > Math.min(maxInYear, rule.count ?? maxInYear)) break;
   }
-  if (count > mostInYear) throw refuseRule(`occurs more than ${mostInYear} times a year; choose a longer step, or one longer window.`);
+  if (count > maxInYear) throw refuseRule(`occurs more than ${maxInYear} times a year; choose a longer step, or one longer window.`);
 };
 
 /** How often a window occurs in those 90 days of its first year that hold the most: so many are written down at a time. */
-export const mostWrittenAhead = (schedule: Schedule): number => {
+export const maxWrittenAhead = (schedule: Schedule): number => {
   if (schedule.rrule === null) return 1;
   const rule = ruleFrom(schedule.rrule);
   const times: number[] = [];
   for (const time of untilEnd(rule, schedule, 1)) {
     times.push(time);
-    if (times.length >= Math.min(mostInYear, rule.count ?? mostInYear)) break;
+    if (times.length >= Math.min(maxInYear, rule.count ?? maxInYear)) break;
   }
   let [first, most] = [0, 1];
   for (const [last, time] of times.entries()) {

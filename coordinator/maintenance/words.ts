@@ -14,7 +14,7 @@ const monthNames = [
 const stepNames = { YEARLY: 'year', MONTHLY: 'month', WEEKLY: 'week', DAILY: 'day', HOURLY: 'hour', MINUTELY: 'minute' } as const;
 
 /** More times of a day than these are counted, not listed. */
-const mostListed = 6;
+const maxListed = 6;
 
 const listed = (words: readonly string[], last = 'and'): string =>
   words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
@@ -80,7 +80,7 @@ const timeWords = (rule: Rule, start: number): string[] => {
   const minutes = byminute.length > 0 ? byminute : [at.getUTCMinutes()];
   const seconds = bysecond.length > 0 ? bysecond : [at.getUTCSeconds()];
   const count = hours.length * minutes.length * seconds.length;
-  if (count > mostListed) return [`at ${count} times of the day`];
+  if (count > maxListed) return [`at ${count} times of the day`];
   return [`at ${listed(hours.flatMap((hour) => minutes.flatMap((minute) => seconds.map((second) => clock(hour, minute, second)))))}`];
 };
 

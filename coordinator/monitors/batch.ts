@@ -7,7 +7,7 @@ import { enqueueAll, type MonitorChange } from '../database/outbox.ts';
 import type { Answer, InOrganisation } from '../gate/context.ts';
 import { notFound } from '../gate/context.ts';
 import { groupsAmong } from '../groups/queries.ts';
-import { mayHaveOneMore } from '../organisations/plans.ts';
+import { enforceLimit } from '../organisations/plans.ts';
 import { checkersOf } from '../probes/queries.ts';
 import { pingTokenOf, secretsOf } from '../secrets/at-rest.ts';
 import { labelsAfter, labelsOf, monitorFrom, patchOf, typeDiffers } from './changes.ts';
@@ -75,7 +75,7 @@ const judgeAll = (items: readonly Item[], known: Known, present: number): readon
       const before = external_id === null ? undefined : known.existing.get(external_id);
       const planned = before ? planChange(item, before, known) : planNew(item, known);
       if (!before) {
-        mayHaveOneMore('monitors', known.plan, count);
+        enforceLimit('monitors', known.plan, count);
         count += 1;
       }
       if (external_id !== null) called.add(external_id);

@@ -7,33 +7,33 @@ import type { Config } from '../../shared/checks/assignment.ts';
 import { asSplit, splitSecrets } from '../../shared/checks/config.ts';
 import type { Secrets } from '../../shared/checks/config-secrets.ts';
 import { isoOf } from '../database/sql.ts';
-import { found, type InOrganisation, notFound } from '../gate/context.ts';
+import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { checkersOf } from '../probes/queries.ts';
 import { amendMonitor, externalIdFrom, type Labels, type Monitor, type MonitorPatch, tagsFrom } from './model.ts';
 import {
+  type MonitorRow,
   monitorsCalled,
-  type ShownMonitor,
+  notifyOwner,
   type StoredMonitor,
-  tellOwner,
   writeMembership,
   updateMonitor as writeMonitor,
 } from './queries.ts';
 import { openSecrets, sealSecrets } from './secrets.ts';
-import { type MonitorHistory, type Standing, standingNow, uptimeOf } from './status.ts';
-import { type StandingMonitor, standingMonitor } from './status-queries.ts';
+import { currentStatus, type MonitorHistory, type Standing, uptimeOf } from './status.ts';
+import { type MonitorWithStatus, monitorWithStatus } from './status-queries.ts';
 
 /** A row that is kept is shown many times. */
 const opened = new WeakMap<Config, Config>();
 
-const openOf = ({ type, config }: Pick<ShownMonitor, 'type' | 'config'>): Config => {
+const openOf = ({ type, config }: Pick<MonitorRow, 'type' | 'config'>): Config => {
   const known = opened.get(config) ?? splitSecrets(type, config).open;
   opened.set(config, known);
   return known;
 };
 
 /** A monitor as answers give it; secrets never leave the store's masks, nor what was stored before it counted as one. */
-export const monitorOut = (row: ShownMonitor) => ({
+export const monitorJson = (row: MonitorRow) => ({
   id: row.id,
   name: row.name,
   type: row.type,
@@ -60,10 +60,10 @@ const iso = (at: number): string => {
 };
 
 /** A monitor with how it is at this moment. */
-export const monitorNow = (row: StandingMonitor, now: number) => ({ ...monitorOut(row), ...standingOut(row, now) });
+export const monitorNow = (row: MonitorWithStatus, now: number) => ({ ...monitorJson(row), ...monitorStatusJson(row, now) });
 
-const standingOut = (row: Standing, now: number) => {
-  const { status, since, last_checked_at } = standingNow(row, now);
+const monitorStatusJson = (row: Standing, now: number) => {
+  const { status, since, last_checked_at } = currentStatus(row, now);
   return { status, since: iso(since), last_checked_at: last_checked_at === null ? null : iso(last_checked_at) };
 };
 
@@ -104,11 +104,11 @@ export const changeMonitor = async (
   }
   const written = await writeMonitor(sql, id, monitor, await sealSecrets(secrets, sql, id, monitor.secrets), labels);
   if (moved) await writeMembership(sql, of, id, monitor.group);
-  note({ before: monitorOut(row), after: monitorOut(written) });
+  note({ before: monitorJson(row), after: monitorJson(written) });
   const owner = { organisation: of, partition: row.partition };
-  if (edited) await tellOwner(sql, owner, { monitor: id, change: 'edited', what_is_checked_changed });
-  if (switched) await tellOwner(sql, owner, { monitor: id, change: switched, what_is_checked_changed: false });
-  return monitorNow(found(await standingMonitor(sql, of, id), 'monitor_not_found'), now);
+  if (edited) await notifyOwner(sql, owner, { monitor: id, change: 'edited', what_is_checked_changed });
+  if (switched) await notifyOwner(sql, owner, { monitor: id, change: switched, what_is_checked_changed: false });
+  return monitorNow(orNotFound(await monitorWithStatus(sql, of, id), 'monitor_not_found'), now);
 };
 
 /** What a creation says of a monitor that a program may have made before, under an id of its own. */
@@ -132,7 +132,7 @@ export const typeDiffers = ({ external_id, type }: Pick<StoredMonitor, 'external
   new Refusal('type_differs', `type: the monitor "${external_id}" is of type ${type}, which never changes.`);
 
 /** Uptime as answers give it, wherever they do: what counts, and all five states that the time from `from` to `to` is made of. */
-export const uptimeOut = (history: MonitorHistory, days: number, window: Interval) => {
+export const uptimeJson = (history: MonitorHistory, days: number, window: Interval) => {
   const { percent, up, down_seconds, maintenance, unknown, paused } = uptimeOf(history, window);
   return {
     ...{ days, percent, down_seconds },

@@ -18,17 +18,17 @@ import { tokenOverlapMs } from '../../shared/checks/heartbeat/config.ts';
 
 /** What the first page shows. */
 
-export const shownStatuses = ['down', 'verifying', 'up', 'maintenance', 'pending', 'paused'] as const;
-export type ShownStatus = (typeof shownStatuses)[number];
+export const statusRows = ['down', 'verifying', 'up', 'maintenance', 'pending', 'paused'] as const;
+export type StatusRow = (typeof statusRows)[number];
 
 export const dashboardSorts = ['state', 'name', 'response', 'downtime', 'changed'] as const;
 export type DashboardSort = (typeof dashboardSorts)[number];
 
 /** So many monitors a page shows. */
 export const dashboardRows = 50;
-const mostPages = 10_000;
+const maxPages = 10_000;
 
-const shownStatus = string({ description: '`down`, `verifying`, `up`, `maintenance`, `pending` or `paused`.' });
+const statusRow = string({ description: '`down`, `verifying`, `up`, `maintenance`, `pending` or `paused`.' });
 
 const DashboardRowOut = object('DashboardRowOut', {
   id: uuid(),
@@ -36,7 +36,7 @@ const DashboardRowOut = object('DashboardRowOut', {
   type: string(),
   target: string(),
   interval_s: integer(),
-  status: shownStatus,
+  status: statusRow,
   since: dateTime(),
   /** What is wrong, in our own words. */
   cause: nullable(string()),
@@ -62,12 +62,12 @@ export const listDashboard = innerOperation({
   access: 'read',
   summary: 'List monitors with their state, last day, response and uptime, a page of them, counted, filtered and sorted',
   query: {
-    status: maybe(literal(shownStatuses)),
+    status: maybe(literal(statusRows)),
     q: optional(string(), ''),
     group: maybe(uuid()),
     tag: maybe(string()),
     sort: optional(literal(dashboardSorts), 'state'),
-    page: optional(integer({ ge: 1, le: mostPages }), 1),
+    page: optional(integer({ ge: 1, le: maxPages }), 1),
   },
   response: object('DashboardOut', {
     counts: object('DashboardCountsOut', {
@@ -98,7 +98,7 @@ export const countOpenIncidents = innerOperation({
   response: object('OpenIncidentsOut', { open: integer() }),
 });
 
-const mostAtOnce = 100;
+const maxAtOnce = 100;
 
 export const changeMonitors = innerOperation({
   id: 'changeMonitors',
@@ -108,15 +108,15 @@ export const changeMonitors = innerOperation({
   body: object(
     'ChangeMonitorsIn',
     {
-      monitors: array(uuid(), { minItems: 1, maxItems: mostAtOnce }),
+      monitors: array(uuid(), { minItems: 1, maxItems: maxAtOnce }),
       change: literal(['pause', 'resume', 'group']),
       group: maybe(uuid(), { description: 'For `group`: which; without it they are in none from now on.' }),
     },
     {},
     ({ monitors }, place) =>
-      monitors.length > 0 && monitors.length <= mostAtOnce
+      monitors.length > 0 && monitors.length <= maxAtOnce
         ? undefined
-        : valueFault([...place, 'monitors'], `choose between one and ${mostAtOnce} monitors`, monitors.length),
+        : valueFault([...place, 'monitors'], `choose between one and ${maxAtOnce} monitors`, monitors.length),
   ),
   response: object('ChangedMonitorsOut', { changed: integer() }),
   refusals: ['monitor_not_found', 'group_not_found'],
@@ -141,7 +141,7 @@ export const getMonitorChoices = innerOperation({
 
 /** The address of a heartbeat monitor, and what came to it. */
 
-export const getBeatAddress = innerOperation({
+export const getPingAddress = innerOperation({
   id: 'getBeatAddress',
   access: 'read',
   summary: 'Tell the address that a heartbeat monitor is pinged at',
@@ -173,7 +173,7 @@ export const listBeats = innerOperation({
 
 const longestOverlap_s = tokenOverlapMs / 1_000;
 
-export const rotateBeatAddress = innerOperation({
+export const rotatePingAddress = innerOperation({
   id: 'rotateBeatAddress',
   access: 'write',
   summary: 'Give a heartbeat monitor a new address; the old one goes on working for a day, or for less',

@@ -10,7 +10,7 @@ import {
   type listDashboard as listDashboardContract,
   dashboardRows as rowsOfPage,
 } from './contract.ts';
-import { monitorsAtOnce, regroupMonitors, switchMonitors, tellOwners } from './queries.ts';
+import { monitorsAtOnce, notifyOwners, regroupMonitors, switchMonitors } from './queries.ts';
 import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from './status.ts';
 import {
   countMatching,
@@ -20,8 +20,8 @@ import {
   dashboardPage,
   dashboardProbes,
   dashboardRows,
-  type GroupStanding,
-  groupStandings,
+  type GroupWithStatus,
+  groupsWithStatus,
   monitorHistories,
   newestChange,
   openIncidents,
@@ -50,7 +50,7 @@ export const changeMonitors = async (
   const ids = switched.map(({ id }) => id);
   if (ids.length > 0) {
     await switchMonitors(sql, ids, enabled);
-    await tellOwners(sql, organisation.id, switched, enabled ? 'resumed' : 'paused');
+    await notifyOwners(sql, organisation.id, switched, enabled ? 'resumed' : 'paused');
   }
   note({ before: { enabled: !enabled, monitors: ids }, after: { enabled, monitors: ids } });
   return { changed: switched.length };
@@ -62,7 +62,7 @@ export const countOpenIncidents = async ({ sql, organisation }: InOrganisation):
 
 const uptimeDays = 30;
 const bars = 48;
-const mostNames = 3;
+const maxNames = 3;
 
 type Out = OutputOf<typeof listDashboardContract>;
 
@@ -70,7 +70,7 @@ const latestOf = (values: readonly (number | null)[]): number | null => values.f
 
 const iso = (at: number): string => new Date(at).toISOString();
 
-const rowOut = (row: DashboardRow, history: MonitorHistory, now: number): Out['items'][number] => {
+const rowJson = (row: DashboardRow, history: MonitorHistory, now: number): Out['items'][number] => {
   const { status, since, last_checked_at } = statusOf(history, now);
   const cover = history.cover.find(({ from, to }) => from <= now && now < to);
   const isCovered = cover !== undefined && status !== 'paused';
@@ -94,7 +94,7 @@ const rowOut = (row: DashboardRow, history: MonitorHistory, now: number): Out['i
   };
 };
 
-const groupsOut = (rows: readonly DashboardRow[], standings: readonly GroupStanding[]): Out['groups'] => {
+const groupsJson = (rows: readonly DashboardRow[], standings: readonly GroupWithStatus[]): Out['groups'] => {
   const names = new Map(rows.flatMap(({ group_id, group_name }) => (group_id === null ? [] : [[group_id, group_name ?? '']])));
   return [...names].map(([id, name]) => {
     const own = standings.find((standing) => standing.id === id);
@@ -102,7 +102,7 @@ const groupsOut = (rows: readonly DashboardRow[], standings: readonly GroupStand
   });
 };
 
-const countsOut = (counts: StatusCounts): Out['counts'] => {
+const countsJson = (counts: StatusCounts): Out['counts'] => {
   const { down = 0, verifying = 0, up = 0, maintenance = 0, pending = 0, paused = 0 } = counts;
   return { all: down + verifying + up + maintenance + pending + paused, down, verifying, up, maintenance, pending, paused };
 };
@@ -124,15 +124,15 @@ export const listDashboard = async (
     const [rows, histories, standings] = await Promise.all([
       dashboardRows(sql, of, ids, now),
       monitorHistories(sql, of, ids, window),
-      groupStandings(sql, of, groups),
+      groupsWithStatus(sql, of, groups),
     ]);
     return { ids, rows, histories, standings };
   });
   const [counts, matching, down, verifying, changed, probes, { ids, rows, histories, standings }] = await Promise.all([
-    countStatuses(sql, of, covered).then(countsOut),
+    countStatuses(sql, of, covered).then(countsJson),
     isFiltered ? countMatching(sql, of, filter, covered) : null,
-    troubledNames(sql, of, 'down', covered, mostNames),
-    troubledNames(sql, of, 'verifying', covered, mostNames),
+    troubledNames(sql, of, 'down', covered, maxNames),
+    troubledNames(sql, of, 'verifying', covered, maxNames),
     newestChange(sql, of),
     dashboardProbes(sql, of),
     looked,
@@ -141,8 +141,8 @@ export const listDashboard = async (
   const items = ids.flatMap((id) => {
     const [row, history] = [rowById.get(id), historyById.get(id)];
     // Deleted between two looks.
-    return row && history ? [rowOut(row, history, now)] : [];
+    return row && history ? [rowJson(row, history, now)] : [];
   });
   const changed_at = changed?.toISOString() ?? null;
-  return { counts, down, verifying, changed_at, matching: matching ?? counts.all, items, groups: groupsOut(rows, standings), probes };
+  return { counts, down, verifying, changed_at, matching: matching ?? counts.all, items, groups: groupsJson(rows, standings), probes };
 };

@@ -1,38 +1,38 @@
 import type { Queryable } from '../database/connect.ts';
-import { type MonitorList, type StandingMonitor, sightedPage, standingPage, withBeats } from './status-queries.ts';
+import { type MonitorList, type MonitorWithStatus, monitorStatusPage, observedPage, withBeats } from './status-queries.ts';
 
 /**
  * Pages of monitors whose rows are kept in memory. A kept row counts only while the database says that its version is still the
  * newest, so what is shown is never old, whoever changed it; but most rows of most pages need not come over the wire and be read again.
  */
-export type ShownMonitors = {
-  readonly page: (sql: Queryable, list: MonitorList) => Promise<readonly StandingMonitor[]>;
+export type RememberedMonitors = {
+  readonly page: (sql: Queryable, list: MonitorList) => Promise<readonly MonitorWithStatus[]>;
 };
 
-const mostKept = 20_000;
+const maxKept = 20_000;
 
-export const createShownMonitors = (): ShownMonitors => {
-  const kept = new Map<string, StandingMonitor>();
+export const createRememberedMonitors = (): RememberedMonitors => {
+  const kept = new Map<string, MonitorWithStatus>();
 
-  const keep = (row: StandingMonitor): void => {
+  const keep = (row: MonitorWithStatus): void => {
     // What was read longest ago is forgotten first.
     kept.delete(row.id);
     kept.set(row.id, row);
-    if (kept.size <= mostKept) return;
+    if (kept.size <= maxKept) return;
     const [oldest] = kept.keys();
     if (oldest !== undefined) kept.delete(oldest);
   };
 
   return {
     page: async (sql, list) => {
-      const now = await sightedPage(sql, list);
+      const now = await observedPage(sql, list);
       const known = now.flatMap((seen) => {
         const row = kept.get(seen.id);
         return row?.version === seen.version ? [{ ...row, ...seen }] : [];
       });
       if (known.length === now.length) return withBeats(sql, list.organisation, known);
       // One statement for the whole page, because it must be of one moment.
-      const rows = await standingPage(sql, list);
+      const rows = await monitorStatusPage(sql, list);
       for (const row of rows) keep(row);
       return rows;
     },

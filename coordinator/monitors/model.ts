@@ -125,7 +125,7 @@ export type Labels = { readonly external_id: string | null; readonly tags: reado
 
 export const noLabels: Labels = { external_id: null, tags: [] };
 
-const mostTags = 20;
+const maxTags = 20;
 const longestTag = 50;
 // With a comma, which stands between tags wherever people write several.
 const unfit = /[,\s]/;
@@ -158,7 +158,7 @@ const tagFrom = (text: string): string => {
 /** In small letters, each once, in their order. @throws Refusal `tags_invalid`. */
 export const tagsFrom = (given: readonly string[]): readonly string[] => {
   const tags = [...new Set(given.map(tagFrom))].toSorted();
-  if (tags.length > mostTags) throw new Refusal('tags_invalid', `tags: there are ${tags.length}; ${mostTags} are the most.`);
+  if (tags.length > maxTags) throw new Refusal('tags_invalid', `tags: there are ${tags.length}; ${maxTags} are the most.`);
   return tags;
 };
 

@@ -9,7 +9,7 @@ import type {
   updateMonitor as updateMonitorContract,
 } from '../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type { hearTrial as hearTrialContract, tryMonitor as tryMonitorContract } from '../../shared/api/test-runs.ts';
+import type { getTestResults as hearTrialContract, testMonitor as tryMonitorContract } from '../../shared/api/test-runs.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
@@ -17,20 +17,20 @@ import { asSplit } from '../../shared/checks/config.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { type Stretch, windowOf } from '../core/uptime.ts';
 import { hourlySeries, rawSeries, type SeriesRow } from '../engine/result-queries.ts';
-import { type Answer, found, type InOrganisation, notFound, Otherwise } from '../gate/context.ts';
+import { AlternateStatus, type Answer, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { placedPageOf } from '../gate/cursors.ts';
 import { groupChoices, groupsAmong } from '../groups/queries.ts';
 import { keptPings, newestPings } from '../heartbeats/queries.ts';
 import type { listMonitorFigures as listMonitorFiguresContract } from '../operator/contract.ts';
-import { mayHaveOneMore, plans } from '../organisations/plans.ts';
+import { enforceLimit, plans } from '../organisations/plans.ts';
 import { checkersOf } from '../probes/queries.ts';
 import { pingTokenOf } from '../secrets/at-rest.ts';
-import { changeMonitor, labelsOf, monitorNow, monitorOut, patchOf, typeDiffers, uptimeOut } from './changes.ts';
+import { changeMonitor, labelsOf, monitorJson, monitorNow, patchOf, typeDiffers, uptimeJson } from './changes.ts';
 import type {
-  getBeatAddress as getBeatAddressContract,
+  getPingAddress as getBeatAddressContract,
   getMonitorChoices as getMonitorChoicesContract,
   listBeats as listBeatsContract,
-  rotateBeatAddress as rotateBeatAddressContract,
+  rotatePingAddress as rotateBeatAddressContract,
 } from './contract.ts';
 import { draftMonitor } from './model.ts';
 import {
@@ -43,23 +43,23 @@ import {
   monitorForChange,
   monitorKey,
   monitorsCalled,
+  notifyOwner,
   pingTokenBox,
   removeMonitor,
   retirePingTokens,
-  tellOwner,
   writeMembership,
 } from './queries.ts';
 import { openSecrets, sealSecrets } from './secrets.ts';
 import { type Status, statusOf, stretchesOf } from './status.ts';
-import { monitorHistories, standingMonitor } from './status-queries.ts';
-import { countTrial } from './test-run.ts';
+import { monitorHistories, monitorWithStatus } from './status-queries.ts';
+import { countTestRun } from './test-run.ts';
 
 type Input = InputOf<typeof createMonitorContract>;
 
 const changeExisting = async (context: InOrganisation, id: string, input: Input): Answer<OutputOf<typeof createMonitorContract>> => {
-  const row = found(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found');
+  const row = orNotFound(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found');
   if (row.type !== input.type) throw typeDiffers(row);
-  return new Otherwise(200, await changeMonitor(context, row, patchOf(input)));
+  return new AlternateStatus(200, await changeMonitor(context, row, patchOf(input)));
 };
 
 /** The domain says what a monitor may be, the plan how many there may be; a heartbeat gets a token of its own. */
@@ -73,7 +73,7 @@ export const createMonitor = async (context: InOrganisation, input: Input): Answ
   if (existing !== undefined) return changeExisting(context, existing, input);
   const draft = draftMonitor(input, of, { plan, checkers: await checkersOf(sql, of) });
   if (draft.group !== null && !(await groupsAmong(sql, of, [draft.group])).has(draft.group)) throw notFound('group_not_found');
-  mayHaveOneMore('monitors', plan, await countMonitors(sql, of));
+  enforceLimit('monitors', plan, await countMonitors(sql, of));
   const id = newId();
   const partition = partitionOf(id);
   const row = await insertMonitor(sql, id, partition, draft, await sealSecrets(secrets, sql, id, draft.secrets), labels);
@@ -83,9 +83,9 @@ export const createMonitor = async (context: InOrganisation, input: Input): Answ
     const box = await secrets.seal(sql, token, pingTokenOf(id));
     await insertPingToken(sql, { fingerprint: pingFingerprint(token), monitor: id, organisation: of, box });
   }
-  await tellOwner(sql, { organisation: of, partition }, { monitor: id, change: 'created', what_is_checked_changed: false });
-  note({ after: monitorOut(row) });
-  return monitorNow(found(await standingMonitor(sql, of, id), 'monitor_not_found'), now);
+  await notifyOwner(sql, { organisation: of, partition }, { monitor: id, change: 'created', what_is_checked_changed: false });
+  note({ after: monitorJson(row) });
+  return monitorNow(orNotFound(await monitorWithStatus(sql, of, id), 'monitor_not_found'), now);
 };
 
 /** Gone at once, with what refers to it; the bulk of its history follows in small bites (see forgotten_monitors). */
@@ -93,10 +93,10 @@ export const deleteMonitor = async (
   { sql, organisation, note }: InOrganisation,
   { monitor_id: id }: InputOf<typeof deleteMonitorContract>,
 ): Promise<void> => {
-  const row = found(await monitorForChange(sql, organisation.id, id), 'monitor_not_found');
-  note({ before: monitorOut(row) });
+  const row = orNotFound(await monitorForChange(sql, organisation.id, id), 'monitor_not_found');
+  note({ before: monitorJson(row) });
   await endPingTokens(sql, organisation.id, id);
-  await tellOwner(
+  await notifyOwner(
     sql,
     { organisation: organisation.id, partition: row.partition },
     { monitor: id, change: 'deleted', what_is_checked_changed: false },
@@ -123,9 +123,9 @@ export const getMonitorChoices = async ({ sql, organisation }: InOrganisation): 
 };
 
 /** More stretches than anybody reads, and fewer than make a page slow. */
-const mostStretches = 1_000;
+const maxStretches = 1_000;
 
-const stretchOut = ({ from, to, state, cause }: Stretch) => ({
+const stretchJson = ({ from, to, state, cause }: Stretch) => ({
   from: new Date(from).toISOString(),
   to: new Date(to).toISOString(),
   state,
@@ -141,13 +141,13 @@ export const getMonitorLedger = async (
 ): Answer<OutputOf<typeof getMonitorLedgerContract>> => {
   const window = windowOf(days, now);
   const [history] = await monitorHistories(sql, organisation.id, [id], window);
-  const of = found(history, 'monitor_not_found');
+  const of = orNotFound(history, 'monitor_not_found');
   const stretches = stretchesOf(of, window).toReversed();
   return {
     monitor: id,
-    ...uptimeOut(of, days, window),
-    stretches: stretches.slice(0, mostStretches).map(stretchOut),
-    left_out: Math.max(0, stretches.length - mostStretches),
+    ...uptimeJson(of, days, window),
+    stretches: stretches.slice(0, maxStretches).map(stretchJson),
+    left_out: Math.max(0, stretches.length - maxStretches),
   };
 };
 
@@ -168,7 +168,7 @@ export const getMonitorResults = async (
   { sql, organisation, now }: InOrganisation,
   { monitor_id: id, window }: InputOf<typeof getMonitorResultsContract>,
 ): Answer<OutputOf<typeof getMonitorResultsContract>> => {
-  const key = found(await monitorKey(sql, organisation.id, id), 'monitor_not_found');
+  const key = orNotFound(await monitorKey(sql, organisation.id, id), 'monitor_not_found');
   const { long_s, step_s, source } = windows[window];
   // Whole steps, so that a point says the same from one reading to the next; the last one is still filling.
   const to = Math.ceil(now / (step_s * 1_000)) * step_s * 1_000;
@@ -199,7 +199,7 @@ export const getMonitorStatus = async (
 ): Answer<OutputOf<typeof getMonitorStatusContract>> => {
   const window = windowOf(days, now);
   const [history] = await monitorHistories(sql, organisation.id, [id], window);
-  const of = found(history, 'monitor_not_found');
+  const of = orNotFound(history, 'monitor_not_found');
   const { status, since, last_checked_at } = statusOf(of, now);
   return {
     monitor: id,
@@ -207,7 +207,7 @@ export const getMonitorStatus = async (
     since: new Date(since).toISOString(),
     last_checked_at: last_checked_at === null ? null : new Date(last_checked_at).toISOString(),
     enabled: of.paused_at === null,
-    uptime: uptimeOut(of, days, window),
+    uptime: uptimeJson(of, days, window),
   };
 };
 
@@ -215,14 +215,14 @@ export const getMonitor = async (
   { sql, organisation, now }: InOrganisation,
   { monitor_id }: InputOf<typeof getMonitorContract>,
 ): Answer<OutputOf<typeof getMonitorContract>> =>
-  monitorNow(found(await standingMonitor(sql, organisation.id, monitor_id), 'monitor_not_found'), now);
+  monitorNow(orNotFound(await monitorWithStatus(sql, organisation.id, monitor_id), 'monitor_not_found'), now);
 
 /** The one place where a heartbeat's token is read; the API never gives it. */
-export const getBeatAddress = async (
+export const getPingAddress = async (
   { sql, organisation, with: { secrets, baseUrl } }: InOrganisation,
   { monitor_id: id }: InputOf<typeof getBeatAddressContract>,
 ): Answer<OutputOf<typeof getBeatAddressContract>> => {
-  const { type } = found(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+  const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   const box = await pingTokenBox(sql, organisation.id, id);
   if (box === undefined)
     throw new Refusal('not_a_heartbeat', `This is a monitor of type ${type}; only heartbeat monitors have an address.`);
@@ -230,7 +230,7 @@ export const getBeatAddress = async (
 };
 
 /** Whoever has more than so many reads lists by their pages. */
-const mostOfAll = 10_000;
+const maxOfAll = 10_000;
 
 /** An outage that nobody confirmed is none (rule 11). */
 const isUp = (status: Status): boolean | null => (status === 'pending' || status === 'paused' ? null : status !== 'down');
@@ -240,7 +240,7 @@ export const listMonitorFigures = async ({
   organisation,
   now,
 }: InOrganisation): Answer<OutputOf<typeof listMonitorFiguresContract>> => {
-  const rows = await monitorFigures(sql, organisation.id, Math.min(plans[organisation.plan].monitors, mostOfAll), now);
+  const rows = await monitorFigures(sql, organisation.id, Math.min(plans[organisation.plan].monitors, maxOfAll), now);
   return {
     items: rows.map(({ id, name, type, status, response_ms }) => ({ id, name, type, status, is_up: isUp(status), response_ms })),
     left_out: (rows[0]?.count ?? 0) - rows.length,
@@ -269,18 +269,18 @@ export const listBeats = async (
   { sql, organisation }: InOrganisation,
   { monitor_id: id }: InputOf<typeof listBeatsContract>,
 ): Answer<OutputOf<typeof listBeatsContract>> => {
-  const { type } = found(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+  const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   if (type !== 'heartbeat') throw new Refusal('not_a_heartbeat', `This is a monitor of type ${type}; only heartbeat monitors have beats.`);
   const pings = await newestPings(sql, organisation.id, id, keptPings);
   return { items: pings.map(({ at, ear, ...ping }) => ({ ...ping, at: at.toISOString(), taken_by: ear })) };
 };
 
 /** A new token at once; older ones for as long as it takes to tell every job, or no longer where somebody else has one. */
-export const rotateBeatAddress = async (
+export const rotatePingAddress = async (
   { sql, organisation, now, with: { secrets, baseUrl } }: InOrganisation,
   { monitor_id: id, overlap_s }: InputOf<typeof rotateBeatAddressContract>,
 ): Answer<OutputOf<typeof rotateBeatAddressContract>> => {
-  const { type } = found(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+  const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   const until = now + overlap_s * 1_000;
   if (!(await retirePingTokens(sql, organisation.id, id, until)))
     throw new Refusal('not_a_heartbeat', `This is a monitor of type ${type}; only heartbeat monitors have an address.`);
@@ -294,14 +294,14 @@ export const updateMonitor = async (
   context: InOrganisation,
   { monitor_id: id, ...patch }: InputOf<typeof updateMonitorContract>,
 ): Answer<OutputOf<typeof updateMonitorContract>> =>
-  changeMonitor(context, found(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found'), patch);
+  changeMonitor(context, orNotFound(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found'), patch);
 
 /** Answers belong to the person who asked, and come only to where he asked. */
-export const hearTrial = async (
+export const getTestResults = async (
   { organisation, caller, with: { trials } }: InOrganisation,
   { trial_id: id, known }: InputOf<typeof hearTrialContract>,
 ): Answer<OutputOf<typeof hearTrialContract>> => {
-  const { asked, answers, over } = found(
+  const { asked, answers, over } = orNotFound(
     await trials.hear(id, { organisation: organisation.id, user: caller.user }, known),
     'trial_not_found',
   );
@@ -319,14 +319,14 @@ export const hearTrial = async (
 };
 
 /** A trial asks every continent at once, so that a target is safe from somebody who presses the button. */
-const mostAMinute = 10;
+const maxAMinute = 10;
 
-export const tryMonitor = async (
+export const testMonitor = async (
   { sql, organisation, caller, now, with: { secrets: atRest, trials } }: InOrganisation,
   { monitor: id, ...input }: InputOf<typeof tryMonitorContract>,
 ): Answer<OutputOf<typeof tryMonitorContract>> => {
   const { id: of, plan } = organisation;
-  const row = id === null ? undefined : found(await monitorForChange(sql, of, id), 'monitor_not_found');
+  const row = id === null ? undefined : orNotFound(await monitorForChange(sql, of, id), 'monitor_not_found');
   const stored = row && {
     secrets: asSplit(row.type, row.config, await openSecrets(atRest, sql, row.id, row.secrets)).secrets,
     target: row.target,
@@ -334,8 +334,8 @@ export const tryMonitor = async (
   const wanted = { ...input, name: 'trial', group: null, affects_group_status: true };
   const { kind, target, interval_s, config, secrets } = draftMonitor(wanted, of, { plan, checkers: await checkersOf(sql, of) }, stored);
   if (kind === 'heartbeat') throw new Refusal('trial_impossible', 'A heartbeat cannot be tried: it waits for your job to speak.');
-  if ((await countTrial(sql, of, new Date(now))) > mostAMinute)
-    throw new Refusal('trial_limit', `An organisation may try ${mostAMinute} times a minute; wait a moment, or save and see.`);
+  if ((await countTestRun(sql, of, new Date(now))) > maxAMinute)
+    throw new Refusal('trial_limit', `An organisation may try ${maxAMinute} times a minute; wait a moment, or save and see.`);
   const like = row && { id: row.id, key: row.key };
   const owner = { organisation: of, user: caller.user };
   const trial = trials.begin({ ...owner, kind, target, interval_s, config, secrets, like });

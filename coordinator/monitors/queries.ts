@@ -94,7 +94,7 @@ export const regroupMonitors = async (
 };
 
 /** For the owners of their partitions. */
-export const tellOwners = async (
+export const notifyOwners = async (
   sql: Queryable,
   organisation: string,
   monitors: readonly Pick<AtOnce, 'id' | 'partition'>[],
@@ -224,7 +224,7 @@ export const insertPingTokens = async (sql: Queryable, organisation: string, tok
 };
 
 /** A monitor as lists and answers show it. */
-export type ShownMonitor = {
+export type MonitorRow = {
   /** Another one after every change of the row. */
   readonly version: string;
   readonly key: number;
@@ -246,13 +246,13 @@ export type ShownMonitor = {
 const shown = (sql: Queryable) =>
   sql`xmin as version, key, id, name, type, target, interval_s, enabled, config, group_id, affects_group_status, external_id, tags, ${utcText(sql, 'created_at')} as created_at`;
 
-export const monitorById = async (sql: Queryable, organisation: string, id: string): Promise<ShownMonitor | undefined> => {
-  const [row] = await sql<ShownMonitor[]>`select ${shown(sql)} from monitors where organisation_id = ${organisation} and id = ${id}`;
+export const monitorById = async (sql: Queryable, organisation: string, id: string): Promise<MonitorRow | undefined> => {
+  const [row] = await sql<MonitorRow[]>`select ${shown(sql)} from monitors where organisation_id = ${organisation} and id = ${id}`;
   return row;
 };
 
 /** What only a change needs besides what is shown. */
-export type StoredMonitor = ShownMonitor & {
+export type StoredMonitor = MonitorRow & {
   readonly partition: number;
   readonly secrets: Uint8Array | null;
   readonly config_version: number;
@@ -312,9 +312,9 @@ export const insertMonitor = async (
   monitor: Monitor,
   secrets: Buffer | null,
   { external_id, tags }: Labels,
-): Promise<ShownMonitor> => {
+): Promise<MonitorRow> => {
   const { organisation, name, kind, target, interval_s, config, group, affects_group_status } = monitor;
-  const rows = await sql<ShownMonitor[]>`
+  const rows = await sql<MonitorRow[]>`
     insert into monitors (id, organisation_id, partition, name, type, target, interval_s, config, secrets, group_id, affects_group_status,
       external_id, tags)
     values (${id}, ${organisation}, ${partition}, ${name}, ${kind}, ${target}, ${interval_s}, ${JSON.stringify(config)}::text::jsonb,
@@ -330,9 +330,9 @@ export const updateMonitor = async (
   monitor: Monitor,
   secrets: Buffer | null,
   { external_id, tags }: Labels,
-): Promise<ShownMonitor> => {
+): Promise<MonitorRow> => {
   const { name, target, interval_s, enabled, config, group, affects_group_status, config_version } = monitor;
-  const rows = await sql<ShownMonitor[]>`
+  const rows = await sql<MonitorRow[]>`
     update monitors set name = ${name}, target = ${target}, interval_s = ${interval_s}, enabled = ${enabled},
       config = ${JSON.stringify(config)}::text::jsonb, secrets = ${secrets}, group_id = ${group},
       affects_group_status = ${affects_group_status}, config_version = ${config_version}, external_id = ${external_id}, tags = ${[...tags]}::text[],
@@ -353,7 +353,7 @@ export const removeMonitor = async (sql: Queryable, monitor: Pick<StoredMonitor,
 };
 
 /** For the owner of its partition, who closes what is open and tells the probes. */
-export const tellOwner = (
+export const notifyOwner = (
   sql: Queryable,
   of: { readonly organisation: string; readonly partition: number },
   payload: MonitorChange,

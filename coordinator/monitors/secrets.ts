@@ -5,7 +5,7 @@ import type { Secrets } from '../../shared/checks/config-secrets.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Queryable } from '../database/connect.ts';
 import { type SecretsAtRest, secretsOf } from '../secrets/at-rest.ts';
-import { tellOwner } from './queries.ts';
+import { notifyOwner } from './queries.ts';
 
 /** A monitor in whose config a secret stands openly, because it was stored before it counted as one. */
 export type OpenSecrets = {
@@ -45,7 +45,7 @@ export const sealOpenSecrets = async (sql: Queryable, { open, seal }: MonitorSec
     const { id, organisation_id: organisation, partition, type, config } = row;
     const apart = asSplit(type, config, shape.parse(JSON.parse(await open(row))));
     await writeSecretsApart(sql, id, apart.open, await seal(sql, id, JSON.stringify(apart.secrets)));
-    await tellOwner(sql, { organisation, partition }, { monitor: id, change: 'edited', what_is_checked_changed: false });
+    await notifyOwner(sql, { organisation, partition }, { monitor: id, change: 'edited', what_is_checked_changed: false });
   }
   return rows.length;
 };

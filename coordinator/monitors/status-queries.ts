@@ -5,7 +5,7 @@ import type { Cause } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 import { literally, lookedFor, utcText, wordsOf } from '../database/sql.ts';
 import { type CoverRow, causedCoverFrom, coverColumns, coverFrom, ms } from '../maintenance/queries.ts';
-import type { ShownMonitor } from './queries.ts';
+import type { MonitorRow } from './queries.ts';
 import type { MonitorHistory, Standing, Status } from './status.ts';
 
 /** What a dashboard asks: counts by status, and one page of monitors, filtered and sorted by the database (monitor_status, migration 018). */
@@ -25,13 +25,13 @@ export const coveredNow = async (sql: Queryable, organisation: string, now: numb
 };
 
 /** As people are shown it: maintenance goes before whatever it covers. */
-export type ShownStatus = Status | 'maintenance';
+export type StatusRow = Status | 'maintenance';
 
-export type StatusCounts = Readonly<Partial<Record<ShownStatus, number>>>;
+export type StatusCounts = Readonly<Partial<Record<StatusRow, number>>>;
 
 /** Most monitors are up: those are not counted one by one, they are what is left of all (monitor_counts, migration 028). */
 export const countStatuses = async (sql: Queryable, organisation: string, covered: readonly string[]): Promise<StatusCounts> => {
-  const rows = await sql<{ status: ShownStatus | 'all'; count: number }[]>`
+  const rows = await sql<{ status: StatusRow | 'all'; count: number }[]>`
     select status, count(*) as count from monitor_status
     where organisation_id = ${organisation} and status in ('down', 'verifying', 'pending', 'paused') and not monitor_id = any(${[...covered]}::uuid[])
     group by status
@@ -44,7 +44,7 @@ export const countStatuses = async (sql: Queryable, organisation: string, covere
 export type DashboardSort = 'state' | 'name' | 'response' | 'downtime' | 'changed';
 
 export type DashboardFilter = {
-  readonly status: ShownStatus | null;
+  readonly status: StatusRow | null;
   /** Every word of it stands in name, target or group. */
   readonly search: string;
   readonly group: string | null;
@@ -85,7 +85,7 @@ const worst = (sql: Queryable) => sql`s.status in ('down', 'verifying')`;
 /** A monitor of a page, and its group: what else is asked for begins with these. */
 export type Found = { readonly id: string; readonly group: string | null };
 
-const found = (sql: Queryable) => sql`s.monitor_id as id, s.group_id as "group"`;
+const orNotFound = (sql: Queryable) => sql`s.monitor_id as id, s.group_id as "group"`;
 
 /** Trouble first, the newest first; then by group and name. Each half is read from its own index. */
 const byState = async (
@@ -97,10 +97,10 @@ const byState = async (
 ): Promise<readonly Found[]> => {
   const where = matching(sql, organisation, filter, covered);
   const inTrouble = (): Promise<Found[]> => sql<Found[]>`
-    select ${found(sql)} from monitor_status s where ${where} and ${worst(sql)}
+    select ${orNotFound(sql)} from monitor_status s where ${where} and ${worst(sql)}
     order by s.status, s.since desc, s.place offset ${offset} limit ${most}`;
   const others = (from: number): Promise<Found[]> => sql<Found[]>`
-    select ${found(sql)} from monitor_status s where ${where} and not ${worst(sql)} order by s.place offset ${from} limit ${most}`;
+    select ${orNotFound(sql)} from monitor_status s where ${where} and not ${worst(sql)} order by s.place offset ${from} limit ${most}`;
   // The first page, which most people look at, needs no count, and asks for both halves at once.
   if (offset === 0) return (await Promise.all([inTrouble(), others(0)])).flat().slice(0, most);
   const [count] = await sql<{ troubled: number }[]>`select count(*) as troubled from monitor_status s where ${where} and ${worst(sql)}`;
@@ -122,7 +122,7 @@ const byDowntime = (
     select monitor_id, sum(coalesce(resolved_at, now()) - greatest(started_at, ${new Date(since)})) as down from incidents
     where organisation_id = ${organisation} and confirmed_at is not null and (resolved_at is null or resolved_at > ${new Date(since)})
     group by monitor_id)
-  select ${found(sql)} from monitor_status s left join downtime d on d.monitor_id = s.monitor_id
+  select ${orNotFound(sql)} from monitor_status s left join downtime d on d.monitor_id = s.monitor_id
   where ${matching(sql, organisation, filter, covered)}
   order by d.down desc nulls last, s.place offset ${offset} limit ${most}`;
 
@@ -140,10 +140,12 @@ export const dashboardPage = async (
   if (sort === 'state') return byState(sql, organisation, filter, covered, place);
   if (sort === 'downtime') return byDowntime(sql, organisation, filter, covered, place);
   if (sort === 'response')
-    return sql<Found[]>`select ${found(sql)} from monitor_status s where ${where} order by s.response_ms desc nulls last, s.place ${page}`;
+    return sql<
+      Found[]
+    >`select ${orNotFound(sql)} from monitor_status s where ${where} order by s.response_ms desc nulls last, s.place ${page}`;
   if (sort === 'changed')
-    return sql<Found[]>`select ${found(sql)} from monitor_status s where ${where} order by s.since desc, s.monitor_id ${page}`;
-  return sql<Found[]>`select ${found(sql)} from monitor_status s where ${where} order by s.name_folded, s.monitor_id ${page}`;
+    return sql<Found[]>`select ${orNotFound(sql)} from monitor_status s where ${where} order by s.since desc, s.monitor_id ${page}`;
+  return sql<Found[]>`select ${orNotFound(sql)} from monitor_status s where ${where} order by s.name_folded, s.monitor_id ${page}`;
 };
 
 export type DashboardRow = {
@@ -166,7 +168,7 @@ export type DashboardRow = {
 };
 
 const sparkHours = 24;
-const sparkLooks = 40;
+const sparkChecks = 40;
 const hour = 3_600_000;
 
 /** What a row shows beside its history. */
@@ -176,7 +178,7 @@ export const dashboardRows = (sql: Queryable, organisation: string, ids: readonl
     select m.id, m.name, m.type, m.target, m.enabled, m.interval_s, m.group_id, g.name as group_name, m.tags, i.id as incident, i.cause, i.seen_continent, r.hours,
       case when r.hours is null then (
         select array_agg(took_ms order by at) from (
-          select x.took_ms, x.at from results x where x.monitor_key = m.key and x.outcome = 0 order by x.at desc limit ${sparkLooks}) newest)
+          select x.took_ms, x.at from results x where x.monitor_key = m.key and x.outcome = 0 order by x.at desc limit ${sparkChecks}) newest)
       end as looks
     from monitors m
     left join groups g on g.id = m.group_id
@@ -189,7 +191,7 @@ export const dashboardRows = (sql: Queryable, organisation: string, ids: readonl
     where m.organisation_id = ${organisation} and m.id = any(${[...ids]}::uuid[])`;
 };
 
-export type GroupStanding = {
+export type GroupWithStatus = {
   readonly id: string;
   /** What its members are; whether those count that are so. */
   readonly members: readonly { readonly status: Status; readonly affects_group_status: boolean }[];
@@ -197,10 +199,10 @@ export type GroupStanding = {
 };
 
 /** Which statuses there are among the members of each of these groups, without a look at every member. */
-export const groupStandings = (sql: Queryable, organisation: string, groups: readonly string[]): Promise<GroupStanding[]> =>
+export const groupsWithStatus = (sql: Queryable, organisation: string, groups: readonly string[]): Promise<GroupWithStatus[]> =>
   groups.length === 0
     ? Promise.resolve([])
-    : sql<GroupStanding[]>`
+    : sql<GroupWithStatus[]>`
         select g.id, coalesce(c.monitors, 0) as count,
           (select coalesce(jsonb_agg(jsonb_build_object('status', t.status, 'affects_group_status', a.affects)), '[]')
             from unnest(array['down', 'verifying', 'pending', 'up', 'paused']) t (status) cross join unnest(array[true, false]) a (affects)
@@ -356,25 +358,25 @@ export const monitorHistories = async (
 /** Monitors with how they are: what a row keeps, and the newest that was seen, from one reading. */
 
 /** What was seen since the row was written. */
-type Sighting = Pick<Standing, 'last_result_at' | 'begins_anew_at'>;
+type Observation = Pick<Standing, 'last_result_at' | 'begins_anew_at'>;
 /** What is asked of heartbeats alone: a page without any does not pay for it. */
-type Beating = Pick<Standing, 'last_fail_at' | 'last_beat_at'>;
+type HeartbeatRow = Pick<Standing, 'last_fail_at' | 'last_beat_at'>;
 
-export type Sighted = Sighting & Pick<StandingMonitor, 'id' | 'type' | 'version' | 'place'>;
+export type ObservedMonitor = Observation & Pick<MonitorWithStatus, 'id' | 'type' | 'version' | 'place'>;
 
-const noBeats: Beating = { last_fail_at: null, last_beat_at: null };
+const noBeats: HeartbeatRow = { last_fail_at: null, last_beat_at: null };
 /** The same as columns: nearly all rows stay as they come. */
 const withoutBeats = (sql: Queryable) => sql`null::float8 as last_fail_at, null::float8 as last_beat_at`;
 
 /** With what their pings and judgements came to by now. */
-export const withBeats = async <Row extends Pick<StandingMonitor, 'id' | 'type' | keyof Beating>>(
+export const withBeats = async <Row extends Pick<MonitorWithStatus, 'id' | 'type' | keyof HeartbeatRow>>(
   sql: Queryable,
   organisation: string,
   rows: readonly Row[],
 ): Promise<readonly Row[]> => {
   const ids = rows.flatMap(({ id, type }) => (type === 'heartbeat' ? [id] : []));
   if (ids.length === 0) return rows;
-  const found = await sql<(Beating & { readonly id: string })[]>`
+  const found = await sql<(HeartbeatRow & { readonly id: string })[]>`
     select m.id, (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome = 1 order by r.at desc limit 1) as last_fail_at,
       (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = m.id and b.kind in ('success', 'fail')) as last_beat_at
     from monitors m where m.organisation_id = ${organisation} and m.id = any(${ids}::uuid[])`;
@@ -382,7 +384,7 @@ export const withBeats = async <Row extends Pick<StandingMonitor, 'id' | 'type' 
   return rows.map((row) => (row.type === 'heartbeat' ? { ...row, ...(of.get(row.id) ?? noBeats) } : row));
 };
 
-export type StandingMonitor = Omit<ShownMonitor, 'created_at'> &
+export type MonitorWithStatus = Omit<MonitorRow, 'created_at'> &
   Standing & {
     /** As utcText() gives it. */
     readonly created_at: string;
@@ -483,19 +485,19 @@ const rest = (sql: Queryable, list: MonitorList) => {
 const place = (sql: Queryable, sort: MonitorSort) =>
   sort === 'name' ? sql`s.name_folded as place` : sort === 'changed' ? sql`s.since::text as place` : sql`null::text as place`;
 
-export const standingPage = async (sql: Queryable, list: MonitorList): Promise<readonly StandingMonitor[]> => {
-  const rows = await sql<StandingMonitor[]>`
+export const monitorStatusPage = async (sql: Queryable, list: MonitorList): Promise<readonly MonitorWithStatus[]> => {
+  const rows = await sql<MonitorWithStatus[]>`
     select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)}, ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
   return withBeats(sql, list.organisation, rows);
 };
 
 /** Which rows a page holds, in which versions, and what was seen of them. */
-export const sightedPage = (sql: Queryable, list: MonitorList): Promise<Sighted[]> =>
-  sql<Sighted[]>`
+export const observedPage = (sql: Queryable, list: MonitorList): Promise<ObservedMonitor[]> =>
+  sql<ObservedMonitor[]>`
     select m.id, m.type, ${version(sql)}, ${sighting(sql)}, ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
 
-export const standingMonitor = async (sql: Queryable, organisation: string, id: string): Promise<StandingMonitor | undefined> => {
-  const rows = await sql<StandingMonitor[]>`
+export const monitorWithStatus = async (sql: Queryable, organisation: string, id: string): Promise<MonitorWithStatus | undefined> => {
+  const rows = await sql<MonitorWithStatus[]>`
     select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)}, null::text as place ${from(sql, organisation)} where m.organisation_id = ${organisation} and m.id = ${id}`;
   const [row] = await withBeats(sql, organisation, rows);
   return row;

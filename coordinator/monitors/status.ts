@@ -1,6 +1,6 @@
 import type { Interval } from '../../shared/base/time.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
-import { pingTerms } from '../../shared/checks/heartbeat/config.ts';
+import { pingSettings } from '../../shared/checks/heartbeat/config.ts';
 import { deadlineAfter } from '../../shared/checks/heartbeat/state.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
@@ -90,7 +90,8 @@ export const coveredUntil = ({ kind, interval_s, config, created_at, resumed_at,
   const { last_covering_at, last_beat_at } = history;
   const result =
     last_covering_at === null ? beginning : last_covering_at + allowedSilence({ interval_ms, timeout_ms: timeoutMs(config, interval_s) });
-  const ping = kind === 'heartbeat' && last_beat_at !== null ? deadlineAfter(pingTerms({ interval_ms, config }), last_beat_at) : beginning;
+  const ping =
+    kind === 'heartbeat' && last_beat_at !== null ? deadlineAfter(pingSettings({ interval_ms, config }), last_beat_at) : beginning;
   return Math.max(result, ping);
 };
 
@@ -153,7 +154,7 @@ const incidentOf = ({ status, since }: Standing) => {
  * Rule 18, with the same functions as statusOf(): what the row keeps is told as the one thing that it came from. Only the silence that
  * nobody has noticed yet is not in the row.
  */
-export const standingNow = (standing: Standing, now: number): StatusNow => {
+export const currentStatus = (standing: Standing, now: number): StatusNow => {
   const { status, since, seen, type, created, last_result_at, last_fail_at, last_beat_at, begins_anew_at } = standing;
   const anew = begins_anew_at !== null;
   return statusNow({

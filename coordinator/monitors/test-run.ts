@@ -5,10 +5,10 @@ import type { Result } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 
 /** Whose trial it is; `user` is null for the operator. */
-export type TrialOwner = { readonly organisation: string; readonly user: string | null };
+export type TestRunOwner = { readonly organisation: string; readonly user: string | null };
 
 /** A monitor as it would be. `like`: the stored one whose probes are to try it. */
-export type WantedTrial = TrialOwner & {
+export type TestRunRequest = TestRunOwner & {
   readonly kind: Kind;
   readonly target: string;
   readonly interval_s: number;
@@ -19,18 +19,18 @@ export type WantedTrial = TrialOwner & {
 
 export type AskedProbe = { readonly continent: string; readonly probe: string };
 
-export type TrialAnswer = AskedProbe & Pick<Result, 'at' | 'took_ms' | 'outcome' | 'cause' | 'phases' | 'evidence'>;
+export type TestAnswer = AskedProbe & Pick<Result, 'at' | 'took_ms' | 'outcome' | 'cause' | 'phases' | 'evidence'>;
 
-export type TrialSoFar = {
+export type TestRunState = {
   readonly asked: readonly AskedProbe[];
   /** As they came. */
-  readonly answers: readonly TrialAnswer[];
+  readonly answers: readonly TestAnswer[];
   /** All have answered, or had the time to. */
   readonly over: boolean;
 };
 
 /** Counts one more trial of this organisation, and gives how many there were in the last minute, with this one. */
-export const countTrial = async (sql: Queryable, organisation: string, now: Date): Promise<number> => {
+export const countTestRun = async (sql: Queryable, organisation: string, now: Date): Promise<number> => {
   const since = new Date(now.getTime() - 60_000);
   await sql`delete from trials where organisation_id = ${organisation} and at <= ${since}`;
   await sql`insert into trials (organisation_id, at) values (${organisation}, ${now})`;

@@ -17,9 +17,9 @@ import {
   type ChannelConfig,
   type ChannelsPart,
   type Early,
-  found,
   type InOrganisation,
   notFound,
+  orNotFound,
   type Place,
 } from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
@@ -27,7 +27,7 @@ import { groupChoices, groupsAmong } from '../groups/queries.ts';
 import { countMailsTo, postMail } from '../mail/queries.ts';
 import { monitorChoices, monitorsAmong } from '../monitors/queries.ts';
 import { mayManage } from '../organisations/model.ts';
-import { mayHaveOneMore } from '../organisations/plans.ts';
+import { enforceLimit } from '../organisations/plans.ts';
 import { channelSecretsOf, type SecretsAtRest } from '../secrets/at-rest.ts';
 import type {
   askMailbox as askMailboxContract,
@@ -137,15 +137,15 @@ const dayMs = 24 * hourMs;
 const verificationMs = dayMs;
 
 /** What is tested and asked goes to addresses of others: nobody is flooded. */
-const mostAnHour = 10;
-const mostToOne = 3;
+const maxAnHour = 10;
+const maxToOne = 3;
 
 /** Counts one more test, or question to a mailbox. @throws Refusal. */
 export const countTry = async (sql: Queryable, organisation: string, now: number): Promise<void> => {
-  if ((await countChannelTest(sql, organisation, new Date(now))) > mostAnHour)
+  if ((await countChannelTest(sql, organisation, new Date(now))) > maxAnHour)
     throw new Refusal(
       'channel_test_limit',
-      `An organisation may test channels and ask mailboxes ${mostAnHour} times an hour; wait a while.`,
+      `An organisation may test channels and ask mailboxes ${maxAnHour} times an hour; wait a while.`,
       hourMs / 1000,
     );
 };
@@ -157,10 +157,10 @@ export const askByMail = async (
   address: string,
 ): Promise<void> => {
   refuseWithoutMail(door.mail);
-  if ((await countMailsTo(sql, 'channel', address, new Date(now - dayMs))) >= mostToOne)
+  if ((await countMailsTo(sql, 'channel', address, new Date(now - dayMs))) >= maxToOne)
     throw new Refusal(
       'channel_test_limit',
-      `config.address: this mailbox was asked ${mostToOne} times within a day; wait until tomorrow.`,
+      `config.address: this mailbox was asked ${maxToOne} times within a day; wait until tomorrow.`,
       dayMs / 1000,
     );
   await countTry(sql, organisation.id, now);
@@ -168,7 +168,7 @@ export const askByMail = async (
   await postMail(sql, { kind: 'channel', recipient: address, about: { channel }, at: new Date(now) });
 };
 
-export const channelOut = (channels: ChannelsPart, row: ChannelRow, config: ChannelConfig, now: number) => ({
+export const channelJson = (channels: ChannelsPart, row: ChannelRow, config: ChannelConfig, now: number) => ({
   id: row.id,
   kind: row.kind,
   name: row.name,
@@ -191,8 +191,8 @@ export const channelOut = (channels: ChannelsPart, row: ChannelRow, config: Chan
 });
 
 /** With its secrets read, so that what is shown of a secret address is its host. */
-export const channelShown = async (context: Pick<InOrganisation, 'sql' | 'with' | 'now'>, row: ChannelRow) =>
-  channelOut(context.with.channels, row, await openChannel(context.with.secrets, context.sql, row), context.now);
+export const channelRow = async (context: Pick<InOrganisation, 'sql' | 'with' | 'now'>, row: ChannelRow) =>
+  channelJson(context.with.channels, row, await openChannel(context.with.secrets, context.sql, row), context.now);
 
 /** Once more, for whom the first mail never reached, or who was too late. */
 export const askMailbox = async (
@@ -200,7 +200,7 @@ export const askMailbox = async (
   { channel_id: id }: InputOf<typeof askMailboxContract>,
 ): Answer<OutputOf<typeof askMailboxContract>> => {
   const { sql, organisation, now } = context;
-  const channel = found(await channelById(sql, organisation.id, id, now), 'channel_not_found');
+  const channel = orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found');
   refuseUnlessTheirs(context, channel.user_id);
   if (channel.verified_at !== null) throw new Refusal('channel_invalid', 'Nobody has to be asked: this channel is told already.');
   const address = channel.config.address ?? '';
@@ -230,7 +230,7 @@ const preparedFrom = (channels: ChannelsPart, { kind, config }: Input): Prepared
 };
 
 /** Whether it is the caller's own mailbox, which wants alerts, or no mailbox at all. */
-const mayBeTold = async (
+const mayBeRecipient = async (
   context: Pick<InOrganisation, 'caller' | 'organisation'>,
   sql: Queryable,
   kind: string,
@@ -263,8 +263,8 @@ const prepare = async (early: Early<Place>, input: Input): Promise<Prepared> => 
   refuseUnlessTheirs(early, ownerOf(early, input.personal));
   const prepared = preparedFrom(instruments.channels, input);
   if (!input.try || !canBeTried(instruments.channels, input.kind)) return prepared;
-  if (!(await mayBeTold(early, pool, input.kind, prepared.config))) return prepared;
-  mayHaveOneMore('channels', organisation.plan, await countChannels(pool, organisation.id));
+  if (!(await mayBeRecipient(early, pool, input.kind, prepared.config))) return prepared;
+  enforceLimit('channels', organisation.plan, await countChannels(pool, organisation.id));
   await refuseUnknown({ sql: pool, organisation }, input);
   await tryIt(early, input, prepared.config);
   return prepared;
@@ -275,12 +275,12 @@ const act = async (context: InOrganisation, input: Input, { config, secret }: Pr
   const { channels, secrets: atRest } = instruments;
   const user = ownerOf(context, input.personal);
   refuseUnlessTheirs(context, user);
-  mayHaveOneMore('channels', organisation.plan, await countChannels(sql, organisation.id));
+  enforceLimit('channels', organisation.plan, await countChannels(sql, organisation.id));
   await refuseUnknown(context, input);
   await refuseSecondTime(context, input.kind, config);
   const { open, secrets } = channels.split(input.kind, config);
   const address = config.address ?? '';
-  const isKnown = await mayBeTold(context, sql, input.kind, config);
+  const isKnown = await mayBeRecipient(context, sql, input.kind, config);
   const id = newId();
   const kindName = channels.kinds.find((kind) => kind.id === input.kind)?.name ?? input.kind;
   await insertChannel(sql, {
@@ -294,14 +294,14 @@ const act = async (context: InOrganisation, input: Input, { config, secret }: Pr
   });
   if (!isKnown) await askByMail(context, id, address);
   note({ after: { id, kind: input.kind, config: channels.shown(input.kind, config) } });
-  return { ...(await channelShown(context, found(await channelById(sql, organisation.id, id, now), 'channel_not_found'))), secret };
+  return { ...(await channelRow(context, orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found'))), secret };
 };
 
 export const createChannel = { before: prepare, act };
 
 export const deleteChannel = async (context: InOrganisation, { channel_id: id }: InputOf<typeof deleteChannelContract>): Promise<void> => {
   const { sql, organisation, now, note } = context;
-  const channel = found(await channelById(sql, organisation.id, id, now), 'channel_not_found');
+  const channel = orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found');
   refuseUnlessTheirs(context, channel.user_id);
   await remove(sql, organisation.id, id, new Date(now));
   note({ before: { kind: channel.kind, name: channel.name } });
@@ -316,7 +316,7 @@ export const getChannel = async (
   context: InOrganisation,
   { channel_id: id }: InputOf<typeof getChannelContract>,
 ): Answer<OutputOf<typeof getChannelContract>> =>
-  channelShown(context, found(await channelById(context.sql, context.organisation.id, id, context.now), 'channel_not_found'));
+  channelRow(context, orNotFound(await channelById(context.sql, context.organisation.id, id, context.now), 'channel_not_found'));
 
 export const listChannelKinds = async ({
   with: { channels, door },
@@ -339,7 +339,7 @@ export const listChannels = async (
     (row) => row,
   );
   // Keys of secrets are remembered, so that this asks the database nothing.
-  return { items: await Promise.all(rows.items.map((row) => channelShown(context, row))), next_cursor: rows.next_cursor };
+  return { items: await Promise.all(rows.items.map((row) => channelRow(context, row))), next_cursor: rows.next_cursor };
 };
 
 /** A mailbox is told of nothing before somebody said from it that it is theirs (rule 30): not of a test either. @throws Refusal. */
@@ -357,7 +357,7 @@ type Tried = OutputOf<typeof testChannelContract>;
 export const testChannel = {
   before: async (early: Early<Place>, { channel_id: id }: InputOf<typeof testChannelContract>): Promise<Tried> => {
     const { pool, organisation, now, with: instruments } = early;
-    const row = found(await channelById(pool, organisation.id, id, now), 'channel_not_found');
+    const row = orNotFound(await channelById(pool, organisation.id, id, now), 'channel_not_found');
     refuseUnlessTheirs(early, row.user_id);
     const config = await openChannel(instruments.secrets, pool, row);
     await refuseUnasked(early, row.kind, config, row.verified_at !== null && row.unsubscribed_at === null);
@@ -370,7 +370,7 @@ export const testChannel = {
 export const tryChannel = {
   before: async (early: Early<Place>, { kind, config: sent, channel }: InputOf<typeof trial>): Promise<Tried> => {
     const { pool, organisation, now, with: instruments } = early;
-    const row = channel === null ? undefined : found(await channelById(pool, organisation.id, channel, now), 'channel_not_found');
+    const row = channel === null ? undefined : orNotFound(await channelById(pool, organisation.id, channel, now), 'channel_not_found');
     if (row !== undefined) refuseUnlessTheirs(early, row.user_id);
     const stored = row === undefined || row.kind !== kind ? {} : await openChannel(instruments.secrets, pool, row);
     // What is made when it is saved is not there yet: the test is signed with something of its own.
@@ -394,7 +394,7 @@ export const updateChannel = async (
 ): Answer<OutputOf<typeof updateChannelContract>> => {
   const { sql, organisation, caller, now, note, with: instruments } = context;
   const { channels, secrets: atRest } = instruments;
-  const before = found(await channelById(sql, organisation.id, input.channel_id, now), 'channel_not_found');
+  const before = orNotFound(await channelById(sql, organisation.id, input.channel_id, now), 'channel_not_found');
   refuseUnlessTheirs(context, before.user_id);
   const stored = await openChannel(atRest, sql, before);
   // What we made ourselves stays, whether it is sent back or not.
@@ -429,5 +429,5 @@ export const updateChannel = async (
   );
   if (mustAsk) await askByMail(context, before.id, config.address ?? '');
   note({ before: { config: channels.shown(before.kind, stored) }, after: { config: channels.shown(before.kind, config) } });
-  return channelShown(context, found(await channelById(sql, organisation.id, before.id, now), 'channel_not_found'));
+  return channelRow(context, orNotFound(await channelById(sql, organisation.id, before.id, now), 'channel_not_found'));
 };

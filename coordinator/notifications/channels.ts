@@ -79,7 +79,7 @@ export const readChannelConfig = (kind: ChannelKind, sent: Readonly<Record<strin
 
 const isMask = (kind: ChannelKind, name: string, given: string, stored: ChannelConfig): boolean => {
   const text = given.trim();
-  return text === mask || (text !== '' && stored[name] !== undefined && text === shownChannelConfig(kind, stored)[name]);
+  return text === mask || (text !== '' && stored[name] !== undefined && text === maskedChannelConfig(kind, stored)[name]);
 };
 
 /** The scheme, host and port of an address. */
@@ -105,7 +105,7 @@ const movedSecrets = (
 };
 
 /** What may be shown: a secret as a mask, a secret address as its host alone. */
-export const shownChannelConfig = (kind: ChannelKind, config: ChannelConfig): ChannelConfig =>
+export const maskedChannelConfig = (kind: ChannelKind, config: ChannelConfig): ChannelConfig =>
   Object.fromEntries(
     Object.entries(config).map(([name, value]) => {
       const field = kind.fields[name];

@@ -28,12 +28,12 @@ import { insertSteps, type NewStep, outagesOf } from './plan.ts';
 import {
   type Because,
   type Bucket,
-  type Disposition,
-  dispose,
+  decideStep,
   flappingMemoryMs,
   gather,
   reminderAfter,
   type StepEvent,
+  type StepOutcome,
   shutBy,
 } from './policy.ts';
 
@@ -46,14 +46,14 @@ export type Composer = {
   readonly compose: () => Promise<boolean>;
 };
 
-const mostChannels = 50;
-const mostSteps = 5_000;
+const maxChannels = 50;
+const maxSteps = 5_000;
 /** So long an end waits for what is being sent of its beginning, before it asks again. */
 const againMs = 500;
 
 const ends: readonly StepEvent[] = ['up', 'was_down', 'closed'];
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly clock: Clock;
   /** Whether a message to a channel of this kind tells of one talk alone. */
@@ -66,7 +66,7 @@ type Parts = {
  */
 const takeSteps = async (sql: Queryable, channels: readonly ComposedChannel[], now: number) => {
   const ids = channels.map(({ id }) => id);
-  const held = await waitingSteps(sql, ids, now, mostSteps);
+  const held = await waitingSteps(sql, ids, now, maxSteps);
   const incidents = [...new Set(held.map(({ incident_id }) => incident_id))];
   const [resolved, seen] = await Promise.all([resolutionsOf(sql, incidents), matricesOf(sql, incidents)]);
   const lines = [...Map.groupBy(seen, ({ incident_id }) => incident_id)].map(([incident, rows]) => [incident, matrixLine(rows)] as const);
@@ -123,14 +123,14 @@ const mutedUntil = (mutes: readonly Interval[], at: number): number | null => {
   return until.length === 0 ? null : Math.max(...until);
 };
 
-const dispositionOf = (step: WaitingStep, channel: ComposedChannel, round: Round): Disposition => {
+const outcomeOfStep = (step: WaitingStep, channel: ComposedChannel, round: Round): StepOutcome => {
   const { monitor_id, event, flapping } = step;
   const due_at = step.due_at.getTime();
   // A monitor that was deleted took its incidents along: they are over.
   const isEnd = ends.includes(event);
   // What nobody was told of it by then, there is nothing left to tell of.
   const ended_at = step.started_at === null ? due_at - (isEnd ? 0 : 1) : time(step.resolved_at);
-  return dispose(
+  return decideStep(
     { event, due_at, not_before: step.look_at.getTime() },
     {
       incident: { confirmed_at: time(step.confirmed_at) ?? due_at, ended_at, acknowledged_at: time(step.acknowledged_at) },
@@ -165,7 +165,7 @@ const sortOut = (channel: ComposedChannel, steps: readonly WaitingStep[], round:
   const out: Composed = { leaving: [], holds: [], drops: [], merged: [] };
   const hold = (step: WaitingStep, by: Hold['by'], until: number) => out.holds.push({ id: step.id, by, until, isNew: step.held_by !== by });
   for (const step of steps) {
-    const disposition = dispositionOf(step, channel, round);
+    const disposition = outcomeOfStep(step, channel, round);
     if (disposition.is === 'dropped') out.drops.push({ id: step.id, because: disposition.because });
     else if (disposition.is === 'held') hold(step, disposition.by, disposition.until);
     else {
@@ -206,7 +206,7 @@ const reminderOf = ({ step, event }: Leaving, { reminder_s }: ComposedChannel, n
   return [{ ...{ organisation, channel, monitor, incident, seq, look_at }, event: 'reminder', due_at: now, flapping: 'plain' }];
 };
 
-export const createComposer = ({ sql, clock, isByThread }: Parts): Composer => {
+export const createComposer = ({ sql, clock, isByThread }: Dependencies): Composer => {
   const write = async (
     transaction: Queryable,
     left: readonly { readonly channel: ComposedChannel; readonly leaving: readonly Leaving[] }[],
@@ -261,7 +261,7 @@ export const createComposer = ({ sql, clock, isByThread }: Parts): Composer => {
     compose: () =>
       inTransaction(sql, async (transaction) => {
         const now = clock.now();
-        const channels = await takeChannelsWithSteps(transaction, now, mostChannels);
+        const channels = await takeChannelsWithSteps(transaction, now, maxChannels);
         if (channels.length === 0) return false;
         const { steps, matrices } = await takeSteps(transaction, channels, now);
         const round = { ...(await readRound(transaction, channels, steps, now)), matrices };

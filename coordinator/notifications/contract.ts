@@ -160,7 +160,7 @@ const ToldListOut = object('ToldListOut', {
   ),
 });
 
-export const listWouldBeTold = innerOperation({
+export const listRecipients = innerOperation({
   id: 'listWouldBeTold',
   access: 'read',
   summary: 'List who would be told of a monitor that is being made or changed, the first first',
@@ -169,7 +169,7 @@ export const listWouldBeTold = innerOperation({
   refusals: ['monitor_not_found', 'group_not_found'],
 });
 
-export const listTold = innerOperation({
+export const listNotified = innerOperation({
   id: 'listTold',
   access: 'read',
   summary: 'List who is told of a monitor, the first first',

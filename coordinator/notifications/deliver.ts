@@ -5,7 +5,7 @@ import { inTransaction } from '../database/sql.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
 import { jsonText } from '../incidents/writes.ts';
 import type { Answer, ChannelConfig, ChannelKind, Outgoing, Verdict } from './kinds/types.ts';
-import { contentFrom, newestOfEach, type Told, type ToldLinks } from './message.ts';
+import { contentFrom, type MessageLinks, newestOfEach, type Told } from './message.ts';
 import { afterAttempt, tryAgain } from './policy.ts';
 import { atOnceToOneHost } from './transport.ts';
 
@@ -170,7 +170,7 @@ export const writeDelivering = async (sql: Queryable, deliveries: readonly Deliv
  * Channels do not wait for each other: each has two on their way at most, and neither those to one host nor those of one organisation can take all
  * places.
  */
-export type Courier = {
+export type Deliverer = {
   /** Looks for what is due, and sends it; settles when all that there was is claimed, not when it is sent. */
   readonly hurry: () => Promise<void>;
   /** Takes no more, and waits for what is on its way. */
@@ -182,7 +182,7 @@ const claimMs = 60_000;
 /** A host gets no more than the sender lets through to it at once. */
 const shares: Shares = { all: 256, channel: 2, host: atOnceToOneHost, organisation: 32 };
 
-export type CourierParts = {
+export type DelivererDependencies = {
   readonly sql: Sql;
   /** Where this coordinator runs, the same after each start: no other runs there at the same time. */
   readonly place: string;
@@ -198,7 +198,7 @@ export type CourierParts = {
     readonly incidents: readonly string[];
     readonly mayAcknowledge: boolean;
     readonly isMail: boolean;
-  }) => Promise<ToldLinks>;
+  }) => Promise<MessageLinks>;
   readonly figures?: Figures;
 };
 
@@ -211,7 +211,7 @@ export const classOf = (answer: Answer): { readonly status: number | null; reado
 
 type Sent = { readonly status: number | null; readonly class: string; readonly verdict: Verdict };
 
-export const createCourier = (parts: CourierParts): Courier => {
+export const createDeliverer = (parts: DelivererDependencies): Deliverer => {
   const { sql, place, clock, log, kindOf, send, openSecrets, linksOf, figures = noFigures } = parts;
   const underWay = new Map<ClaimedMessage, Promise<void>>();
   const answered: Outcome[] = [];

@@ -4,7 +4,7 @@ import { numbersLiteral, type Queryable, type Sql } from '../database/connect.ts
 import { inTransaction } from '../database/sql.ts';
 import { jsonText } from '../incidents/writes.ts';
 import { type NewMail, postMails } from '../mail/queries.ts';
-import { areOwnersToldNow, fullBucket, gather, isLastResort, lastResortMs } from './policy.ts';
+import { fullBucket, gather, isLastResort, isOwnerNotificationDue, lastResortMs } from './policy.ts';
 
 /** What nobody took, and channels that do not deliver (rule 38). */
 
@@ -17,7 +17,7 @@ export type UntakenDown = {
 };
 
 /** Open incidents whose "down" left before this for at least one channel, that none has taken, and whose owners were not mailed; held fast. */
-export const untakenDowns = (sql: Queryable, toldBefore: number, most: number): Promise<UntakenDown[]> =>
+export const undeliveredDowns = (sql: Queryable, toldBefore: number, most: number): Promise<UntakenDown[]> =>
   sql<UntakenDown[]>`
     select i.id as incident, i.organisation_id, m.name as monitor_name, t.first_told_at, o.last_resort_full_at as full_at
     from (select s.incident_id, min(s.first_told_at) as first_told_at from alert_steps s left join messages g on g.id = s.message_id
@@ -74,7 +74,7 @@ export const noticesOfPrivateProbes = (
       and not exists (select 1 from notices e where e.subject = n.subject and e.kind = n.kind and e.owners_told_at > ${new Date(since)})
     order by n.id limit ${most} for update of n skip locked`;
 
-export const noticesTold = async (sql: Queryable, notices: readonly number[], now: number): Promise<void> => {
+export const noticesSent = async (sql: Queryable, notices: readonly number[], now: number): Promise<void> => {
   await sql`update notices set owners_told_at = ${new Date(now)} where id = any(${numbersLiteral(notices)}::bigint[])`;
 };
 
@@ -95,7 +95,7 @@ export const failingChannels = (sql: Queryable, most: number): Promise<FailingCh
     where deleted_at is null and (failing_since is not null or refused_at is not null) and enabled
     order by owners_told_at nulls first limit ${most} for no key update skip locked`;
 
-export const ownersTold = async (sql: Queryable, channels: readonly string[], now: number): Promise<void> => {
+export const ownersNotified = async (sql: Queryable, channels: readonly string[], now: number): Promise<void> => {
   await sql`update channels set owners_told_at = ${new Date(now)} where id = any(${[...channels]}::uuid[])`;
 };
 
@@ -103,18 +103,18 @@ export const ownersTold = async (sql: Queryable, channels: readonly string[], no
  * The last resort (rule 38): a "down" that no channel took in time is mailed to all owners, and they hear once a day of a channel that does not deliver.
  * What is wrong with a private probe is mailed to its owners (rule 39). The mails go the way of all mails, which is none of the channels'. Where mail is not set up it is written down that nobody could be mailed.
  */
-export type Rescue = { readonly tick: () => Promise<void> };
+export type OwnerFallback = { readonly tick: () => Promise<void> };
 
 const most = 500;
 const lastsMs = 60_000;
 const probeAgainMs = 3_600_000;
 
-type Parts = { readonly sql: Sql; readonly clock: Clock; readonly log: Log; readonly hasMail: boolean };
+type Dependencies = { readonly sql: Sql; readonly clock: Clock; readonly log: Log; readonly hasMail: boolean };
 
-export const createRescue = ({ sql, clock, log, hasMail }: Parts): Rescue => {
+export const createOwnerFallback = ({ sql, clock, log, hasMail }: Dependencies): OwnerFallback => {
   const resort = (now: number): Promise<number> =>
     inTransaction(sql, async (transaction) => {
-      const found = await untakenDowns(transaction, now - lastResortMs, most);
+      const found = await undeliveredDowns(transaction, now - lastResortMs, most);
       const untaken = found.filter(({ first_told_at }) => isLastResort({ first_told_at: first_told_at.getTime(), taken: false }, now));
       const byOrganisation = [...Map.groupBy(untaken, ({ organisation_id }) => organisation_id)].flatMap(([organisation, downs]) => {
         const gathered = gather({ ...fullBucket, fullAt: downs[0]?.full_at.getTime() ?? 0 }, { now, more: true });
@@ -161,7 +161,7 @@ export const createRescue = ({ sql, clock, log, hasMail }: Parts): Rescue => {
   const tellOwners = (now: number): Promise<number> =>
     inTransaction(sql, async (transaction) => {
       const failing = (await failingChannels(transaction, most)).filter(({ failing_since, refused_at, owners_told_at }) =>
-        areOwnersToldNow(
+        isOwnerNotificationDue(
           {
             failing_since: failing_since?.getTime() ?? null,
             refused_at: refused_at?.getTime() ?? null,
@@ -185,7 +185,7 @@ export const createRescue = ({ sql, clock, log, hasMail }: Parts): Rescue => {
           ),
         ),
       );
-      await ownersTold(
+      await ownersNotified(
         transaction,
         failing.map(({ id }) => id),
         now,
@@ -207,7 +207,7 @@ export const createRescue = ({ sql, clock, log, hasMail }: Parts): Rescue => {
           ),
         ),
       );
-      await noticesTold(
+      await noticesSent(
         transaction,
         notices.map(({ id }) => id),
         now,

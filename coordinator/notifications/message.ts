@@ -136,19 +136,19 @@ export const sentenceOf = (told: readonly Said[], now: number): string => {
  * Every instant is in whole milliseconds since 1970 (UTC), as everywhere in the core; none is a Date.
  */
 
-export const toldEvents = ['down', 'up', 'was_down', 'closed', 'reminder', 'acknowledged', 'flapping', 'test'] as const;
+export const notifiedEvents = ['down', 'up', 'was_down', 'closed', 'reminder', 'acknowledged', 'flapping', 'test'] as const;
 /**
  * `was_down`: a "down" whose incident ended before it was taken. `closed`: ended by pausing, deleting or an edit (rule 17).
  * `flapping`: told once, then silence.
  */
-export type ToldEvent = (typeof toldEvents)[number];
+export type NotifiedEvent = (typeof notifiedEvents)[number];
 
 /** One incident of one monitor. */
-export type ToldMonitor = {
+export type NotifiedMonitor = {
   readonly id: string;
   readonly incident: string;
   /** What is told of this one: what became due together may be several things. */
-  readonly event: ToldEvent;
+  readonly event: NotifiedEvent;
   readonly name: string;
   /** The name of its group, for the order of a list. */
   readonly group: string | null;
@@ -166,7 +166,7 @@ export type ToldMonitor = {
   readonly matrix: string | null;
 };
 
-export type ToldLinks = {
+export type MessageLinks = {
   /** The incident's page; of several incidents the list of them. */
   readonly incident: string;
   /** Signed and good for what this message tells alone: GET shows a button, POST acknowledges. Null where nothing is to be acknowledged. */
@@ -182,7 +182,7 @@ export type ToldLinks = {
 };
 
 /** The talk that a message belongs to: it begins with a "down" message (of one incident or of several), and what follows from that answers it. */
-export type ToldThread = {
+export type MessageThread = {
   /** The `key` of the message that began it (of that message its own): dedup key of what opens and closes, root of a mail thread. */
   readonly key: string;
   /** What the receiver called the first message of the talk (`Verdict.reference`), when it was taken and said so. */
@@ -193,22 +193,22 @@ export type ToldThread = {
 
 export type Told = {
   /** The gravest of what is told: colour, priority and title follow. */
-  readonly event: ToldEvent;
+  readonly event: NotifiedEvent;
   /** What the matter is, in one sentence: "Checkout is down everywhere: status 503, expected 2xx." "12 monitors are down." */
   readonly sentence: string;
   /** Each monitor once, in its newest state, in the order to show them (by group, by common cause); none only for a `test`. */
-  readonly monitors: readonly ToldMonitor[];
+  readonly monitors: readonly NotifiedMonitor[];
   /** Earlier states of these monitors that became due together with the newest: for programs, which count every incident. */
-  readonly earlier: readonly ToldMonitor[];
+  readonly earlier: readonly NotifiedMonitor[];
   /** What else is down beside these now: some names, and how many in all. 0 says that all else is up. */
   readonly others_down: { readonly count: number; readonly names: readonly string[] };
-  readonly links: ToldLinks;
+  readonly links: MessageLinks;
   readonly organisation: string;
   /** The organisation's time zone (IANA). */
   readonly time_zone: string;
   /** The idempotency key: the same with every attempt, another for every message. At most 100 letters, digits, `-` and `.`. */
   readonly key: string;
-  readonly thread: ToldThread;
+  readonly thread: MessageThread;
   /** When it became due. */
   readonly at: number;
 };
@@ -219,7 +219,7 @@ export type Content = Omit<Told, 'links' | 'thread' | 'key' | 'earlier'> & { rea
 const monitorShape = z.object({
   id: z.string(),
   incident: z.string(),
-  event: z.enum(toldEvents),
+  event: z.enum(notifiedEvents),
   name: z.string(),
   group: z.string().nullable(),
   target: z.string().nullable(),
@@ -230,10 +230,10 @@ const monitorShape = z.object({
   seen_from: z.string().nullable(),
   confirmed_from: z.string().nullable(),
   matrix: z.string().nullable(),
-}) satisfies z.ZodType<ToldMonitor>;
+}) satisfies z.ZodType<NotifiedMonitor>;
 
 const contentShape = z.object({
-  event: z.enum(toldEvents),
+  event: z.enum(notifiedEvents),
   sentence: z.string(),
   monitors: z.array(monitorShape),
   others_down: z.object({ count: z.number(), names: z.array(z.string()) }),
@@ -260,7 +260,7 @@ const causeWords = (step: WaitingStep): string =>
         .replace(/^[A-Z](?=[a-z]|\s)/, (letter) => letter.toLowerCase());
 
 /** A step that leaves, with what there is to say of it. */
-export type Leaving = Item & { readonly step: WaitingStep; readonly said: Said; readonly monitor: ToldMonitor };
+export type Leaving = Item & { readonly step: WaitingStep; readonly said: Said; readonly monitor: NotifiedMonitor };
 
 /**
  * `before`: what was said of this incident when it began; all there is, once the monitor was deleted. `matrix`: what the continents saw.
@@ -272,7 +272,7 @@ export const leavingOf = (
     readonly thread: string;
     readonly steady: boolean;
     readonly matrix: string | null;
-    readonly before: ToldMonitor | undefined;
+    readonly before: NotifiedMonitor | undefined;
   },
 ): Leaving => {
   const { event, thread, before } = as;
@@ -316,7 +316,7 @@ export const matrixLine = (seen: readonly { readonly continent: string; readonly
   return words.length === 0 ? null : words.join('; ');
 };
 
-const mostNames = 5;
+const maxNames = 5;
 
 export const contentOf = (
   message: { readonly event: StepEvent; readonly items: readonly Leaving[] },
@@ -339,7 +339,7 @@ export const contentOf = (
       around.now,
     ),
     monitors: items.map(({ monitor }) => monitor),
-    others_down: { count: others.length, names: others.slice(0, mostNames).map(({ name }) => name) },
+    others_down: { count: others.length, names: others.slice(0, maxNames).map(({ name }) => name) },
     organisation: around.organisation,
     time_zone: around.time_zone,
     at: Math.min(...items.map(({ step }) => step.due_at.getTime())),

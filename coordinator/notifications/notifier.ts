@@ -1,8 +1,8 @@
 import type { Ticker } from '../../shared/actor/mailbox.ts';
-import { createPatientTicker } from '../housekeeping/ticker.ts';
+import { createRetryingTicker } from '../housekeeping/ticker.ts';
 import { createComposer } from './compose.ts';
-import { type CourierParts, createCourier } from './deliver.ts';
-import { createRescue } from './last-resort.ts';
+import { createDeliverer, type DelivererDependencies } from './deliver.ts';
+import { createOwnerFallback } from './last-resort.ts';
 import { createPlanner } from './plan.ts';
 
 /**
@@ -13,13 +13,13 @@ import { createPlanner } from './plan.ts';
  * Any coordinator does any part of it: rows are held while they are worked on, and others leave them alone. It is woken by the commit that gives it
  * something to do, and looks by itself twice a second for what became due by time alone.
  */
-export type Teller = {
+export type Notifier = {
   /** Something became due. */
   readonly hurry: () => void;
   readonly close: () => Promise<void>;
 };
 
-export type TellerParts = CourierParts & {
+export type NotifierDependencies = DelivererDependencies & {
   readonly everyMs: number;
   /** How often it is looked for what nobody took, and for channels that do not deliver. */
   readonly rescueMs: number;
@@ -27,12 +27,12 @@ export type TellerParts = CourierParts & {
   readonly hasMail: boolean;
 };
 
-export const createTeller = (parts: TellerParts): Teller => {
+export const createNotifier = (parts: NotifierDependencies): Notifier => {
   const { sql, clock, log, everyMs, rescueMs, kindOf } = parts;
   const planner = createPlanner({ sql, clock, log });
   const composer = createComposer({ sql, clock, isByThread: (kind) => kindOf(kind)?.resolves === true });
-  const courier = createCourier(parts);
-  const rescue = createRescue({ sql, clock, log, hasMail: parts.hasMail });
+  const courier = createDeliverer(parts);
+  const rescue = createOwnerFallback({ sql, clock, log, hasMail: parts.hasMail });
   const tick = async (): Promise<void> => {
     // Of many events those planned first leave first: the first message waits for none of the others.
     for (let isMore = true; isMore; ) {
@@ -42,8 +42,8 @@ export const createTeller = (parts: TellerParts): Teller => {
       isMore = isPlanned || isComposed;
     }
   };
-  const telling = createPatientTicker({ name: 'telling', everyMs, tick, log });
-  const rescuing: Ticker = createPatientTicker({ name: 'rescue', everyMs: rescueMs, tick: rescue.tick, log });
+  const telling = createRetryingTicker({ name: 'telling', everyMs, tick, log });
+  const rescuing: Ticker = createRetryingTicker({ name: 'rescue', everyMs: rescueMs, tick: rescue.tick, log });
   return {
     hurry: telling.hurry,
     close: async () => {

@@ -1,6 +1,6 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import type { Queryable } from '../database/connect.ts';
-import { type Answer, type ByVisitor, found, type InOrganisation, notFound } from '../gate/context.ts';
+import { type Answer, type ByAnonymous, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { writeAcknowledgement } from '../incidents/queries.ts';
@@ -13,9 +13,9 @@ import type {
   unsubscribe as ending,
   explainAlerts as explainAlertsContract,
   listMessages as listMessagesContract,
-  listTold as listToldContract,
+  listNotified as listToldContract,
   muteAlerts as muting,
-  listWouldBeTold as preview,
+  listRecipients as preview,
   showAcknowledgement as showAcknowledgementContract,
   showDelivery as showDeliveryContract,
   showUnsubscribing as showingEnd,
@@ -38,11 +38,11 @@ import {
   endMute,
   type LinkedMessage,
   lastMessages,
+  type MessageRow,
   messageById,
   messageOfLink,
   muteNow,
-  type ShownMessage,
-  type ShownStep,
+  type StepRow,
   stepsToShow,
   suppress,
   verifyChannel,
@@ -68,7 +68,7 @@ export const waysOf = async (sql: Queryable, incidents: readonly DownOfIncident[
 export const storyOfChannel = (
   { incident, covered }: IncidentWay,
   channel: Omit<ChannelRow, 'p95_ms'>,
-  steps: readonly ShownStep[],
+  steps: readonly StepRow[],
 ): readonly { readonly at: string | null; readonly text: string }[] => {
   const time = (at: Date | null): number | null => at?.getTime() ?? null;
   const state = incident.down_state;
@@ -97,13 +97,13 @@ export const storyOfChannel = (
   return storyOf(way).map(({ at, text }: StoryLine) => ({ at: at === null ? null : new Date(at).toISOString(), text }));
 };
 
-const outcomeOf = (steps: readonly ShownStep[]): 'told' | 'waiting' | 'untold' => {
+const outcomeOf = (steps: readonly StepRow[]): 'told' | 'waiting' | 'untold' => {
   if (steps.some(({ message }) => message?.state === 'taken')) return 'told';
   return steps.some(({ state, message }) => state === 'held' || message?.state === 'waiting') ? 'waiting' : 'untold';
 };
 
 /** How long the first message that was taken took. */
-const tookOf = (steps: readonly ShownStep[]): number | null => {
+const tookOf = (steps: readonly StepRow[]): number | null => {
   const taken = steps.find(({ message }) => message?.state === 'taken');
   const settled = taken?.message?.settled_at ?? null;
   if (taken === undefined || settled === null) return null;
@@ -117,7 +117,7 @@ export const explainAlerts = async (
 ): Answer<OutputOf<typeof explainAlertsContract>> => {
   const downs = await downsOfIncidents(sql, organisation.id, [id]);
   const [way] = await waysOf(sql, downs);
-  const { incident, covered } = found(way, 'incident_not_found');
+  const { incident, covered } = orNotFound(way, 'incident_not_found');
   const [channels, steps] = await Promise.all([channelsEver(sql, organisation.id), stepsToShow(sql, organisation.id, [id])]);
   const { acknowledged_at, acknowledged_as, resort_at, resort_mailed } = incident;
   return {
@@ -137,7 +137,7 @@ export const explainAlerts = async (
 
 /** Whoever has a message may do what its links say (rule 34). */
 
-const messageOf = async ({ sql, with: { channels } }: ByVisitor, what: AlertLinkFor, secret: string): Promise<LinkedMessage> => {
+const messageOf = async ({ sql, with: { channels } }: ByAnonymous, what: AlertLinkFor, secret: string): Promise<LinkedMessage> => {
   const id = await channels.links.read(what, secret);
   const message = id === undefined ? undefined : await messageOfLink(sql, id);
   if (!message) throw deadLink();
@@ -145,7 +145,7 @@ const messageOf = async ({ sql, with: { channels } }: ByVisitor, what: AlertLink
 };
 
 export const showAcknowledgement = async (
-  context: ByVisitor,
+  context: ByAnonymous,
   { secret }: InputOf<typeof showAcknowledgementContract>,
 ): Answer<OutputOf<typeof showAcknowledgementContract>> => {
   const { organisation, channel, sentence, open, acknowledged_as } = await messageOf(context, 'acknowledge', secret);
@@ -153,7 +153,7 @@ export const showAcknowledgement = async (
 };
 
 export const acknowledgeByLink = async (
-  context: ByVisitor,
+  context: ByAnonymous,
   { secret }: InputOf<typeof acknowledging>,
 ): Answer<OutputOf<typeof acknowledging>> => {
   const { organisation_id: organisation, channel, incidents } = await messageOf(context, 'acknowledge', secret);
@@ -163,7 +163,7 @@ export const acknowledgeByLink = async (
 };
 
 export const showConfirmation = async (
-  { sql, now, with: { accountSecrets } }: ByVisitor,
+  { sql, now, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof showingQuestion>,
 ): Answer<OutputOf<typeof showingQuestion>> => {
   const asked = await askedMailbox(sql, await accountSecrets.fingerprint('channel', secret), new Date(now));
@@ -172,7 +172,7 @@ export const showConfirmation = async (
 };
 
 export const confirmChannel = async (
-  { sql, now, note, with: { accountSecrets } }: ByVisitor,
+  { sql, now, note, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof confirming>,
 ): Answer<OutputOf<typeof confirming>> => {
   const channel = await verifyChannel(sql, await accountSecrets.fingerprint('channel', secret), new Date(now));
@@ -182,7 +182,7 @@ export const confirmChannel = async (
 };
 
 export const showUnsubscribing = async (
-  context: ByVisitor,
+  context: ByAnonymous,
   { secret }: InputOf<typeof showingEnd>,
 ): Answer<OutputOf<typeof showingEnd>> => {
   const { organisation, address } = await messageOf(context, 'unsubscribe', secret);
@@ -191,7 +191,7 @@ export const showUnsubscribing = async (
 };
 
 /** For that address alone; owners hear of it, because alerts may now reach nobody. */
-export const unsubscribe = async (context: ByVisitor, { secret }: InputOf<typeof ending>): Answer<OutputOf<typeof ending>> => {
+export const unsubscribe = async (context: ByAnonymous, { secret }: InputOf<typeof ending>): Answer<OutputOf<typeof ending>> => {
   const { sql, now, note, with: instruments } = context;
   const { organisation_id: organisation, organisation: name, address } = await messageOf(context, 'unsubscribe', secret);
   if (address === null) throw deadLink();
@@ -208,7 +208,7 @@ export const unsubscribe = async (context: ByVisitor, { secret }: InputOf<typeof
   return { address };
 };
 
-export const messageOut = ({ channel_id, due_at, created_at, settled_at, next_at, monitors, attempts, ...rest }: ShownMessage) => ({
+export const messageJson = ({ channel_id, due_at, created_at, settled_at, next_at, monitors, attempts, ...rest }: MessageRow) => ({
   ...rest,
   channel: channel_id,
   due_at: due_at.toISOString(),
@@ -225,8 +225,8 @@ export const listMessages = async (
   { sql, organisation, now }: InOrganisation,
   { channel }: InputOf<typeof listMessagesContract>,
 ): Answer<OutputOf<typeof listMessagesContract>> => {
-  if (channel !== null) found(await channelById(sql, organisation.id, channel, now), 'channel_not_found');
-  return { items: (await lastMessages(sql, organisation.id, channel, most)).map(messageOut) };
+  if (channel !== null) orNotFound(await channelById(sql, organisation.id, channel, now), 'channel_not_found');
+  return { items: (await lastMessages(sql, organisation.id, channel, most)).map(messageJson) };
 };
 
 /** The channels that cover a monitor, as it is or as it would be, the first first. */
@@ -249,21 +249,21 @@ const toldOf = async (
   };
 };
 
-export const listTold = async (
+export const listNotified = async (
   context: InOrganisation,
   { monitor_id: id }: InputOf<typeof listToldContract>,
 ): Answer<OutputOf<typeof listToldContract>> => {
-  const monitor = found(await monitorById(context.sql, context.organisation.id, id), 'monitor_not_found');
+  const monitor = orNotFound(await monitorById(context.sql, context.organisation.id, id), 'monitor_not_found');
   return toldOf(context, { id, group: monitor.group_id });
 };
 
 /** Of one that is not made yet, nobody can have chosen it: who is told of all monitors, or of its group. */
-export const listWouldBeTold = async (
+export const listRecipients = async (
   context: InOrganisation,
   { monitor: id, group }: InputOf<typeof preview>,
 ): Answer<OutputOf<typeof preview>> => {
   const { sql, organisation } = context;
-  if (id !== null) found(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+  if (id !== null) orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group)) throw notFound('group_not_found');
   return toldOf(context, { id: id ?? '', group });
 };
@@ -295,20 +295,20 @@ export const showMessage = async (
   { sql, organisation }: InOrganisation,
   { channel_id, message_id: id }: InputOf<typeof showMessageContract>,
 ): Answer<OutputOf<typeof showMessageContract>> => {
-  const message = found(await messageById(sql, organisation.id, channel_id, id), 'message_not_found');
+  const message = orNotFound(await messageById(sql, organisation.id, channel_id, id), 'message_not_found');
   const incidents = message.monitors.slice(0, maxBodyShown).map(({ incident }) => incident);
   const [channels, downs, steps] = await Promise.all([
     channelsEver(sql, organisation.id),
     downsOfIncidents(sql, organisation.id, incidents),
     stepsToShow(sql, organisation.id, incidents),
   ]);
-  const channel = found(
+  const channel = orNotFound(
     channels.find((each) => each.id === message.channel_id),
     'message_not_found',
   );
   const names = new Map(message.monitors.map(({ incident, name }) => [incident, name]));
   return {
-    ...messageOut(message),
+    ...messageJson(message),
     channel_deleted: channel.deleted_at?.toISOString() ?? null,
     stories: (await waysOf(sql, downs)).map((way) => {
       const own = steps.filter((step) => step.incident_id === way.incident.id && step.channel_id === channel.id);

@@ -81,7 +81,7 @@ export const stepsOfIncidents = (sql: Queryable, incidents: readonly string[]): 
     where incident_id = any(${[...incidents]}::uuid[]) order by id for update`;
 
 /** Which channels were told lately that a monitor is flapping. */
-export const toldOfFlapping = (
+export const flappingNotified = (
   sql: Queryable,
   monitors: readonly string[],
   since: number,
@@ -232,7 +232,7 @@ export const createPlanner = ({ sql, clock, log }: { readonly sql: Sql; readonly
     const incidents = events.map(({ incident_id }) => incident_id);
     const earlier = Map.groupBy(await stepsOfIncidents(transaction, incidents), ({ incident_id }) => incident_id);
     const monitors = unique(events.map(({ monitor_id }) => monitor_id));
-    const flapping = Map.groupBy(await toldOfFlapping(transaction, monitors, now - flappingMemoryMs), ({ monitor_id }) => monitor_id);
+    const flapping = Map.groupBy(await flappingNotified(transaction, monitors, now - flappingMemoryMs), ({ monitor_id }) => monitor_id);
     await settleHeld(transaction, incidents, now);
     return events.flatMap((event) =>
       stepsOfEnd(

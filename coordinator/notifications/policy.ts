@@ -7,7 +7,7 @@ import { timeZoneFrom } from '../organisations/model.ts';
  * Rules of telling that can be turned off one by one. Nobody does, except the test that shows that the simulator would notice: a way of telling
  * without one of them must be found out.
  */
-export const tellingRuleNames = [
+export const notificationRuleNames = [
   'covered_only', // 30
   'backs_off', // 31
   'overtaken_is_merged', // 31
@@ -24,11 +24,11 @@ export const tellingRuleNames = [
   'last_resort', // 38
 ] as const;
 
-export type TellingRuleName = (typeof tellingRuleNames)[number];
-export type TellingRules = Readonly<Record<TellingRuleName, boolean>>;
+export type NotificationRuleName = (typeof notificationRuleNames)[number];
+export type NotificationRules = Readonly<Record<NotificationRuleName, boolean>>;
 
 /** The law. */
-export const allTellingRules: TellingRules = {
+export const allNotificationRules: NotificationRules = {
   covered_only: true,
   backs_off: true,
   overtaken_is_merged: true,
@@ -46,7 +46,7 @@ export const allTellingRules: TellingRules = {
 };
 
 /** The law without one rule. */
-export const withoutTelling = (rule: TellingRuleName): TellingRules => ({ ...allTellingRules, [rule]: false });
+export const withoutNotificationRule = (rule: NotificationRuleName): NotificationRules => ({ ...allNotificationRules, [rule]: false });
 
 /**
  * The bucket of a channel (rule 32): two messages leave at once. Of what comes due after them more is gathered the more there was: it leaves
@@ -81,7 +81,7 @@ export const fullBucket: Bucket = { fullAt: 0, since: null, newest: null };
 export const gather = (
   before: Bucket,
   { now, more }: { readonly now: number; readonly more: boolean },
-  rules: TellingRules = allTellingRules,
+  rules: NotificationRules = allNotificationRules,
 ): Gathered => {
   if (!rules.bucket_gathers) return { is: 'leaves', bucket: { ...fullBucket, fullAt: now } };
   // Neither a clock that was set back nor what was dropped while it waited makes anybody wait for longer.
@@ -108,7 +108,7 @@ export type Coverage = {
 export const isCovered = (
   { covers, monitors, groups }: Coverage,
   monitor: { readonly id: string; readonly group: string | null },
-  rules: TellingRules = allTellingRules,
+  rules: NotificationRules = allNotificationRules,
 ): boolean => covers === 'all' || !rules.covered_only || monitors.has(monitor.id) || (monitor.group !== null && groups.has(monitor.group));
 
 /** Why a channel is told of nothing, whatever it covers; undefined when it is told. */
@@ -132,7 +132,7 @@ export const shutBy = ({ deleted, enabled, verified, unsubscribed }: ChannelStat
 const minute = 60_000;
 const failingMs = 60 * minute;
 export const lastResortMs = 2 * minute;
-const ownersAgainMs = 24 * 60 * minute;
+const ownersRepeatMs = 24 * 60 * minute;
 
 type Delivering = {
   /** Since when every attempt failed; null: the last one did not. */
@@ -153,13 +153,13 @@ export const obstacleOf = (channel: Delivering & { readonly kind: string }, hasM
 };
 
 /** Owners hear of a channel that does not deliver once a day. */
-export const areOwnersToldNow = (channel: Delivering & { readonly owners_told_at: number | null }, now: number): boolean =>
-  !isDelivering(channel, now) && (channel.owners_told_at === null || now - channel.owners_told_at >= ownersAgainMs);
+export const isOwnerNotificationDue = (channel: Delivering & { readonly owners_told_at: number | null }, now: number): boolean =>
+  !isDelivering(channel, now) && (channel.owners_told_at === null || now - channel.owners_told_at >= ownersRepeatMs);
 
 /** A "down" that was on its way to somebody, and that nobody took in time. */
 type Untaken = { readonly first_told_at: number; readonly taken: boolean };
 
-export const isLastResort = ({ first_told_at, taken }: Untaken, now: number, rules: TellingRules = allTellingRules): boolean =>
+export const isLastResort = ({ first_told_at, taken }: Untaken, now: number, rules: NotificationRules = allNotificationRules): boolean =>
   rules.last_resort && !taken && now - first_told_at >= lastResortMs;
 
 /** What a failed attempt or a taken message makes of a channel. */
@@ -180,7 +180,7 @@ type Again = { readonly is: 'again'; readonly at: number } | { readonly is: 'giv
 export const tryAgain = (
   { attempts, after_s }: { readonly attempts: number; readonly after_s: number | undefined },
   now: number,
-  rules: TellingRules = allTellingRules,
+  rules: NotificationRules = allNotificationRules,
 ): Again => {
   if (attempts >= pauses.length + dayOfHours + 1) return { is: 'given up' };
   const pause = rules.backs_off ? (pauses[attempts - 1] ?? hour) : second;
@@ -202,7 +202,7 @@ export const longMs = 5 * minute;
 export const flappingMemoryMs = 24 * 60 * minute;
 
 /** How the last of these outages of one monitor, in order of time, is told (rule 37). */
-export const flappingOf = (outages: readonly Outage[], rules: TellingRules = allTellingRules): Flapping => {
+export const flappingOf = (outages: readonly Outage[], rules: NotificationRules = allNotificationRules): Flapping => {
   if (!rules.flapping_is_told_once) return 'plain';
   let is: Flapping = 'plain';
   let isEpisode = false;
@@ -294,7 +294,7 @@ export const hoursFrom = (
 };
 
 /** How long after what was told before it the n-th reminder (from 1) comes: at doubling distances up to a day (rule 35). */
-export const reminderAfter = (reminder_s: number, n: number, rules: TellingRules = allTellingRules): number =>
+export const reminderAfter = (reminder_s: number, n: number, rules: NotificationRules = allNotificationRules): number =>
   rules.reminders_double ? Math.min(reminder_s * 1_000 * 2 ** Math.min(n - 1, 20), dayMs) : reminder_s * 1_000;
 
 /**
@@ -330,15 +330,15 @@ export type Surroundings = {
   readonly gathered: boolean;
 };
 
-export type Disposition =
+export type StepOutcome =
   | { readonly is: 'due'; readonly as?: 'was_down' }
   | { readonly is: 'held'; readonly by: HeldBy; readonly until: number }
   | { readonly is: 'dropped'; readonly because: Because };
 
-const dropped = (because: Because): Disposition => ({ is: 'dropped', because });
+const dropped = (because: Because): StepOutcome => ({ is: 'dropped', because });
 
 /** What holds a "down", the first that does. */
-const holdOf = (step: Step, around: Surroundings, now: number, rules: TellingRules): Disposition => {
+const holdOf = (step: Step, around: Surroundings, now: number, rules: NotificationRules): StepOutcome => {
   const { incident, channel, cover, muted_until, flapping } = around;
   const holds: [HeldBy, number][] = [];
   if (step.event === 'down' && rules.delay_is_escalation) holds.push(['delay', step.due_at + channel.delay_s * 1_000]);
@@ -353,7 +353,7 @@ const holdOf = (step: Step, around: Surroundings, now: number, rules: TellingRul
 };
 
 /** Of an incident that is open at `now`. */
-const disposeOpen = (step: Step, around: Surroundings, now: number, rules: TellingRules): Disposition => {
+const decideOpenStep = (step: Step, around: Surroundings, now: number, rules: NotificationRules): StepOutcome => {
   const { incident, channel } = around;
   const isEnded = incident.acknowledged_at !== null && rules.acknowledging_ends;
   // A "down" that is due at once to everybody is due also to whoever hears of it a moment after somebody took the matter up.
@@ -366,12 +366,12 @@ const disposeOpen = (step: Step, around: Surroundings, now: number, rules: Telli
  * Whether its beginning was due before it was over: it is told however late anybody came to it, as one that was (rule 31). What something held until
  * the end is told to nobody.
  */
-const wasDue = (step: Step, around: Surroundings, ended_at: number, rules: TellingRules): boolean =>
+const wasDue = (step: Step, around: Surroundings, ended_at: number, rules: NotificationRules): boolean =>
   rules.due_is_told_though_over &&
   (step.event === 'down' || step.event === 'flapping') &&
-  (around.gathered || (step.due_at <= ended_at && disposeOpen(step, around, ended_at, rules).is === 'due'));
+  (around.gathered || (step.due_at <= ended_at && decideOpenStep(step, around, ended_at, rules).is === 'due'));
 
-export const dispose = (step: Step, around: Surroundings, now: number, rules: TellingRules = allTellingRules): Disposition => {
+export const decideStep = (step: Step, around: Surroundings, now: number, rules: NotificationRules = allNotificationRules): StepOutcome => {
   const { incident, channel } = around;
   if (channel.shut !== undefined) return dropped(`channel_${channel.shut}`);
   if (step.event === 'up' || step.event === 'was_down') {
@@ -386,7 +386,7 @@ export const dispose = (step: Step, around: Surroundings, now: number, rules: Te
     return step.event === 'down' ? { is: 'due', as: 'was_down' } : { is: 'due' };
   }
   if (step.event === 'acknowledged') return { is: 'due' };
-  return disposeOpen(step, around, now, rules);
+  return decideOpenStep(step, around, now, rules);
 };
 
 /** How long a channel waits before it is told (rule 33) and before it is reminded (rule 35), and how long all of them are held (rule 36). */

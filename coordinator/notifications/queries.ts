@@ -228,9 +228,9 @@ export const ownMailbox = async (sql: Queryable, user: string): Promise<{ email:
 
 /** Messages and steps as pages tell of them (rule 40). */
 
-export type ShownAttempt = Attempt & { readonly took_ms: number };
+export type AttemptRow = Attempt & { readonly took_ms: number };
 
-export type ShownMessage = {
+export type MessageRow = {
   readonly id: string;
   readonly channel_id: string;
   readonly channel_name: string;
@@ -244,7 +244,7 @@ export type ShownMessage = {
   readonly next_at: Date;
   readonly words: string | null;
   readonly monitors: readonly { readonly id: string; readonly incident: string; readonly name: string; readonly event: string }[];
-  readonly attempts: readonly ShownAttempt[];
+  readonly attempts: readonly AttemptRow[];
 };
 
 const attempts = (sql: Queryable) => sql`
@@ -255,20 +255,20 @@ const messageColumns = (sql: Queryable) => sql`
   m.id, m.channel_id, c.name as channel_name, c.kind, m.event, m.told ->> 'sentence' as sentence, m.state, m.due_at, m.created_at, m.settled_at,
   m.next_at, m.words, m.told -> 'monitors' as monitors, ${attempts(sql)} as attempts`;
 
-export const lastMessages = (sql: Queryable, organisation: string, channel: string | null, most: number): Promise<ShownMessage[]> =>
-  sql<ShownMessage[]>`
+export const lastMessages = (sql: Queryable, organisation: string, channel: string | null, most: number): Promise<MessageRow[]> =>
+  sql<MessageRow[]>`
     select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
     where c.organisation_id = ${organisation} ${channel === null ? sql`` : sql`and m.channel_id = ${channel}`}
     order by m.key desc limit ${most}`;
 
 /** One of this channel: of another it is not found. */
-export const messageById = async (sql: Queryable, organisation: string, channel: string, id: string): Promise<ShownMessage | undefined> => {
-  const [row] = await sql<ShownMessage[]>`select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
+export const messageById = async (sql: Queryable, organisation: string, channel: string, id: string): Promise<MessageRow | undefined> => {
+  const [row] = await sql<MessageRow[]>`select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
     where c.organisation_id = ${organisation} and m.channel_id = ${channel} and m.id = ${id}`;
   return row;
 };
 
-export type ShownStep = {
+export type StepRow = {
   readonly channel_id: string;
   readonly incident_id: string;
   readonly event: StepEvent;
@@ -279,18 +279,18 @@ export type ShownStep = {
   readonly holds: readonly (readonly [by: HeldBy, from: number, until: number])[];
   readonly because: Because | null;
   readonly message: {
-    readonly state: ShownMessage['state'];
+    readonly state: MessageRow['state'];
     readonly created_at: number;
     readonly next_at: number;
     readonly settled_at: number | null;
     readonly together: number;
-    readonly attempts: readonly ShownAttempt[];
+    readonly attempts: readonly AttemptRow[];
   } | null;
 };
 
 /** All that was to be told of these incidents, in order. */
-export const stepsToShow = (sql: Queryable, organisation: string, incidents: readonly string[]): Promise<ShownStep[]> =>
-  sql<ShownStep[]>`
+export const stepsToShow = (sql: Queryable, organisation: string, incidents: readonly string[]): Promise<StepRow[]> =>
+  sql<StepRow[]>`
     select s.channel_id, s.incident_id, s.event, s.state, s.due_at, s.created_at, s.settled_at, s.holds, s.because,
       case when m.id is not null then json_build_object('state', m.state, 'created_at', (extract(epoch from m.created_at) * 1000)::bigint,
         'next_at', (extract(epoch from m.next_at) * 1000)::bigint, 'settled_at', (extract(epoch from m.settled_at) * 1000)::bigint,

@@ -1,6 +1,6 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import { type Alert, type AlertEvent, type AlertState, downs, mayTell, release, settle } from '../core/incident.ts';
+import { type Alert, type AlertEvent, type AlertState, downs, mayNotify, release, settle } from '../core/incident.ts';
 import { numbersLiteral, type Queryable, type Sql, type Statement } from '../database/connect.ts';
 import type { Lease } from '../engine/queries.ts';
 import { jsonText } from '../incidents/writes.ts';
@@ -144,7 +144,7 @@ const againMs = 1_000;
 /** However many alerts are written, those that are held on are not all asked about more often than this. */
 const leastMs = 100;
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Log;
@@ -152,7 +152,7 @@ type Parts = {
   readonly known: () => readonly Known[];
 };
 
-export const createAlerter = ({ sql, clock, log, owner, known }: Parts): Alerter => {
+export const createAlerter = ({ sql, clock, log, owner, known }: Dependencies): Alerter => {
   /** By performance.now(): a clock that is set back must not keep all alerts waiting until it is as late again. */
   let lookAt = Number.NEGATIVE_INFINITY;
   let lookedAt = Number.NEGATIVE_INFINITY;
@@ -164,7 +164,7 @@ export const createAlerter = ({ sql, clock, log, owner, known }: Parts): Alerter
     const waiting = await heldAlerts(sql, owned, now, after, page);
     const isOfNow = ({ monitor_id, partition, by_target }: HeldAlert): boolean => {
       const its = partitions.get(partition);
-      return its !== undefined && mayTell({ isPastDecided: its.isCaughtUp || its.isAhead(monitor_id), isToldByTarget: by_target });
+      return its !== undefined && mayNotify({ isPastDecided: its.isCaughtUp || its.isAhead(monitor_id), isToldByTarget: by_target });
     };
     const told = waiting.filter(isOfNow);
     const covers = await coverOfMonitors(sql, [...new Set(told.map(({ monitor_id }) => monitor_id))], { from: now - 1, to: now + 1 });

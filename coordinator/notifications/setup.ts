@@ -7,15 +7,15 @@ import type { ChannelsPart } from '../gate/context.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
 import { createMailSender, type MailSender } from '../mail/sender.ts';
 import { channelSecretsOf, type SecretsAtRest } from '../secrets/at-rest.ts';
-import { channelKinds, hostOf, kindOf, readChannelConfig, shownChannelConfig, splitChannelConfig } from './channels.ts';
+import { channelKinds, hostOf, kindOf, maskedChannelConfig, readChannelConfig, splitChannelConfig } from './channels.ts';
 import { classOf } from './deliver.ts';
 import { createAlertLinks, createVapidPair } from './links.ts';
-import type { Told, ToldLinks } from './message.ts';
-import { createTeller, type Teller } from './notifier.ts';
+import type { MessageLinks, Told } from './message.ts';
+import { createNotifier, type Notifier } from './notifier.ts';
 import { createSender, mailsAtOnce, prepareSending, type Sender } from './transport.ts';
 
 /** All by which messages leave: for the server, which tells, and for whoever has a channel tested. */
-export type Telling = {
+export type Notifications = {
   readonly channels: ChannelsPart;
   /** Undefined where mail is not set up. */
   readonly mail: MailSender | undefined;
@@ -24,11 +24,11 @@ export type Telling = {
     readonly everyMs: number;
     readonly rescueMs: number;
     readonly figures?: Figures;
-  }) => Teller;
+  }) => Notifier;
   readonly close: () => Promise<void>;
 };
 
-type Parts = {
+type Dependencies = {
   readonly config: Pick<
     Config,
     | ('SECRET_KEY' | 'SECRET_KEY_PREVIOUS' | 'SMTP_URL' | 'MAIL_FROM' | 'ALERT_ALLOW_CIDRS')
@@ -53,7 +53,7 @@ const kinds: ChannelsPart['kinds'] = channelKinds.map(({ id, name, about, fields
   })),
 }));
 
-export const createTelling = ({ config, sql, clock, log, secrets, baseUrl }: Parts): Telling => {
+export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl }: Dependencies): Notifications => {
   const keys = { secretKey: config.SECRET_KEY, previousKey: config.SECRET_KEY_PREVIOUS };
   const links = createAlertLinks(sql, keys);
   const vapid = createVapidPair(sql, keys);
@@ -89,7 +89,7 @@ export const createTelling = ({ config, sql, clock, log, secrets, baseUrl }: Par
     readonly incidents: readonly string[];
     readonly mayAcknowledge: boolean;
     readonly isMail: boolean;
-  }): Promise<ToldLinks> => {
+  }): Promise<MessageLinks> => {
     const { id, key, channel, incidents, mayAcknowledge, isMail } = message;
     const base = baseUrl();
     const [only] = incidents;
@@ -145,7 +145,7 @@ export const createTelling = ({ config, sql, clock, log, secrets, baseUrl }: Par
       },
       shown: (kind, settings) => {
         const row = kindOf(kind);
-        return row === undefined ? {} : shownChannelConfig(row, settings);
+        return row === undefined ? {} : maskedChannelConfig(row, settings);
       },
       host: (kind, settings) => {
         const row = kindOf(kind);
@@ -154,7 +154,7 @@ export const createTelling = ({ config, sql, clock, log, secrets, baseUrl }: Par
       pushKey: async () => (await vapid()).public_key,
     },
     startTeller: ({ place, everyMs, rescueMs, figures = noFigures }) => {
-      const teller = createTeller({
+      const teller = createNotifier({
         ...{ sql, clock, log, kindOf, send, linksOf, place, everyMs, rescueMs, figures },
         hasMail: mail !== undefined,
         openSecrets: async (channel, box) => secretsShape.parse(JSON.parse(await secrets.open(sql, box, channelSecretsOf(channel)))),

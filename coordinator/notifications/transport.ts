@@ -72,7 +72,7 @@ export const vapidAuthorization = (keys: VapidKeys, endpoint: string, now: numbe
   return `vapid t=${signed}.${signature}, k=${keys.public_key}`;
 };
 
-export type SenderParts = {
+export type SenderDependencies = {
   readonly clock: Clock;
   /** Ranges beyond the public that this host allows (ALERT_ALLOW_CIDRS); none by default. */
   readonly allow: readonly string[];
@@ -91,7 +91,7 @@ export type Sender = {
 };
 
 const usualLimitMs = 10_000;
-const mostBody = 64 * 1_024;
+const maxBody = 64 * 1_024;
 /** So many at once to one host: it is not flooded, and its slowness holds up nobody else. */
 export const atOnceToOneHost = 10;
 /** As many as a mail server may have connections for them (`createMailSender`). */
@@ -127,9 +127,9 @@ const readBody = async (body: Dispatcher.ResponseData['body']): Promise<string> 
   try {
     for await (const chunk of body) {
       const bytes = Buffer.from(chunk);
-      chunks.push(bytes.subarray(0, mostBody - length));
+      chunks.push(bytes.subarray(0, maxBody - length));
       length += bytes.length;
-      if (length >= mostBody) break;
+      if (length >= maxBody) break;
     }
   } catch {
     // Broken off, or out of time: what came of it is all there is.
@@ -144,7 +144,14 @@ const load = () => import('undici');
 /** Makes ready what the first message would else wait for: it is large, and takes a moment on a small machine. */
 export const prepareSending = async (): Promise<void> => void (await load());
 
-export const createSender = ({ clock, allow, mail, vapid, limitMs = usualLimitMs, lookup = createLookup() }: SenderParts): Sender => {
+export const createSender = ({
+  clock,
+  allow,
+  mail,
+  vapid,
+  limitMs = usualLimitMs,
+  lookup = createLookup(),
+}: SenderDependencies): Sender => {
   const agentMade = async (): Promise<Agent> => {
     const undici = await load();
     // A connection each: none is old, and each is judged.

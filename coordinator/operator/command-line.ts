@@ -5,7 +5,7 @@ import { commandName, commandNamed, UsageFault } from '../../shared/base/env.ts'
 import { codeOf, Refusal } from '../../shared/base/errors.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import { nearest } from '../../shared/base/text.ts';
-import type { Given, LoneCommand, OperatorCommand, OperatorFlag, OperatorParts, Progress } from './command.ts';
+import type { Given, LoneCommand, OperatorCommand, OperatorDependencies, OperatorFlag, Progress } from './command.ts';
 import { commands } from './commands.ts';
 
 /** Flags that every command takes. */
@@ -121,7 +121,7 @@ export const configWarnings = (result: unknown): readonly string[] =>
     ? unknownConfigKeys(result.type, result.config).map(({ sentence }) => sentence)
     : [];
 
-export type { OperatorParts } from './command.ts';
+export type { OperatorDependencies } from './command.ts';
 
 export type Streams = {
   readonly out: (text: string) => void;
@@ -218,7 +218,7 @@ export const runAlone = ({ command, given }: Understood<LoneCommand>, streams: S
   });
 
 /** Runs a command that was understood; its exit code. */
-export const runUnderstood = async ({ command, given }: Understood, parts: OperatorParts, streams: Streams): Promise<number> => {
+export const runUnderstood = async ({ command, given }: Understood, parts: OperatorDependencies, streams: Streams): Promise<number> => {
   if ('alone' in command) return runAlone({ command, given }, streams);
   const progress: Progress = (table, rows) => {
     if (streams.watched && !given.has('json')) streams.err(`  ${table}: ${rows} rows\n`);

@@ -6,7 +6,7 @@ import type { OrganisationLookup } from '../gate/lookups.ts';
 import type { Gate } from '../gate/setup.ts';
 
 /** What a command may use. Everything about people, monitors and probes goes through the gate; the rest is the house's own. */
-export type OperatorParts = {
+export type OperatorDependencies = {
   readonly gate: Gate;
   readonly organisations: OrganisationLookup;
   /** The names of the migrations that the schema was brought up to date with. */
@@ -55,11 +55,11 @@ type Words = {
 };
 
 /** Needs a coordinator's environment: a database, keys, the gate. */
-export type HouseCommand = Words & {
+export type InstallationCommand = Words & {
   /** Whether the schema must be up to date before it runs. */
   readonly onToday: boolean;
   /** @returns the one object that is printed. */
-  readonly run: (parts: OperatorParts, given: Given, progress: Progress) => Promise<unknown>;
+  readonly run: (parts: OperatorDependencies, given: Given, progress: Progress) => Promise<unknown>;
 };
 
 /** Needs nothing but the machine it runs on. */
@@ -68,7 +68,7 @@ export type LoneCommand = Words & {
   readonly alone: (given: Given) => Promise<{ readonly result: unknown; readonly text?: () => string }>;
 };
 
-export type OperatorCommand = HouseCommand | LoneCommand;
+export type OperatorCommand = InstallationCommand | LoneCommand;
 
 /** What commands are made of: flags, and the ways to the gate. */
 
@@ -96,7 +96,7 @@ export const input = (given: Given, { params, query, body }: Operation, names: N
 /** Done in the organisation that --organisation names; `always` is what no flag says. */
 export const within =
   (operation: Operation, always: Readonly<Record<string, unknown>> = {}) =>
-  async ({ gate, organisations }: OperatorParts, given: Given) => {
+  async ({ gate, organisations }: OperatorDependencies, given: Given) => {
     const caller = operatorIn(await organisations.named(given.get('organisation') ?? ''));
     return (await gate.execute(operation, caller, rawInput(operation, { ...always, ...input(given, operation) }))).body;
   };
@@ -104,14 +104,14 @@ export const within =
 /** Done in the organisation that owns what --id names. */
 export const upon =
   (kind: 'monitor' | 'incident' | 'token' | 'channel', operation: Operation) =>
-  async ({ gate, organisations }: OperatorParts, given: Given) => {
+  async ({ gate, organisations }: OperatorDependencies, given: Given) => {
     const caller = operatorIn(await organisations.owning(kind, given.get('id') ?? ''));
     return (await gate.execute(operation, caller, rawInput(operation, input(given, operation, { [`${kind}_id`]: 'id' })))).body;
   };
 
 export const onInstallation =
   (operation: Operation, names?: Names) =>
-  async ({ gate }: OperatorParts, given: Given) =>
+  async ({ gate }: OperatorDependencies, given: Given) =>
     (await gate.executeForInstallation(operation, rawInput(operation, input(given, operation, names)))).body;
 
 export const today = { onToday: true } as const;

@@ -8,7 +8,7 @@ import {
   configOf,
   days,
   email,
-  type HouseCommand,
+  type InstallationCommand,
   id,
   input,
   type OperatorCommand,
@@ -22,7 +22,7 @@ import {
 } from './command.ts';
 import { commandsOfBackups, commandsOfKeys, commandsOfTheBus } from './installation-commands.ts';
 
-const createChannel: HouseCommand['run'] = async ({ gate, organisations }, given) => {
+const createChannel: InstallationCommand['run'] = async ({ gate, organisations }, given) => {
   const config = configOf(given.get('config'), '{"address":"ada@example.org"}');
   const caller = operatorIn(await organisations.named(given.get('organisation') ?? ''));
   const flat = { ...input(given, operations.createChannel), config };
@@ -88,7 +88,7 @@ const naming = (invited: unknown, ca: string | undefined): unknown => {
   return { ...invited, command: invited.command.replace('curl ', `curl --cacert ${file} `).replace(' join ', ` join --ca ${file} `) };
 };
 
-const invite: HouseCommand['run'] = async ({ gate, organisations }, given) => {
+const invite: InstallationCommand['run'] = async ({ gate, organisations }, given) => {
   const [named, ca] = [given.get('organisation'), given.get('ca')];
   const { invitePublicProbe } = installationOperations;
   const flat = input(given, invitePublicProbe);
@@ -205,7 +205,7 @@ export const commandsOfPeople: readonly OperatorCommand[] = [
   },
 ];
 
-const createMonitor: HouseCommand['run'] = async ({ gate, organisations }, given) => {
+const createMonitor: InstallationCommand['run'] = async ({ gate, organisations }, given) => {
   const config = configOf(given.get('config'), '{"method":"HEAD"}');
   const caller = operatorIn(await organisations.named(given.get('organisation') ?? ''));
   const flat = {
@@ -215,7 +215,7 @@ const createMonitor: HouseCommand['run'] = async ({ gate, organisations }, given
   return (await gate.execute(operations.createMonitor, caller, rawInput(operations.createMonitor, flat))).body;
 };
 
-const createProbe: HouseCommand['run'] = async ({ gate, organisations }, given) => {
+const createProbe: InstallationCommand['run'] = async ({ gate, organisations }, given) => {
   const named = given.get('organisation');
   const owner = named === undefined ? {} : { organisation: (await organisations.named(named)).id };
   const flat = { ...input(given, installationOperations.createProbe), ...owner };

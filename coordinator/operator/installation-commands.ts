@@ -6,7 +6,7 @@ import { lock, shortestPassphrase, unlock } from '../../shared/base/crypto.ts';
 import { UsageFault } from '../../shared/base/env.ts';
 import { codeOf } from '../../shared/base/errors.ts';
 import { newSetupKeys, type SetupFile, type SetupKeys, setUpBus, setupKeysIn } from '../../shared/bus/setup.ts';
-import { type Given, type HouseCommand, type LoneCommand, required, today } from './command.ts';
+import { type Given, type InstallationCommand, type LoneCommand, required, today } from './command.ts';
 
 /** What is kept of the database, and how it comes back. */
 
@@ -56,7 +56,7 @@ const eachDay = async (at: string, once: () => Promise<unknown>): Promise<unknow
   }
 };
 
-const nightly: HouseCommand['run'] = async ({ backups }, given) => {
+const nightly: InstallationCommand['run'] = async ({ backups }, given) => {
   const wishes = {
     folder: given.get('folder') ?? '',
     keepDays: wholeNumber(given, 'keep-days', 14, [1, 36_500]),
@@ -69,7 +69,7 @@ const nightly: HouseCommand['run'] = async ({ backups }, given) => {
   return eachDay(at, () => backups.nightly(wishes));
 };
 
-export const commandsOfBackups: readonly HouseCommand[] = [
+export const commandsOfBackups: readonly InstallationCommand[] = [
   {
     ...today,
     words: ['backup'],
@@ -131,7 +131,7 @@ const passphraseOf = async (given: Given): Promise<string> => {
 
 const passphraseFile = required('a file that holds the passphrase and nothing else');
 
-const exportKeys: HouseCommand['run'] = async ({ keys }, given) => {
+const exportKeys: InstallationCommand['run'] = async ({ keys }, given) => {
   const file = given.get('file') ?? '';
   const text = Object.entries(keys)
     .map(([name, value]) => `${name}=${value.trim().replaceAll(/\s*\n\s*/g, ' ')}\n`)
@@ -168,7 +168,7 @@ export const commandsOfKeys = [
     },
     alone: importKeys,
   },
-] as const satisfies readonly (HouseCommand | LoneCommand)[];
+] as const satisfies readonly (InstallationCommand | LoneCommand)[];
 
 /** The commands that make a bus. They need no house: there is none yet. */
 

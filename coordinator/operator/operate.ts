@@ -8,7 +8,7 @@ import { connect, longWork } from '../database/connect.ts';
 import { migrate } from '../database/migrate.ts';
 import { entryFault } from '../database/startup.ts';
 import { createOrganisationLookup } from '../gate/lookups.ts';
-import { createEntrance } from '../setup.ts';
+import { createGateSetup } from '../setup.ts';
 import { isAlone, runAlone, runUnderstood, type Streams, understand } from './command-line.ts';
 
 /** What no backup holds, and what nobody could make again. */
@@ -44,7 +44,7 @@ export const operate = async (
   const log = createLog({ name: 'operator', level: 'silent' });
   const sql = connect(config.DATABASE_URL, { name: 'antipode operator', connections: 2, patience: longWork });
   const baseUrl = () => config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`;
-  const { gate, tokens, secrets, telling } = createEntrance({ config, sql, clock: systemClock, log, baseUrl });
+  const { gate, tokens, secrets, telling } = createGateSetup({ config, sql, clock: systemClock, log, baseUrl });
   try {
     await sql`select 1`.catch((error: unknown) => {
       throw entryFault(error, config.DATABASE_URL);

@@ -3,7 +3,7 @@ import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { version } from '../../shared/base/process.ts';
 import { allSetAside, retrySetAside as askAgain, dropSetAside as forget, type SetAside, setAsideById } from '../engine/queries.ts';
-import { type Answer, type Context, found } from '../gate/context.ts';
+import { type Answer, type Context, orNotFound } from '../gate/context.ts';
 import { pageOf } from '../gate/cursors.ts';
 import { noticesSince, remedyOf } from '../health/notices.ts';
 import { meaningOfRefused, refusedSince } from '../health/refusals.ts';
@@ -22,7 +22,7 @@ import type {
   showFigures as showFiguresContract,
   showSetAside as showSetAsideContract,
 } from './contract.ts';
-import { figuresOfHouse, organisationsByName, writeOperator } from './queries.ts';
+import { installationFigures, organisationsByName, writeOperator } from './queries.ts';
 
 /** One, or null for all; all of them has to be said. @throws Refusal `request_malformed`. */
 export const whichSetAside = ({ set_aside_id, all }: { readonly set_aside_id: number | null; readonly all: boolean }): number | null => {
@@ -35,7 +35,7 @@ export const dropSetAside = async (
   input: InputOf<typeof dropSetAsideContract>,
 ): Answer<OutputOf<typeof dropSetAsideContract>> => {
   const id = whichSetAside(input);
-  if (id !== null) found(await setAsideById(sql, id), 'set_aside_not_found');
+  if (id !== null) orNotFound(await setAsideById(sql, id), 'set_aside_not_found');
   return { dropped: await forget(sql, id) };
 };
 
@@ -65,14 +65,14 @@ export const listRefused = async (
   return { items, count: items.reduce((sum, { count }) => sum + count, 0) };
 };
 
-export const setAsideOut = ({ id, subject, reason, at, bytes, attempts, retry_asked_at }: SetAside) => ({
+export const setAsideJson = ({ id, subject, reason, at, bytes, attempts, retry_asked_at }: SetAside) => ({
   ...{ id, subject, reason, bytes, attempts },
   at: at.toISOString(),
   retry_asked_at: retry_asked_at?.toISOString() ?? null,
 });
 
 export const listSetAside = async ({ sql }: Context): Answer<OutputOf<typeof listSetAsideContract>> => {
-  const items = (await allSetAside(sql)).map(setAsideOut);
+  const items = (await allSetAside(sql)).map(setAsideJson);
   return { items, count: items.length };
 };
 
@@ -82,7 +82,7 @@ export const retrySetAside = async (
   input: InputOf<typeof retrySetAsideContract>,
 ): Answer<OutputOf<typeof retrySetAsideContract>> => {
   const id = whichSetAside(input);
-  if (id !== null) found(await setAsideById(sql, id), 'set_aside_not_found');
+  if (id !== null) orNotFound(await setAsideById(sql, id), 'set_aside_not_found');
   return { asked: await askAgain(sql, id) };
 };
 
@@ -91,7 +91,7 @@ export const sayOutageFalse = async (
   { incident_id: incident, is_false }: InputOf<typeof sayOutageFalseContract>,
 ): Answer<OutputOf<typeof sayOutageFalseContract>> => ({
   incident,
-  monitor: found(await sayFalse(sql, incident, is_false), 'incident_not_found'),
+  monitor: orNotFound(await sayFalse(sql, incident, is_false), 'incident_not_found'),
   is_false,
 });
 
@@ -99,9 +99,9 @@ export const showSetAside = async (
   { sql }: Context,
   { set_aside_id }: InputOf<typeof showSetAsideContract>,
 ): Answer<OutputOf<typeof showSetAsideContract>> => {
-  const { data, ...row } = found(await setAsideById(sql, set_aside_id), 'set_aside_not_found');
+  const { data, ...row } = orNotFound(await setAsideById(sql, set_aside_id), 'set_aside_not_found');
   const encoding = isUtf8(data) ? 'text' : 'base64';
-  return { ...setAsideOut(row), encoding, data: Buffer.from(data).toString(encoding === 'text' ? 'utf8' : 'base64') };
+  return { ...setAsideJson(row), encoding, data: Buffer.from(data).toString(encoding === 'text' ? 'utf8' : 'base64') };
 };
 
 export const listOrganisations = async (
@@ -122,7 +122,7 @@ export const listOrganisations = async (
 const marking =
   (is_operator: boolean) =>
   async ({ sql }: Context, { email }: InputOf<typeof markOperatorContract>): Answer<OutputOf<typeof markOperatorContract>> => {
-    const user = found(await userByEmail(sql, email.trim()), 'user_not_found');
+    const user = orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
     await writeOperator(sql, user.id, is_operator);
     return { ...user, is_operator };
   };
@@ -135,7 +135,7 @@ export const unmarkOperator = marking(false);
 const hour = 3_600_000;
 
 export const showFigures = async ({ sql, now }: Context): Answer<OutputOf<typeof showFiguresContract>> => {
-  const { checks, ...figures } = await figuresOfHouse(sql, new Date(now));
+  const { checks, ...figures } = await installationFigures(sql, new Date(now));
   const from = checks === null ? 0 : Date.parse(checks.from);
   return {
     ...figures,

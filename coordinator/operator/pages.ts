@@ -9,7 +9,7 @@ const { showSetAside, retrySetAside, dropSetAside } = operatorOperations;
 const path = '/operator/set-aside/:set_aside_id';
 
 /** Of longer ones the command shows the rest. */
-const mostShown = 20_000;
+const maxShown = 20_000;
 
 /** One message that could not be worked on, with what can be done about it. */
 export const setAsidePage: Page = {
@@ -27,7 +27,7 @@ export const setAsidePage: Page = {
         trail: [{ href: '/operator', name: 'Operator' }],
       })}
 <dl class="card settings"><div class="setting"><dt>Reason</dt><dd>${reason}</dd></div><div class="setting"><dt>Subject</dt><dd><code>${subject}</code></dd></div><div class="setting"><dt>Came</dt><dd>${times.moment(at)}</dd></div><div class="setting"><dt>Tried again in vain</dt><dd>${attempts === 0 ? 'never' : `${countText(attempts)} times`}${retry_asked_at !== null && html`<span class="setting-note">It waits to be worked on again since ${times.moment(retry_asked_at)}.</span>`}</dd></div></dl>
-<section class="after"><h2>What it says</h2><div class="card stack"><p class="soft">${countText(bytes)} bytes, ${encoding === 'text' ? 'as they came' : 'in base64, because they are no text'}${data.length > mostShown && html`; these are the first, <code>set-aside show --id ${id}</code> prints all`}.</p><pre class="raw">${data.slice(0, mostShown)}</pre></div></section>
+<section class="after"><h2>What it says</h2><div class="card stack"><p class="soft">${countText(bytes)} bytes, ${encoding === 'text' ? 'as they came' : 'in base64, because they are no text'}${data.length > maxShown && html`; these are the first, <code>set-aside show --id ${id}</code> prints all`}.</p><pre class="raw">${data.slice(0, maxShown)}</pre></div></section>
 <section class="after"><h2>What to do</h2><div class="card stack"><p>When its cause is mended, such as by an upgrade, have it worked on again: it then counts once. What fails again stays here.</p>
 <form class="actions" method="post" action="/operator/set-aside/${id}/retry"><button class="button button-main">${icon('again')}Work on it again</button>${linkButton('/operator', 'Leave it')}</form>
 <p>Or drop it: what it told is lost, and this cannot be undone.</p>
@@ -65,7 +65,7 @@ type Organisations = OutputOf<typeof listOrganisations>;
 type Probe = OutputOf<typeof listProbes>['items'][number];
 
 /** Of lists that can grow long; the commands show all. */
-const mostRows = 50;
+const maxRows = 50;
 
 const section = (title: string, ...parts: readonly Part[]): Html => html`<section class="after"><h2>${title}</h2>${parts}</section>`;
 
@@ -76,9 +76,9 @@ const table = (columns: readonly string[], rows: readonly Html[]): Html =>
 
 /** Rows of a list as far as they are shown, and how to see the others. */
 const shortTable = (columns: readonly string[], rows: readonly Html[], command: string): Html =>
-  html`${table(columns, rows.slice(0, mostRows))}${
-    rows.length > mostRows &&
-    html`<p class="soft">These are the first ${mostRows} of ${countText(rows.length)}; <code>${command}</code> prints all.</p>`
+  html`${table(columns, rows.slice(0, maxRows))}${
+    rows.length > maxRows &&
+    html`<p class="soft">These are the first ${maxRows} of ${countText(rows.length)}; <code>${command}</code> prints all.</p>`
   }`;
 
 const noticesOf = ({ items }: Notices, { times }: OperatorsRequest): Html => {

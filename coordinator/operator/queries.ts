@@ -43,7 +43,7 @@ export type FiguresRow = {
 };
 
 /** Checks are those of the newest finished hour that was summed up: to count single results would read millions of them. */
-export const figuresOfHouse = async (sql: Queryable, now: Date): Promise<FiguresRow> => {
+export const installationFigures = async (sql: Queryable, now: Date): Promise<FiguresRow> => {
   const [row] = await sql<FiguresRow[]>`
     select (select count(*)::int from organisations) as organisations,
       (select coalesce(json_agg(json_build_object('kind', k.type, 'count', k.count) order by k.type), '[]')

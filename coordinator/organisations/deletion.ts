@@ -4,7 +4,7 @@ import type { Queryable, Sql } from '../database/connect.ts';
 import { outboxChannel } from '../database/outbox.ts';
 import { inTransaction } from '../database/sql.ts';
 import { postMails } from '../mail/queries.ts';
-import { monitorsAtOnce, switchMonitors, tellOwners } from '../monitors/queries.ts';
+import { monitorsAtOnce, notifyOwners, switchMonitors } from '../monitors/queries.ts';
 import { ownersOf } from '../notifications/last-resort.ts';
 import { beginMute, endMute } from '../notifications/queries.ts';
 import { revokeProbe } from '../probes/queries.ts';
@@ -90,7 +90,7 @@ const removeMonitors = async (sql: Queryable, id: string, most: number): Promise
       select 'beat_key', null, ${id}, l.payload from json_to_recordset(${payloads}::text::json) as l (payload jsonb)`;
     await sql`select pg_notify(${outboxChannel}, 'beat_key')`;
   }
-  await tellOwners(sql, id, monitors, 'deleted');
+  await notifyOwners(sql, id, monitors, 'deleted');
   await sql`insert into forgotten_monitors (monitor_key, monitor_id) select key, id from monitors where id = any(${ids}::uuid[])`;
   await sql`delete from monitors where id = any(${ids}::uuid[])`;
   return true;
@@ -103,7 +103,7 @@ const revokeOneProbe = async (sql: Queryable, id: string): Promise<boolean> => {
 };
 
 /** What partitions, jobs' addresses and probes are yet to hear refers to what would be gone. */
-const isStillTold = async (sql: Queryable, id: string): Promise<boolean> =>
+const isStillNotified = async (sql: Queryable, id: string): Promise<boolean> =>
   (await sql`select 1 from outbox where done_at is null and organisation_id = ${id} limit 1`).length > 0;
 
 /** What happened to the rest until now is written down as it goes: so this goes last. */
@@ -141,7 +141,7 @@ export const endOrganisation = async (
   if (await letGo(sql, ending, at)) return 'more';
   if (await removeMonitors(sql, id, monitors)) return 'more';
   if (await revokeOneProbe(sql, id)) return 'more';
-  if (await isStillTold(sql, id)) return 'later';
+  if (await isStillNotified(sql, id)) return 'later';
   if (await forgetLog(sql, id, rows)) return 'more';
   await removeLast(sql, ending, at);
   return 'gone';
@@ -192,7 +192,7 @@ export const beginEnding = async (sql: Queryable, { organisation, user, at, ends
       order by until desc limit 1) m on true`;
   if (ids.length > 0) {
     await switchMonitors(sql, ids, false);
-    await tellOwners(sql, organisation, monitors, 'paused');
+    await notifyOwners(sql, organisation, monitors, 'paused');
   }
   await beginMute(sql, { organisation, user, at, until: endsAt });
   return ids.length;
@@ -214,7 +214,7 @@ export const undoEnding = async (sql: Queryable, organisation: string, at: Date)
       monitors.map(({ id }) => id),
       true,
     );
-    await tellOwners(sql, organisation, monitors, 'resumed');
+    await notifyOwners(sql, organisation, monitors, 'resumed');
   }
   await endMute(sql, organisation, at);
   if (muted_until !== null && muted_until > at) await beginMute(sql, { organisation, user: muted_by, at, until: muted_until });

@@ -110,7 +110,7 @@ export const isExportPart = (text: string): text is ExportPart => Object.hasOwn(
 /** What would be too large by the page for one answer is read one by one. */
 const heavy: readonly string[] = ['response_times'];
 
-export const mostRowsOf = (part: ExportPart, wanted: number): number => (heavy.includes(part) ? 1 : wanted);
+export const maxRowsOf = (part: ExportPart, wanted: number): number => (heavy.includes(part) ? 1 : wanted);
 
 export type ExportedRow = { readonly key: number; readonly row: Readonly<Record<string, unknown>> };
 

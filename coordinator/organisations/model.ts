@@ -2,7 +2,7 @@ import { Refusal } from '../../shared/base/errors.ts';
 import type { PlanName } from './plans.ts';
 
 /** So many organisations somebody owns at most who made them by themselves: plans count what is in one, not how many there are. */
-export const mostOwned = 5;
+export const maxOwned = 5;
 
 /** The plan of another organisation that somebody would make; or the reason why there can be none. */
 export const planOfAnother = (
@@ -12,8 +12,8 @@ export const planOfAnother = (
   }: { /** The plans of those that they own, the oldest first. */ readonly owned: readonly PlanName[]; readonly isProven: boolean },
   door: { readonly signUp: 'open' | 'invited'; readonly signUpPlan: PlanName; readonly mail: boolean },
 ): PlanName | Refusal => {
-  if (owned.length >= mostOwned)
-    return new Refusal('organisations_enough', `You own ${owned.length} organisations, and ${mostOwned} are the most; delete one first.`);
+  if (owned.length >= maxOwned)
+    return new Refusal('organisations_enough', `You own ${owned.length} organisations, and ${maxOwned} are the most; delete one first.`);
   if (door.signUp === 'open' && door.mail)
     return isProven
       ? door.signUpPlan

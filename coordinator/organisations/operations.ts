@@ -7,7 +7,7 @@ import { nameFrom } from '../../shared/base/names.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import { splitSecrets } from '../../shared/checks/config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
-import { innerOperations, installationOperations, personOperations, visitorOperations } from '../contracts.ts';
+import { anonymousOperations, innerOperations, installationOperations, personOperations } from '../contracts.ts';
 import { hourly } from '../gate/attempts.ts';
 import {
   type Answer,
@@ -39,10 +39,10 @@ import type {
   withdrawInvitation as withdrawInvitationContract,
 } from './contract.ts';
 import { beginEnding, undoEnding } from './deletion.ts';
-import { type ExportPart, exportPage, exportParts, isExportPart, mostRowsOf } from './export.ts';
+import { type ExportPart, exportPage, exportParts, isExportPart, maxRowsOf } from './export.ts';
 import { emailFrom, isSameName, keptMs, roleFrom, timeZoneFrom } from './model.ts';
 import { refuseUnlessOwner } from './owners.ts';
-import { mayHaveOneMore, plans } from './plans.ts';
+import { enforceLimit, plans } from './plans.ts';
 import { type AuditRow, auditChoices, auditPage, createdAt, usageOf, writeOrganisation } from './queries.ts';
 
 export const listInvitations = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof listInvitationsContract>> => ({
@@ -76,7 +76,7 @@ const actInvite = async (
   const others = (await invitationsOf(sql, organisation.id, new Date(now))).filter(
     (one) => one.email.toLowerCase() !== email.toLowerCase(),
   );
-  mayHaveOneMore('members', organisation.plan, (await countMembers(sql, organisation.id)) + others.length);
+  enforceLimit('members', organisation.plan, (await countMembers(sql, organisation.id)) + others.length);
   const [id, at, expires_at] = [newId(), new Date(now), new Date(now + linkLives.invitation)];
   const link = door.mail ? undefined : await accountSecrets.mint('invitation');
   const row = { id, organisation: organisation.id, email, role, fingerprint: link?.fingerprint ?? null };
@@ -186,13 +186,13 @@ export const readExport = async (
   return pageOf(
     cursors,
     ['export', organisation.id, part],
-    { ...input, limit: mostRowsOf(part, input.limit) },
+    { ...input, limit: maxRowsOf(part, input.limit) },
     (from, most) => exportPage(sql, organisation.id, part, from ?? beforeAll, most),
     ({ row }) => masked(channels, part, row),
   );
 };
 
-const all: readonly Operation[] = [operations, innerOperations, personOperations, visitorOperations, installationOperations].flatMap(
+const all: readonly Operation[] = [operations, innerOperations, personOperations, anonymousOperations, installationOperations].flatMap(
   (table): readonly Operation[] => Object.values(table),
 );
 const summaries = new Map(all.map(({ id, summary }) => [id, summary]));
@@ -202,7 +202,7 @@ const wordsOf = (operation: string): string => summaries.get(operation) ?? opera
 
 const record = (value: unknown): Readonly<Record<string, unknown>> | null => (isRecord(value) ? value : null);
 
-const entryOut = ({ key, at, who, through, token_name, address, operation, changed }: AuditRow) => ({
+const entryJson = ({ key, at, who, through, token_name, address, operation, changed }: AuditRow) => ({
   ...{ id: key, at: at.toISOString(), who, through, token_name, address, operation, what: wordsOf(operation) },
   about: record(changed.about) ?? {},
   before: record(changed.before),
@@ -221,7 +221,7 @@ export const listAudit = async (
     ['audit', organisation.id, who, operation, filter.from, filter.until],
     input,
     (from, most) => auditPage(sql, organisation.id, filter, from ?? afterAll, most),
-    entryOut,
+    entryJson,
   );
 };
 

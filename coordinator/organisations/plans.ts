@@ -69,7 +69,7 @@ const counted = {
 export type Counted = keyof typeof counted;
 
 /** Refuses one more of something when the plan's number is reached. The count must be read under the organisation's lock. */
-export const mayHaveOneMore = (of: Counted, plan: PlanName, present: number): void => {
+export const enforceLimit = (of: Counted, plan: PlanName, present: number): void => {
   const most = plans[plan][of];
   if (present < most) return;
   const { code, noun, one } = counted[of];

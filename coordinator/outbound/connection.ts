@@ -59,10 +59,10 @@ export const createLookup = (): Lookup => {
   };
 };
 
-export type ConnectionParts = { readonly allow: readonly string[]; readonly lookup: Lookup };
+export type ConnectionDependencies = { readonly allow: readonly string[]; readonly lookup: Lookup };
 
 /** A connector for undici's Agent. */
-export const createConnector = (build: typeof BuildConnector, { allow, lookup }: ConnectionParts): BuildConnector.connector => {
+export const createConnector = (build: typeof BuildConnector, { allow, lookup }: ConnectionDependencies): BuildConnector.connector => {
   const ranges = allow.flatMap((range) => {
     const read = parseCidr(range);
     return read === undefined ? [] : [read];

@@ -18,12 +18,12 @@ export type DocumentReader = {
 
 const limitMs = 5_000;
 /** Such documents are a page of text at most. */
-const mostBytes = 64 * 1_024;
+const maxBytes = 64 * 1_024;
 const atOnce = 10;
 
-type Parts = { readonly allow?: readonly string[]; readonly lookup?: Lookup };
+type Dependencies = { readonly allow?: readonly string[]; readonly lookup?: Lookup };
 
-export const createDocumentReader = ({ allow = [], lookup = createLookup() }: Parts = {}): DocumentReader => {
+export const createDocumentReader = ({ allow = [], lookup = createLookup() }: Dependencies = {}): DocumentReader => {
   const agentMade = async (): Promise<Agent> => {
     const undici = await import('undici');
     const connect = createConnector(undici.buildConnector, { allow, lookup });
@@ -44,7 +44,7 @@ export const createDocumentReader = ({ allow = [], lookup = createLookup() }: Pa
       for await (const chunk of answer.body) {
         const bytes = Buffer.from(chunk);
         length += bytes.length;
-        if (length > mostBytes) throw new Error(`the document is larger than ${mostBytes} bytes`);
+        if (length > maxBytes) throw new Error(`the document is larger than ${maxBytes} bytes`);
         chunks.push(bytes);
       }
       const headers = Object.entries(answer.headers).flatMap(([name, value]) =>

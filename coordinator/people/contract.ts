@@ -208,7 +208,7 @@ export const listOwnOrganisations = innerOperation({
   }),
 });
 
-export const foundOrganisation = innerOperation({
+export const createOwnOrganisation = innerOperation({
   id: 'foundOrganisation',
   access: 'read',
   summary: 'Make another organisation, which one owns',
@@ -428,7 +428,7 @@ export const showInvitation = innerOperation({
   refusals: ['link_invalid'],
 });
 
-export const showDoor = innerOperation({
+export const showSignUpPolicy = innerOperation({
   id: 'showDoor',
   access: 'read',
   does: 'looks',

@@ -8,10 +8,10 @@ import {
   type ByPerson,
   type Context,
   type Early,
-  found,
   type InOrganisation,
   notFound,
   type Oneself,
+  orNotFound,
 } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { postMail } from '../mail/queries.ts';
@@ -25,7 +25,7 @@ import type {
 } from '../organisations/contract.ts';
 import { emailFrom, passwordFrom, planOfAnother, roleFrom, timeZoneFrom } from '../organisations/model.ts';
 import { refuseLastOwner, refuseUnlessOwner } from '../organisations/owners.ts';
-import { mayHaveOneMore, planNamed } from '../organisations/plans.ts';
+import { enforceLimit, planNamed } from '../organisations/plans.ts';
 import { insertOrganisation } from '../organisations/queries.ts';
 import { deleteTokensOf } from '../tokens/queries.ts';
 import type {
@@ -34,7 +34,7 @@ import type {
   changePassword as changePasswordContract,
   endOtherSessions as endOtherSessionsContract,
   endSession as endSessionContract,
-  foundOrganisation as foundOrganisationContract,
+  createOwnOrganisation as foundOrganisationContract,
   listOwnOrganisations as listOwnOrganisationsContract,
   listSessions as listSessionsContract,
   showProfile as showProfileContract,
@@ -88,7 +88,7 @@ export const createUser = async (
   const password = passwordFrom(input.password);
   const role = roleFrom(input.role);
   refuseUnlessOwner(context, role);
-  mayHaveOneMore('members', organisation.plan, await countMembers(sql, organisation.id));
+  enforceLimit('members', organisation.plan, await countMembers(sql, organisation.id));
   const id = newId();
   await insertUser(sql, { id, email, password_hash: await hashPassword(password) });
   await insertMember(sql, organisation.id, id, role);
@@ -100,7 +100,7 @@ export const createUser = async (
 /** Whatever is theirs alone there ends with it: tokens, assistants, their own channels. */
 export const leaveOrganisation = async (context: InOrganisation): Answer<OutputOf<typeof leaveOrganisationContract>> => {
   const { sql, organisation, caller, note } = context;
-  const member = found(caller.user === null ? undefined : await memberOf(sql, organisation.id, caller.user), 'member_not_found');
+  const member = orNotFound(caller.user === null ? undefined : await memberOf(sql, organisation.id, caller.user), 'member_not_found');
   await refuseLastOwner(context, member);
   note({ before: { email: member.email, role: member.role } });
   await deleteMember(sql, organisation.id, member.user_id);
@@ -112,7 +112,7 @@ export const removeMember = async (
   input: InputOf<typeof removeMemberContract>,
 ): Answer<OutputOf<typeof removeMemberContract>> => {
   const { sql, organisation } = context;
-  const member = found(await memberByEmail(sql, organisation.id, input.email.trim()), 'member_not_found');
+  const member = orNotFound(await memberByEmail(sql, organisation.id, input.email.trim()), 'member_not_found');
   await refuseLastOwner(context, member);
   refuseUnlessOwner(context, member.role);
   context.note({ before: { email: member.email, role: member.role } });
@@ -130,8 +130,8 @@ export const setMemberRole = async (
   const member = await memberByEmail(sql, organisation.id, input.email.trim());
   if (!member) {
     if (caller.is !== 'operator') throw notFound('member_not_found');
-    const user = found(await userByEmail(sql, input.email.trim()), 'user_not_found');
-    mayHaveOneMore('members', organisation.plan, await countMembers(sql, organisation.id));
+    const user = orNotFound(await userByEmail(sql, input.email.trim()), 'user_not_found');
+    enforceLimit('members', organisation.plan, await countMembers(sql, organisation.id));
     await insertMember(sql, organisation.id, user.id, role);
     return { id: user.id, email: user.email, role };
   }
@@ -187,7 +187,7 @@ export const endOtherSessions = async ({ sql, person }: ByPerson): Answer<Output
 });
 
 /** Another organisation, which whoever makes it owns, and acts in from now on. */
-export const foundOrganisation = async (
+export const createOwnOrganisation = async (
   context: ByPerson,
   input: InputOf<typeof foundOrganisationContract>,
 ): Answer<OutputOf<typeof foundOrganisationContract>> => {

@@ -2,7 +2,7 @@ import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
-import { type Answer, type ByPerson, type Early, found, type Oneself } from '../gate/context.ts';
+import { type Answer, type ByPerson, type Early, type Oneself, orNotFound } from '../gate/context.ts';
 import { postMail } from '../mail/queries.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
 import type {
@@ -96,7 +96,7 @@ export const removePasskey = async (
   { sql, note, person }: ByPerson,
   { passkey_id: id }: InputOf<typeof removePasskeyContract>,
 ): Answer<OutputOf<typeof removePasskeyContract>> => {
-  const name = found(await deletePasskey(sql, person.user, id), 'passkey_not_found');
+  const name = orNotFound(await deletePasskey(sql, person.user, id), 'passkey_not_found');
   note({ before: { passkey: name } });
   return { id, name };
 };

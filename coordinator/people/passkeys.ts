@@ -2,7 +2,7 @@ import type { WebAuthnCredential } from '@simplewebauthn/server';
 import { z } from 'zod';
 import { Refusal } from '../../shared/base/errors.ts';
 import { type Queryable, type Sql, textsLiteral } from '../database/connect.ts';
-import type { Context, Instruments } from '../gate/context.ts';
+import type { Context, GateDependencies } from '../gate/context.ts';
 import { linkLives } from './sessions.ts';
 
 /** Where passkeys are for: browsers bind them to a host with a name, and offer them only where nobody can listen in. */
@@ -207,7 +207,7 @@ export const signedBy = async (place: PasskeyPlace, passkey: PasskeyRow, text: s
 /** What is asked of passkeys, and what their answers are good for. */
 
 /** @throws Refusal where there can be none. */
-export const placeOf = ({ baseUrl }: Pick<Instruments, 'baseUrl'>): PasskeyPlace => {
+export const placeOf = ({ baseUrl }: Pick<GateDependencies, 'baseUrl'>): PasskeyPlace => {
   const place = passkeyPlace(baseUrl());
   if (place) return place;
   throw new Refusal('passkeys_impossible', `Passkeys need an address with a name, and https; this installation is at ${baseUrl()}.`);
@@ -221,7 +221,7 @@ type Asking = { readonly purpose: ChallengePurpose; readonly user: string | null
 /** Something new to sign. */
 export const askPasskey = async (
   sql: Queryable,
-  { accountSecrets }: Instruments,
+  { accountSecrets }: GateDependencies,
   { purpose, user, now }: Asking & { readonly now: number },
 ): Promise<string> => {
   const { text, fingerprint } = await accountSecrets.mint('passkey challenge');
@@ -238,7 +238,7 @@ export const takeAnswer = async ({ sql, now, with: { accountSecrets } }: Context
 export type Signed = { readonly passkey: PasskeyRow; readonly use: PasskeyUse };
 
 /** Which passkey signed: looked at before any transaction, because the check takes long the first time. @throws Refusal. */
-export const signedPasskey = async (pool: Sql, instruments: Instruments, answer: string): Promise<Signed> => {
+export const signedPasskey = async (pool: Sql, instruments: GateDependencies, answer: string): Promise<Signed> => {
   const place = placeOf(instruments);
   const passkey = await passkeyByCredential(pool, credentialOf(answer));
   if (!passkey) throw unknownPasskey();

@@ -1,7 +1,7 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
-import type { Caller, Person, Visitor } from '../gate/caller.ts';
+import type { AnonymousCaller, Caller, Person } from '../gate/caller.ts';
 import { createLastUses } from '../gate/lookups.ts';
 import type { Role } from '../organisations/model.ts';
 import type { PlanName } from '../organisations/plans.ts';
@@ -156,13 +156,13 @@ export type SignedIn = { readonly person: Person; readonly caller: Caller | null
 
 export type Sessions = {
   /** Who holds the cookie's session, read afresh; undefined for nobody. Membership and role are those of this moment. */
-  readonly authenticate: (visitor: Visitor) => Promise<SignedIn | undefined>;
+  readonly authenticate: (visitor: AnonymousCaller) => Promise<SignedIn | undefined>;
   /** Writes down when sessions were last used. */
   readonly flush: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
@@ -172,7 +172,7 @@ type Parts = {
 /** As many characters as 256 bits take in base64url: nothing else was ever given out. */
 const shape = /^[\w-]{43}$/;
 
-export const createSessions = ({ sql, clock, log, accountSecrets }: Parts): Sessions => {
+export const createSessions = ({ sql, clock, log, accountSecrets }: Dependencies): Sessions => {
   type Use = { readonly at: number; readonly address: string };
   const uses = createLastUses<Use>({ write: (all) => writeSessionUses(sql, all), log, of: 'sessions', again: 'page' });
 

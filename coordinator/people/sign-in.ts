@@ -2,8 +2,8 @@ import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { failuresOf, hostOf, type Tried } from '../gate/attempts.ts';
-import type { Visitor } from '../gate/caller.ts';
-import { type Answer, type AtTheDoor, type ByVisitor, type Context, type Early, found } from '../gate/context.ts';
+import type { AnonymousCaller } from '../gate/caller.ts';
+import { type Answer, type ByAnonymous, type Context, type Early, orNotFound, type SignedOut } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
 import type {
@@ -36,7 +36,7 @@ export const createSignInLink = async (
   { sql, now, with: { accountSecrets, baseUrl } }: Context,
   { email, made_for }: InputOf<typeof createSignInLinkContract>,
 ): Answer<OutputOf<typeof createSignInLinkContract>> => {
-  const user = found(await userByEmail(sql, email.trim()), 'user_not_found');
+  const user = orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
   const { text, fingerprint } = await accountSecrets.mint('sign-in link');
   const expires_at = made_for === 'start' ? null : new Date(now + linkLives.operator);
   if (made_for === 'start') await deleteStartLinks(sql);
@@ -48,7 +48,7 @@ export const createSignInLink = async (
 const longestDevice = 300;
 
 /** A session of its own for every sign-in: the one that the browser had before ends, so that nobody goes on in a session that was planted. */
-export const beginSession = async ({ sql, now, note, visitor, with: { accountSecrets } }: ByVisitor, user: string): Promise<string> => {
+export const beginSession = async ({ sql, now, note, visitor, with: { accountSecrets } }: ByAnonymous, user: string): Promise<string> => {
   note({ user });
   if (visitor.cookie !== undefined) await deleteSessionOf(sql, await accountSecrets.fingerprint('session', visitor.cookie));
   const { text, fingerprint } = await accountSecrets.mint('session');
@@ -59,7 +59,7 @@ export const beginSession = async ({ sql, now, note, visitor, with: { accountSec
 
 /** A session for whoever has given the first proof, or the second step where the account asks for one. */
 export const signInAs = async (
-  context: ByVisitor,
+  context: ByAnonymous,
   user: string,
 ): Promise<{ readonly session: string | null; readonly second_step: string | null }> => {
   const { sql, now, note } = context;
@@ -70,7 +70,7 @@ export const signInAs = async (
   return { session: null, second_step: text };
 };
 
-export const enter = async (context: ByVisitor, { secret }: InputOf<typeof enterContract>): Answer<OutputOf<typeof enterContract>> => {
+export const enter = async (context: ByAnonymous, { secret }: InputOf<typeof enterContract>): Answer<OutputOf<typeof enterContract>> => {
   const {
     sql,
     now,
@@ -88,7 +88,7 @@ const over = (): Refusal => new Refusal('second_step_over', 'This took too long,
 const wrong = (): Refusal => new Refusal('code_invalid', 'code: is wrong, or was used already.');
 
 const codeFrom = async (
-  { pool, now, with: { accountSecrets, secrets } }: Early<AtTheDoor>,
+  { pool, now, with: { accountSecrets, secrets } }: Early<SignedOut>,
   user: string,
   typed: string,
 ): Promise<{ readonly code: Code; readonly left: number } | undefined> => {
@@ -102,7 +102,7 @@ const codeFrom = async (
 };
 
 /** For the account, from wherever: who guesses here has the password already, and six digits are soon through from many hosts. */
-const before = async (early: Early<AtTheDoor>, { secret, code: typed }: InputOf<typeof finishSignInContract>): Promise<Prepared> => {
+const before = async (early: Early<SignedOut>, { secret, code: typed }: InputOf<typeof finishSignInContract>): Promise<Prepared> => {
   const { pool, now, visitor } = early;
   const { accountSecrets, attempts } = early.with;
   const fingerprint = await accountSecrets.fingerprint('second step', secret);
@@ -117,7 +117,7 @@ const before = async (early: Early<AtTheDoor>, { secret, code: typed }: InputOf<
 };
 
 const act = async (
-  context: ByVisitor,
+  context: ByAnonymous,
   _input: InputOf<typeof finishSignInContract>,
   { user, fingerprint, code, left }: Prepared,
 ): Answer<OutputOf<typeof finishSignInContract>> => {
@@ -131,10 +131,10 @@ const act = async (
 export const finishSignIn = { before, act };
 
 /** Nobody guesses a signature; but what is asked is kept until it is answered, and nobody is to fill the house with it. */
-const beforeBegin = ({ visitor, with: { attempts } }: Early<AtTheDoor>): Promise<void> =>
+const beforeBegin = ({ visitor, with: { attempts } }: Early<SignedOut>): Promise<void> =>
   attempts.count([{ what: `passkeys from ${hostOf(visitor.address)}`, most: 60 }]);
 
-const actBegin = async (context: ByVisitor): Answer<OutputOf<typeof beginPasskeySignInContract>> => {
+const actBegin = async (context: ByAnonymous): Answer<OutputOf<typeof beginPasskeySignInContract>> => {
   const place = placeOf(context.with);
   const challenge = await askPasskey(context.sql, context.with, { purpose: 'sign in', user: null, now: context.now });
   return { options: await requestOptions({ place, challenge }) };
@@ -143,12 +143,12 @@ const actBegin = async (context: ByVisitor): Answer<OutputOf<typeof beginPasskey
 export const beginPasskeySignIn = { before: beforeBegin, act: actBegin };
 
 const byPasskeyBefore = (
-  { pool, with: instruments }: Early<AtTheDoor>,
+  { pool, with: instruments }: Early<SignedOut>,
   { answer }: InputOf<typeof signInByPasskeyContract>,
 ): Promise<Signed> => signedPasskey(pool, instruments, answer);
 
 const byPasskeyAct = async (
-  context: ByVisitor,
+  context: ByAnonymous,
   _input: InputOf<typeof signInByPasskeyContract>,
   signed: Signed,
 ): Answer<OutputOf<typeof signInByPasskeyContract>> => {
@@ -160,14 +160,14 @@ const byPasskeyAct = async (
 export const signInByPasskey = { before: byPasskeyBefore, act: byPasskeyAct };
 
 /** For an account from one host, and for a host at all accounts: who guesses is slowed down. */
-const triesAt = (email: string, { address }: Visitor): readonly [Tried, Tried] => [
+const triesAt = (email: string, { address }: AnonymousCaller): readonly [Tried, Tried] => [
   { what: `password of ${email.trim().toLowerCase()} from ${hostOf(address)}`, most: 10 },
   { what: `passwords from ${hostOf(address)}`, most: 60 },
 ];
 
 /** The same answer, after the same work, whether there is such an account or not. */
 const signInBefore = async (
-  { pool, visitor, with: { attempts, door } }: Early<AtTheDoor>,
+  { pool, visitor, with: { attempts, door } }: Early<SignedOut>,
   { email, password }: InputOf<typeof signInContract>,
 ): Promise<string> => {
   const tried = triesAt(email, visitor);
@@ -184,7 +184,7 @@ const signInBefore = async (
   return user.id;
 };
 
-const signInAct = (context: ByVisitor, _input: InputOf<typeof signInContract>, user: string): Answer<OutputOf<typeof signInContract>> =>
+const signInAct = (context: ByAnonymous, _input: InputOf<typeof signInContract>, user: string): Answer<OutputOf<typeof signInContract>> =>
   signInAs(context, user);
 
 export const signIn = { before: signInBefore, act: signInAct };

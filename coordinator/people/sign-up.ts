@@ -4,12 +4,12 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import { deleteConnectionsOf } from '../assistants/queries.ts';
 import { failuresOf, hostOf } from '../gate/attempts.ts';
-import type { Answer, AtTheDoor, ByPerson, ByVisitor, Context, Early } from '../gate/context.ts';
+import type { Answer, ByAnonymous, ByPerson, Context, Early, SignedOut } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { postMail } from '../mail/queries.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
 import { emailFrom, passwordFrom, timeZoneFrom } from '../organisations/model.ts';
-import { mayHaveOneMore } from '../organisations/plans.ts';
+import { enforceLimit } from '../organisations/plans.ts';
 import { insertOrganisation, lockOrganisation } from '../organisations/queries.ts';
 import { deleteAllTokensOf } from '../tokens/queries.ts';
 import type {
@@ -17,7 +17,7 @@ import type {
   keepEmail as keepEmailContract,
   requestPasswordReset as requestPasswordResetContract,
   resetPassword as resetPasswordContract,
-  showDoor as showDoorContract,
+  showSignUpPolicy as showDoorContract,
   showInvitation as showInvitationContract,
   showLink as showLinkContract,
   signUp as signUpContract,
@@ -65,7 +65,7 @@ export const join = async ({ sql }: Context, user: string, invitation: Invitatio
   if (organisation.ends_at !== null) return 'ending';
   if ((await membershipsOf(sql, user)).some(({ id }) => id === organisation.id)) return 'member already';
   if (!(await useInvitation(sql, organisation.id, invitation.id))) return 'gone';
-  mayHaveOneMore('members', organisation.plan, await countMembers(sql, organisation.id));
+  enforceLimit('members', organisation.plan, await countMembers(sql, organisation.id));
   await insertMember(sql, organisation.id, user, invitation.role);
   return 'joined';
 };
@@ -111,7 +111,7 @@ export const replacePassword = async (
 
 /** Anyone may sign up with an address, but who finishes must know the password: no account gets one that a stranger chose. */
 const before = async (
-  { pool, now, visitor, with: { attempts, accountSecrets } }: Early<AtTheDoor>,
+  { pool, now, visitor, with: { attempts, accountSecrets } }: Early<SignedOut>,
   { secret, password }: InputOf<typeof finishSignUpContract>,
 ): Promise<void> => {
   await attempts.count([{ what: `finished sign-ups from ${hostOf(visitor.address)}`, most: 20 }]);
@@ -125,7 +125,10 @@ const before = async (
 };
 
 /** The address is proven, so the account is made; an invitation that has ended meanwhile makes it one without an organisation. */
-const act = async (context: ByVisitor, { secret }: InputOf<typeof finishSignUpContract>): Answer<OutputOf<typeof finishSignUpContract>> => {
+const act = async (
+  context: ByAnonymous,
+  { secret }: InputOf<typeof finishSignUpContract>,
+): Answer<OutputOf<typeof finishSignUpContract>> => {
   const {
     sql,
     now,
@@ -153,7 +156,7 @@ const act = async (context: ByVisitor, { secret }: InputOf<typeof finishSignUpCo
 export const finishSignUp = { before, act };
 
 const beforeRequest = async (
-  { visitor, with: { attempts, door } }: Early<AtTheDoor>,
+  { visitor, with: { attempts, door } }: Early<SignedOut>,
   { email }: InputOf<typeof requestPasswordResetContract>,
 ): Promise<void> => {
   if (!door.mail)
@@ -170,7 +173,7 @@ const beforeRequest = async (
 
 /** Whether there is such an account is found out only when the mail is made, so that here nothing tells. */
 const actRequest = async (
-  { sql, now }: ByVisitor,
+  { sql, now }: ByAnonymous,
   { email }: InputOf<typeof requestPasswordResetContract>,
 ): Answer<OutputOf<typeof requestPasswordResetContract>> => {
   await postMail(sql, { kind: 'password-reset', recipient: email.trim(), about: {}, at: new Date(now) });
@@ -180,7 +183,7 @@ const actRequest = async (
 export const requestPasswordReset = { before: beforeRequest, act: actRequest };
 
 const beforeReset = async (
-  { visitor, with: { attempts } }: Early<AtTheDoor>,
+  { visitor, with: { attempts } }: Early<SignedOut>,
   input: InputOf<typeof resetPasswordContract>,
 ): Promise<string> => {
   const password = passwordFrom(input.password);
@@ -190,7 +193,7 @@ const beforeReset = async (
 
 /** The link lets its owner in at once, however many passwords are guessed meanwhile. The second step stays: whoever reads a mailbox is not yet the person. */
 const actReset = async (
-  context: ByVisitor,
+  context: ByAnonymous,
   { secret, ...also }: InputOf<typeof resetPasswordContract>,
   password_hash: string,
 ): Answer<OutputOf<typeof resetPasswordContract>> => {
@@ -212,7 +215,7 @@ const actReset = async (
 export const resetPassword = { before: beforeReset, act: actReset };
 
 export const showLink = async (
-  { sql, now, with: { accountSecrets } }: ByVisitor,
+  { sql, now, with: { accountSecrets } }: ByAnonymous,
   { kind, secret }: InputOf<typeof showLinkContract>,
 ): Answer<OutputOf<typeof showLinkContract>> => {
   const [fingerprint, at] = [await accountSecrets.fingerprint(kind, secret), new Date(now)];
@@ -222,7 +225,7 @@ export const showLink = async (
 };
 
 export const showInvitation = async (
-  { sql, now, with: { accountSecrets } }: ByVisitor,
+  { sql, now, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof showInvitationContract>,
 ): Answer<OutputOf<typeof showInvitationContract>> => {
   const invitation = await invitationBy(sql, await accountSecrets.fingerprint('invitation', secret), new Date(now));
@@ -231,7 +234,7 @@ export const showInvitation = async (
   return { organisation, role, inviter };
 };
 
-export const showDoor = async ({ sql, with: { baseUrl, door } }: ByVisitor): Answer<OutputOf<typeof showDoorContract>> => ({
+export const showSignUpPolicy = async ({ sql, with: { baseUrl, door } }: ByAnonymous): Answer<OutputOf<typeof showDoorContract>> => ({
   sign_up: door.signUp === 'open' && door.mail && (await hasOwner(sql)) ? 'open' : 'invited',
   mail: door.mail,
   passkeys: passkeyPlace(baseUrl())?.origin ?? null,
@@ -251,7 +254,7 @@ const closed = (): Refusal =>
 
 /** Everything is judged before anything is known of the address, and the password is hashed whether there is such an account or not. */
 const signUpBefore = async (
-  { pool, now, visitor, with: { attempts, accountSecrets, door } }: Early<AtTheDoor>,
+  { pool, now, visitor, with: { attempts, accountSecrets, door } }: Early<SignedOut>,
   input: InputOf<typeof signUpContract>,
 ): Promise<Prepared> => {
   const { invitation_secret: secret } = input;
@@ -276,7 +279,7 @@ const signUpBefore = async (
  * somebody with an invitation comes so far, and hears that an address is taken.
  */
 const signUpAct = async (
-  context: ByVisitor,
+  context: ByAnonymous,
   _input: InputOf<typeof signUpContract>,
   prepared: Prepared,
 ): Answer<OutputOf<typeof signUpContract>> => {
@@ -323,7 +326,7 @@ export const verifyEmail = async (
 
 /** The old mailbox ends a change of address, whoever asked for it. */
 export const keepEmail = async (
-  { sql, now, note, with: { accountSecrets } }: ByVisitor,
+  { sql, now, note, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof keepEmailContract>,
 ): Answer<OutputOf<typeof keepEmailContract>> => {
   const ended = await useKeeping(sql, await accountSecrets.fingerprint('e-mail kept', secret), new Date(now));

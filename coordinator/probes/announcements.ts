@@ -42,7 +42,7 @@ export const offeredForMs = 14 * 86_400_000;
 export const areSignaturesRequired = async (sql: Parameters<typeof readSigning>[0], setting: RequireSigned): Promise<boolean> =>
   setting === 'auto' ? (await readSigning(sql)).signed_since !== null : setting === 'true';
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly clock: { readonly now: () => number };
   readonly log: Log;
@@ -58,7 +58,7 @@ export const canEveryoneVerify = (roster: Roster, presentOf: (probe: string) => 
   return heard.length > 0 && heard.every(({ id }) => presentOf(id)?.message.can?.includes('verify') === true);
 };
 
-export const createAnnouncements = async (parts: Parts): Promise<Announcements> => {
+export const createAnnouncements = async (parts: Dependencies): Promise<Announcements> => {
   const { sql, clock, log, setting, aliveMs, onRefused } = parts;
   const keys = announcementKeys(parts.secretKeys);
   const ids = keys.map(({ id }) => id);

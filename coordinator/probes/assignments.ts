@@ -48,7 +48,7 @@ export type AssignmentChange = {
   readonly isNew: boolean;
 };
 
-export type AssignmentParts = {
+export type AssignmentDependencies = {
   readonly bus: Bus;
   readonly directory: Directory;
   /** The secret part of the config as JSON, which the database holds encrypted. */
@@ -59,10 +59,10 @@ export type AssignmentParts = {
 const tombstone = new Uint8Array();
 
 /** So many monitors at once are on their way to the bus: more would wait there for longer than their time limit, and take room meanwhile. */
-const mostAtOnce = 50;
+const maxAtOnce = 50;
 
-export const createAssignments = ({ bus, directory, openSecrets, keys }: AssignmentParts): Assignments => {
-  const limit = pLimit(mostAtOnce);
+export const createAssignments = ({ bus, directory, openSecrets, keys }: AssignmentDependencies): Assignments => {
+  const limit = pLimit(maxAtOnce);
   let servedBy: { readonly rows: readonly ProbeRow[]; readonly continents: readonly Continent[] } | undefined;
   const served = (): readonly Continent[] => {
     const rows = directory.all();
@@ -147,7 +147,7 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
         }
       };
       // It is these that queue up, not the changes: what stands in a long queue grows old there, and is garbage that only the great collection finds.
-      await Promise.all(Array.from({ length: Math.min(mostAtOnce, changes.length) }, () => limit(work)));
+      await Promise.all(Array.from({ length: Math.min(maxAtOnce, changes.length) }, () => limit(work)));
     },
     trialFor: (row, secrets, place) => ({
       ...withoutSeal(row),
@@ -177,7 +177,7 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
  */
 export type Tombstones = { readonly tick: () => Promise<void> };
 
-type Parts = {
+type Dependencies = {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
@@ -193,7 +193,7 @@ const walked = [streams.assignments.name, streams.pingKeys.name] as const;
 /** Everything before `from` was looked at, in the stream that was made at `createdAt`. */
 type Walk = { readonly createdAt: number; readonly from: number };
 
-export const createTombstones = ({ bus, clock, log, keptMs }: Parts): Tombstones => {
+export const createTombstones = ({ bus, clock, log, keptMs }: Dependencies): Tombstones => {
   const walks = new Map<string, Walk>();
 
   const walk = async (stream: string): Promise<void> => {

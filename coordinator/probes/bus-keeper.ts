@@ -3,7 +3,7 @@ import { type End, pause } from '../../shared/base/async.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Announce } from '../../shared/bus/announcement.ts';
-import type { Entrance } from '../../shared/bus/dialling.ts';
+import type { BusEntry } from '../../shared/bus/dialling.ts';
 import { BusRefusal, type ConsumerOptions, type StreamKeeping } from '../../shared/bus/jetstream.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import type { Key } from '../../shared/bus/nkeys.ts';
@@ -21,23 +21,23 @@ import { endedDirectCredentials, endOldKeys, type ProbeRow, revokedKeys } from '
  *
  * Modes of a durable: `kept` → (its server is gone) `lost` → (deleted, unanswered, and made anew) `kept`, or `lost` again, where it fell to the same server.
  */
-export type Durables = {
+export type Consumers = {
   /** @throws when one of them could not be had; the others are there all the same. */
-  readonly keep: (durables: readonly Durable[]) => Promise<void>;
+  readonly keep: (durables: readonly Consumer[]) => Promise<void>;
   /** Settles when they are gone, or will be without a word. */
-  readonly forget: (durables: readonly Durable[]) => Promise<void>;
+  readonly forget: (durables: readonly Consumer[]) => Promise<void>;
   /** Removes them, and makes them anew: all comes to the probe once more. */
-  readonly renew: (durables: readonly Durable[]) => Promise<void>;
+  readonly renew: (durables: readonly Consumer[]) => Promise<void>;
   /** Asked again and again; keeps all of them, when a server has been away for so long that it may stay away. */
-  readonly remakeLost: (all: () => readonly Durable[]) => Promise<void>;
+  readonly remakeLost: (all: () => readonly Consumer[]) => Promise<void>;
 };
 
-export type Durable = { readonly stream: string; readonly consumer: ConsumerOptions };
+export type Consumer = { readonly stream: string; readonly consumer: ConsumerOptions };
 
-type DurablesBus = Pick<Bus, 'isConnected' | 'ensureConsumer' | 'deleteConsumer' | 'streamState'>;
+type ConsumersBus = Pick<Bus, 'isConnected' | 'ensureConsumer' | 'deleteConsumer' | 'streamState'>;
 
-type Parts = {
-  readonly bus: DurablesBus;
+type Dependencies = {
+  readonly bus: ConsumersBus;
   readonly log: Pick<Log, 'info' | 'debug'>;
   /** How long this process runs, in milliseconds: no clock that can be set. */
   readonly elapsed?: () => number;
@@ -48,13 +48,13 @@ const awayMs = 15_000;
 const againMs = 30_000;
 
 /** Of three servers, one gone: all of these fall to it once in a thousand times, and then it is tried again. */
-const mostTries = 6;
+const maxTries = 6;
 /** Whoever is there answers sooner; who is not there does not answer. */
 const unansweredMs = 2_000;
 
 const atOnce = 8;
 
-export const createDurables = ({ bus, log, elapsed = () => performance.now() }: Parts): Durables => {
+export const createConsumers = ({ bus, log, elapsed = () => performance.now() }: Dependencies): Consumers => {
   /** By the word of the stream itself; a bus that answers nothing says nothing of who is gone. */
   const lacksServer = async (stream: string): Promise<boolean> => {
     if (!bus.isConnected()) return false;
@@ -70,7 +70,7 @@ export const createDurables = ({ bus, log, elapsed = () => performance.now() }: 
   const isLost = async (stream: string, error: unknown): Promise<boolean> => !(error instanceof BusRefusal) && (await lacksServer(stream));
 
   /** @throws unless it is deleted, or will be though nobody says so: of a lost one nobody does. */
-  const drop = async ({ stream, consumer }: Durable): Promise<void> => {
+  const drop = async ({ stream, consumer }: Consumer): Promise<void> => {
     try {
       await bus.deleteConsumer(stream, consumer.name, unansweredMs);
     } catch (error) {
@@ -78,7 +78,7 @@ export const createDurables = ({ bus, log, elapsed = () => performance.now() }: 
     }
   };
 
-  const keepOne = async (durable: Durable): Promise<void> => {
+  const keepOne = async (durable: Consumer): Promise<void> => {
     const { stream, consumer } = durable;
     for (let tries = 1; ; tries += 1) {
       try {
@@ -86,20 +86,20 @@ export const createDurables = ({ bus, log, elapsed = () => performance.now() }: 
         if (tries > 1) log.info({ stream, consumer: consumer.name, tries }, 'what lay with a server that is gone was made anew');
         return;
       } catch (error) {
-        if (tries === mostTries || !(await isLost(stream, error))) throw error;
+        if (tries === maxTries || !(await isLost(stream, error))) throw error;
       }
       await drop(durable);
     }
   };
 
-  const each = async (durables: readonly Durable[], work: (durable: Durable) => Promise<void>): Promise<void> => {
+  const each = async (durables: readonly Consumer[], work: (durable: Consumer) => Promise<void>): Promise<void> => {
     const limit = pLimit(atOnce);
     const outcomes = await Promise.allSettled(durables.map((durable) => limit(() => work(durable))));
     const failed = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failed) throw failed.reason;
   };
 
-  const keep: Durables['keep'] = (durables) => each(durables, keepOne);
+  const keep: Consumers['keep'] = (durables) => each(durables, keepOne);
 
   let lookAt: number | undefined;
   return {
@@ -135,9 +135,9 @@ export const createDurables = ({ bus, log, elapsed = () => performance.now() }: 
 export type StreamGrowth = { readonly tick: () => Promise<void> };
 
 const firstMs = 10_000;
-const mostMs = 600_000;
+const maxMs = 600_000;
 
-type StreamGrowthParts = {
+type StreamGrowthDependencies = {
   readonly bus: Pick<Bus, 'refusedStreams'>;
   readonly log: Pick<Log, 'info'>;
   readonly ensureStreams: () => Promise<void>;
@@ -145,7 +145,12 @@ type StreamGrowthParts = {
   readonly elapsed?: () => number;
 };
 
-export const createStreamGrowth = ({ bus, log, ensureStreams, elapsed = () => performance.now() }: StreamGrowthParts): StreamGrowth => {
+export const createStreamGrowth = ({
+  bus,
+  log,
+  ensureStreams,
+  elapsed = () => performance.now(),
+}: StreamGrowthDependencies): StreamGrowth => {
   let askAt: number | undefined;
   let distanceMs = firstMs;
   return {
@@ -158,7 +163,7 @@ export const createStreamGrowth = ({ bus, log, ensureStreams, elapsed = () => pe
       askAt ??= elapsed() + distanceMs;
       if (elapsed() < askAt) return;
       // Also when it fails otherwise the next asking is further away.
-      distanceMs = Math.min(2 * distanceMs, mostMs);
+      distanceMs = Math.min(2 * distanceMs, maxMs);
       askAt = elapsed() + distanceMs;
       await ensureStreams();
       if (bus.refusedStreams().length === 0)
@@ -168,7 +173,7 @@ export const createStreamGrowth = ({ bus, log, ensureStreams, elapsed = () => pe
 };
 
 /** Looks after what probes need on the bus: their durables, and the end of their rights. Work of one coordinator, the owner of the first partition. */
-export type ProbeKeeper = {
+export type ProbeBusAdmin = {
   /** Applies what operations did to probes; at once after the notification, and again from time to time. */
   readonly drain: () => Promise<void>;
   /** Streams and durables of everybody, as after a start or a bus that came back. */
@@ -181,7 +186,7 @@ export type ProbeKeeper = {
   readonly resync: (probe: ProbeRow) => Promise<void>;
 };
 
-type KeeperParts = {
+type BusAdminDependencies = {
   readonly sql: Sql;
   readonly bus: Bus;
   /** On the system account. */
@@ -195,16 +200,16 @@ type KeeperParts = {
 
 const assign = streams.assignments.name;
 /** The monitor that never was: its tombstone tells a probe that what came is all there is. */
-const nobody = '00000000-0000-0000-0000-000000000000';
+const noOne = '00000000-0000-0000-0000-000000000000';
 
 export const ensureStreams = async (bus: Pick<Bus, 'ensureStream'>): Promise<void> => {
   for (const stream of Object.values(streams)) await bus.ensureStream(stream);
 };
 
-export const createProbeKeeper = (parts: KeeperParts): ProbeKeeper => {
+export const createProbeBusAdmin = (parts: BusAdminDependencies): ProbeBusAdmin => {
   const { sql, bus, system, account, operator, clock, log, directory } = parts;
 
-  const durablesOf = (probe: ProbeRow): Durable[] => [
+  const durablesOf = (probe: ProbeRow): Consumer[] => [
     { stream: assign, consumer: probeConsumers.roster(probe.id) },
     // A private probe gets only what names it.
     ...(probe.organisation_id === null
@@ -214,8 +219,8 @@ export const createProbeKeeper = (parts: KeeperParts): ProbeKeeper => {
     { stream: streams.pingKeys.name, consumer: probeConsumers.pingKeys(probe.id, probe.organisation_id) },
   ];
 
-  const durables = createDurables({ bus, log });
-  const ofEverybody = (): Durable[] => directory.all().flatMap((probe) => (probe.revoked_at === null ? durablesOf(probe) : []));
+  const durables = createConsumers({ bus, log });
+  const ofEverybody = (): Consumer[] => directory.all().flatMap((probe) => (probe.revoked_at === null ? durablesOf(probe) : []));
 
   const pushAll = async (): Promise<void> =>
     pushRevocations(
@@ -276,7 +281,7 @@ export const createProbeKeeper = (parts: KeeperParts): ProbeKeeper => {
       const whole = isPublic ? subjects.assignmentsOf(probe.continent) : subjects.privateAssignmentsOf(probe.id);
       if ((await bus.subjectsOf(assign, whole)).length === 0)
         await bus.store(
-          isPublic ? subjects.assignment(probe.continent, nobody) : subjects.privateAssignment(probe.id, nobody),
+          isPublic ? subjects.assignment(probe.continent, noOne) : subjects.privateAssignment(probe.id, noOne),
           new Uint8Array(),
         );
       log.warn({ probe: probe.id, name: probe.name }, 'a probe holds other assignments than it should: everything is sent to it anew');
@@ -286,13 +291,13 @@ export const createProbeKeeper = (parts: KeeperParts): ProbeKeeper => {
 };
 
 export type BusPlace = {
-  readonly entrance: Omit<Entrance, 'credentials'>;
+  readonly entrance: Omit<BusEntry, 'credentials'>;
   readonly keeping: StreamKeeping;
   readonly credentials: string;
   readonly systemCredentials: string;
 };
 
-type EnterBusParts = {
+type EnterBusDependencies = {
   readonly place: BusPlace;
   readonly owner: string;
   readonly announce: Announce;
@@ -331,7 +336,7 @@ export const enterBus = async ({
   log,
   ends,
   signal,
-}: EnterBusParts): Promise<{ readonly bus: Bus; readonly system: Bus }> => {
+}: EnterBusDependencies): Promise<{ readonly bus: Bus; readonly system: Bus }> => {
   const { entrance, keeping, credentials, systemCredentials } = place;
   const bus = await connectBus({ ...entrance, keeping, credentials, announce, name: `coordinator ${owner}`, log, signal });
   ends.push(bus.close);

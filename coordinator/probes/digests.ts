@@ -21,7 +21,7 @@ import type { ProbeRow } from './queries.ts';
  */
 export type DigestCheck = { readonly tick: () => Promise<void> };
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly directory: Directory;
   readonly keyOf: KeyOf;
@@ -47,7 +47,7 @@ const assignedOf = (row: AssignedRow): Assigned => ({
   key: null,
 });
 
-export const createDigestCheck = ({ sql, directory, keyOf, roster, resyncMs, presentOf, resync }: Parts): DigestCheck => {
+export const createDigestCheck = ({ sql, directory, keyOf, roster, resyncMs, presentOf, resync }: Dependencies): DigestCheck => {
   /** Probe → what was wanted and held when they differed, when the probe said so, and how often it was sent anew. */
   const differing = new Map<string, { readonly signature: string; at: number; times: number; restUntil: number }>();
   let restUntil = 0;

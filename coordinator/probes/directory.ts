@@ -71,7 +71,7 @@ export type Intake =
   | { readonly is: 'accepted'; readonly accepted: Accepted }
   | { readonly is: 'refused'; readonly probe: string; readonly reason: RefusedReason };
 
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 
 const isSigned = (probe: ProbeRow, message: Signed, now: number): boolean =>
   isSignedBy(
@@ -122,7 +122,7 @@ const rises = (batch: Batch): boolean => {
 export const judge = async (delivered: Delivered, partition: number, directory: Directory, now: number): Promise<Intake> => {
   const [, continent = '', , id = ''] = delivered.subject.split('.');
   const refuse = (reason: RefusedReason): Intake => ({ is: 'refused', probe: id, reason });
-  if (delivered.data.length > mostBytes) return refuse('oversized');
+  if (delivered.data.length > maxBytes) return refuse('oversized');
   const probe = await senderOf(id, delivered, directory, now);
   if ('refused' in probe) return refuse(probe.refused);
   if (continentToken(probe.continent) !== continent) return refuse('wrong_subject');

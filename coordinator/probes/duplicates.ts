@@ -26,8 +26,8 @@ export const noSessions: Sessions = { known: [], told: [] };
 /** Silent for so long it is gone. */
 const silentMs = 15_000;
 /** So many are told to end within so long. */
-const mostTold = 3;
-const toldWithinMs = 300_000;
+const maxTold = 3;
+const reportedWithinMs = 300_000;
 
 /** `up_ms`: for how long the process has run, by its own count, so that no clock has to be right. */
 export type Said = { readonly id: string; readonly up_ms: number };
@@ -35,7 +35,7 @@ export type Said = { readonly id: string; readonly up_ms: number };
 /** `isOlder`: whether a later process speaks as the same probe; `ends`: whether it is to be told so. */
 export type Heard = { readonly sessions: Sessions; readonly isOlder: boolean; readonly ends: boolean };
 
-export const hearSession = ({ known, told }: Sessions, { id, up_ms }: Said, now: number): Heard => {
+export const noteSession = ({ known, told }: Sessions, { id, up_ms }: Said, now: number): Heard => {
   const alive = known.filter((session) => session.id !== id && now - session.heard_at < silentMs);
   const before = known.find((session) => session.id === id);
   // A message that took its time makes it look younger than it is.
@@ -48,8 +48,8 @@ export const hearSession = ({ known, told }: Sessions, { id, up_ms }: Said, now:
   const isOlder = alive.some(
     (other) => other.heard_at > firstAt && spokenAt > other.began && (other.began > began || (other.began === began && other.id > id)),
   );
-  const lately = told.filter(({ at }) => now - at < toldWithinMs);
-  const ends = isOlder && (lately.some((each) => each.id === id) || lately.length < mostTold);
+  const lately = told.filter(({ at }) => now - at < reportedWithinMs);
+  const ends = isOlder && (lately.some((each) => each.id === id) || lately.length < maxTold);
   return {
     sessions: {
       known: [...alive, { id, began, first_at: firstAt, heard_at: now }],
@@ -71,7 +71,7 @@ export type Displacer = {
   readonly stop: () => void;
 };
 
-type Parts = {
+type Dependencies = {
   /** On the system account, which hears who connects. */
   readonly system: Pick<Bus, 'subscribe' | 'request'>;
   readonly account: string;
@@ -100,7 +100,7 @@ const tooOften = 3;
 const minuteMs = 60_000;
 const restMs = 5_000;
 
-export const watchConnections = async (parts: Parts): Promise<Displacer> => {
+export const watchConnections = async (parts: Dependencies): Promise<Displacer> => {
   const { system, account, clock, log, directory, isLeader, onTwice } = parts;
   const connections = new Map<string, Connection>();
   const displaced = new Map<string, number[]>();
@@ -180,20 +180,20 @@ export const watchConnections = async (parts: Parts): Promise<Displacer> => {
 };
 
 /** Two processes that speak as one probe: noticed by their presence, whatever the version of the server, and the older one is told to end. */
-export type Twins = {
+export type DuplicateProbes = {
   /** Whether this presence is of a process that a later one has displaced, and whether it is to be told so. */
   readonly hear: (probe: ProbeRow, message: PresenceMessage) => { readonly isOlder: boolean; readonly ends: boolean };
 };
 
-type TwiceParts = { readonly log: Log; readonly onTwice: (probe: ProbeRow) => void };
+type DuplicatesDependencies = { readonly log: Log; readonly onTwice: (probe: ProbeRow) => void };
 
-export const createTwins = ({ log, onTwice }: TwiceParts): Twins => {
+export const createDuplicateProbes = ({ log, onTwice }: DuplicatesDependencies): DuplicateProbes => {
   const sessionsOf = new Map<string, Sessions>();
   return {
     hear: (probe, { session, up_ms }) => {
       // A probe of an older version does not say which process it is.
       if (session === undefined || up_ms === undefined) return { isOlder: false, ends: false };
-      const { sessions, isOlder, ends } = hearSession(sessionsOf.get(probe.id) ?? noSessions, { id: session, up_ms }, performance.now());
+      const { sessions, isOlder, ends } = noteSession(sessionsOf.get(probe.id) ?? noSessions, { id: session, up_ms }, performance.now());
       sessionsOf.set(probe.id, sessions);
       if (isOlder) {
         log.warn({ probe: probe.id, name: probe.name, session, ends }, 'a process speaks as a probe although a later one does, too');

@@ -7,7 +7,7 @@ import type { Gate } from '../gate/setup.ts';
 import { enrolProbe } from './contract.ts';
 
 /** A token, a key and a proof take a few hundred bytes. */
-const mostBodyBytes = 8 * 1024;
+const maxBodyBytes = 8 * 1024;
 const json = 'application/json; charset=utf-8';
 
 /** Where a host asks that is to be a probe: `antipode-probe.mjs join`. What comes in is a join token, so nothing else is asked for. */
@@ -17,7 +17,7 @@ export const enrolmentRoute = (
 ): void => {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: mostBodyBytes }, (_request, body, done) => done(null, body));
+    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: maxBodyBytes }, (_request, body, done) => done(null, body));
     scope.setErrorHandler((error, _request, reply) => {
       const answer = answerOf(error);
       if (answer.hidden) log.error({ err: answer.hidden.error, request_id: answer.hidden.request_id }, 'a host could not be enrolled');

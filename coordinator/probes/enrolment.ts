@@ -10,10 +10,10 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
 import { hostOf } from '../gate/attempts.ts';
-import { type Answer, type AtTheDoor, type ByVisitor, type Context, type Early, type InOrganisation, notFound } from '../gate/context.ts';
+import { type Answer, type ByAnonymous, type Context, type Early, type InOrganisation, notFound, type SignedOut } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { refuseWhileEnding } from '../gate/roles.ts';
-import { mayHaveOneMore } from '../organisations/plans.ts';
+import { enforceLimit } from '../organisations/plans.ts';
 import { organisationById } from '../organisations/queries.ts';
 import { isTokenText, newTokenText, shownPart } from '../tokens/authenticate.ts';
 import {
@@ -26,6 +26,7 @@ import {
   countPrivateProbes,
   type InvitationRow,
   insertProbeInvitation,
+  invitationState,
   isProbeAlive,
   isProbeNameTaken,
   lockProbeInvitation,
@@ -33,21 +34,20 @@ import {
   probeInvitations,
   revokeProbeInvitation as revokeRow,
   spendProbeInvitation,
-  standingOfKey,
 } from './queries.ts';
 
 /** From one host within a quarter of an hour: enough for whoever sets up many behind one address, far from what guessing needs. */
-const mostTries = 60;
+const maxTries = 60;
 
 const invalid = (): Refusal =>
   new Refusal('join_token_invalid', 'token: is no join token of this service, or was taken back; ask for a new one, and copy it whole.');
 
 /** What can be counted and refused without a transaction. */
 const before = async (
-  { visitor, with: { attempts, accountSecrets } }: Early<AtTheDoor>,
+  { visitor, with: { attempts, accountSecrets } }: Early<SignedOut>,
   { token }: InputOf<typeof enrolProbeContract>,
 ): Promise<Buffer> => {
-  await attempts.count([{ what: `join tokens from ${hostOf(visitor.address)}`, most: mostTries }]);
+  await attempts.count([{ what: `join tokens from ${hostOf(visitor.address)}`, most: maxTries }]);
   if (!isTokenText(token, 'join')) throw invalid();
   return accountSecrets.fingerprint('join token', token);
 };
@@ -67,7 +67,7 @@ const refuseIfEnding = async (sql: Queryable, organisation: string | null): Prom
  * Modes of a token: `open` → `spent` by one key (for good; that key may ask again) or `expired` or taken back.
  */
 const act = async (
-  { sql, now, note, with: { probes, baseUrl } }: ByVisitor,
+  { sql, now, note, with: { probes, baseUrl } }: ByAnonymous,
   { token, key, proof }: InputOf<typeof enrolProbeContract>,
   fingerprint: Buffer,
 ): Answer<OutputOf<typeof enrolProbeContract>> => {
@@ -91,13 +91,13 @@ const act = async (
         'token: another host has used it already. If that was not you, end that probe at once; then ask for a new token.',
       );
     if (!(await isProbeAlive(sql, row.probe_id, key))) throw invalid();
-    const known = await standingOfKey(sql, key);
+    const known = await invitationState(sql, key);
     return known === undefined || known === 'ended' ? answer(row.probe_id) : answer(row.probe_id, withoutId(known));
   }
   if (row.expires_at.getTime() <= now)
     throw new Refusal('join_token_expired', 'token: was good for an hour, which is over; ask for a new one.');
   await refuseIfEnding(sql, organisation);
-  const was = await standingOfKey(sql, key);
+  const was = await invitationState(sql, key);
   if (was === 'ended')
     throw new Refusal('join_proof_invalid', 'key: the probe that this host was is ended for good; join in an empty folder, with --data.');
   if (was !== undefined) {
@@ -128,7 +128,7 @@ const stateOf = ({ used_at, expires_at }: InvitationRow, now: number): 'open' | 
   return expires_at.getTime() <= now ? 'expired' : 'open';
 };
 
-const invitationOut = (now: number) => (row: InvitationRow) => {
+const invitationJson = (now: number) => (row: InvitationRow) => {
   const { id, name, continent, shown, probe_id, last_seen_at } = row;
   return {
     ...{ id, name, continent, shown, state: stateOf(row, now), probe: probe_id },
@@ -157,7 +157,7 @@ const inviteInto = async (
   const made = { ...row, key: 0, organisation_id: organisation, used_at: null, used_key: null, probe_id: null, last_seen_at: null };
   const url = baseUrl();
   const command = `curl -fsSO ${url}/downloads/antipode-probe.mjs && node antipode-probe.mjs join ${url} ${token}`;
-  return { ...invitationOut(now)(made), token, command };
+  return { ...invitationJson(now)(made), token, command };
 };
 
 /** A private one. The organisation is locked, so that two invitations do not both take the last place of the plan. */
@@ -166,7 +166,7 @@ export const inviteProbe = async (
   input: InputOf<typeof inviteProbeContract>,
 ): Answer<OutputOf<typeof inviteProbeContract>> => {
   const { sql, organisation, now } = context;
-  mayHaveOneMore('private_probes', organisation.plan, await countPrivateProbes(sql, organisation.id, new Date(now)));
+  enforceLimit('private_probes', organisation.plan, await countPrivateProbes(sql, organisation.id, new Date(now)));
   return inviteInto(context, organisation.id, input);
 };
 
@@ -184,15 +184,15 @@ export const listProbeInvitations = async (
     ['probe invitations', organisation.id],
     input,
     (from, most) => probeInvitations(sql, { organisation: organisation.id }, from ?? afterAll, most),
-    invitationOut(now),
+    invitationJson(now),
   );
 
 /** As many as somebody reads. */
-const mostListed = 200;
+const maxListed = 200;
 
 export const listAllProbeInvitations = async ({ sql, now }: Context): Answer<OutputOf<typeof listAllProbeInvitationsContract>> => {
-  const rows = await probeInvitations(sql, 'all', afterAll, mostListed);
-  return { items: rows.map((row) => ({ ...invitationOut(now)(row), organisation: row.organisation_id })) };
+  const rows = await probeInvitations(sql, 'all', afterAll, maxListed);
+  return { items: rows.map((row) => ({ ...invitationJson(now)(row), organisation: row.organisation_id })) };
 };
 
 export const revokeProbeInvitation = async (

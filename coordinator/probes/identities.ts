@@ -17,7 +17,7 @@ import { addProbeKey, allProbes, insertProbe, type NamedProbe, type ProbeRow, re
 /** How long the older credentials of a probe go on working after a rotation. */
 const overlapMs = 86_400_000;
 
-type Parts = {
+type Dependencies = {
   readonly account: Key;
   readonly clock: Clock;
   /** Where probes reach the bus. */
@@ -54,7 +54,7 @@ export const createRenewal = ({ accountSeed, clock }: { readonly accountSeed: st
 };
 
 /** Makes, rotates and revokes probes: rows and outbox lines in the caller's transaction, credentials signed here and stored nowhere. */
-export const createProbeIdentities = (parts: Parts) => {
+export const createProbeIdentities = (parts: Dependencies) => {
   const { account, clock, natsUrl, tlsFirst = false, ca, anchors = () => [], secretKeys, requireSigned } = parts;
   const signing = async (sql: Queryable) => ({
     signing_keys: [...announcementKeys(secretKeys).map(({ id }) => id)],
@@ -140,13 +140,13 @@ export type NetworkKeys = {
 
 export type KeyOf = (place: string) => NetworkKey;
 
-type NetworkKeysParts = {
+type NetworkKeysDependencies = {
   readonly sql: Sql;
   /** The SECRET_KEY that is in force. @throws when we do not know it. */
   readonly masterOf: (newest: WrappedKey | undefined) => string;
 };
 
-export const createNetworkKeys = async ({ sql, masterOf }: NetworkKeysParts): Promise<NetworkKeys> => {
+export const createNetworkKeys = async ({ sql, masterOf }: NetworkKeysDependencies): Promise<NetworkKeys> => {
   const derived = createRecentCache<string, NetworkKey>(1_000);
   type Read = Pick<Sealing, 'epochs'> & { readonly master: string };
   const read = async (): Promise<Read> => {
@@ -188,7 +188,7 @@ export const createNetworkKeys = async ({ sql, masterOf }: NetworkKeysParts): Pr
  * Tells the server which users are void: it drops their connections at once and lets none of them in again. The list is kept in the
  * account's JWT, which the server stores; it only grows, so that what another database revoked stays revoked.
  */
-type RevocationsParts = { readonly system: Bus; readonly account: string; readonly operator: Key };
+type RevocationsDependencies = { readonly system: Bus; readonly account: string; readonly operator: Key };
 
 const answer = z.looseObject({
   data: z.looseObject({ code: z.number() }).optional(),
@@ -200,7 +200,7 @@ type Voided = { readonly revoked: ReadonlyMap<string, number>; readonly endedBef
 
 /** @throws when the server does not take it. */
 export const pushRevocations = async (
-  { system, account, operator }: RevocationsParts,
+  { system, account, operator }: RevocationsDependencies,
   { revoked, endedBefore }: Voided,
   now: number,
 ): Promise<void> => {

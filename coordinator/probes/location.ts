@@ -3,7 +3,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { isPublic, parseAddress } from '../../shared/base/network.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import type { TrialAnswerMessage, TrialMessage } from '../../shared/bus/messages.ts';
+import type { TestAnswerMessage, TestRunMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
@@ -131,13 +131,13 @@ export const doubtSentence = (
  * Modes: `resting` → (an hour has passed, a probe or an address is new, or a doubt is to be confirmed) `measuring` → judged → `resting`. A probe is
  * doubted when two rounds in a row say so.
  */
-export type Whereabouts = {
+export type LocationCheck = {
   readonly tick: () => Promise<void>;
   /** A probe has answered a trial, perhaps one of ours. */
-  readonly answered: (answer: TrialAnswerMessage) => void;
+  readonly answered: (answer: TestAnswerMessage) => void;
 };
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly bus: Pick<Bus, 'publish' | 'isConnected'>;
   readonly clock: Clock;
@@ -165,15 +165,15 @@ const timeoutMs = 3_000;
 /** A failure makes a probe look first whether it is the one at fault. */
 const roundMs = 20_000;
 /** Of no organisation. */
-const nobody = '00000000-0000-0000-0000-000000000000';
+const noOne = '00000000-0000-0000-0000-000000000000';
 
-const lookAt = (address: string): TrialMessage => {
+const lookAt = (address: string): TestRunMessage => {
   const id = newId();
   return {
     v: 1,
     trial: id,
     assignment: {
-      ...{ v: 1, monitor: id, organisation: nobody, kind: 'https', interval_ms: 60_000, timeout_ms: timeoutMs },
+      ...{ v: 1, monitor: id, organisation: noOne, kind: 'https', interval_ms: 60_000, timeout_ms: timeoutMs },
       target: `https://${address.includes(':') ? `[${address}]` : address}/`,
       config: { method: 'HEAD', follow_redirects: false, verify_tls: false },
       ...{ sealed: null, config_version: 1, ordinal: 0, continents: null, probe: null },
@@ -181,7 +181,7 @@ const lookAt = (address: string): TrialMessage => {
   };
 };
 
-export const createWhereabouts = (parts: Parts): Whereabouts => {
+export const createLocationCheck = (parts: Dependencies): LocationCheck => {
   const { sql, bus, clock, log, directory, roster, isLeader, addressOf } = parts;
   let round: Round | undefined;
   let rounds = 0;

@@ -3,9 +3,9 @@ import type { endProbe as endProbeContract } from '../../shared/api/probes.ts';
 import { continents, isContinent } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
-import { type Answer, type Context, found, type InOrganisation } from '../gate/context.ts';
+import { type Answer, type Context, type InOrganisation, orNotFound } from '../gate/context.ts';
 import { endNotice } from '../health/notices.ts';
-import { mayHaveOneMore } from '../organisations/plans.ts';
+import { enforceLimit } from '../organisations/plans.ts';
 import { lockOrganisation } from '../organisations/queries.ts';
 import {
   countedMinutes,
@@ -38,8 +38,8 @@ export const createProbe = async (
   if (!isContinent(continent))
     throw new Refusal('continent_unknown', `continent: there is no continent "${continent}"; one of ${continents.join(', ')} would do.`);
   if (organisation !== null) {
-    const { plan } = found(await lockOrganisation(sql, organisation), 'organisation_not_found');
-    mayHaveOneMore('private_probes', plan, await countPrivateProbes(sql, organisation, new Date(now)));
+    const { plan } = orNotFound(await lockOrganisation(sql, organisation), 'organisation_not_found');
+    enforceLimit('private_probes', plan, await countPrivateProbes(sql, organisation, new Date(now)));
   }
   return probes.createProbe(sql, { name, continent, organisation });
 };
@@ -50,7 +50,7 @@ const shown = async ({ sql, organisation }: InOrganisation, probe: OwnProbe) => 
 });
 
 const ownProbe = async ({ sql, organisation }: InOrganisation, id: string): Promise<OwnProbe> =>
-  found(await lockedOwnProbe(sql, organisation.id, id), 'probe_not_found');
+  orNotFound(await lockedOwnProbe(sql, organisation.id, id), 'probe_not_found');
 
 export const showOwnProbe = async (
   context: InOrganisation,
@@ -92,7 +92,7 @@ const placeOf = ({ doubted_at, place_trusted_as, continent }: Row): 'doubted' | 
 };
 
 /** A probe as whoever relies on it may know it. */
-export const trustOut = (row: Row, shares: ReadonlyMap<string, Refuted>) => {
+export const trustJson = (row: Row, shares: ReadonlyMap<string, Refuted>) => {
   const { id, name, continent, version, quarantine_reason, clock_offset_ms } = row;
   const share = shares.get(id);
   return {
@@ -125,7 +125,7 @@ export const listCheckers = async ({ sql, organisation, now }: InOrganisation): 
     refutedShares(sql, now),
   ]);
   const items = rows.map((row) => ({
-    ...trustOut(row, shares),
+    ...trustJson(row, shares),
     ...{ private: row.is_private, state: stateOf(row), monitors: row.monitors, checks: row.checks, has_checked: row.has_checked },
   }));
   return { items };
@@ -134,7 +134,7 @@ export const listCheckers = async ({ sql, organisation, now }: InOrganisation): 
 export const listProbes = async ({ sql, now, with: { probes } }: Context): Answer<OutputOf<typeof listProbesContract>> => {
   const [listed, shares] = await Promise.all([probes.listProbes(sql), refutedShares(sql, now)]);
   const items = listed.map((probe) => ({
-    ...trustOut(probe, shares),
+    ...trustJson(probe, shares),
     organisation: probe.organisation,
     revoked_at: probe.revoked_at?.toISOString() ?? null,
   }));
@@ -158,7 +158,7 @@ export const trustProbe = async (
   { sql }: Context,
   { probe_id: id, is_trusted }: InputOf<typeof trustProbeContract>,
 ): Answer<OutputOf<typeof trustProbeContract>> => {
-  const { name, continent } = found(await trustPlace(sql, id, is_trusted), 'probe_not_found');
+  const { name, continent } = orNotFound(await trustPlace(sql, id, is_trusted), 'probe_not_found');
   if (is_trusted) await endNotice(sql, 'continent_doubted', id);
   return { id, name, continent, is_trusted };
 };

@@ -12,8 +12,8 @@ import {
   type PresenceReply,
   presenceMessage,
   type ReceiptMessage,
-  type TrialAnswerMessage,
-  trialAnswerMessage,
+  type TestAnswerMessage,
+  testAnswerMessage,
   wireVersion,
 } from '../../shared/bus/messages.ts';
 import type { Bus, Message, Subscription } from '../../shared/bus/nats.ts';
@@ -27,14 +27,14 @@ import type { Refusals } from '../health/refusals.ts';
 import type { Announcements } from './announcements.ts';
 import { keyPlaceOf } from './assignments.ts';
 import { type Directory, senderOf } from './directory.ts';
-import type { Twins } from './duplicates.ts';
+import type { DuplicateProbes } from './duplicates.ts';
 import type { KeyOf } from './identities.ts';
 import { type ProbeRow, writeDropped } from './queries.ts';
 
 /** A probe has just said that it is there. */
 export type Present = { readonly probe: ProbeRow; readonly message: PresenceMessage; readonly at: number };
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly clock: Clock;
@@ -46,7 +46,7 @@ type Parts = {
   readonly rosterEpoch: () => number;
   readonly keyOf: KeyOf;
   /** Whether a later process speaks as the same probe. */
-  readonly session: Twins['hear'];
+  readonly session: DuplicateProbes['hear'];
   readonly onPresent: (present: Present) => void;
   readonly announcements: Pick<Announcements, 'announce' | 'trust'>;
   /** New credentials for a key that speaks for the probe. */
@@ -54,7 +54,7 @@ type Parts = {
   /** A private probe has entered the bus with credentials that let it publish to its relay alone. */
   readonly onRelayed: (probe: ProbeRow, issuedAt: number) => void;
   /** A probe has answered a trial. */
-  readonly onTrialAnswer: (answer: TrialAnswerMessage) => void;
+  readonly onTrialAnswer: (answer: TestAnswerMessage) => void;
 };
 
 const signingOf = ({ keys, required }: AnnouncementTrust): NonNullable<PresenceReply['signing']> => ({ keys: [...keys], required });
@@ -65,7 +65,7 @@ const otherWire = (name: string): string =>
   `This coordinator (${version}) reads version ${wireVersion} of the wire, and ${name} speaks another: upgrade coordinators before probes, or go back to the probe's version before. It goes on checking, and keeps what it sees on its disk.`;
 
 /** Hears and answers presence: every coordinator does, so that any of them may be the one that is there. */
-export const hearPresence = (parts: Parts): Subscription => {
+export const hearPresence = (parts: Dependencies): Subscription => {
   const { sql, bus, clock, log, directory, refusals, keyOf } = parts;
   // Sealing takes a fresh key pair; as long as neither key changes, the old answer is as good.
   const sealed = createRecentCache<string, Record<string, string>>(1_000);
@@ -112,7 +112,7 @@ export const hearPresence = (parts: Parts): Subscription => {
     const probe = await senderOf(id, message, directory, now);
     if ('refused' in probe) return refusals.count(id, probe.refused);
     const said = jsonOf(message.data);
-    const trial = trialAnswerMessage.safeParse(said);
+    const trial = testAnswerMessage.safeParse(said);
     if (trial.success && trial.data.probe === id) return parts.onTrialAnswer(trial.data);
     const read = presenceMessage.safeParse(said);
     if (!read.success && isOfOtherWire(said)) {
@@ -154,9 +154,9 @@ export type DroppedResults = {
   readonly tick: () => Promise<void>;
 };
 
-type DroppedResultsParts = { readonly sql: Sql; readonly onDropped: (probe: string, message: string) => void };
+type DroppedResultsDependencies = { readonly sql: Sql; readonly onDropped: (probe: string, message: string) => void };
 
-export const createDroppedResults = ({ sql, onDropped }: DroppedResultsParts): DroppedResults => {
+export const createDroppedResults = ({ sql, onDropped }: DroppedResultsDependencies): DroppedResults => {
   const said = new Map<string, { readonly name: string; readonly session: string; readonly dropped: number }>();
   const known = new Map<string, string>();
   return {

@@ -76,10 +76,10 @@ type NewInvitation = Pick<InvitationRow, 'id' | 'name' | 'continent' | 'shown' |
 };
 
 /** Those that nobody followed are of no use a day after their end. */
-const keptForMs = 86_400_000;
+const idempotencyKeptMs = 86_400_000;
 
 export const insertProbeInvitation = async (sql: Queryable, of: NewInvitation): Promise<void> => {
-  await sql`delete from probe_invitations where used_at is null and expires_at < ${new Date(of.created_at.getTime() - keptForMs)}`;
+  await sql`delete from probe_invitations where used_at is null and expires_at < ${new Date(of.created_at.getTime() - idempotencyKeptMs)}`;
   await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
     values (${of.id}, ${of.organisation}, ${of.name}, ${of.continent}, ${of.fingerprint}, ${of.shown}, ${of.created_at}, ${of.expires_at})`;
 };
@@ -203,7 +203,10 @@ export const isProbeAlive = async (sql: Queryable, id: string, key: string): Pro
 };
 
 /** What a key is already: the probe that it speaks for, or `ended` when it never may again. */
-export const standingOfKey = async (sql: Queryable, key: string): Promise<(NamedProbe & { readonly id: string }) | 'ended' | undefined> => {
+export const invitationState = async (
+  sql: Queryable,
+  key: string,
+): Promise<(NamedProbe & { readonly id: string }) | 'ended' | undefined> => {
   const [probe] = await sql<(NamedProbe & { id: string })[]>`select id, name, continent, organisation_id as organisation from probes
     where revoked_at is null and keys @> ${JSON.stringify([{ key, until: null }])}::text::jsonb`;
   if (probe) return probe;

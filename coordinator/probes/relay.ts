@@ -10,7 +10,7 @@ import type { ProbeRow } from './queries.ts';
  * anything can have it publish anywhere: a private one asks the relay instead, which looks whether the subject is that probe's and whether the
  * answer goes to its own inbox. One of all coordinators takes each message; the server answers the probe itself.
  */
-type Parts = {
+type Dependencies = {
   readonly bus: Pick<Bus, 'subscribe' | 'relay'>;
   readonly directory: Pick<Directory, 'byId' | 'find'>;
   readonly refusals: Refusals;
@@ -19,18 +19,18 @@ type Parts = {
 };
 
 /** Of monitors that were made or deleted a moment ago there may be records, and no keys. */
-const mostWithoutKeys = 100;
-const mostRecordBytes = 16_384;
+const maxWithoutKeys = 100;
+const maxRecordBytes = 16_384;
 
 /** Records of last pings stay for good: of each organisation's monitors no more are written than it has, so that none fills the bus's disk for everyone. */
-const createRecordLimit = (keysOf: Parts['keysOf']) => {
+const createRecordLimit = (keysOf: Dependencies['keysOf']) => {
   const written = new Map<string, Set<string>>();
   return ({ organisation_id }: ProbeRow, subject: string, bytes: number): boolean => {
     if (organisation_id === null || !covers(subjects.allLastPings, subject)) return true;
-    if (bytes > mostRecordBytes) return false;
+    if (bytes > maxRecordBytes) return false;
     const own = written.get(organisation_id) ?? new Set();
     written.set(organisation_id, own);
-    if (!own.has(subject) && own.size >= keysOf(organisation_id) + mostWithoutKeys) return false;
+    if (!own.has(subject) && own.size >= keysOf(organisation_id) + maxWithoutKeys) return false;
     own.add(subject);
     return true;
   };
@@ -57,7 +57,7 @@ const mayPublish = ({ id, continent, organisation_id }: ProbeRow, subject: strin
   isRead(subject) &&
   answeredSubjects({ probe: id, continent, organisation: organisation_id }).some((permission) => covers(permission, subject));
 
-export const serveRelay = ({ bus, directory, refusals, keysOf }: Parts): Subscription => {
+export const serveRelay = ({ bus, directory, refusals, keysOf }: Dependencies): Subscription => {
   const isWithin = createRecordLimit(keysOf);
   return bus.subscribe(
     subjects.allRelays,

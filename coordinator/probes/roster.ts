@@ -1,12 +1,12 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import { isOutdated, mostAheadMs } from '../../shared/bus/announcement.ts';
+import { isOutdated, maxAheadMs } from '../../shared/bus/announcement.ts';
 import { jsonIn, type RosterMessage, rosterMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Message, Subscription } from '../../shared/bus/nats.ts';
 import { streams, subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
-import { endsSilenceOfAll, type Word } from '../core/backlog.ts';
-import type { Observer } from '../core/types.ts';
+import { endsSilenceOfAll, type LatestPresence } from '../core/backlog.ts';
+import type { ObservingProbe } from '../core/types.ts';
 import type { Sql } from '../database/connect.ts';
 import type { Timing } from '../engine/timing.ts';
 import { endNotice, type NoticeKind, noticesOpen, openNotice, openNotices } from '../health/notices.ts';
@@ -45,13 +45,13 @@ export const judgeSilence = (heard: readonly Heard[], listeningSince: number, no
 };
 
 /** One object for each probe, shared by all monitors that it has seen: a hundred thousand monitors would otherwise hold its name a hundred thousand times. */
-const observers = new Map<string, Observer>();
+const observingProbes = new Map<string, ObservingProbe>();
 
-export const observerOf = ({ id, name, continent }: Pick<ProbeRow, 'id' | 'name' | 'continent'>): Observer => {
-  const known = observers.get(id);
+export const observingProbeOf = ({ id, name, continent }: Pick<ProbeRow, 'id' | 'name' | 'continent'>): ObservingProbe => {
+  const known = observingProbes.get(id);
   if (known?.name === name && known.continent === continent) return known;
   const made = { probe: id, name, continent };
-  observers.set(id, made);
+  observingProbes.set(id, made);
   return made;
 };
 
@@ -68,13 +68,13 @@ export type Network = {
   readonly roster: () => Roster;
   readonly hear: (present: Present) => void;
   /** What each healthy probe of the public last said: by it partitions know who may still keep something (rule 4). Its times are of performance.now(). */
-  readonly words: () => readonly Word[];
+  readonly words: () => readonly LatestPresence[];
   readonly tick: () => Promise<void>;
   readonly presentOf: (probe: string) => Present | undefined;
   readonly close: () => void;
 };
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly bus: Bus;
   readonly clock: Clock;
@@ -104,12 +104,12 @@ const rosterIn = (
   if (!announcements.read(message, subjects.roster)) return undefined;
   const read = rosterMessage.safeParse(jsonIn(message.data));
   if (!read.success) return undefined;
-  if (read.data.epoch <= now + mostAheadMs) return read.data;
+  if (read.data.epoch <= now + maxAheadMs) return read.data;
   announcements.refuse(subjects.roster, 'ahead');
   return undefined;
 };
 
-export const createNetwork = async (parts: Parts): Promise<Network> => {
+export const createNetwork = async (parts: Dependencies): Promise<Network> => {
   const { sql, bus, clock, log, timing, directory, announcements, isLeader, onAllHeard, onComingOrGoing } = parts;
   const lastPresent = new Map<string, Present>();
   const heardAt = new Map<string, number>();
@@ -155,7 +155,7 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
   let current: Roster = initial ?? { epoch: 0, probes: probesNow() };
 
   /** An epoch of before our clock was set right binds nobody. */
-  const floor = (): number => (current.epoch > clock.now() + mostAheadMs ? 0 : current.epoch);
+  const floor = (): number => (current.epoch > clock.now() + maxAheadMs ? 0 : current.epoch);
 
   const adopt = (roster: Roster): void => {
     if (roster.epoch < floor() || (same(roster, current) && roster.epoch === current.epoch)) return;
@@ -195,7 +195,7 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
     else published = undefined;
   });
 
-  const words = (): Word[] =>
+  const words = (): LatestPresence[] =>
     current.probes
       .filter(({ healthy, quarantined, organisation }) => healthy && !quarantined && organisation === null)
       .map(({ id }) => ({

@@ -1,34 +1,34 @@
 import { newId } from '../../shared/base/crypto.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import type { TrialAnswerMessage, TrialMessage } from '../../shared/bus/messages.ts';
+import type { TestAnswerMessage, TestRunMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
 import { type MonitorRow, placedOf } from '../engine/queries.ts';
-import type { AskedProbe, TrialAnswer, TrialOwner, TrialSoFar, WantedTrial } from '../monitors/test-run.ts';
+import type { AskedProbe, TestAnswer, TestRunOwner, TestRunRequest, TestRunState } from '../monitors/test-run.ts';
 import type { Assignments } from './assignments.ts';
 
 /**
  * Tries a config once from every continent that could check it (rule 41), and keeps the answers in memory for a moment.
  * Modes of a trial: `open` (answers come) → `over` (all have answered, or had the time to) → forgotten.
  */
-export type Trials = {
+export type TestRuns = {
   /** The id by which the answers are heard. Undefined without a bus, and when too many are under way. */
-  readonly begin: (wanted: WantedTrial) => string | undefined;
-  readonly answered: (answer: TrialAnswerMessage) => void;
+  readonly begin: (wanted: TestRunRequest) => string | undefined;
+  readonly answered: (answer: TestAnswerMessage) => void;
   /** Settles when more than `known` have answered, or it is over. */
-  readonly hear: (id: string, of: TrialOwner, known: number) => Promise<TrialSoFar | undefined>;
+  readonly hear: (id: string, of: TestRunOwner, known: number) => Promise<TestRunState | undefined>;
   readonly close: () => void;
 };
 
 /** `id`: the probe's. */
 type Asked = AskedProbe & { readonly id: string };
 
-type Open = TrialOwner & {
+type Open = TestRunOwner & {
   readonly asked: readonly Asked[];
-  readonly answers: TrialAnswer[];
+  readonly answers: TestAnswer[];
   over: boolean;
   /** Of those who wait for more. */
   waiting: (() => void)[];
@@ -39,16 +39,16 @@ type Open = TrialOwner & {
 const onTheWayMs = 4_000;
 /** So long the answers can still be heard. */
 const keptMs = 60_000;
-const mostAtOnce = 1_000;
+const maxAtOnce = 1_000;
 
-type Parts = {
+type Dependencies = {
   readonly bus: Pick<Bus, 'publish' | 'isConnected'>;
   readonly clock: Clock;
   readonly roster: () => Roster;
   readonly assignments: Pick<Assignments, 'trialFor'>;
 };
 
-export const createTrials = ({ bus, clock, roster, assignments }: Parts): Trials => {
+export const createTestRuns = ({ bus, clock, roster, assignments }: Dependencies): TestRuns => {
   const open = new Map<string, Open>();
 
   const wake = (trial: Open): void => {
@@ -65,7 +65,7 @@ export const createTrials = ({ bus, clock, roster, assignments }: Parts): Trials
     wake(trial);
   };
 
-  const rowOf = ({ organisation, kind, target, interval_s, config }: WantedTrial, id: string, key: number): MonitorRow => ({
+  const rowOf = ({ organisation, kind, target, interval_s, config }: TestRunRequest, id: string, key: number): MonitorRow => ({
     ...{ id, key, organisation_id: organisation, type: kind, target, interval_s, config, secrets: null, config_version: 1 },
     partition: partitionOf(id),
     created_at: new Date(clock.now()),
@@ -80,7 +80,7 @@ export const createTrials = ({ bus, clock, roster, assignments }: Parts): Trials
 
   return {
     begin: (wanted) => {
-      if (!bus.isConnected() || open.size >= mostAtOnce) return undefined;
+      if (!bus.isConnected() || open.size >= maxAtOnce) return undefined;
       const id = newId();
       const { like, organisation, user, secrets, config, interval_s } = wanted;
       const probes = chosen(rowOf(wanted, like?.id ?? id, like?.key ?? 0));
@@ -97,7 +97,7 @@ export const createTrials = ({ bus, clock, roster, assignments }: Parts): Trials
           probe.organisation === null
             ? ({ is: 'continent', continent: probe.continent } as const)
             : ({ is: 'probe', probe: probe.id } as const);
-        const message: TrialMessage = { v: 1, trial: id, assignment: assignments.trialFor(row, hidden, place) };
+        const message: TestRunMessage = { v: 1, trial: id, assignment: assignments.trialFor(row, hidden, place) };
         bus.publish(subjects.look(probe.id), JSON.stringify(message));
       }
       return id;

@@ -29,7 +29,7 @@ export type Told = { readonly coordinator: string; readonly shares: ReadonlyMap<
 const shareShape = z.object({ hosts: z.array(z.number()), refuted: z.array(z.tuple([z.number(), z.number()])) });
 
 /** What this coordinator has told, and what every other that lives and decides has. */
-export const toldOfProbes = async (sql: Queryable, owner: string, aliveMs: number): Promise<Told[]> => {
+export const sharedProbeTrust = async (sql: Queryable, owner: string, aliveMs: number): Promise<Told[]> => {
   const rows = await sql<{ coordinator: string; probe: string | null; share: unknown }[]>`
     select c.id as coordinator, r.probe_id as probe, r.share
     from coordinators c left join refutations r on r.coordinator_id = c.id
@@ -46,7 +46,7 @@ export const toldOfProbes = async (sql: Queryable, owner: string, aliveMs: numbe
 };
 
 /** A coordinator that the database has forgotten tells nothing until it is known again. */
-export const tellOfProbes = async (sql: Queryable, owner: string, shares: ReadonlyMap<string, Share>): Promise<void> => {
+export const shareProbeTrust = async (sql: Queryable, owner: string, shares: ReadonlyMap<string, Share>): Promise<void> => {
   if (shares.size === 0) return;
   const rows = [...shares].map(([probe, { hosts, refuted }]) => ({ probe, share: { hosts, refuted: [...refuted] } }));
   await sql`
@@ -57,7 +57,7 @@ export const tellOfProbes = async (sql: Queryable, owner: string, shares: Readon
     on conflict (coordinator_id, probe_id) do update set share = excluded.share`;
 };
 
-export const untellOfProbes = async (sql: Queryable, owner: string, probes: readonly string[]): Promise<void> => {
+export const clearProbeTrust = async (sql: Queryable, owner: string, probes: readonly string[]): Promise<void> => {
   if (probes.length === 0) return;
   await sql`delete from refutations where coordinator_id = ${owner} and probe_id = any(${[...probes]}::uuid[])`;
 };
@@ -75,7 +75,7 @@ type PooledRefutations = {
   readonly of: (probe: string) => { readonly targets: number; readonly refuted: number } | undefined;
 };
 
-type PoolParts = {
+type PoolDependencies = {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly owner: string;
@@ -88,7 +88,7 @@ type PoolParts = {
 /** Whoever has said nothing of a probe by then, such as an older version, is not waited for. */
 const answerMs = 5_000;
 
-const createPooledRefutations = ({ sql, clock, owner, aliveMs, hostsOf }: PoolParts): PooledRefutations => {
+const createPooledRefutations = ({ sql, clock, owner, aliveMs, hostsOf }: PoolDependencies): PooledRefutations => {
   let others: readonly Told[] | undefined;
   let own: ReadonlyMap<string, Share> = new Map();
   /** When we first told of a probe, of those that we tell of now; by performance.now(), as all that waits. */
@@ -97,7 +97,7 @@ const createPooledRefutations = ({ sql, clock, owner, aliveMs, hostsOf }: PoolPa
   return {
     isAlone: () => others?.length === 0,
     exchange: async (refuted) => {
-      const all = await toldOfProbes(sql, owner, aliveMs);
+      const all = await sharedProbeTrust(sql, owner, aliveMs);
       const now = clock.now();
       const written = all.find(({ coordinator }) => coordinator === owner)?.shares ?? new Map<string, Share>();
       const heard = all.filter(({ coordinator }) => coordinator !== owner);
@@ -107,8 +107,8 @@ const createPooledRefutations = ({ sql, clock, owner, aliveMs, hostsOf }: PoolPa
       const told = new Map([...probes].map((probe) => [probe, shareOf(hostsOf(probe), refuted.get(probe) ?? new Map(), now)]));
       const news = new Map([...told].filter(([probe, share]) => !saysTheSame(share, written.get(probe))));
       const over = [...written.keys()].filter((probe) => !told.has(probe));
-      await tellOfProbes(sql, owner, news);
-      await untellOfProbes(sql, owner, over);
+      await shareProbeTrust(sql, owner, news);
+      await clearProbeTrust(sql, owner, over);
       toldAt = new Map([...probes].map((probe) => [probe, toldAt.get(probe) ?? performance.now()]));
       [others, own] = [heard, told];
     },
@@ -143,7 +143,7 @@ export type ProbeTrust = {
   readonly settle: () => Promise<void>;
 };
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Log;
@@ -158,7 +158,7 @@ type Parts = {
 
 const countAgainMs = 5_000;
 
-export const createProbeTrust = ({ sql, clock, log, directory, roster, owner, aliveMs, targetsOf }: Parts): ProbeTrust => {
+export const createProbeTrust = ({ sql, clock, log, directory, roster, owner, aliveMs, targetsOf }: Dependencies): ProbeTrust => {
   const trusts = new Map<string, Trust>();
   const counts = new Map<string, { readonly at: number; readonly targets: number; readonly hosts: readonly number[] }>();
   const changed = new Map<string, 'sick' | 'well'>();

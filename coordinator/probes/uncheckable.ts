@@ -18,7 +18,7 @@ export type RestrictedMonitor = {
 };
 
 /** Why nobody can check it, in the words of the refusal that it would get today; undefined when somebody can. */
-export const whyUncheckable = (monitor: RestrictedMonitor, checkers: readonly Checker[]): string | undefined => {
+export const whyUnassignable = (monitor: RestrictedMonitor, checkers: readonly Checker[]): string | undefined => {
   try {
     refuseUnreachable(monitor, checkers);
     return undefined;
@@ -31,7 +31,7 @@ export const whyUncheckable = (monitor: RestrictedMonitor, checkers: readonly Ch
 const mostNamed = 5;
 
 /** One sentence about all of them: one notice, never one for each monitor. */
-export const uncheckableSentence = (uncheckable: readonly { readonly name: string; readonly why: string }[]): string => {
+export const unassignableSentence = (uncheckable: readonly { readonly name: string; readonly why: string }[]): string => {
   const named = uncheckable.slice(0, mostNamed).map(({ name, why }) => `"${name}" (${why.replace(/\.$/, '')})`);
   const more = uncheckable.length > mostNamed ? ` and ${uncheckable.length - mostNamed} more` : '';
   return `Nobody can check ${uncheckable.length === 1 ? 'this monitor' : `these ${uncheckable.length} monitors`}: ${named.join(', ')}${more}`;
@@ -60,26 +60,26 @@ export const restrictedMonitors = (sql: Queryable): AsyncGenerator<RestrictedRow
  * Modes: `unsure` (after a start, or a change of what probes there are) → looked → `none uncheckable` (until probes change again) or `some
  * uncheckable` (looked for again each time, for monitors are changed too) → …
  */
-export type Uncheckable = { readonly tick: () => Promise<void> };
+export type Unassignable = { readonly tick: () => Promise<void> };
 
-type Parts = { readonly sql: Sql; readonly directory: Directory; readonly isLeader: () => boolean };
+type Dependencies = { readonly sql: Sql; readonly directory: Directory; readonly isLeader: () => boolean };
 
 const kind = 'nobody_can_check';
 const subject = 'monitors';
 
-export const createUncheckable = ({ sql, directory, isLeader }: Parts): Uncheckable => {
+export const createUnassignable = ({ sql, directory, isLeader }: Dependencies): Unassignable => {
   let lookedAt = '';
   let some = true;
 
-  const look = async (checkers: Parameters<typeof whyUncheckable>[1]): Promise<void> => {
+  const look = async (checkers: Parameters<typeof whyUnassignable>[1]): Promise<void> => {
     const uncheckable: { name: string; why: string }[] = [];
     const judge = (monitor: RestrictedMonitor): void => {
-      const why = whyUncheckable(monitor, checkers);
+      const why = whyUnassignable(monitor, checkers);
       if (why !== undefined) uncheckable.push({ name: monitor.name, why });
     };
     for await (const page of restrictedMonitors(sql)) for (const monitor of page) judge(monitor);
     some = uncheckable.length > 0;
-    if (some) await openNotice(sql, kind, subject, uncheckableSentence(uncheckable));
+    if (some) await openNotice(sql, kind, subject, unassignableSentence(uncheckable));
     else if ((await openNotices(sql, kind)).length > 0) await endNotice(sql, kind, subject);
   };
 

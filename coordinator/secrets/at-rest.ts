@@ -50,10 +50,10 @@ export const pingTokenOf = (monitor: string): string => `beat ${monitor}`;
 export const channelSecretsOf = (channel: string): string => `channel ${channel}`;
 export const codeSecretOf = (user: string): string => `second factor ${user}`;
 /** Of an organisation and the fingerprint of a call, with a blank between. */
-export const keptAnswerOf = (call: string): string => `answer ${call}`;
+export const idempotencyRecordOf = (call: string): string => `answer ${call}`;
 
 const boundTo = {
-  ...{ monitor: secretsOf, beat: pingTokenOf, channel: channelSecretsOf, answer: keptAnswerOf },
+  ...{ monitor: secretsOf, beat: pingTokenOf, channel: channelSecretsOf, answer: idempotencyRecordOf },
   'second factor': codeSecretOf,
 } as const satisfies Record<Kept['place'], (about: string) => string>;
 

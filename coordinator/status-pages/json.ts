@@ -1,16 +1,16 @@
 import { proofRecordName, proofRecordText } from './public/access.ts';
 import type { PageGroup, PageMonitor, PageSummary, PostRow, WholePage } from './queries.ts';
 
-export const pageMonitorOut = ({ monitor_id, display_name, group_id, position }: PageMonitor) => ({
+export const pageMonitorJson = ({ monitor_id, display_name, group_id, position }: PageMonitor) => ({
   monitor: monitor_id,
   display_name,
   group: group_id,
   position,
 });
 
-export const pageGroupOut = ({ group_id, display_name, position }: PageGroup) => ({ group: group_id, display_name, position });
+export const pageGroupJson = ({ group_id, display_name, position }: PageGroup) => ({ group: group_id, display_name, position });
 
-export const summaryOut = ({ id, name, slug, enabled, created_at }: PageSummary) => ({
+export const summaryJson = ({ id, name, slug, enabled, created_at }: PageSummary) => ({
   id,
   name,
   slug,
@@ -18,7 +18,7 @@ export const summaryOut = ({ id, name, slug, enabled, created_at }: PageSummary)
   created_at: created_at.toISOString(),
 });
 
-export const domainOut = ({ domain, domain_token, domain_proved_at }: Pick<WholePage, 'domain' | 'domain_token' | 'domain_proved_at'>) =>
+export const domainJson = ({ domain, domain_token, domain_proved_at }: Pick<WholePage, 'domain' | 'domain_token' | 'domain_proved_at'>) =>
   domain === null || domain_token === null
     ? null
     : {
@@ -29,25 +29,25 @@ export const domainOut = ({ domain, domain_token, domain_proved_at }: Pick<Whole
       };
 
 /** Of its password and its link it is said that they are there. */
-export const pageOut = (page: WholePage) => ({
-  ...summaryOut(page),
+export const pageJson = (page: WholePage) => ({
+  ...summaryJson(page),
   description: page.description,
-  monitors: page.monitors.map(pageMonitorOut),
-  groups: page.groups.map(pageGroupOut),
+  monitors: page.monitors.map(pageMonitorJson),
+  groups: page.groups.map(pageGroupJson),
   language: page.language,
   accent: page.accent,
   logo: page.logo,
   access: page.access,
   has_password: page.password_hash !== null,
   has_link: page.has_link,
-  domain: domainOut(page),
+  domain: domainJson(page),
   subscribers: page.subscribers,
   offered: page.offered,
 });
 
 type Posted = Omit<PostRow, 'key' | 'written_at'> & { readonly written_at: Date | string };
 
-export const postOut = ({ id, incident_id, kind, text, written_by, written_at }: Posted) => ({
+export const postJson = ({ id, incident_id, kind, text, written_by, written_at }: Posted) => ({
   id,
   incident: incident_id,
   kind,

@@ -17,12 +17,12 @@ import type {
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { descriptionFrom, nameFrom } from '../../shared/base/names.ts';
-import { type Answer, type Early, found, type InOrganisation, notFound, type Place } from '../gate/context.ts';
+import { type Answer, type Early, type InOrganisation, notFound, orNotFound, type Place } from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { groupById } from '../groups/queries.ts';
 import { incidentById } from '../incidents/queries.ts';
 import { monitorById } from '../monitors/queries.ts';
-import { mayHaveOneMore } from '../organisations/plans.ts';
+import { enforceLimit } from '../organisations/plans.ts';
 import { hashPassword } from '../people/secrets.ts';
 import type {
   getStatusPageEditor as getStatusPageEditorContract,
@@ -33,7 +33,7 @@ import type {
   removeStatusPageLogo as removeStatusPageLogoContract,
   setStatusPageLogo as setStatusPageLogoContract,
 } from './contract.ts';
-import { pageGroupOut, pageMonitorOut, pageOut, postOut, summaryOut } from './json.ts';
+import { pageGroupJson, pageJson, pageMonitorJson, postJson, summaryJson } from './json.ts';
 import {
   accentFrom,
   logoFrom,
@@ -82,7 +82,7 @@ export const addStatusPageGroup = async (
   { page_id, group, display_name, monitors }: InputOf<typeof addStatusPageGroupContract>,
 ): Answer<OutputOf<typeof addStatusPageGroupContract>> => {
   if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
-  const { name } = found(await groupById(sql, organisation.id, group), 'group_not_found');
+  const { name } = orNotFound(await groupById(sql, organisation.id, group), 'group_not_found');
   const row = {
     group_id: group,
     display_name: display_name === null ? name : nameFrom(display_name, 'display_name'),
@@ -92,7 +92,7 @@ export const addStatusPageGroup = async (
     throw new Refusal('already_published', 'group: is on this page already; remove it first to publish it under another name.');
   if (monitors) await publishMembers(sql, page_id, group, await nextPosition(sql, page_id));
   else await gatherMembers(sql, page_id, group);
-  return pageGroupOut(row);
+  return pageGroupJson(row);
 };
 
 export const addStatusPageMonitor = async (
@@ -100,7 +100,7 @@ export const addStatusPageMonitor = async (
   { page_id, monitor, display_name, position }: InputOf<typeof addStatusPageMonitorContract>,
 ): Answer<OutputOf<typeof addStatusPageMonitorContract>> => {
   if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
-  const { name } = found(await monitorById(sql, organisation.id, monitor), 'monitor_not_found');
+  const { name } = orNotFound(await monitorById(sql, organisation.id, monitor), 'monitor_not_found');
   const row = {
     monitor_id: monitor,
     display_name: display_name === null ? name : nameFrom(display_name, 'display_name'),
@@ -109,7 +109,7 @@ export const addStatusPageMonitor = async (
   };
   if (!(await insertPageMonitor(sql, page_id, row)))
     throw new Refusal('already_published', 'monitor: is on this page already; remove it first to publish it under another name.');
-  return pageMonitorOut(row);
+  return pageMonitorJson(row);
 };
 
 export const createStatusPage = async (
@@ -117,24 +117,24 @@ export const createStatusPage = async (
   { enabled, language, ...input }: InputOf<typeof createStatusPageContract>,
 ): Answer<OutputOf<typeof createStatusPageContract>> => {
   const [name, slug, description] = [nameFrom(input.name), slugFrom(input.slug), descriptionFrom(input.description)];
-  mayHaveOneMore('status_pages', organisation.plan, await countStatusPages(sql, organisation.id));
+  enforceLimit('status_pages', organisation.plan, await countStatusPages(sql, organisation.id));
   const id = newId();
   await insertStatusPage(sql, { id, organisation: organisation.id, name, slug, description, enabled, language });
-  return pageOut(found(await statusPageById(sql, organisation.id, id), 'status_page_not_found'));
+  return pageJson(orNotFound(await statusPageById(sql, organisation.id, id), 'status_page_not_found'));
 };
 
 export const deleteStatusPage = async (
   { sql, organisation, note }: InOrganisation,
   { page_id }: InputOf<typeof deleteStatusPageContract>,
 ): Promise<void> => {
-  const { name, slug } = found(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
+  const { name, slug } = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
   await remove(sql, organisation.id, page_id);
   note({ before: { name, slug } });
 };
 
 /** So long one may still write that something is over. */
 const tellableMs = 14 * 86_400_000;
-const mostIncidents = 20;
+const maxIncidents = 20;
 
 export const listStatusPageOverviews = (
   { sql, organisation, with: { cursors } }: InOrganisation,
@@ -153,7 +153,7 @@ export const getStatusPageLogo = async (
   { page_id: page }: InputOf<typeof getStatusPageLogoContract>,
 ): Answer<OutputOf<typeof getStatusPageLogoContract>> => {
   if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
-  const { type, bytes } = found(await logoOfPage(sql, page), 'status_page_not_found');
+  const { type, bytes } = orNotFound(await logoOfPage(sql, page), 'status_page_not_found');
   return { type, base64: Buffer.from(bytes).toString('base64') };
 };
 
@@ -165,7 +165,7 @@ export const getStatusPageEditor = async (
   const [{ monitors, groups }, rows, incidents, { waiting }] = await Promise.all([
     publishable(sql, organisation.id),
     rowsOfPage(sql, page),
-    publishedIncidents(sql, page, new Date(now - tellableMs), mostIncidents),
+    publishedIncidents(sql, page, new Date(now - tellableMs), maxIncidents),
     countSubscribers(sql, page),
   ]);
   return {
@@ -174,7 +174,7 @@ export const getStatusPageEditor = async (
       ...rest,
       started_at: started_at.toISOString(),
       resolved_at: resolved_at?.toISOString() ?? null,
-      posts: posts.map(postOut),
+      posts: posts.map(postJson),
     })),
   };
 };
@@ -183,15 +183,15 @@ export const getStatusPageIncident = async (
   { sql, organisation }: InOrganisation,
   { page_id, incident_id }: InputOf<typeof getStatusPageIncidentContract>,
 ): Answer<OutputOf<typeof getStatusPageIncidentContract>> => {
-  const page = found(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
-  const { started_at, resolved_at } = found(await incidentById(sql, organisation.id, incident_id), 'incident_not_found');
+  const page = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
+  const { started_at, resolved_at } = orNotFound(await incidentById(sql, organisation.id, incident_id), 'incident_not_found');
   const shown = (await pagesOfIncident(sql, organisation.id, incident_id)).find(({ id }) => id === page_id);
-  const { display_name, posts } = found(shown, 'incident_not_found');
+  const { display_name, posts } = orNotFound(shown, 'incident_not_found');
   const { id, name, slug, language, subscribers } = page;
   return {
     page: { id, name, slug, language, subscribers },
     incident: {
-      ...{ id: incident_id, display_name, posts: posts.map(postOut) },
+      ...{ id: incident_id, display_name, posts: posts.map(postJson) },
       ...{ started_at: started_at.toISOString(), resolved_at: resolved_at?.toISOString() ?? null },
     },
     usual: postKinds.map((kind) => ({ kind, text: usualPost(language, kind, display_name) })),
@@ -222,16 +222,16 @@ export const listIncidentPages = async (
   { sql, organisation }: InOrganisation,
   { incident_id: incident }: InputOf<typeof listIncidentPagesContract>,
 ): Answer<OutputOf<typeof listIncidentPagesContract>> => {
-  found(await incidentById(sql, organisation.id, incident), 'incident_not_found');
+  orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const items = await pagesOfIncident(sql, organisation.id, incident);
-  return { items: items.map(({ posts, ...rest }) => ({ ...rest, posts: posts.map(postOut) })) };
+  return { items: items.map(({ posts, ...rest }) => ({ ...rest, posts: posts.map(postJson) })) };
 };
 
 export const getStatusPage = async (
   { sql, organisation }: InOrganisation,
   { page_id }: InputOf<typeof getStatusPageContract>,
 ): Answer<OutputOf<typeof getStatusPageContract>> =>
-  pageOut(found(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'));
+  pageJson(orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'));
 
 export const listStatusPages = (
   { sql, organisation, with: { cursors } }: InOrganisation,
@@ -242,17 +242,17 @@ export const listStatusPages = (
     ['status pages', organisation.id],
     input,
     (from, most) => statusPagePage(sql, organisation.id, from ?? beforeAll, most),
-    summaryOut,
+    summaryJson,
   );
 
 export const orderStatusPage = async (
   { sql, organisation }: InOrganisation,
   { page_id, rows }: InputOf<typeof orderStatusPageContract>,
 ): Answer<OutputOf<typeof orderStatusPageContract>> => {
-  const { monitors, groups } = found(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
+  const { monitors, groups } = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
   const present = [...monitors.map(({ monitor_id }) => monitor_id), ...groups.map(({ group_id }) => group_id)];
   await writeOrder(sql, page_id, orderFrom(rows, present));
-  return pageOut(found(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'));
+  return pageJson(orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'));
 };
 
 export const removeStatusPageGroup = async (
@@ -277,7 +277,7 @@ export const updateStatusPageMonitor = async (
 ): Answer<OutputOf<typeof ofMonitor>> => {
   if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
   const name = nameFrom(display_name, 'display_name');
-  return pageMonitorOut(found(await renamePageMonitor(sql, page_id, monitor_id, name), 'status_page_monitor_not_found'));
+  return pageMonitorJson(orNotFound(await renamePageMonitor(sql, page_id, monitor_id, name), 'status_page_monitor_not_found'));
 };
 
 export const updateStatusPageGroup = async (
@@ -286,7 +286,7 @@ export const updateStatusPageGroup = async (
 ): Answer<OutputOf<typeof ofGroup>> => {
   if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
   const name = nameFrom(display_name, 'display_name');
-  return pageGroupOut(found(await renamePageGroup(sql, page_id, group_id, name), 'status_page_group_not_found'));
+  return pageGroupJson(orNotFound(await renamePageGroup(sql, page_id, group_id, name), 'status_page_group_not_found'));
 };
 
 type Input = InputOf<typeof updateStatusPageContract>;
@@ -319,7 +319,7 @@ const act = async (
   input: Input,
   hash: string | null,
 ): Answer<OutputOf<typeof updateStatusPageContract>> => {
-  const present = found(await statusPageById(sql, organisation.id, input.page_id), 'status_page_not_found');
+  const present = orNotFound(await statusPageById(sql, organisation.id, input.page_id), 'status_page_not_found');
   const access = input.access ?? present.access;
   const password_hash = hash ?? present.password_hash;
   if (access === 'password' && password_hash === null)
@@ -338,7 +338,7 @@ const act = async (
   await write(sql, organisation.id, present.id, settings);
   const [was, is] = [told(present), told(settings)];
   note({ before: was, after: hash === null ? is : { ...is, password: 'another' } });
-  return pageOut(found(await statusPageById(sql, organisation.id, present.id), 'status_page_not_found'));
+  return pageJson(orNotFound(await statusPageById(sql, organisation.id, present.id), 'status_page_not_found'));
 };
 
 export const updateStatusPage = { before, act };

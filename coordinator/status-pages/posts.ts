@@ -9,10 +9,10 @@ import type {
 } from '../../shared/api/status-pages.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { type Answer, type Early, found, type InOrganisation, notFound, type Place } from '../gate/context.ts';
+import { type Answer, type Early, type InOrganisation, notFound, orNotFound, type Place } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { incidentById } from '../incidents/queries.ts';
-import { domainOut, postOut } from './json.ts';
+import { domainJson, postJson } from './json.ts';
 import { postTextFrom, usualPost } from './model.ts';
 import { newPageKey, pageKeyFingerprint, proofRecordName, proofRecordText } from './public/access.ts';
 import {
@@ -42,7 +42,7 @@ export const checkStatusPageDomain = {
     { pool, organisation, with: { textRecords } }: Early<Place>,
     { page_id }: InputOf<typeof checkStatusPageDomainContract>,
   ): Promise<{ readonly domain: string; readonly texts: readonly string[] }> => {
-    const domain = claimed(found(await statusPageById(pool, organisation.id, page_id), 'status_page_not_found'));
+    const domain = claimed(orNotFound(await statusPageById(pool, organisation.id, page_id), 'status_page_not_found'));
     return { domain, texts: await textRecords(proofRecordName(domain)) };
   },
   act: async (
@@ -50,14 +50,14 @@ export const checkStatusPageDomain = {
     { page_id }: InputOf<typeof checkStatusPageDomainContract>,
     { domain, texts }: { readonly domain: string; readonly texts: readonly string[] },
   ): Answer<OutputOf<typeof checkStatusPageDomainContract>> => {
-    const page = found(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
+    const page = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
     // Another one was named in between: what was found says nothing of it.
     const proved = claimed(page) === domain && page.domain_token !== null && texts.includes(proofRecordText(page.domain_token));
     // Once proved it stays so: a record that is gone for an hour takes no page away.
     const after = proved && page.domain_proved_at === null ? { ...page, domain_proved_at: new Date(now) } : page;
     if (after !== page) await updateStatusPage(sql, organisation.id, page_id, after);
     note({ after: { domain, proved } });
-    return { proved: after.domain_proved_at !== null, domain: domainOut(after), found: texts };
+    return { proved: after.domain_proved_at !== null, domain: domainJson(after), found: texts };
   },
 };
 
@@ -66,7 +66,7 @@ export const renewStatusPageLink = async (
   { sql, organisation, with: { baseUrl } }: InOrganisation,
   { page_id }: InputOf<typeof renewStatusPageLinkContract>,
 ): Answer<OutputOf<typeof renewStatusPageLinkContract>> => {
-  const { slug } = found(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
+  const { slug } = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
   const key = newPageKey();
   const fingerprint = pageKeyFingerprint(key);
   if (fingerprint === undefined || !(await writePageLink(sql, organisation.id, page_id, fingerprint)))
@@ -74,7 +74,7 @@ export const renewStatusPageLink = async (
   return { link: `${baseUrl()}/status/${slug}?key=${key}` };
 };
 
-const mostPosts = 100;
+const maxPosts = 100;
 
 const refuseForeignPage = async ({ sql, organisation }: InOrganisation, page: string): Promise<void> => {
   if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
@@ -92,7 +92,7 @@ export const listStatusPagePosts = async (
     ['posts', organisation.id, page, incident],
     input,
     (from, most) => postPage(sql, { organisation: organisation.id, page, incident }, from ?? afterAll, most),
-    (row: PostRow) => postOut(row),
+    (row: PostRow) => postJson(row),
   );
 };
 
@@ -103,7 +103,7 @@ export const createStatusPagePost = async (
 ): Answer<OutputOf<typeof createStatusPagePostContract>> => {
   const { sql, organisation, caller, now } = context;
   await refuseForeignPage(context, page);
-  found(await incidentById(sql, organisation.id, incident), 'incident_not_found');
+  orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const shown = await shownIncident(sql, page, incident);
   if (!shown)
     throw new Refusal(
@@ -111,11 +111,11 @@ export const createStatusPagePost = async (
       'The page does not show this incident: its monitor is not on it, or nobody has confirmed it.',
     );
   const text = given === null || given.trim() === '' ? usualPost(shown.language, kind, shown.name) : postTextFrom(given);
-  if ((await countPosts(sql, page, incident)) >= mostPosts)
-    throw new Refusal('post_invalid', `text: an incident has at most ${mostPosts} posts on a page; take one away first.`);
+  if ((await countPosts(sql, page, incident)) >= maxPosts)
+    throw new Refusal('post_invalid', `text: an incident has at most ${maxPosts} posts on a page; take one away first.`);
   const id = newId();
   await insertPost(sql, { ...{ id, page, incident, kind, text }, organisation: organisation.id, user: caller.user, at: new Date(now) });
-  return postOut(found(await postById(sql, organisation.id, id), 'status_page_post_not_found'));
+  return postJson(orNotFound(await postById(sql, organisation.id, id), 'status_page_post_not_found'));
 };
 
 export const deleteStatusPagePost = async (

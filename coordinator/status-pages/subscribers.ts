@@ -14,7 +14,7 @@ export type NewSubscriber = {
 };
 
 /** So many pages of one organisation ask one mailbox within an hour. Pages of others do not count: their owners would keep subscriptions away from it. */
-const mostQuestions = 3;
+const maxQuestions = 3;
 
 /** Who is to be asked by mail; undefined: they get mails already, or were asked just now. */
 export const askSubscriber = async (
@@ -28,7 +28,7 @@ export const askSubscriber = async (
     select ${id}, ${page}, ${email}, ${language}, ${at}
     where (select count(*) from status_page_subscribers a join status_pages p on p.id = a.page_id
         where lower(a.email) = lower(${email}) and a.asked_at > ${notSince}
-          and p.organisation_id = (select organisation_id from status_pages where id = ${page})) < ${mostQuestions}
+          and p.organisation_id = (select organisation_id from status_pages where id = ${page})) < ${maxQuestions}
       and not exists (select 1 from status_page_subscribers where page_id = ${page} and lower(email) = lower(${email}) and asked_at > ${notSince})
     on conflict (page_id, lower(email)) do update set asked_at = excluded.asked_at, language = excluded.language where s.confirmed_at is null
     returning id`;
@@ -86,7 +86,7 @@ export const forgetUnconfirmed = async (sql: Queryable, before: Date): Promise<v
   await sql`delete from status_page_subscribers where confirmed_at is null and asked_at < ${before}`;
 };
 
-export type Telling = {
+export type SubscriberNotice = {
   readonly subscriber: string;
   readonly email: string;
   readonly incident: string;
@@ -95,7 +95,7 @@ export type Telling = {
 };
 
 /** What was posted and not told yet, for each subscriber of its page who had confirmed by then; from now on it is told. */
-export const takeUntoldPosts = (sql: Queryable, at: Date, most: number): Promise<Telling[]> => sql<Telling[]>`
+export const takeUnsentPosts = (sql: Queryable, at: Date, most: number): Promise<SubscriberNotice[]> => sql<SubscriberNotice[]>`
   with fresh as (
     update status_page_posts set told_at = ${at}
     where id in (select id from status_page_posts where told_at is null order by key limit ${most} for update skip locked)
@@ -109,7 +109,7 @@ export const takeUntoldPosts = (sql: Queryable, at: Date, most: number): Promise
  * subscribers: each once for a page, whoever looks, to those who had confirmed before the outage was, so that an end goes to whom the beginning
  * went. Where somebody wrote of it, that is told and not this.
  */
-export const takeUntoldIncidents = (sql: Queryable, at: Date, from: Date): Promise<Telling[]> => sql<Telling[]>`
+export const takeUnsentIncidents = (sql: Queryable, at: Date, from: Date): Promise<SubscriberNotice[]> => sql<SubscriberNotice[]>`
   with fresh as (
     select a.organisation_id, a.monitor_id, a.incident_id, i.confirmed_at, case when a.event = 'down' then 'began' else 'over' end as event
     from alerts a join incidents i on i.id = a.incident_id
@@ -132,7 +132,7 @@ export const takeUntoldIncidents = (sql: Queryable, at: Date, from: Date): Promi
     where o.page_id = t.page_id and o.incident_id = t.incident_id and (t.event = 'began' or o.kind = 'resolved'))
   order by s.id`;
 
-export type ToldIncident = {
+export type NotifiedIncident = {
   /** As the page calls what it is of. */
   readonly name: string;
   readonly started_at: Date;
@@ -142,13 +142,13 @@ export type ToldIncident = {
 };
 
 /** What a mail says of an incident; undefined when the page does not show its monitor any more. */
-export const toldIncident = async (
+export const sentIncident = async (
   sql: Queryable,
   subscriber: string,
   incident: string,
   post: string | null,
-): Promise<ToldIncident | undefined> => {
-  const [row] = await sql<ToldIncident[]>`
+): Promise<NotifiedIncident | undefined> => {
+  const [row] = await sql<NotifiedIncident[]>`
     select m.display_name as name, i.started_at, i.resolved_at, p.kind, p.text
     from status_page_subscribers s join incidents i on i.id = ${incident} and i.confirmed_at is not null
     join status_page_monitors m on m.page_id = s.page_id and m.monitor_id = i.monitor_id

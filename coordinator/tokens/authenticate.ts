@@ -59,12 +59,12 @@ export type Tokens = {
   readonly close: () => Promise<void>;
 };
 
-type Parts = MasterKeys & { readonly sql: Sql; readonly clock: Clock; readonly log: Pick<Log, 'warn'> };
+type Dependencies = MasterKeys & { readonly sql: Sql; readonly clock: Clock; readonly log: Pick<Log, 'warn'> };
 
 const missing = (): Refusal => new Refusal('token_missing', 'Send your API token as `Authorization: Bearer svc_…`.');
 const invalid = (): Refusal => new Refusal('token_invalid', 'This token is unknown, or it was revoked, or has ended; make a new one.');
 
-export const createTokens = ({ sql, secretKey, previousKey, clock, log }: Parts): Tokens => {
+export const createTokens = ({ sql, secretKey, previousKey, clock, log }: Dependencies): Tokens => {
   const key = createKeptKey(sql, { secretKey, previousKey }, 'token fingerprint');
   const lookup = createGatheredLookup((fingerprints) => tokenHolders(sql, fingerprints));
   const uses = createLastUses<number>({ write: (all) => writeLastUsed(sql, all), log, of: 'tokens', again: 'call' });

@@ -2,7 +2,7 @@ import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
-import { type Answer, found, type InOrganisation, notFound } from '../gate/context.ts';
+import { type Answer, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { epochOf } from '../maintenance/recurrence.ts';
 import { mayManage, scopeFrom } from '../organisations/model.ts';
@@ -23,7 +23,7 @@ export const createToken = async (
   const [name, scope] = [nameFrom(input.name), scopeFrom(input.scope)];
   if (input.email !== null && caller.is !== 'operator')
     throw new Refusal('role_insufficient', 'email: tokens are made by the user whom they belong to.');
-  const user = caller.user ?? found(await memberByEmail(sql, organisation.id, (input.email ?? '').trim()), 'member_not_found').user_id;
+  const user = caller.user ?? orNotFound(await memberByEmail(sql, organisation.id, (input.email ?? '').trim()), 'member_not_found').user_id;
   const expires_at = input.expires_at && new Date(epochOf(input.expires_at, organisation.time_zone));
   if (expires_at !== null && expires_at.getTime() <= now)
     throw new Refusal('expiry_invalid', 'expires_at: has passed already; give a later one, or none for a token that does not end.');
@@ -58,7 +58,7 @@ export const createToken = async (
 /** Whose tokens a caller sees: everyone their own; owners, admins and the operator all. */
 const whose = ({ caller }: InOrganisation): string | null => (mayManage(caller.role) ? null : caller.user);
 
-const tokenOut =
+const tokenJson =
   ({ caller, now }: InOrganisation) =>
   ({ id, name, shown, scope, user_id, email, owner, created_at, expires_at, last_used_at }: ListedToken) => ({
     ...{ id, kind: 'token', name, shown, scope },
@@ -81,7 +81,7 @@ export const listTokens = async (
     ['tokens', organisation.id, of],
     input,
     (from, most) => tokenPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, most),
-    tokenOut(context),
+    tokenJson(context),
   );
 };
 
@@ -91,7 +91,7 @@ export const getToken = async (
 ): Answer<OutputOf<typeof getTokenContract>> => {
   const { sql, organisation } = context;
   const [row] = await tokenPage(sql, organisation.id, { user: whose(context), id }, afterAll, 1);
-  return tokenOut(context)(found(row, 'token_not_found'));
+  return tokenJson(context)(orNotFound(row, 'token_not_found'));
 };
 
 /** Everyone ends their own tokens; owners and admins those of others, too. */

@@ -17,7 +17,7 @@ import { isRecord } from '../../shared/base/json.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Answered } from '../gate/bind.ts';
-import type { Caller, Visitor } from '../gate/caller.ts';
+import type { AnonymousCaller, Caller } from '../gate/caller.ts';
 import { isAllowed } from '../gate/roles.ts';
 import type { Gate } from '../gate/setup.ts';
 import { countOpenIncidents } from '../monitors/contract.ts';
@@ -29,13 +29,13 @@ import { cookie, cookieOf } from './cookies.ts';
 import { type Form, formFrom, Multipart, noForm } from './form-data.ts';
 import { html, type Part, safeUrl } from './html.ts';
 import { documentOf, type Frame, heading, laterMark, linkButton } from './layout.ts';
-import type { ToldChanges } from './live.ts';
+import type { ChangeStream } from './live.ts';
 import {
   type Ask,
-  type Instruments,
   isAccountPath,
   type Page,
   type PageAnswer,
+  type PageDependencies,
   type PageRequest,
   type Shown,
   show,
@@ -111,11 +111,11 @@ export const failureAnswer = (
 };
 
 /** What the pages are given by app.ts. */
-export type WebParts = {
+export type WebDependencies = {
   readonly gate: Pick<Gate, 'execute' | 'executeOnce' | 'executeForPerson' | 'executeForVisitor' | 'executeForOperator'>;
   readonly authenticate: Sessions['authenticate'];
-  readonly instruments: Instruments;
-  readonly changes: ToldChanges;
+  readonly instruments: PageDependencies;
+  readonly changes: ChangeStream;
   readonly clock: Clock;
   readonly log: Pick<Log, 'error'>;
 };
@@ -231,11 +231,11 @@ const saidCookie = 'said';
 export type Answers = ReturnType<typeof createAnswers>;
 
 /** From a request to a page, and from what the page gives to an answer. */
-export const createAnswers = (parts: WebParts, assets: AssetStore) => {
+export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
   const { gate } = parts;
   const isSecure = (): boolean => parts.instruments.baseUrl().startsWith('https:');
 
-  const fromOf = ({ ip, headers }: FastifyRequest): Visitor => ({
+  const fromOf = ({ ip, headers }: FastifyRequest): AnonymousCaller => ({
     address: ip,
     device: headers['user-agent'] ?? '',
     cookie: cookieNamed(sessionCookieOf(isSecure()), headers.cookie),

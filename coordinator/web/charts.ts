@@ -107,13 +107,13 @@ export const responseChart = (results: Results, bands: readonly Band[], times: T
 <ul class="chart-x" aria-hidden="true">${momentsBetween(from, to, 5).map((at) => html`<li>${timeText(at, times, to - from)}</li>`)}</ul></div>`;
 };
 
-const mostRows = 32;
+const maxRows = 32;
 
 /** The same in numbers: so many rows that a person reads them. */
 export const responseTable = (results: Results, times: Times): Html => {
   const series = results.series.toSorted(byContinent);
   const [from, to] = [Date.parse(results.from), Date.parse(results.to)];
-  const step = (to - from) / Math.min(mostRows, Math.round((to - from) / (results.step_s * 1_000)));
+  const step = (to - from) / Math.min(maxRows, Math.round((to - from) / (results.step_s * 1_000)));
   const rows = Array.from({ length: Math.round((to - from) / step) }, (_, at) => from + at * step).toReversed();
   const inside = (points: readonly ResponsePoint[], begin: number): ResponsePoint[] =>
     points.filter(({ at }) => Date.parse(at) >= begin && Date.parse(at) < begin + step);

@@ -62,7 +62,7 @@ export const inputOf = (form: Form, kept: readonly string[] = []): Readonly<Reco
   return input;
 };
 
-const mostParts = 64;
+const maxParts = 64;
 
 const boundaryOf = (type: string): string | undefined => {
   try {
@@ -88,8 +88,8 @@ export class Multipart {
   #hasTooManyParts(boundary: string): boolean {
     const mark = Buffer.from(`--${boundary}`);
     let found = 0;
-    for (let at = this.#bytes.indexOf(mark); at >= 0 && found <= mostParts; at = this.#bytes.indexOf(mark, at + mark.length)) found += 1;
-    return found > mostParts;
+    for (let at = this.#bytes.indexOf(mark); at >= 0 && found <= maxParts; at = this.#bytes.indexOf(mark, at + mark.length)) found += 1;
+    return found > maxParts;
   }
 
   /** The bytes of a file; undefined when none was chosen, or the form cannot be read. */

@@ -120,10 +120,10 @@ export type Delivery = OutputOf<typeof showDelivery>;
 /** The same words wherever an address that cannot be mailed is shown. */
 export const mailMissingWords = 'Cannot deliver: e-mail is not set up';
 
-const mostNames = 3;
+const maxNames = 3;
 
 const named = (names: readonly string[]): string => {
-  const shown = names.length > mostNames ? [...names.slice(0, mostNames), `${names.length - mostNames} more`] : names;
+  const shown = names.length > maxNames ? [...names.slice(0, maxNames), `${names.length - maxNames} more`] : names;
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
 };
 

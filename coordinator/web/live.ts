@@ -5,7 +5,7 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { Sql } from '../database/connect.ts';
 
 /** Tells when something changed in an organisation that its pages show: from now on, and at once what changed since the moment that a page was made. */
-export type ToldChanges = {
+export type ChangeStream = {
   readonly moment: () => string;
   readonly onChange: (organisation: string, listener: () => void, since?: string) => () => void;
 };
@@ -18,19 +18,19 @@ export type LivePages = {
 };
 
 /** So many tabs of one organisation are told; a page beyond them is refreshed by hand. */
-const mostStreams = 200;
+const maxStreams = 200;
 /** Proxies cut off what is silent for long, and pages take it for lost (`script/live.ts`). */
 const signOfLifeMs = 10_000;
 /** Then the browser comes again, and shows anew who it is. */
 const longestMs = 15 * 60_000;
 const comeAgainMs = 3_000;
 
-export const createLivePages = ({ moment, onChange }: ToldChanges): LivePages => {
+export const createLivePages = ({ moment, onChange }: ChangeStream): LivePages => {
   const streams = new Map<string, Set<() => void>>();
 
   const open: LivePages['open'] = (organisation, reply, since) => {
     const own = streams.get(organisation) ?? new Set();
-    if (own.size >= mostStreams) {
+    if (own.size >= maxStreams) {
       // 204 tells the browser not to come again.
       void reply.code(204).send();
       return;
@@ -92,7 +92,7 @@ const atMostEveryMs = 1_000;
 /** By how much the clocks of two coordinators, and the ways to them, may differ. */
 const marginMs = 5_000;
 /** So many organisations' last changes are remembered before all are forgotten, which costs open pages one look. */
-const mostRemembered = 20_000;
+const maxRemembered = 20_000;
 
 /** A moment: in the order of this process, and by the clock. */
 type Mark = { readonly order: number; readonly at: number };
@@ -100,9 +100,9 @@ type Mark = { readonly order: number; readonly at: number };
 type Watched = { readonly listeners: Set<() => void>; told: number; timer: NodeJS.Timeout | undefined };
 
 type Listens = (...of: Parameters<Sql['listen']>) => Promise<{ readonly unlisten: () => Promise<void> }>;
-type Parts = { readonly sql: { readonly listen: Listens }; readonly clock: Clock; readonly log: Pick<Log, 'warn'> };
+type Dependencies = { readonly sql: { readonly listen: Listens }; readonly clock: Clock; readonly log: Pick<Log, 'warn'> };
 
-export const createChanges = ({ sql, clock, log }: Parts): Changes => {
+export const createChanges = ({ sql, clock, log }: Dependencies): Changes => {
   const organisations = new Map<string, Watched>();
   const own = newId();
   let order = 0;
@@ -121,7 +121,7 @@ export const createChanges = ({ sql, clock, log }: Parts): Changes => {
     for (const listener of watched.listeners) listener();
   };
   const note = (organisation: string): void => {
-    if (last.size >= mostRemembered && !last.has(organisation)) {
+    if (last.size >= maxRemembered && !last.has(organisation)) {
       last.clear();
       heardFrom = mark();
     }

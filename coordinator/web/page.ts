@@ -1,8 +1,8 @@
 import type { InputOf, Operation, OutputOf } from '../../shared/api/operation.ts';
 import type { Consents } from '../assistants/oauth-routes.ts';
-import type { Caller, Visitor } from '../gate/caller.ts';
+import type { AnonymousCaller, Caller } from '../gate/caller.ts';
 import type { Asked } from '../gate/roles.ts';
-import type { ShownRecord } from '../health/service-record.ts';
+import type { ServiceRecordRow } from '../health/service-record.ts';
 import type { Shares } from '../incidents/shared-link.ts';
 import type { SignedIn } from '../people/sessions.ts';
 import { cookie, cookieOf } from './cookies.ts';
@@ -19,13 +19,13 @@ const folders = [
 export const isAccountPath = (url: string): boolean => folders.includes(url.split(/[/?#]/)[1] ?? '');
 
 /** What pages need besides operations, as functions that app.ts hands in: who adds a page that needs one adds it here. */
-export type Instruments = {
+export type PageDependencies = {
   /** Where people reach the service, without a slash at the end. */
   readonly baseUrl: () => string;
   /** What a share link shows; undefined when it was ended, or never was. */
   readonly readShare: Shares['read'];
   /** How well the house did; undefined for whom it is not open. */
-  readonly ownRecord: (isSignedIn: boolean) => ShownRecord | undefined;
+  readonly ownRecord: (isSignedIn: boolean) => ServiceRecordRow | undefined;
   /** Assistants that ask to be let in. */
   readonly consents: Consents;
 };
@@ -72,7 +72,7 @@ export type PageRequest = {
   readonly theme: Theme;
   readonly now: number;
   /** Where it comes from. */
-  readonly from: Visitor;
+  readonly from: AnonymousCaller;
   /** All cookies, as they came. */
   readonly cookies: string | undefined;
   /** The browser fetches it in advance: nobody has asked for it yet, so nothing may come of it. */
@@ -80,7 +80,7 @@ export type PageRequest = {
   /** A person went here: they clicked, or typed the address. No program that looks ahead, and no page that loads this one by itself. */
   readonly isByPerson: boolean;
   /** What pages need besides operations. */
-  readonly with: Instruments;
+  readonly with: PageDependencies;
 };
 
 /** Asks an operation, through the same gate as the API: flat arguments, and its typed answer. @throws Refusal, InvalidInput. */

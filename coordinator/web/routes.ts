@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { WebParts } from './answers.ts';
+import type { WebDependencies } from './answers.ts';
 import { createAnswers, notFoundAnswer, sendAsset, workerHeaders } from './answers.ts';
 import { createAssetStore } from './assets.ts';
 import { isFromHere } from './cookies.ts';
@@ -7,7 +7,7 @@ import { Multipart } from './form-data.ts';
 import { createLivePages } from './live.ts';
 import type { Page } from './page.ts';
 
-export type { WebParts } from './answers.ts';
+export type { WebDependencies } from './answers.ts';
 
 export type Web = {
   /** Answers what no route answers to, when it is a person who asks. False: it is a program. */
@@ -20,7 +20,7 @@ const fileLimit = 4 * 1024 * 1024;
 const formType = 'application/x-www-form-urlencoded';
 
 /** The pages: what a browser sends goes to the page that it names, and what that gives becomes a document. Nothing is decided here. */
-export const webRoutes = (app: FastifyInstance, pages: readonly Page[], parts: WebParts): Web => {
+export const webRoutes = (app: FastifyInstance, pages: readonly Page[], parts: WebDependencies): Web => {
   const fromAnywhere: ReadonlySet<string> = new Set(pages.flatMap((page) => ('fromAnywhere' in page ? [page.path] : [])));
   const assets = createAssetStore();
   const live = createLivePages(parts.changes);

@@ -9,7 +9,7 @@ import { z } from 'zod';
 const run = promisify(execFile);
 
 /** What an image holds besides its program. */
-export type ImageParts = {
+export type ImageDependencies = {
   readonly architecture: string;
   readonly node: string;
   readonly libraries: readonly { readonly at: string; readonly from: string }[];
@@ -78,7 +78,7 @@ const obtainStrip = async (scratch: string): Promise<string> => {
   return program;
 };
 
-export const obtainArm64 = async (scratch: string): Promise<ImageParts> => {
+export const obtainArm64 = async (scratch: string): Promise<ImageDependencies> => {
   const [node, unpacked] = [await fetchNode(scratch), await fetchFromDebian(scratch, 'arm64', packages)];
   const found = new Map<string, string>();
   for (const place of places)

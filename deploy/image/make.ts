@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { bundleDownload } from '../../coordinator/api/bundles.ts';
 import { version } from '../../shared/base/process.ts';
 import { bundleCoordinator } from '../bundle/coordinator.ts';
-import { type ImageParts, obtainArm64 } from './arm64.ts';
+import { type ImageDependencies, obtainArm64 } from './arm64.ts';
 
 const run = promisify(execFile);
 
@@ -48,7 +48,7 @@ const programOf = (name: ImageName): Promise<string> =>
   name === 'coordinator' ? bundleCoordinator() : bundleDownload('antipode-probe.mjs');
 
 /** Of this machine's own kind. */
-const ownParts = async (): Promise<ImageParts> => {
+const ownDependencies = async (): Promise<ImageDependencies> => {
   const libraries = await librariesOf(process.execPath);
   const folder = dirname(libraries.find((path) => basename(path).startsWith('libc.so')) ?? '/lib/libc.so');
   const found: { at: string; from: string }[] = [];
@@ -58,8 +58,8 @@ const ownParts = async (): Promise<ImageParts> => {
 };
 
 /** Puts together what the image holds. @returns the folder, which is the image's root. */
-export const makeRoot = async (name: ImageName, root: string, parts?: ImageParts): Promise<void> => {
-  const { node, libraries, strip } = parts ?? (await ownParts());
+export const makeRoot = async (name: ImageName, root: string, parts?: ImageDependencies): Promise<void> => {
+  const { node, libraries, strip } = parts ?? (await ownDependencies());
   await mkdir(join(root, 'data'), { recursive: true, mode: 0o700 });
   await mkdir(join(root, 'tmp'), { recursive: true });
   await mkdir(join(root, 'etc'), { recursive: true });
@@ -86,7 +86,7 @@ export const packRoot = async (root: string, file: string): Promise<void> => {
 };
 
 /** The folder that an image is built in. */
-export const makeImage = async (name: ImageName, folder: string, parts?: ImageParts): Promise<void> => {
+export const makeImage = async (name: ImageName, folder: string, parts?: ImageDependencies): Promise<void> => {
   const scratch = await mkdtemp(join(tmpdir(), 'antipode-image-'));
   try {
     await makeRoot(name, scratch, parts);

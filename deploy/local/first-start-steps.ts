@@ -8,7 +8,7 @@ import { migrate } from '../../coordinator/database/migrate.ts';
 import { entryFault } from '../../coordinator/database/startup.ts';
 import { operatorIn } from '../../coordinator/gate/caller.ts';
 import { organisationById } from '../../coordinator/organisations/queries.ts';
-import { createEntrance } from '../../coordinator/setup.ts';
+import { createGateSetup } from '../../coordinator/setup.ts';
 import { type Operation, rawInput } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { createLog } from '../../shared/base/log.ts';
@@ -37,7 +37,7 @@ const makeAll = async ({ environment, isOwnDatabase, known }: Order, tell: (made
   const config = readConfig(environment);
   const log = createLog({ name: 'first-start', level: 'silent' });
   const sql = connect(config.DATABASE_URL, { name: 'antipode first start', connections: 4 });
-  const { gate } = createEntrance({ config, sql, clock: systemClock, log, baseUrl: () => config.BASE_URL ?? '' });
+  const { gate } = createGateSetup({ config, sql, clock: systemClock, log, baseUrl: () => config.BASE_URL ?? '' });
   let made = known;
   const add = (more: Partial<Made>): void => {
     made = { ...made, ...more };

@@ -8,7 +8,7 @@ import { readEnvironment } from '../../shared/base/env.ts';
 import { codeOf } from '../../shared/base/errors.ts';
 import { postgresAddress } from '../../shared/base/network.ts';
 import { listenObstacle, makeFolder } from '../../shared/base/process.ts';
-import type { Entrance } from '../../shared/bus/dialling.ts';
+import type { BusEntry } from '../../shared/bus/dialling.ts';
 import { type BusIdentity, busIdentityShape, createBusIdentity } from '../../shared/bus/identity.ts';
 import { busFields } from '../../shared/bus/setup.ts';
 import { homeOf, projectFolder, wantedCache } from '../node/places.mjs';
@@ -114,7 +114,7 @@ type ProcessEnvironment = Readonly<Record<string, string>>;
 const dkimVariables = ['MAIL_DKIM_DOMAIN', 'MAIL_DKIM_SELECTOR', 'MAIL_DKIM_KEY'] as const;
 
 /** How people come in, and how mail and messages go out: the coordinator's and the operator's alone. */
-const doorVariables = ['SIGN_UP', 'SIGN_UP_PLAN', 'SMTP_URL', 'MAIL_FROM', 'ALERT_ALLOW_CIDRS', ...dkimVariables] as const;
+const signUpVariables = ['SIGN_UP', 'SIGN_UP_PLAN', 'SMTP_URL', 'MAIL_FROM', 'ALERT_ALLOW_CIDRS', ...dkimVariables] as const;
 
 /** Loopback and private networks; link-local ones hold clouds' secrets. */
 const ownNetworks = '127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10,fc00::/7';
@@ -122,18 +122,18 @@ const ownNetworks = '127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16
 /**
  * What of these the person has set, for the coordinator. Messages reach the person's own networks, as checks do; not where anybody may sign up.
  */
-export const doorEnvironment = (
+export const signUpEnvironment = (
   env: Readonly<Record<string, string | undefined>>,
   { isSignUpOpen }: { readonly isSignUpOpen: boolean },
 ): ProcessEnvironment => ({
   ...(isSignUpOpen ? {} : { ALERT_ALLOW_CIDRS: ownNetworks }),
   ...Object.fromEntries(
-    doorVariables.flatMap((name) => [name, `${name}_FILE`]).flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
+    signUpVariables.flatMap((name) => [name, `${name}_FILE`]).flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
   ),
 });
 
 const secret = new Set(
-  [...busVariables, ...doorVariables, 'DATABASE_URL', 'SECRET_KEY', 'SECRET_KEY_PREVIOUS', 'PROBE_CREDENTIALS'].flatMap((name) => [
+  [...busVariables, ...signUpVariables, 'DATABASE_URL', 'SECRET_KEY', 'SECRET_KEY_PREVIOUS', 'PROBE_CREDENTIALS'].flatMap((name) => [
     name,
     `${name}_FILE`,
   ]),
@@ -379,7 +379,7 @@ export type Settings = {
   /** A bus of their own instead of the embedded one. */
   readonly bus: BusEnvironment | undefined;
   /** How that is entered where it has TLS. */
-  readonly busTls: Pick<Entrance, 'tlsFirst' | 'ca'>;
+  readonly busTls: Pick<BusEntry, 'tlsFirst' | 'ca'>;
   readonly secretKey: string | undefined;
   readonly previousKey: string | undefined;
   readonly isSignUpOpen: boolean;

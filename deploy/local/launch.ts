@@ -10,7 +10,6 @@ import { ConfigurationFault } from '../../shared/base/env.ts';
 import { asNetwork, type Maker, makeNetwork, type Network, summonMaker } from './first-start.ts';
 import {
   coordinatorMain,
-  doorEnvironment,
   environmentFile,
   freePort,
   type HomeState,
@@ -30,11 +29,12 @@ import {
   removeLocalFile,
   type Settings,
   type SiteName,
+  signUpEnvironment,
   sites,
   writeJson,
   writeLocalFile,
 } from './home.ts';
-import { faultsOfOwnParts, type LocalServices, startLocalServices } from './nats.ts';
+import { faultsOfOwnDependencies, type LocalServices, startLocalServices } from './nats.ts';
 import { endLeftPostgres } from './postgres.ts';
 import { createProcesses, endProcess, findProcess, type Processes, signal } from './processes.ts';
 
@@ -267,7 +267,7 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
   stop.addEventListener('abort', () => stopped.resolve(), { once: true });
 
   const raise = async (): Promise<void> => {
-    const faults = await faultsOfOwnParts(settings);
+    const faults = await faultsOfOwnDependencies(settings);
     if (faults.length > 0) throw new ConfigurationFault(faults);
     const port = await choosePort(settings, state);
     state.ports.http = port;
@@ -295,7 +295,7 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
       HOST: settings.host,
       PORT: String(port),
       BASE_URL: base,
-      ...doorEnvironment(environment, settings),
+      ...signUpEnvironment(environment, settings),
     };
     writeJson(environmentFile(home), ours);
     const key = networkKey(services, settings);

@@ -235,7 +235,7 @@ const faultsOfBus = async (bus: BusEnvironment, tls: Settings['busTls']): Promis
 };
 
 /** A line for each part of the person's own that does not let us in; none when there is no such part, or all is well. */
-export const faultsOfOwnParts = async ({ databaseUrl, bus, busTls }: Settings): Promise<readonly string[]> => {
+export const faultsOfOwnDependencies = async ({ databaseUrl, bus, busTls }: Settings): Promise<readonly string[]> => {
   const faults = await Promise.all([
     databaseUrl === undefined ? [] : faultsOfDatabase(databaseUrl),
     bus === undefined ? [] : faultsOfBus(bus, busTls),

@@ -84,7 +84,7 @@ export const preparePostgresBinaries = async (runAs: number | undefined, places:
  * Postgres refuses to run as root, so root starts it as nobody (or as whoever owns the data already).
  */
 
-const nobody = 65_534;
+const noOne = 65_534;
 export const databaseName = 'antipode';
 
 /** Places of the system that root may make and everybody may pass through. */
@@ -126,14 +126,14 @@ const choosePostgresFolder = async (home: string, say: (line: string) => void): 
   if (!isRoot) return join(home, 'postgres');
   const record = join(home, 'postgres.place');
   const tell = (folder: string): string => {
-    if (!folder.startsWith(home)) say(`Postgres runs as user ${nobody}, who cannot pass through ${home}: its data is in ${folder}`);
+    if (!folder.startsWith(home)) say(`Postgres runs as user ${noOne}, who cannot pass through ${home}: its data is in ${folder}`);
     return folder;
   };
   const known = (await readIfThere(record))?.trim();
   if (known !== undefined) return tell(resolve(home, known));
-  const inHome = isPassableFor(nobody, home) || (await ownerOf(join(home, 'postgres', 'data'))) !== undefined;
-  const place = inHome ? home : firstPassableFor(nobody, [systemData]);
-  if (place === undefined) throw new Error(`user ${nobody}, whom Postgres runs as for root, can reach neither ${home} nor ${systemData}`);
+  const inHome = isPassableFor(noOne, home) || (await ownerOf(join(home, 'postgres', 'data'))) !== undefined;
+  const place = inHome ? home : firstPassableFor(noOne, [systemData]);
+  if (place === undefined) throw new Error(`user ${noOne}, whom Postgres runs as for root, can reach neither ${home} nor ${systemData}`);
   const name = inHome ? 'postgres' : join(place, `postgres-${randomUUID()}`);
   await writeFile(record, `${name}\n`, { mode: 0o600 });
   return tell(resolve(home, name));
@@ -187,8 +187,8 @@ const createDatabase = async (binaries: string, data: string, user: RunAs): Prom
 export const preparePostgres = async (options: PostgresOptions): Promise<PreparedPostgres> => {
   const folder = await choosePostgresFolder(options.home, options.say);
   const data = join(folder, 'data');
-  const owner = (await ownerOf(data)) ?? nobody;
-  const user: RunAs = isRoot ? { uid: owner === 0 ? nobody : owner, gid: owner === 0 ? nobody : owner } : undefined;
+  const owner = (await ownerOf(data)) ?? noOne;
+  const user: RunAs = isRoot ? { uid: owner === 0 ? noOne : owner, gid: owner === 0 ? noOne : owner } : undefined;
   const places = isRoot ? [options.cache, systemCache, dirname(folder)] : [options.cache];
   const binaries = await preparePostgresBinaries(user?.uid, places);
   if ((await ownerOf(data)) === undefined) {

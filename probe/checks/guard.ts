@@ -35,7 +35,7 @@ export type Guard = {
 
 export type Endpoint = { readonly address: string; readonly port: number };
 
-export type GuardParts = {
+export type GuardDependencies = {
   /** Ranges beyond the public that the probe's own host allows (PROBE_ALLOW_CIDRS); never anything that the coordinator sent. */
   readonly allow: readonly string[];
   /** Where the probe's own bus listens now, as literal addresses: shut unless named singly. */
@@ -52,13 +52,13 @@ export type GuardParts = {
 /** The ranges of a list that cannot be read as addresses or CIDRs, for the configuration to refuse at start. */
 export const unreadableRanges = (ranges: readonly string[]): string[] => ranges.filter((range) => parseCidr(range) === undefined);
 
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 /**
  * Global unicast, and what the probe's own host allows. Metadata addresses, the probe's own bus and its own public addresses open only to a range
  * that names one address.
  */
-export const createGuard = (parts: GuardParts): Guard => {
+export const createGuard = (parts: GuardDependencies): Guard => {
   const allowed = parts.allow.map((range) => parseCidr(range)).filter((range) => range !== undefined);
   type Address = NonNullable<ReturnType<typeof parseAddress>>;
   const named = (address: Address): boolean => allowed.some((range) => namesOne(range) && sameAddress(range[0], address));
@@ -107,7 +107,7 @@ export const createGuard = (parts: GuardParts): Guard => {
   const knownOf = (text: string): Known | null => {
     const found = known.get(text);
     if (found !== undefined) return found;
-    if (known.size >= mostRemembered) known.clear();
+    if (known.size >= maxRemembered) known.clear();
     const address = parseAddress(text);
     const made = address
       ? { address, open: isOpen(address), beyond: isPublic(address) && !listed(address), isPrivateUse: isPrivateUse(address) }
@@ -147,7 +147,7 @@ export const createGuard = (parts: GuardParts): Guard => {
 };
 
 /** Whether it may be told which of our addresses the other side saw: one that is not public is changed on its way out, and nobody's business. */
-export const mayTellOutgoing = (own: string | null, other: string | null): own is string => {
+export const mayReportOutgoing = (own: string | null, other: string | null): own is string => {
   const [from, to] = [own, other].map((text) => (text === null ? undefined : parseAddress(text)));
   return from !== undefined && to !== undefined && (isPublic(from) || !isPublic(to));
 };

@@ -1,8 +1,8 @@
 import type { Assignment } from '../../shared/checks/assignment.ts';
-import { type PingTerms, pingTerms } from '../../shared/checks/heartbeat/config.ts';
+import { type PingSettings, pingSettings } from '../../shared/checks/heartbeat/config.ts';
 import { canReckonSchedules } from '../../shared/checks/heartbeat/schedule.ts';
 import type { PingState } from '../../shared/checks/heartbeat/state.ts';
-import { type Judgement, judgePings, nextLook } from '../../shared/checks/heartbeat/state.ts';
+import { type Judgement, judgePings, nextRecheckAt } from '../../shared/checks/heartbeat/state.ts';
 import { type Evidence, noPhases, type Verdict } from '../../shared/checks/result.ts';
 import type { Check } from './types.ts';
 
@@ -12,7 +12,7 @@ export type PingView = {
   readonly read: (organisation: string, monitor: string) => Promise<PingState | undefined>;
 };
 
-export type HeartbeatParts = {
+export type HeartbeatDependencies = {
   readonly view: PingView;
   /** Told after every judgement when the next one is due; null: the view was no good. */
   readonly onJudged: (monitor: string, next: number | null) => void;
@@ -39,10 +39,10 @@ const evidenceOf = (state: PingState, judgement: Judgement): Evidence => ({
 });
 
 /** Judges a heartbeat at this moment, from what this very probe sees on the bus (rule 20). */
-export const createHeartbeatCheck = ({ view, onJudged }: HeartbeatParts): Check => {
-  const known = new WeakMap<Assignment, PingTerms>();
-  const termsOf = (assignment: Assignment): PingTerms => {
-    const found = known.get(assignment) ?? pingTerms(assignment);
+export const createHeartbeatCheck = ({ view, onJudged }: HeartbeatDependencies): Check => {
+  const known = new WeakMap<Assignment, PingSettings>();
+  const termsOf = (assignment: Assignment): PingSettings => {
+    const found = known.get(assignment) ?? pingSettings(assignment);
     known.set(assignment, found);
     return found;
   };
@@ -65,7 +65,7 @@ export const createHeartbeatCheck = ({ view, onJudged }: HeartbeatParts): Check 
       return { outcome: 'unknown', cause: { class: 'heartbeat_schedule_unread', params: {} }, phases: noPhases, evidence };
     }
     const judgement = judgePings(state, terms, started_at);
-    onJudged(monitor, nextLook(judgement, state, terms, started_at));
+    onJudged(monitor, nextRecheckAt(judgement, state, terms, started_at));
     return verdictOf(judgement, evidenceOf(state, judgement));
   };
 };

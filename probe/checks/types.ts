@@ -31,9 +31,9 @@ export type CheckContext = {
 export type Check = (context: CheckContext) => Promise<Verdict>;
 
 /** The same without a promise, which costs as much as reading a datagram: tells its verdict, or a fault of our own, once, at once or later. */
-export type ToldCheck = (context: CheckContext, ended: (verdict: Verdict) => void, failed: (error: unknown) => void) => void;
+export type CallbackCheck = (context: CheckContext, ended: (verdict: Verdict) => void, failed: (error: unknown) => void) => void;
 
 export const told =
-  (check: Check): ToldCheck =>
+  (check: Check): CallbackCheck =>
   (context, ended, failed) =>
     void check(context).then(ended, failed);

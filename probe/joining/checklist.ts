@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { codeOf } from '../../shared/base/errors.ts';
 import { isUnknownAuthority } from '../../shared/base/network.ts';
-import type { Entrance } from '../../shared/bus/dialling.ts';
+import type { BusEntry } from '../../shared/bus/dialling.ts';
 import { enterOnce } from '../../shared/bus/nats.ts';
 import { canReckonSchedules } from '../../shared/checks/heartbeat/schedule.ts';
 import { outgoingTo } from '../checks/guard.ts';
@@ -21,7 +21,7 @@ export type Line = {
 export type Surroundings = {
   /** By how much this host's clock is behind the coordinator's, in milliseconds; undefined where nobody told. */
   readonly clockOffset: number | undefined;
-  readonly entrance: Entrance;
+  readonly entrance: BusEntry;
   readonly anchors: readonly string[];
   readonly folder: string;
   readonly spoolMb: number;
@@ -34,7 +34,7 @@ export const unknownAuthority =
 /** An older Node than this begins nothing; one that does is well, and what it lacks is said. */
 const exits = { node: 0, clock: 10, dns: 11, addresses: 12, bus: 13, anchors: 14, disk: 15 } as const;
 const patienceMs = 3_000;
-const mostClockMs = 5_000;
+const maxClockMs = 5_000;
 
 type Found = { readonly well: boolean; readonly words: string };
 const well = (words: string): Found => ({ well: true, words });
@@ -51,7 +51,7 @@ export const judgeNode = (): Found => {
 export const judgeClock = (offset: number | undefined): Found => {
   if (offset === undefined) return well('told with the first sign of life');
   const text = `${(Math.abs(offset) / 1_000).toFixed(1)} s ${offset > 0 ? 'behind' : 'ahead of'} the coordinator's`;
-  if (Math.abs(offset) <= mostClockMs) return well(text);
+  if (Math.abs(offset) <= maxClockMs) return well(text);
   return ill(`${text}. Let it be set by the network: timedatectl set-ntp true, or chrony`);
 };
 
@@ -68,7 +68,7 @@ const answersNames = async (server: string): Promise<string | undefined> => {
   }
 };
 
-const lookAtDns = async (): Promise<Found> => {
+const checkDns = async (): Promise<Found> => {
   const servers = new Resolver().getServers();
   const faults = await Promise.all(servers.map(answersNames));
   const answering = servers.filter((_, place) => faults[place] === undefined);
@@ -79,7 +79,7 @@ const lookAtDns = async (): Promise<Found> => {
 };
 
 /** Documentation's own addresses: nothing is sent to them, only the way is looked up. */
-const lookAtAddresses = async (): Promise<Found> => {
+const checkAddresses = async (): Promise<Found> => {
   const [four, six] = await Promise.all([
     outgoingTo({ address: '192.0.2.1', port: 53, family: 4 }),
     outgoingTo({ address: '2001:db8::1', port: 53, family: 6 }),
@@ -90,7 +90,7 @@ const lookAtAddresses = async (): Promise<Found> => {
   return ill('no way out, neither by IPv4 nor by IPv6. Give this host a default route');
 };
 
-const lookAtBus = async ({ entrance }: Surroundings): Promise<Found> => {
+const checkBus = async ({ entrance }: Surroundings): Promise<Found> => {
   try {
     await enterOnce(entrance);
   } catch (error) {
@@ -114,7 +114,7 @@ const reaches = (anchor: string): Promise<string | undefined> =>
     socket.once('error', (error) => end(codeOf(error) ?? error.message));
   });
 
-const lookAtAnchors = async ({ anchors }: Surroundings): Promise<Found> => {
+const checkAnchors = async ({ anchors }: Surroundings): Promise<Found> => {
   if (anchors.length === 0) return well('none are named; the bus stands for them');
   const faults = await Promise.all(anchors.map(reaches));
   const reached = anchors.filter((_, place) => faults[place] === undefined);
@@ -126,7 +126,7 @@ const lookAtAnchors = async ({ anchors }: Surroundings): Promise<Found> => {
 
 const mib = 1_024 * 1_024;
 
-const lookAtDisk = async ({ folder, spoolMb }: Surroundings): Promise<Found> => {
+const checkDisk = async ({ folder, spoolMb }: Surroundings): Promise<Found> => {
   const trial = join(folder, 'trial');
   try {
     await writeFile(trial, 'x', { flush: true });
@@ -145,11 +145,11 @@ export async function* checklist(of: Surroundings): AsyncGenerator<Line> {
   const looks: readonly (readonly [what: keyof typeof exits, look: () => Found | Promise<Found>])[] = [
     ['node', judgeNode],
     ['clock', () => judgeClock(of.clockOffset)],
-    ['dns', lookAtDns],
-    ['addresses', lookAtAddresses],
-    ['bus', () => lookAtBus(of)],
-    ['anchors', () => lookAtAnchors(of)],
-    ['disk', () => lookAtDisk(of)],
+    ['dns', checkDns],
+    ['addresses', checkAddresses],
+    ['bus', () => checkBus(of)],
+    ['anchors', () => checkAnchors(of)],
+    ['disk', () => checkDisk(of)],
   ];
   for (const [what, look] of looks) yield { what, ...(await look()), exit: exits[what] };
 }

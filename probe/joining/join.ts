@@ -7,7 +7,7 @@ import { isUnknownAuthority } from '../../shared/base/network.ts';
 import { version } from '../../shared/base/process.ts';
 import { type EnrolmentAnswer, enrolmentAnswer, enrolmentPath, enrolmentProof, printProbeCredentials } from '../../shared/bus/identity.ts';
 import { createKey, formatCredentials, type Key, keyFromSeed } from '../../shared/bus/nkeys.ts';
-import { entranceFields } from '../../shared/bus/setup.ts';
+import { busEntryFields } from '../../shared/bus/setup.ts';
 import { readIfThere, replaceFile } from '../disk/files.ts';
 import { openOwnCredentials } from '../presence/knowledge.ts';
 import { type Posted, post } from '../presence/post.ts';
@@ -102,7 +102,7 @@ const identity = z.object({
   seed: z.string().startsWith('SU'),
   enrolled: enrolmentAnswer.omit({ now: true }).nullable(),
   /** Who may have signed the certificates of coordinators and bus, besides those that the machine trusts, as PEM: what `join --ca` named. */
-  authorities: entranceFields.ca.exactOptional(),
+  authorities: busEntryFields.ca.exactOptional(),
 });
 
 export type Identity = Readonly<z.infer<typeof identity>>;

@@ -2,7 +2,7 @@ import { backoff } from '../../shared/base/async.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { signatureOf } from '../../shared/bus/identity.ts';
 import type { Headers } from '../../shared/bus/messages.ts';
-import { forwardedPingsReply, mostForwardedPings } from '../../shared/bus/messages.ts';
+import { forwardedPingsReply, maxForwardedPings } from '../../shared/bus/messages.ts';
 import type { Key } from '../../shared/bus/nkeys.ts';
 import type { SpooledPing } from '../../shared/bus/ping-spool.ts';
 import type { PingForwarding } from '../../shared/bus/pings.ts';
@@ -15,7 +15,7 @@ import { post } from '../presence/post.ts';
  *
  * Modes: `open` → (nobody was there, or nothing was taken) `resting`, longer each time → `open`; `closed`.
  */
-type Parts = {
+type Dependencies = {
   readonly probe: string;
   readonly key: Key;
   /** The coordinator's address; empty as long as nobody has told it. */
@@ -26,7 +26,7 @@ type Parts = {
 };
 
 /** Less than any proxy refuses, and half of what the coordinator reads. */
-const mostBytes = 256 * 1024;
+const maxBytes = 256 * 1024;
 const patienceMs = 15_000;
 const firstRestMs = 1_000;
 const longestRestMs = 15_000;
@@ -43,16 +43,16 @@ const headersOf = (signature: Headers): Headers => ({
 const frontOf = (waiting: readonly SpooledPing[]): string[] => {
   const texts: string[] = [];
   let bytes = 0;
-  for (const { ping } of waiting.slice(0, mostForwardedPings)) {
+  for (const { ping } of waiting.slice(0, maxForwardedPings)) {
     const text = JSON.stringify(ping);
     bytes += Buffer.byteLength(text) + 1;
-    if (texts.length > 0 && bytes > mostBytes) break;
+    if (texts.length > 0 && bytes > maxBytes) break;
     texts.push(text);
   }
   return texts;
 };
 
-export const createPingForwarding = ({ probe, key, baseUrl, clock, authorities }: Parts): PingForwarding => {
+export const createPingForwarding = ({ probe, key, baseUrl, clock, authorities }: Dependencies): PingForwarding => {
   const closing = new AbortController();
   let failures = 0;
   let restsUntil = Number.NEGATIVE_INFINITY;

@@ -15,10 +15,10 @@ export type PingReceiver = { readonly address: string; readonly close: () => Pro
 const { createServer } = process.getBuiltinModule('node:http');
 
 /** More than this is not read, and its sender cut off; but the job did run, and its ping counts. What is kept is far less. */
-const mostBodyBytes = 8 * 1024 * 1024;
+const maxBodyBytes = 8 * 1024 * 1024;
 
 /** So long a body may take; then the ping counts with the part that came. */
-const usualPatienceMs = 10_000;
+const defaultTimeoutMs = 10_000;
 const headersTimeout = 5_000;
 
 const send = (response: ServerResponse, isHead: boolean, { status, text, headers }: PingReply): void => {
@@ -41,10 +41,10 @@ export const startPingReceiver = async (options: {
   readonly log: Log;
   readonly patienceMs?: number;
 }): Promise<PingReceiver> => {
-  const { host, port, take, log, patienceMs = usualPatienceMs } = options;
+  const { host, port, take, log, patienceMs = defaultTimeoutMs } = options;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const method = request.method ?? 'GET';
-    const body = boundedBody(request, { keep: keptBodyBytes, most: mostBodyBytes, patienceMs });
+    const body = boundedBody(request, { keep: keptBodyBytes, most: maxBodyBytes, patienceMs });
     const reply = await take({ method, address: request.url ?? '/', body: body.read });
     if (!(await body.finish())) response.setHeader('connection', 'close');
     send(response, method === 'HEAD', reply);

@@ -18,7 +18,7 @@ export type Announcements = {
 };
 
 /** So many refusals are logged one by one in a minute: who floods us does not fill the disk. */
-const mostLogged = 20;
+const maxLogged = 20;
 const loggedEachMs = 60_000;
 
 export const createAnnouncementReader = (options: {
@@ -36,7 +36,7 @@ export const createAnnouncementReader = (options: {
     refused += 1;
     if (performance.now() - loggingSince > loggedEachMs) [loggingSince, logged] = [performance.now(), 0];
     logged += 1;
-    if (logged <= mostLogged) log.warn({ subject, why, refused }, 'an announcement on the bus was refused: no coordinator said it now');
+    if (logged <= maxLogged) log.warn({ subject, why, refused }, 'an announcement on the bus was refused: no coordinator said it now');
   };
   const read: Announcements['read'] = (message, subject) => {
     const verdict = judgeAnnouncement(trust(), message, subject);

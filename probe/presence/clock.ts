@@ -90,7 +90,7 @@ const tickMs = 100;
 /** Gaps shorter than this are every day's. */
 const notedMs = 25;
 /** A minute of nothing but gaps: no check takes longer. */
-const mostNoted = 640;
+const maxNoted = 640;
 /** About so often a check waits for this process to take its next step; in each of the longest gaps it can have waited once. */
 const steps = 8;
 
@@ -103,7 +103,7 @@ export const createPulse = (clock?: Clock): Pulse => {
     last = now;
     if (ms < notedMs) return;
     gaps.push({ until: now, ms });
-    if (gaps.length > mostNoted) gaps.shift();
+    if (gaps.length > maxNoted) gaps.shift();
   };
   const ticks = atSharedTick(tickMs, tick, { clock });
   return {

@@ -8,7 +8,7 @@ const https = process.getBuiltinModule('node:https');
 export type Posted = { readonly status: number; readonly text: string };
 
 /** More than this is no answer to anything that a probe says. */
-const mostAnswerBytes = 256 * 1024;
+const maxAnswerBytes = 256 * 1024;
 
 /** One call with a body, over a connection of its own: one that was kept open may be closed by the other side in just this moment. */
 export const post = async (
@@ -36,7 +36,7 @@ export const post = async (
   for await (const part of response) {
     if (!Buffer.isBuffer(part)) continue;
     bytes += part.length;
-    if (bytes > mostAnswerBytes) throw new Error('the answer is larger than any answer to this');
+    if (bytes > maxAnswerBytes) throw new Error('the answer is larger than any answer to this');
     parts.push(part);
   }
   if (!response.complete) throw new Error('the answer was cut off');

@@ -9,7 +9,7 @@ import type { Announcements } from './announcements.ts';
 import { atSharedTick, type CorrectedClock } from './clock.ts';
 
 /** Tries until there is a bus or the probe ends; no refusal ends it, because credentials may be renewed on the other side. */
-export const connectPatiently = async (options: BusOptions & { readonly signal: AbortSignal }): Promise<Bus | undefined> => {
+export const connectWithRetries = async (options: BusOptions & { readonly signal: AbortSignal }): Promise<Bus | undefined> => {
   try {
     const bus = await connectBus(options);
     if (!options.signal.aborted) return bus;
@@ -35,7 +35,7 @@ export type Presence = {
 };
 
 /** What the other parts know; asked anew for each presence. */
-export type PresenceParts = {
+export type PresenceDependencies = {
   readonly describe: () => Promise<Omit<PresenceMessage, 'v' | 'sent_at' | 'handed_over'>>;
   readonly handedOver: () => boolean;
   /** Whether the next answer is needed at once: something came that only it can open. */
@@ -66,7 +66,7 @@ export const createPresence = (options: {
   readonly key: Key;
   readonly host: Clock;
   readonly clock: CorrectedClock;
-  readonly parts: PresenceParts;
+  readonly parts: PresenceDependencies;
   readonly log: Log;
 }): Presence => {
   const { key, host, clock, parts, log } = options;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { createShared } from '../../shared/base/async.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { mostAheadMs } from '../../shared/bus/announcement.ts';
+import { maxAheadMs } from '../../shared/bus/announcement.ts';
 import { assignmentMessage, jsonOf, rosterMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
 import { lastTokenOf, probeConsumers, streams, subjects } from '../../shared/bus/subjects.ts';
@@ -34,15 +34,15 @@ type Line = z.infer<typeof line>;
 
 const atOnce = 500;
 
-const mostShared = 10_000;
+const maxShared = 10_000;
 
 /** As long as the bus keeps a tombstone. */
 const tombstonesKeptMs = 7 * 86_400_000;
 
 /** The assignment in less room: what many have in common is there once, and all of it is one object of V8's, not a list of properties beside one. */
 const createCompact = (): ((assignment: Assignment) => Assignment) => {
-  const organisations = createShared<string>(mostShared);
-  const configs = createShared<Assignment['config']>(mostShared);
+  const organisations = createShared<string>(maxShared);
+  const configs = createShared<Assignment['config']>(maxShared);
   return (given) => ({
     monitor: given.monitor,
     organisation: organisations(given.organisation, given.organisation),
@@ -117,7 +117,7 @@ export const openAssignments = async (options: {
     { roster: next, revision: of }: Extract<Line, { roster: unknown }>,
     { subject, deliveries }: Delivered,
   ): boolean => {
-    if (clock.isMeasured() && next.epoch > clock.now() + mostAheadMs) {
+    if (clock.isMeasured() && next.epoch > clock.now() + maxAheadMs) {
       announcements.refuse(subject, 'ahead');
       return true;
     }

@@ -22,8 +22,8 @@ const usualSettlingMs = 5_000;
  * How long after an absence the view settles: the longer it was, the more pings ping receivers kept meanwhile, and have to hand over before anybody
  * may be called late.
  */
-export const settlingAfter = (absence_ms: number, shortest_ms: number): number => shortest_ms + Math.min(mostMore, absence_ms / 10);
-const mostMore = 30_000;
+export const settlingAfter = (absence_ms: number, shortest_ms: number): number => shortest_ms + Math.min(maxMore, absence_ms / 10);
+const maxMore = 30_000;
 
 /** A view this old is no view (rule 20). */
 const oldestMs = 15_000;

@@ -6,13 +6,13 @@ import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Outcome, Result, Verdict } from '../../shared/checks/result.ts';
 import type { Guard } from '../checks/guard.ts';
 import { CheckDeadline, chargedTo, uncharged } from '../checks/limits.ts';
-import type { ProbeIdentity, ToldCheck } from '../checks/types.ts';
+import type { CallbackCheck, ProbeIdentity } from '../checks/types.ts';
 import { createPulse } from '../presence/clock.ts';
 import { createPaces, type OnPace, type Pace, slowAfterMs } from './lanes.ts';
 import { createSelfCheck, type Reachability } from './self-check.ts';
 
 /** What the wire takes; whoever asked so often is answered all the same. */
-const mostOtherLooks = 64;
+const maxOtherRechecks = 64;
 
 /**
  * One check of one monitor, from the moment that it is wanted until it is over: what is known of it, for those who do it.
@@ -21,7 +21,7 @@ const mostOtherLooks = 64;
  */
 export class CheckRun implements OnPace {
   readonly assignment: Assignment;
-  readonly check: ToldCheck;
+  readonly check: CallbackCheck;
   readonly pace: Pace;
   /** The looks that it answers. */
   readonly looks: string[];
@@ -42,7 +42,7 @@ export class CheckRun implements OnPace {
   constructor(
     wanted: {
       readonly assignment: Assignment;
-      readonly check: ToldCheck;
+      readonly check: CallbackCheck;
       readonly pace: Pace;
       readonly looks: string[];
       readonly dueAt?: number;
@@ -95,7 +95,7 @@ export class CheckRun implements OnPace {
       evidence: outcome === 'fail' || look !== null ? evidence : null,
       look,
     };
-    return others.length === 0 ? result : { ...result, other_looks: others.slice(0, mostOtherLooks) };
+    return others.length === 0 ? result : { ...result, other_looks: others.slice(0, maxOtherRechecks) };
   }
 }
 
@@ -251,7 +251,7 @@ const graceMs = 3_000;
 
 export const createRunner = (options: {
   /** Kinds without a check here are left to other probes. */
-  readonly checks: Readonly<Partial<Record<Kind, ToldCheck>>>;
+  readonly checks: Readonly<Partial<Record<Kind, CallbackCheck>>>;
   readonly concurrency: number;
   readonly clock: Clock;
   readonly guard: Guard;

@@ -45,7 +45,7 @@ const tryAnchor = (anchor: string): Promise<Answer> =>
 
 const isAnchor = (text: string): boolean => /^\S+:\d{1,5}$/.test(text) && Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535;
 
-const nobody = (): HostAnswered => ({ host: '', at: Number.NEGATIVE_INFINITY });
+const noOne = (): HostAnswered => ({ host: '', at: Number.NEGATIVE_INFINITY });
 
 /** Told of every check that passes, so it makes nothing anew for a host that answers again. */
 const note = (answered: Answered, host: string, at: number): void => {
@@ -72,8 +72,8 @@ export const createReachability = (parts: {
   /** Goes to the bus and back; rejects or never settles when there is none. */
   readonly busRoundTrip: () => Promise<void>;
 }): Reachability => {
-  const outside: Answered = { newest: nobody(), other: nobody() };
-  const inside: Answered = { newest: nobody(), other: nobody() };
+  const outside: Answered = { newest: noOne(), other: noOne() };
+  const inside: Answered = { newest: noOne(), other: noOne() };
   let attempt: Attempt | undefined;
 
   const tryBus = (): Promise<Answer> =>

@@ -180,11 +180,11 @@ const placed = (assignment: Assignment): Placed => {
 };
 
 /** A clock that was set back since the wheel was advanced is noticed after so long. */
-const mostMs = 1_000;
+const maxMs = 1_000;
 /** A roster is on every continent by then. */
 const heededAfterMs = 1_000;
 /** What was missed before has been taken by others (rule 7), or was not to be taken. */
-const mostMissedMs = 15_000;
+const maxMissedMs = 15_000;
 
 type Coming = { readonly roster: Roster; readonly from: number };
 
@@ -240,11 +240,11 @@ export const createSchedule = (options: {
     advance(clock.now());
     const after = clock.now();
     const next = Math.min(wheel.nextAt(after), coming[0]?.from ?? Number.POSITIVE_INFINITY);
-    timer = setTimeout(tick, Math.min(mostMs, Math.max(1, next - after)));
+    timer = setTimeout(tick, Math.min(maxMs, Math.max(1, next - after)));
   };
 
   /** Before the start, what is put may have been missed since the last stop. */
-  const since = (now: number): number => (missed ? Math.max(stoppedAt ?? now, now - mostMissedMs) : now);
+  const since = (now: number): number => (missed ? Math.max(stoppedAt ?? now, now - maxMissedMs) : now);
 
   // What is put from here on cannot be due in a slot before.
   wheel.advance(clock.now(), due);
@@ -276,7 +276,7 @@ export const createSchedule = (options: {
       else {
         advance(now);
         coming = [];
-        heed({ roster: next, from: Math.max(from, now - mostMissedMs) });
+        heed({ roster: next, from: Math.max(from, now - maxMissedMs) });
       }
     },
     start: () => {

@@ -14,7 +14,7 @@ import {
   type PartitionSender,
   type SendersOptions,
 } from './senders.ts';
-import { createSpoolKeeper } from './store.ts';
+import { createSpoolFolder } from './store.ts';
 
 /**
  * The highest number that had been given three seconds ago: what a probe must have handed over to say that it keeps nothing (rule 4). Remembers a
@@ -98,7 +98,7 @@ export const createReporter = (options: SendersOptions & { readonly clock?: Cloc
     old.note(at, spool.lastSeq());
   };
   const ticker = atSharedTick(tickMs, tick, { clock, phase });
-  const keeper = createSpoolKeeper({ spool, clock, phase, log });
+  const keeper = createSpoolFolder({ spool, clock, phase, log });
 
   return {
     report: (result, isUrgent) => {

@@ -271,7 +271,7 @@ type SpoolTexts = {
   readonly bound: (firstUnsaved: number) => void;
 };
 
-const mostBytes = 8 * 1024 * 1024;
+const maxBytes = 8 * 1024 * 1024;
 
 export const createSpoolTexts = (): SpoolTexts => {
   const texts = new Map<number, string>();
@@ -293,9 +293,9 @@ export const createSpoolTexts = (): SpoolTexts => {
     of: (seq) => texts.get(seq),
     has: (seq) => texts.has(seq),
     bound: (firstUnsaved) => {
-      if (bytes <= mostBytes) return;
+      if (bytes <= maxBytes) return;
       for (const seq of texts.keys()) {
-        if (bytes <= mostBytes || seq >= firstUnsaved) return;
+        if (bytes <= maxBytes || seq >= firstUnsaved) return;
         forget(seq);
       }
     },
@@ -310,8 +310,8 @@ export type Taken = {
   readonly texts: readonly string[];
 };
 
-const mostTaken = 500;
-const mostTakenBytes = 384 * 1024;
+const maxTaken = 500;
+const maxTakenBytes = 384 * 1024;
 
 type From = {
   readonly texts: Pick<SpoolTexts, 'of' | 'has'>;
@@ -337,7 +337,7 @@ export const takeAfter = async (index: SpoolIndex, seq: number, from: From): Pro
   let bytes = 0;
   let last = 0;
   let segment: number | undefined;
-  for (let position = first; position < index.tail() && taken.length < mostTaken; position += 1) {
+  for (let position = first; position < index.tail() && taken.length < maxTaken; position += 1) {
     if (position < index.head()) return undefined; // Dropped while we read: the next call sees what is left.
     const entry = index.seqAt(position);
     // Nobody hears of a result before it is on disk, unless the disk takes nothing.
@@ -349,7 +349,7 @@ export const takeAfter = async (index: SpoolIndex, seq: number, from: From): Pro
     }
     const text = await textAt(index, position, from);
     bytes += Buffer.byteLength(text);
-    if (taken.length > 0 && bytes > mostTakenBytes) break;
+    if (taken.length > 0 && bytes > maxTakenBytes) break;
     taken.push(text);
     last = entry;
   }

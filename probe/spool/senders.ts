@@ -76,10 +76,10 @@ export type Route = {
   readonly form: BatchVersion;
 };
 
-export const mostFlights = 4;
-const mostPatienceMs = 600_000;
+export const maxFlights = 4;
+const maxTimeoutMs = 600_000;
 /** A bus that comes back may have come back empty. */
-const patienceAfterReturnMs = 10_000;
+const timeoutAfterReturnMs = 10_000;
 const rewindEveryMs = 1_000;
 const longAgo = Number.NEGATIVE_INFINITY;
 
@@ -97,7 +97,7 @@ export const taken = (route: Route): Route => ({ ...route, waitingSince: undefin
 /** It could not go now, and is due with the next turn. */
 export const dueNow = (route: Route): Route => ({ ...route, waitingSince: longAgo });
 
-export const mayLeave = ({ flights }: Route): boolean => flights.length < mostFlights;
+export const mayLeave = ({ flights }: Route): boolean => flights.length < maxFlights;
 
 export const left = (route: Route, last: number, at: number): { readonly route: Route; readonly flight: Flight } => {
   const flight = { before: route.sent, last };
@@ -120,7 +120,7 @@ export const reconnected = (route: Route, at: number): Route => ({
   ...route,
   flights: [],
   sent: landedUpTo(route),
-  ...(route.outstandingSince === undefined ? {} : { outstandingSince: at, patienceMs: Math.min(route.patienceMs, patienceAfterReturnMs) }),
+  ...(route.outstandingSince === undefined ? {} : { outstandingSince: at, patienceMs: Math.min(route.patienceMs, timeoutAfterReturnMs) }),
 });
 
 /** It goes again from where it is committed. Undefined when nothing beyond that was sent. */
@@ -153,7 +153,7 @@ export const isLost = ({ outstandingSince, flights, patienceMs }: Route, at: num
 export const afterLoss = (route: Route): Route => ({
   ...route,
   outstandingSince: undefined,
-  patienceMs: Math.min(mostPatienceMs, route.patienceMs * 2),
+  patienceMs: Math.min(maxTimeoutMs, route.patienceMs * 2),
   form: 1,
 });
 
@@ -219,11 +219,11 @@ export type SendersOptions = {
 };
 
 /** A coordinator holds back what it stores for up to 30 s after an absence (rule 4): longer than that, and the bus must have lost it. */
-const defaultPatienceMs = 40_000;
+const defaultTimeoutMs = 40_000;
 const closingMs = 2_000;
 
 export const createSenders = (
-  { probe, continent, key, spool, patienceMs = defaultPatienceMs, log }: SendersOptions,
+  { probe, continent, key, spool, patienceMs = defaultTimeoutMs, log }: SendersOptions,
   gate: ReporterGate,
 ): Senders => {
   const departures = createDepartures(key);

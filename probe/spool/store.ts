@@ -153,7 +153,7 @@ export type SpoolSaving = {
 export type Unsaved = { readonly seq: number; readonly partition: number; readonly position: number; readonly line: string };
 
 /** Results in one write. */
-const mostWritten = 500;
+const maxWritten = 500;
 
 export const createSpoolSaving = (parts: {
   readonly append: (lines: readonly string[]) => Promise<readonly Place[]>;
@@ -172,7 +172,7 @@ export const createSpoolSaving = (parts: {
   const write = async (): Promise<void> => {
     if (fault !== undefined) unsaved.splice(0, unsaved.length, ...unsaved.filter(({ seq }) => isWanted(seq)));
     while (unsaved.length > 0) {
-      const some = unsaved.slice(0, mostWritten);
+      const some = unsaved.slice(0, maxWritten);
       const wanted = some.filter(({ seq }) => isWanted(seq));
       if (wanted.length > 0) {
         const places = await append(wanted.map(({ line }) => line));
@@ -243,10 +243,10 @@ export type Spool = {
 };
 
 /** Longer ones travel without their evidence: one result must never be too large for a message of the bus. */
-const mostTextBytes = 128 * 1024;
-const mostUnsaved = 20_000;
+const maxTextBytes = 128 * 1024;
+const maxUnsaved = 20_000;
 /** A character has at most three bytes. */
-const isTooLong = (text: string): boolean => text.length * 3 > mostTextBytes && Buffer.byteLength(text) > mostTextBytes;
+const isTooLong = (text: string): boolean => text.length * 3 > maxTextBytes && Buffer.byteLength(text) > maxTextBytes;
 
 export const openSpool = async (options: {
   readonly folder: string;
@@ -334,7 +334,7 @@ export const openSpool = async (options: {
   return {
     generation,
     append: (result) => {
-      if (saving.count() >= mostUnsaved) {
+      if (saving.count() >= maxUnsaved) {
         dropped += 1;
         return undefined;
       }
@@ -392,7 +392,7 @@ export const openSpool = async (options: {
  *
  * Modes of the writing: `idle` → `asked` (more goes along) → `idle`.
  */
-type SpoolKeeper = {
+type SpoolFolder = {
   /** On disk at once and not when it is sent: a probe that is killed in between has seen it all the same. */
   readonly saveSoon: () => void;
   /** Settles when no sync is under way. */
@@ -401,13 +401,13 @@ type SpoolKeeper = {
 
 const syncEveryMs = 1_000;
 
-export const createSpoolKeeper = (parts: {
+export const createSpoolFolder = (parts: {
   readonly spool: Spool;
   readonly clock: Clock | undefined;
   /** When in the second it syncs: probes have moments of their own. */
   readonly phase: number;
   readonly log: Log;
-}): SpoolKeeper => {
+}): SpoolFolder => {
   const { spool, clock, phase, log } = parts;
   let isSaveAsked = false;
   let syncing: Promise<void> | undefined;

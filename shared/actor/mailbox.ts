@@ -123,7 +123,7 @@ export class ActorGivenUp extends Error {}
 type Mode<State> = { is: 'cold' } | { is: 'ready'; state: State } | { is: 'closed' } | { is: 'given up' };
 
 /** A message that says for so long neither that it is done nor that it goes on stands. */
-const usualPatienceMs = 30_000;
+const defaultTimeoutMs = 30_000;
 
 export const createActor = <State, Message, Answer = void>(
   behaviour: Behaviour<State, Message, Answer>,
@@ -135,7 +135,7 @@ export const createActor = <State, Message, Answer = void>(
     readonly patienceMs?: number;
   },
 ): Actor<Message, Answer> => {
-  const { patienceMs = usualPatienceMs } = options;
+  const { patienceMs = defaultTimeoutMs } = options;
   let mode: Mode<State> = { is: 'cold' };
   let closing = false;
   let waiting = 0;

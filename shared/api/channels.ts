@@ -1,5 +1,5 @@
 import { array, boolean, dateTime, dict, integer, literal, maybe, nullable, number, object, optional, string, uuid } from './fields.ts';
-import { mostIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
+import { maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
 
 /** Who is told of outages, how, and when. */
 
@@ -51,8 +51,8 @@ export const ChannelMadeOut = object('ChannelMadeOut', {
 
 const ChannelPage = page('ChannelPage', ChannelOut);
 
-const mostIds = { maxItems: mostIdsIn.body };
-const monitors = { ...mostIds, description: 'With `covers: chosen`.' };
+const maxIds = { maxItems: maxIdsIn.body };
+const monitors = { ...maxIds, description: 'With `covers: chosen`.' };
 const wait = integer({}, { minimum: 0, maximum: 86_400 });
 
 const ChannelIn = object('ChannelIn', {
@@ -83,8 +83,8 @@ const ChannelPatch = object(
     config: maybe(dict(), { description: 'The whole of it. `***` keeps a secret, as long as its host stays.' }),
     enabled: maybe(boolean()),
     covers: maybe(literal(['all', 'chosen'])),
-    monitors: maybe(array(uuid(), mostIds)),
-    groups: maybe(array(uuid(), mostIds)),
+    monitors: maybe(array(uuid(), maxIds)),
+    groups: maybe(array(uuid(), maxIds)),
     delay_s: maybe(wait),
     reminder_s: maybe(wait, { description: '0 ends reminders.' }),
     hours: maybe(Hours, { description: 'Without spans: at any hour.' }),

@@ -264,7 +264,7 @@ const within = (value: number, { ge, le }: Bounds, input: unknown, place: Place)
 
 // Digits may be grouped by single underscores and followed by a fraction of zeros.
 const integerText = /^[+-]?\d+(?:_\d+)*(?:\.0+)?$/;
-const mostDigits = 4300;
+const maxDigits = 4300;
 
 const integerOf = (input: unknown, place: Place): Parsed<number> => {
   // A bigint is a whole number with more digits than a number keeps: beyond every bound that there is.
@@ -278,7 +278,7 @@ const integerOf = (input: unknown, place: Place): Parsed<number> => {
   const text = input.trim();
   if (!integerText.test(text))
     return bad('int_parsing', place, 'Input should be a valid integer, unable to parse string as an integer', input);
-  if (text.length > mostDigits)
+  if (text.length > maxDigits)
     return bad('int_parsing_size', place, 'Unable to parse input string as an integer, exceeded maximum size', input);
   return good(Number(text.replaceAll('_', '')));
 };

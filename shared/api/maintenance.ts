@@ -1,5 +1,5 @@
 import { array, dateTime, maybe, moment, object, optional, string, uuid } from './fields.ts';
-import { mostIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
+import { maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
 
 /** A form that every clock can be written in. Others are taken as well, as ever: seconds since 1970, say. */
 const written = {
@@ -40,15 +40,15 @@ export const MaintenanceOut = object('MaintenanceOut', {
 
 const MaintenancePage = page('MaintenancePage', MaintenanceOut);
 
-const mostIds = { maxItems: mostIdsIn.largeBody };
+const maxIds = { maxItems: maxIdsIn.largeBody };
 
 const MaintenanceIn = object('MaintenanceIn', {
   name: maybe(string({ minLength: 1 })),
   starts_at: moment(local),
   ends_at: moment(local),
   rrule: maybe(string({ minLength: 1 }), { description: 'An RFC 5545 RRULE value without DTSTART; occurrences keep the local time.' }),
-  monitors: optional(array(uuid(), mostIds), []),
-  groups: optional(array(uuid(), mostIds), []),
+  monitors: optional(array(uuid(), maxIds), []),
+  groups: optional(array(uuid(), maxIds), []),
 });
 
 const ofWindow = { ...written, description: 'As 2026-11-24T02:00 a local time of the window; with Z or an offset an instant.' };
@@ -60,8 +60,8 @@ const MaintenancePatch = object(
     starts_at: maybe(moment(ofWindow)),
     ends_at: maybe(moment(ofWindow)),
     rrule: maybe(string(), { description: 'An empty one: it no longer repeats.' }),
-    monitors: maybe(array(uuid(), mostIds)),
-    groups: maybe(array(uuid(), mostIds)),
+    monitors: maybe(array(uuid(), maxIds)),
+    groups: maybe(array(uuid(), maxIds)),
   },
   { description: 'A field that is not sent, or null, stays as it is. What the window covered until now stays covered.' },
 );

@@ -228,7 +228,7 @@ export const getMonitorStatus = operation({
   refusals: ['monitor_not_found'],
 });
 
-export const mostInBatch = 500;
+export const maxInBatch = 500;
 /** Many small calls would cost us more than one large one, but not nothing. */
 const monitorsForACall = 10;
 
@@ -255,14 +255,14 @@ export const batchMonitors = operation({
   body: object(
     'MonitorBatchIn',
     {
-      items: array(MonitorIn, { minItems: 1, maxItems: mostInBatch }),
+      items: array(MonitorIn, { minItems: 1, maxItems: maxInBatch }),
       mode: optional(literal(['all', 'each']), 'all'),
     },
     {},
     ({ items }, place) =>
-      items.length > 0 && items.length <= mostInBatch
+      items.length > 0 && items.length <= maxInBatch
         ? undefined
-        : valueFault([...place, 'items'], `send between one and ${mostInBatch} monitors`, items.length),
+        : valueFault([...place, 'items'], `send between one and ${maxInBatch} monitors`, items.length),
   ),
   response: object('MonitorBatchOut', {
     applied: boolean({ description: 'False when nothing was done because one was refused.' }),

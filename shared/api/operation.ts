@@ -23,7 +23,7 @@ import {
 const shortestId = 35;
 
 /** As many ids as a body has room for, where nothing else bounds a list of them: 64 KiB, or 2 MiB where many things may be named. */
-export const mostIdsIn = {
+export const maxIdsIn = {
   body: Math.floor((64 * 1024) / shortestId),
   largeBody: Math.floor((2 * 1024 * 1024) / shortestId),
 } as const;
@@ -118,7 +118,7 @@ export type RestOperation<Id extends string = string, Input = unknown, Output = 
 export type InputOf<Op> = Op extends { readonly parse: (raw: RawInput) => Parsed<infer Input> } ? Input : never;
 export type OutputOf<Op> = Op extends { readonly response?: Field<infer Output> } ? Output : never;
 
-type Parts<Id extends string, P extends Shape, Q extends Shape, B extends Shape, Output> = {
+type Dependencies<Id extends string, P extends Shape, Q extends Shape, B extends Shape, Output> = {
   readonly id: Id;
   readonly summary: string;
   readonly description?: string;
@@ -134,10 +134,10 @@ type Parts<Id extends string, P extends Shape, Q extends Shape, B extends Shape,
 };
 
 /** An operation that only looks is one statement or two that need no lock, and leaves no trace. */
-export const onlyLooks = ({ does, access, body }: Pick<Operation, 'does' | 'access' | 'body'>): boolean =>
+export const isReadOnly = ({ does, access, body }: Pick<Operation, 'does' | 'access' | 'body'>): boolean =>
   does === undefined ? access === 'read' && body === undefined : does === 'looks';
 
-type RestParts = Pick<RestOperation, 'method' | 'path' | 'tag' | 'success' | 'otherSuccess' | 'takesMuch' | 'calls'>;
+type RestDependencies = Pick<RestOperation, 'method' | 'path' | 'tag' | 'success' | 'otherSuccess' | 'takesMuch' | 'calls'>;
 
 /** Path before query before body, as FastAPI orders the faults. */
 const parseAll = (params: Shape, query: Shape, body: ObjectField<Shape> | undefined, raw: RawInput): Parsed<Record<string, unknown>> => {
@@ -171,7 +171,7 @@ export const innerOperation = <
   B extends Shape = None,
   Output = void,
 >(
-  parts: Parts<Id, P, Q, B, Output>,
+  parts: Dependencies<Id, P, Q, B, Output>,
 ): Made<Id, P, Q, B, Output> => {
   const { params = {}, query = {}, body, refusals = [], ...rest } = parts;
   return {
@@ -187,8 +187,8 @@ export const innerOperation = <
 
 /** An operation with a route. */
 export const operation = <const Id extends string, P extends Shape = None, Q extends Shape = None, B extends Shape = None, Output = void>(
-  parts: Parts<Id, P, Q, B, Output> & RestParts,
-): Made<Id, P, Q, B, Output> & RestParts => ({
+  parts: Dependencies<Id, P, Q, B, Output> & RestDependencies,
+): Made<Id, P, Q, B, Output> & RestDependencies => ({
   ...innerOperation(parts),
   method: parts.method,
   path: parts.path,

@@ -1,5 +1,5 @@
 import { array, boolean, dateTime, integer, literal, maybe, nullable, object, optional, string, uuid } from './fields.ts';
-import { mostIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
+import { maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
 
 const summary = {
   id: uuid(),
@@ -83,7 +83,7 @@ const StatusPagePatch = object(
 
 const StatusPageOrderIn = object('StatusPageOrderIn', {
   rows: array(uuid(), {
-    maxItems: mostIdsIn.body,
+    maxItems: maxIdsIn.body,
     description: 'The monitors and groups of the page from top to bottom, each once. Under a heading stand its own monitors.',
   }),
 });

@@ -5,7 +5,7 @@ import { innerOperation } from './operation.ts';
 
 const AskedProbe = object('AskedProbeOut', { continent: string(), probe: string() });
 
-export const tryMonitor = innerOperation({
+export const testMonitor = innerOperation({
   id: 'tryMonitor',
   access: 'write',
   summary: 'Have a config tried once from every continent that could check it',
@@ -32,7 +32,7 @@ export const tryMonitor = innerOperation({
   ],
 });
 
-const TrialAnswerOut = object('TrialAnswerOut', {
+const TestAnswerOut = object('TrialAnswerOut', {
   continent: string(),
   probe: string(),
   at: dateTime(),
@@ -43,7 +43,7 @@ const TrialAnswerOut = object('TrialAnswerOut', {
   evidence: nullable(dict()),
 });
 
-export const hearTrial = innerOperation({
+export const getTestResults = innerOperation({
   id: 'hearTrial',
   access: 'read',
   summary: 'What a trial has shown so far; waits until there is more, or it is over',
@@ -51,7 +51,7 @@ export const hearTrial = innerOperation({
   query: { known: optional(integer({ ge: 0 }, { description: 'How many answers are known already.' }), 0) },
   response: object('TrialSoFarOut', {
     asked: array(AskedProbe),
-    answers: array(TrialAnswerOut),
+    answers: array(TestAnswerOut),
     over: boolean({ description: 'Whoever has not answered by then is not heard any more.' }),
   }),
   refusals: ['trial_not_found'],

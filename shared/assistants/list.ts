@@ -1,9 +1,10 @@
 import { configKeys, kinds } from '../api/config-keys.ts';
 import { dateTime, dict, integer, maybe, string } from '../api/fields.ts';
 import { operations } from '../api/index.ts';
-import { hearTrial, tryMonitor } from '../api/test-runs.ts';
+import { getTestResults, testMonitor } from '../api/test-runs.ts';
 import { isRecord } from '../base/json.ts';
 import {
+  answerAsJson,
   channel,
   endOfLists,
   evidenceOf,
@@ -13,7 +14,6 @@ import {
   oneLine,
   responseTimes,
   shortened,
-  toldAsJson,
   whole,
   withLength,
 } from './answers.ts';
@@ -36,14 +36,14 @@ export const withFixed = (fixed: Values): Pick<Row, 'effect' | 'idempotent' | 'w
   effect: 'changes',
   idempotent: true,
   without: Object.keys(operations.updateMonitor.body?.shape ?? {}),
-  run: async ({ ask }, given, { operation }) => toldAsJson(await ask(operation, { ...given, ...fixed })),
+  run: async ({ ask }, given, { operation }) => answerAsJson(await ask(operation, { ...given, ...fixed })),
 });
 
-const mostIncidents = 200;
+const maxIncidents = 200;
 const yearDays = 365;
 
 const historyOf = async ({ ask }: Around, monitor: unknown): Promise<string> => {
-  const incidents = await ask(operations.listIncidents, { monitor, days: yearDays, limit: mostIncidents });
+  const incidents = await ask(operations.listIncidents, { monitor, days: yearDays, limit: maxIncidents });
   const count = Array.isArray(incidents.items) ? incidents.items.length : 0;
   const andMore = typeof incidents.next_cursor === 'string' ? ' and more' : '';
   return `${count}${andMore} ${count === 1 ? 'incident' : 'incidents'} of the last year, every result and its uptime`;
@@ -83,14 +83,14 @@ export const tried = async ({ ask }: Around, given: Values, { operation }: Pick<
   const { trial } = await ask(operation, given);
   let heard: Values = {};
   for (let known = 0, isOver = false; !isOver; ) {
-    heard = await ask(hearTrial, { trial_id: trial, known });
+    heard = await ask(getTestResults, { trial_id: trial, known });
     const answers = records(heard.answers).length;
     isOver = heard.over === true || answers <= known;
     known = answers;
   }
   const answers = records(heard.answers).map(({ evidence, ...rest }) => ({ ...rest, from_target: shortened(evidence, 800, 12) }));
   const silent = records(heard.asked).filter(({ probe }) => !answers.some((answer) => 'probe' in answer && answer.probe === probe));
-  const { texts } = toldAsJson({ answers, did_not_answer: silent, note: 'Nothing was stored.' });
+  const { texts } = answerAsJson({ answers, did_not_answer: silent, note: 'Nothing was stored.' });
   return { texts };
 };
 
@@ -116,7 +116,7 @@ const rows = {
       const body = await ask(operation, given);
       const { id, monitor, monitor_name, cause, started_at, confirmed_at, resolved_at, open } = body;
       const incident = { id, monitor, monitor_name, cause, started_at, confirmed_at, resolved_at, open };
-      const { texts } = toldAsJson({ ...withLength(incident, now), evidence: evidenceOf(body, wholeEvidence) });
+      const { texts } = answerAsJson({ ...withLength(incident, now), evidence: evidenceOf(body, wholeEvidence) });
       return { texts };
     },
   },
@@ -156,7 +156,7 @@ const rows = {
     run: whole,
   },
   test_config: {
-    operation: tryMonitor,
+    operation: testMonitor,
     title: 'Try a check once, from every continent',
     about:
       'Use it before create_monitor or update_monitor to see whether a config works: probes on every continent look once, now. Nothing is stored, nobody is alerted. It takes up to half a minute; ten a minute are allowed. The keys of config stand in create_monitor.',
@@ -318,7 +318,7 @@ const listRows = {
     run: async ({ ask, now }, given, { operation }) => {
       const incident = await ask(operation, given);
       const evidence = await ask(operations.getIncidentEvidence, given);
-      return toldAsJson({ ...withLength(incident, now), evidence: evidenceOf(evidence, { textBytes: 400, items: 12 }) });
+      return answerAsJson({ ...withLength(incident, now), evidence: evidenceOf(evidence, { textBytes: 400, items: 12 }) });
     },
     more: {
       lasted_s: integer({}, { description: 'How long it lasted, or has lasted until now, in seconds.' }).schema,

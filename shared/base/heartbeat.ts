@@ -10,7 +10,7 @@ const patienceMs = 10_000;
  * Undefined when the heartbeat at this address was told, otherwise why not, without the address, which ends in a secret. What the service refuses is
  * not sent again.
  */
-export const tellHeartbeat = async (address: string, body: string, most: number): Promise<string | undefined> => {
+export const pingHeartbeat = async (address: string, body: string, most: number): Promise<string | undefined> => {
   for (let attempt = 1; ; attempt += 1) {
     let why: string;
     try {

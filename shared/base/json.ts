@@ -39,7 +39,7 @@ const readBounded = (body: Readable, { keep, most, patienceMs }: Bounds): Promis
   });
 
 /** Who sends what nobody wants has so long to come to its end and hear why; then he is cut off. */
-const unwantedPatienceMs = 1_000;
+const unwantedTimeoutMs = 1_000;
 
 /**
  * The body of a request, read only if somebody wants it, so that strangers hold nothing for long.
@@ -56,7 +56,7 @@ export const boundedBody = (request: IncomingMessage, bounds: Bounds) => {
     finish: async (): Promise<boolean> => {
       if (reading) return (await reading).isWhole;
       if (request.complete) return true;
-      const patienceMs = Math.min(bounds.patienceMs, unwantedPatienceMs);
+      const patienceMs = Math.min(bounds.patienceMs, unwantedTimeoutMs);
       return (await readBounded(request, { ...bounds, keep: 0, patienceMs })).isWhole;
     },
   };

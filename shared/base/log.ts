@@ -8,7 +8,7 @@ import { codeOf } from './errors.ts';
  */
 export type LogOutput = { readonly write: (line: string) => void };
 
-const mostBytes = 1_048_576;
+const maxBytes = 1_048_576;
 const againMs = 1_000;
 
 /** `write` gives how many bytes were taken, and throws EAGAIN when there is room for none. */
@@ -57,7 +57,7 @@ export const createLogOutput = (write: (data: Uint8Array) => number): LogOutput 
   return {
     write: (line) => {
       if (isBroken) return;
-      if (bytes > mostBytes) missing += 1;
+      if (bytes > maxBytes) missing += 1;
       else add(line);
       turn();
     },

@@ -118,8 +118,8 @@ const capital = (text: string): string => text.charAt(0).toUpperCase() + text.sl
 const be = (count: number): string => (count === 1 ? 'is' : 'are');
 
 /** Long names would push the rest out of sight. */
-const mostLetters = 40;
-const short = (name: string): string => (name.length <= mostLetters ? name : `${name.slice(0, mostLetters - 1).trimEnd()}…`);
+const maxLetters = 40;
+const short = (name: string): string => (name.length <= maxLetters ? name : `${name.slice(0, maxLetters - 1).trimEnd()}…`);
 
 const named = (names: readonly string[], count: number): string =>
   names.length === count ? listInWords(names.map(short)) : `${capital(countInWords(count))} monitors`;

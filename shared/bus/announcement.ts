@@ -80,11 +80,11 @@ export const judgeAnnouncement = (
 /** Coordinators' clocks may differ by so much: what is older by less may be the newer word of another. */
 const clockToleranceMs = 5_000;
 /** What is held from further ahead was said by a clock that was wrong, and binds nobody. */
-export const mostAheadMs = 60_000;
+export const maxAheadMs = 60_000;
 
 /** Whether an announcement is older than what is held already. */
 export const isOutdated = (revision: number, held: number, now: number): boolean =>
-  revision < held - clockToleranceMs && held <= now + mostAheadMs;
+  revision < held - clockToleranceMs && held <= now + maxAheadMs;
 
 /** `outdated`: older than what is held; `ahead`: from beyond the clock. */
 export type RefusedAnnouncement = Extract<AnnouncementVerdict, { is: 'refused' }>['why'] | 'outdated' | 'ahead';

@@ -1,6 +1,6 @@
 import { isRecord } from '../base/json.ts';
 import { outcomes, type Phases, type Result } from '../checks/result.ts';
-import { type BatchMessage, batchMessage, denseBatchMessage, mostResults, resultMessage } from './messages.ts';
+import { type BatchMessage, batchMessage, denseBatchMessage, maxResults, resultMessage } from './messages.ts';
 
 /**
  * A batch of results as it is worked on. Nearly all are passes of which nothing but numbers matters: they stand in one array, because an object
@@ -38,7 +38,7 @@ export const phaseAt = (batch: Batch, place: number, nth: number): number => {
 export const lastSeqOf = (batch: Batch): number => seqAt(batch, batch.monitors.length - 1);
 
 /** Whether it is nothing but a pass with its times: nobody asked for it, and it has nothing to show. */
-export const isPlain = ({ outcome, cause, evidence, look, other_looks, phases }: Omit<Result, 'seq'>): boolean =>
+export const isRoutine = ({ outcome, cause, evidence, look, other_looks, phases }: Omit<Result, 'seq'>): boolean =>
   outcome === 'ok' && cause === null && evidence === null && look === null && other_looks === undefined && phases !== null;
 
 const phaseOf = (value: number): number | null => (value === noPhase ? null : value);
@@ -86,7 +86,7 @@ export const batchOf = ({ probe, generation, partition, after }: Head, results: 
   const numbers: number[] = [];
   const whole = new Map<number, Result>();
   for (const result of results) {
-    if (!isPlain(result)) whole.set(monitors.length, result);
+    if (!isRoutine(result)) whole.set(monitors.length, result);
     add(result, monitors, numbers);
   }
   return { probe, generation, partition, after, monitors, numbers, whole };
@@ -104,7 +104,7 @@ export const batchOfBoth = ({ probe, generation, partition, after }: Head, passe
   let next = 0;
   const addOthersBefore = (seq: number): void => {
     for (let other = others[next]; other && other.seq < seq; other = others[next]) {
-      if (!isPlain(other)) whole.set(monitors.length, other);
+      if (!isRoutine(other)) whole.set(monitors.length, other);
       add(other, monitors, numbers);
       next += 1;
     }
@@ -171,14 +171,14 @@ const isHead = <Value extends Readonly<Record<string, unknown>>>(value: Value): 
   value.partition <= 31 &&
   (value.after === null || isWhole(value.after, 1));
 
-const isPlainBatch = (value: unknown): value is BatchMessage =>
+const isRoutineBatch = (value: unknown): value is BatchMessage =>
   isRecord(value) &&
   hasOnly(value, 6) &&
   value.v === 1 &&
   isHead(value) &&
   Array.isArray(value.results) &&
   value.results.length >= 1 &&
-  value.results.length <= mostResults &&
+  value.results.length <= maxResults &&
   value.results.every(isPass);
 
 /** Whether the numbers of plain passes, `width` for each, lie between the bounds that the schema of a result sets. */
@@ -206,7 +206,7 @@ const arePasses = (value: unknown): value is BatchReadingPasses =>
   hasOnly(value, 2) &&
   Array.isArray(value.monitors) &&
   Array.isArray(value.numbers) &&
-  value.monitors.length <= mostResults &&
+  value.monitors.length <= maxResults &&
   value.monitors.every(isId) &&
   fits({ monitors: value.monitors, numbers: value.numbers });
 
@@ -224,7 +224,7 @@ const readOthers = (values: readonly unknown[]): readonly Result[] | undefined =
   return others;
 };
 
-const isCount = (count: number): boolean => count >= 1 && count <= mostResults;
+const isCount = (count: number): boolean => count >= 1 && count <= maxResults;
 
 const readDense = (value: unknown): Batch | undefined => {
   if (isRecord(value) && hasOnly(value, 7) && isHead(value) && arePasses(value.passes) && Array.isArray(value.others)) {
@@ -240,7 +240,7 @@ const readDense = (value: unknown): Batch | undefined => {
 
 /** The batch, or undefined when it has not the form of one. */
 export const readBatch = (value: unknown): Batch | undefined => {
-  if (isPlainBatch(value)) return batchOf(value, value.results);
+  if (isRoutineBatch(value)) return batchOf(value, value.results);
   if (isRecord(value) && value.v === 2) return readDense(value);
   const { success, data } = batchMessage.safeParse(value);
   return success ? batchOf(data, data.results) : undefined;
@@ -263,7 +263,7 @@ export const wholeText = (seq: number, result: Omit<Result, 'seq'>): string => `
 /** The short text of a plain pass; undefined for what is more than that. */
 export const passText = (seq: number, result: Omit<Result, 'seq'>): string | undefined => {
   const { monitor, config_version, at, took_ms, phases } = result;
-  if (phases === null || !isPlain(result)) return undefined;
+  if (phases === null || !isRoutine(result)) return undefined;
   const { dns, tcp, tls, first_byte, total } = phases;
   const told = [dns ?? noPhase, tcp ?? noPhase, tls ?? noPhase, first_byte ?? noPhase, total ?? noPhase];
   return JSON.stringify([monitor, seq, config_version, at, took_ms, ...told]);

@@ -18,7 +18,7 @@ import { keyFromSeed, parseCredentials } from './nkeys.ts';
  * How the client comes to a connection. Of itself it tells nobody why a dial failed, and it takes what the server's greeting says of TLS
  * for the truth, which comes in the clear; so every dial goes through a transport of ours.
  */
-export type Entrance = {
+export type BusEntry = {
   /** One address, or several with commas. With one of them `tls://` the connection has TLS or is none. */
   readonly url: string;
   /** The text of a credentials file; asked anew for each dial where it may be renewed. */
@@ -41,7 +41,7 @@ const hostOf = (server: string): string => new URL(server.includes('://') ? serv
  * What TLS must be; undefined where it need not be. The certificate must be good for one of the hosts that the operator named: the client
  * takes further servers, by whatever name, from a greeting that anybody on the way may have written.
  */
-const tlsOf = ({ url, tlsFirst = false, ca, authorities }: Entrance) => {
+const tlsOf = ({ url, tlsFirst = false, ca, authorities }: BusEntry) => {
   const servers = url.split(',').map((server) => server.trim());
   if (!tlsFirst && ca === undefined && !servers.some((server) => server.startsWith('tls://'))) return undefined;
   const hosts = servers.map(hostOf);
@@ -97,7 +97,7 @@ class Transport extends NodeTransport {
 setTransportFactory({ factory: () => new Transport() });
 
 /** Signs by node:crypto; the client's own way is in JavaScript: 45 ms of a core in a fresh process, and V8's optimizing compilers (6 MB). */
-const authenticatorOf = (credentials: Entrance['credentials']): Authenticator => {
+const authenticatorOf = (credentials: BusEntry['credentials']): Authenticator => {
   const read = (text: string) => {
     const { jwt, seed } = parseCredentials(text);
     return { text, jwt, key: keyFromSeed(seed, 'user') };
@@ -112,7 +112,7 @@ const authenticatorOf = (credentials: Entrance['credentials']): Authenticator =>
 };
 
 /** Tries each server once. @throws why the last one did not let us in. */
-export const dialOnce = (entrance: Entrance, more: NodeConnectionOptions, onFailed?: FailedDial): Promise<NatsConnection> => {
+export const dialOnce = (entrance: BusEntry, more: NodeConnectionOptions, onFailed?: FailedDial): Promise<NatsConnection> => {
   const servers = entrance.url.split(',').map((server) => server.trim());
   if (onFailed) watchers.set(servers, onFailed);
   const tls = tlsOf(entrance);
@@ -132,8 +132,8 @@ const waitMs = 200;
 const jitterMs = 100;
 
 /** Dials until it is let in; from then on the client does so by itself. @throws when the signal ends it. */
-export const dialPatiently = async (
-  entrance: Entrance,
+export const dialWithRetries = async (
+  entrance: BusEntry,
   more: NodeConnectionOptions,
   onFailed: FailedDial,
   signal?: AbortSignal,
@@ -173,7 +173,7 @@ export type DialLog = { readonly failed: FailedDial; readonly reached: () => voi
 const firstDistanceMs = 5_000;
 const longestDistanceMs = 600_000;
 /** Of an absence; a server that says something else each time is no reason to repeat it all. */
-const mostReasons = 8;
+const maxReasons = 8;
 
 export const createDialLog = (log: Log, name: string, now: () => number = () => performance.now()): DialLog => {
   let since = 0;
@@ -188,7 +188,7 @@ export const createDialLog = (log: Log, name: string, now: () => number = () => 
       if (failed === 0) since = at;
       failed += 1;
       const reason = `${server} ${why.message}`;
-      const isNew = reasons.size < mostReasons && !reasons.has(reason);
+      const isNew = reasons.size < maxReasons && !reasons.has(reason);
       if (!isNew && at < dueAt) return;
       reasons.add(reason);
       dueAt = at + backoff(lines, firstDistanceMs, longestDistanceMs);

@@ -217,9 +217,9 @@ export const covers = (permission: string, subject: string): boolean => {
 };
 
 /** One message of a probe is at most this long; a batch of results is cut to fit. */
-const mostProbePayloadBytes = 512 * 1024;
+const maxProbePayloadBytes = 512 * 1024;
 
-export const probeLimits: UserLimits = { subscriptions: 32, payloadBytes: mostProbePayloadBytes };
+export const probeLimits: UserLimits = { subscriptions: 32, payloadBytes: maxProbePayloadBytes };
 
 /**
  * What batches of results and presences carry, so that they prove their sender: the subject that a message came on proves nothing.
@@ -231,7 +231,7 @@ const header = 'Signature';
 const sharedHeader = 'Signed';
 
 /** More digests would cost more on the way than they save. */
-const mostTogether = 16;
+const maxTogether = 16;
 const digestLength = 43;
 
 const digestOf = (body: Uint8Array): string => hash('sha256', body, 'base64url');
@@ -241,7 +241,7 @@ const listOf = (digests: string): Uint8Array => Buffer.from(`digests ${digests}`
 
 /** No base64url has a dot: while a key is being replaced, the signatures of both stand side by side. */
 const between = '.';
-const mostSignatures = 2;
+const maxSignatures = 2;
 
 const signed = (keys: readonly Key[], bytes: Uint8Array): string =>
   keys.map((key) => Buffer.from(key.sign(bytes)).toString('base64url')).join(between);
@@ -253,8 +253,8 @@ export const signaturesOf = (keys: readonly Key[], bodies: readonly Uint8Array[]
   const [only] = bodies;
   if (only && bodies.length === 1) return [{ [header]: signed(keys, only) }];
   const all: Headers[] = [];
-  for (let from = 0; from < bodies.length; from += mostTogether) {
-    const together = bodies.slice(from, from + mostTogether);
+  for (let from = 0; from < bodies.length; from += maxTogether) {
+    const together = bodies.slice(from, from + maxTogether);
     const digests = together.map(digestOf).join('.');
     const headers = { [header]: signed(keys, listOf(digests)), [sharedHeader]: digests };
     for (const _ of together) all.push(headers);
@@ -264,7 +264,7 @@ export const signaturesOf = (keys: readonly Key[], bodies: readonly Uint8Array[]
 
 /** Which of these public keys made one of the signatures. */
 const signerOf = (keys: readonly string[], text: string, bytes: Uint8Array): string | undefined => {
-  const signatures = text.split(between, mostSignatures).map((one) => Buffer.from(one, 'base64url'));
+  const signatures = text.split(between, maxSignatures).map((one) => Buffer.from(one, 'base64url'));
   return keys.find((key) => signatures.some((signature) => verify(key, signature, bytes)));
 };
 
@@ -274,14 +274,14 @@ const signerOf = (keys: readonly string[], text: string, bytes: Uint8Array): str
  *
  * Modes of a list: `unknown` (or not signed: the next that carries it is verified anew) → `found` → `unknown` (many others were found since).
  */
-const found = createRecentCache<string, { readonly key: string; readonly digests: string }>(1_024);
+const orNotFound = createRecentCache<string, { readonly key: string; readonly digests: string }>(1_024);
 
 const signedList = (keys: readonly string[], text: string, digests: string): boolean => {
-  const known = found.find(text);
+  const known = orNotFound.find(text);
   if (known?.digests === digests && keys.includes(known.key)) return true;
   const key = signerOf(keys, text, listOf(digests));
   if (key === undefined) return false;
-  found.keep(text, { key, digests });
+  orNotFound.keep(text, { key, digests });
   return true;
 };
 
@@ -297,6 +297,6 @@ export const isSignedBy = (keys: readonly string[], message: Signed): boolean =>
   if (text === undefined) return false;
   const digests = message.header(sharedHeader);
   if (digests === undefined) return signerOf(keys, text, message.data) !== undefined;
-  if (digests.length >= mostTogether * (digestLength + 1)) return false;
+  if (digests.length >= maxTogether * (digestLength + 1)) return false;
   return digests.split('.').includes(digestOf(message.data)) && signedList(keys, text, digests);
 };

@@ -253,13 +253,13 @@ export const updatesOf = (
   return updates;
 };
 
-export type ManagementParts = {
+export type ManagementDependencies = {
   readonly keeping?: StreamKeeping | undefined;
   /** The server would not move or grow a stream, which goes on as it is. */
   readonly onRefused: (stream: string, why: BusRefusal) => void;
 };
 
-export const createManagement = (request: Request, { keeping = {}, onRefused }: ManagementParts): Management => {
+export const createManagement = (request: Request, { keeping = {}, onRefused }: ManagementDependencies): Management => {
   const call = async <Shape extends z.ZodType>(action: string, body: unknown, shape: Shape, ms = 5_000): Promise<z.infer<Shape>> =>
     readAnswer((await request(`$JS.API.${action}`, body === undefined ? '' : JSON.stringify(body), ms)).data, shape);
   const unless = async <Value, Other>(code: number, work: () => Promise<Value>, otherwise: Other): Promise<Value | Other> => {
@@ -392,7 +392,7 @@ export type Storing<Answer> = {
   readonly giveUp: (why: string) => void;
 };
 
-export type StoringParts<Answer> = {
+export type StoringDependencies<Answer> = {
   /** The subject below which answers come in. */
   readonly inbox: string;
   readonly listen: (subject: string, onAnswer: (subject: string, data: Uint8Array, status: number) => void) => void;
@@ -408,11 +408,11 @@ type UnderWay<Answer> = {
   readonly reject: (error: unknown) => void;
 };
 
-const nobodyListens = 503;
+const noListeners = 503;
 /** An answer is taken for late up to so much after its time. */
 const lookEveryMs = 100;
 
-export const createStoring = <Answer>({ inbox, listen, read }: StoringParts<Answer>): Storing<Answer> => {
+export const createStoring = <Answer>({ inbox, listen, read }: StoringDependencies<Answer>): Storing<Answer> => {
   /** By a place that is used again and again: a map from which as much is removed as is put in grows anew all the time. */
   const places: (UnderWay<Answer> | undefined)[] = [];
   const free: number[] = [];
@@ -453,7 +453,7 @@ export const createStoring = <Answer>({ inbox, listen, read }: StoringParts<Answ
     if (places[place]?.token !== token) return;
     const one = take(place);
     try {
-      if (status === nobodyListens && data.length === 0) throw new Error(`no stream takes ${one?.subject}`);
+      if (status === noListeners && data.length === 0) throw new Error(`no stream takes ${one?.subject}`);
       one?.resolve(read(data));
     } catch (error) {
       one?.reject(error);

@@ -79,10 +79,10 @@ export const rosterMessage = z.object({
 });
 
 /** Look now. The whole assignment comes along, so that a probe need not have heard of the monitor's newest version yet. */
-export const lookMessage = z.object({ v: version, look: id, asked_at: time, assignment: assignmentMessage });
+export const recheckMessage = z.object({ v: version, look: id, asked_at: time, assignment: assignmentMessage });
 
 /** Try this config once, and tell only those who asked (rule 41). Without a look, so that a probe that does not know trials takes it for no look. */
-export const trialMessage = z.object({ v: version, trial: id, assignment: assignmentMessage });
+export const testRunMessage = z.object({ v: version, trial: id, assignment: assignmentMessage });
 
 const cause = z.object({ class: z.string().max(64), params: z.record(z.string(), z.union([z.string().max(2048), z.number()])) });
 const phase = z.number().min(0).nullable();
@@ -102,7 +102,7 @@ export const resultMessage = z.object({
 });
 
 /** In one batch. */
-export const mostResults = 500;
+export const maxResults = 500;
 
 /**
  * Results of one partition in order of seq. `after` is the seq of the result of this partition that the probe sent before this
@@ -115,7 +115,7 @@ export const batchMessage = z.object({
   generation: id,
   partition: z.int().min(0).max(31),
   after: z.int().min(1).nullable(),
-  results: z.array(resultMessage).min(1).max(mostResults),
+  results: z.array(resultMessage).min(1).max(maxResults),
 });
 
 /**
@@ -128,8 +128,8 @@ export const denseBatchMessage = z.object({
   generation: id,
   partition: z.int().min(0).max(31),
   after: z.int().min(1).nullable(),
-  passes: z.object({ monitors: z.array(id).max(mostResults), numbers: z.array(z.number()) }),
-  others: z.array(resultMessage).max(mostResults),
+  passes: z.object({ monitors: z.array(id).max(maxResults), numbers: z.array(z.number()) }),
+  others: z.array(resultMessage).max(maxResults),
 });
 
 /** How far results are committed, for each partition of one generation of the spool. */
@@ -227,11 +227,11 @@ export const pingMessage = z.object({
 });
 
 /** So many pings go with one call to the coordinator's address. */
-export const mostForwardedPings = 500;
+export const maxForwardedPings = 500;
 
 /** Pings from the disk of a ping receiver that cannot reach the bus, given to the coordinator's own address. `sent_at`: said again much later, it is not heard. */
 export const forwardedPingsMessage = z
-  .object({ v: version, probe: id, sent_at: time, beats: z.array(pingMessage).min(1).max(mostForwardedPings) })
+  .object({ v: version, probe: id, sent_at: time, beats: z.array(pingMessage).min(1).max(maxForwardedPings) })
   .transform(({ beats, ...message }) => ({ ...message, pings: beats }));
 
 /** The ids of those that the ping receiver need not keep any longer: the bus has them, or nobody will ever take them. */
@@ -260,18 +260,18 @@ export const pingStateMessage = z.object({
 });
 
 /** What a trial came to. It goes the way of presence, which every probe may speak on; it is signed, and nobody stores it. */
-export const trialAnswerMessage = z.object({
+export const testAnswerMessage = z.object({
   v: version,
   probe: id,
   trial: id,
   result: resultMessage.pick({ at: true, took_ms: true, outcome: true, cause: true, phases: true, evidence: true }),
 });
 
-export type TrialMessage = z.infer<typeof trialMessage>;
-export type TrialAnswerMessage = z.infer<typeof trialAnswerMessage>;
+export type TestRunMessage = z.infer<typeof testRunMessage>;
+export type TestAnswerMessage = z.infer<typeof testAnswerMessage>;
 export type AssignmentMessage = z.infer<typeof assignmentMessage>;
 export type RosterMessage = z.infer<typeof rosterMessage>;
-export type LookMessage = z.infer<typeof lookMessage>;
+export type RecheckMessage = z.infer<typeof recheckMessage>;
 export type BatchMessage = z.infer<typeof batchMessage>;
 export type PresenceMessage = z.infer<typeof presenceMessage>;
 export type PresenceReply = z.infer<typeof presenceReply>;

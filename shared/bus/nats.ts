@@ -1,7 +1,7 @@
 import { headers as createHeaders, type MsgHdrs, type NatsConnection, nuid, PermissionViolationError } from '@nats-io/transport-node';
 import type { Log } from '../base/log.ts';
 import { type Announce, type Announcement, isAnnounced } from './announcement.ts';
-import { createDialLog, type DialLog, dialOnce, dialPatiently, type Entrance } from './dialling.ts';
+import { type BusEntry, createDialLog, type DialLog, dialOnce, dialWithRetries } from './dialling.ts';
 import { createManagement, createStoring, type Management, publishAck, readAnswer, type StreamKeeping } from './jetstream.ts';
 import type { BusStatus, Headers, Message, Subscription } from './messages.ts';
 import { type Connection, type Delivered, lastAnswerMs, type Pull, type PullOptions, startPull } from './pull.ts';
@@ -45,7 +45,7 @@ export type Bus = Management & {
 
 export type { BusStatus, Delivered, Headers, Message, Pull, PullOptions, Subscription };
 
-export type BusOptions = Entrance & {
+export type BusOptions = BusEntry & {
   readonly name: string;
   readonly log: Log;
   /** Where answers come in: a probe may hear no other inbox than its own. */
@@ -174,7 +174,7 @@ const dial = async (options: BusOptions, dials: DialLog): Promise<NatsConnection
   const signal = AbortSignal.any([...patience, ...(options.signal ? [options.signal] : [])]);
   const more = { name, ...(inboxPrefix === undefined ? {} : { inboxPrefix }), pingInterval: 2_000, maxPingOut: 2 };
   try {
-    return await dialPatiently(options, more, dials.failed, signal);
+    return await dialWithRetries(options, more, dials.failed, signal);
   } catch (error) {
     if (patience[0]?.aborted) throw new Error(`the bus at ${options.url} did not answer within ${firstConnectionMs} ms`, { cause: error });
     throw error;
@@ -182,7 +182,7 @@ const dial = async (options: BusOptions, dials: DialLog): Promise<NatsConnection
 };
 
 /** One try to get in, for whoever checks an address: where `connectBus` goes on trying, this takes a refusal for an answer. @throws why not. */
-export const enterOnce = async (entrance: Entrance): Promise<void> => {
+export const enterOnce = async (entrance: BusEntry): Promise<void> => {
   const nc = await dialOnce(entrance, { reconnect: false });
   await nc.close();
 };

@@ -67,8 +67,8 @@ const entryShape = z
   .object({ organisation: z.uuid(), monitor: z.uuid(), beat: pingMessage, uncorrected: z.literal(true).exactOptional() })
   .transform(({ beat, ...entry }) => ({ ...entry, ping: beat }));
 /** So many wait for the bus at a time. One after the other they would take as many times the way there, and who comes last looks late. */
-const mostAtOnce = 2_000;
-const mostBytes = 256 * 1024 * 1024;
+const maxAtOnce = 2_000;
+const maxBytes = 256 * 1024 * 1024;
 /** A file of this size holds mostly what is handed over: where pings come all the time, it is never empty and would else grow until it is full. */
 const largeBytes = 8 * 1024 * 1024;
 
@@ -124,7 +124,7 @@ export const openPingSpool = async (path: string, log: Log): Promise<PingSpool> 
 
   const append: PingSpool['append'] = async (entry) => {
     const line = lineOf(entry);
-    if (bytes + line.length > mostBytes) throw new SpoolFull('the disk holds as many beats as it may');
+    if (bytes + line.length > maxBytes) throw new SpoolFull('the disk holds as many beats as it may');
     bytes += Buffer.byteLength(line);
     if (!gathered) {
       const lines: string[] = [];
@@ -142,7 +142,7 @@ export const openPingSpool = async (path: string, log: Log): Promise<PingSpool> 
 
   /** The oldest of those that wait. @throws when one of them failed. */
   const drainSome = async (handOver: HandOverSome): Promise<void> => {
-    const taken = queue.slice(0, mostAtOnce);
+    const taken = queue.slice(0, maxAtOnce);
     const { handed, failures } = await handOver(taken);
     // What came meanwhile stands behind these.
     queue.splice(0, taken.length, ...taken.filter(({ ping }) => !handed.has(ping.id)));
@@ -185,7 +185,7 @@ export const openPingSpool = async (path: string, log: Log): Promise<PingSpool> 
   };
 
   const makeLean = async (): Promise<void> => {
-    if (bytes < largeFrom || queue.length > mostAtOnce || 2 * queue.length > linesInFile) return;
+    if (bytes < largeFrom || queue.length > maxAtOnce || 2 * queue.length > linesInFile) return;
     try {
       await inTurn(writeAnew);
       largeFrom = largeBytes;

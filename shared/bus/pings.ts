@@ -30,8 +30,8 @@ export type PingRecords = {
 type Held = { readonly seq: number; readonly state: PingState | undefined };
 
 const wrongLastSequence = 10071;
-const mostAttempts = 12;
-const mostRemembered = 20_000;
+const maxAttempts = 12;
+const maxRemembered = 20_000;
 const sampleSize = 3;
 const atOnce = 100;
 
@@ -68,7 +68,7 @@ export const createPingRecords = (bus: Bus, options: { readonly timeoutMs?: numb
   const remember = (subject: string, held: Held): void => {
     remembered.delete(subject);
     remembered.set(subject, held);
-    const [oldest] = remembered.size > mostRemembered ? remembered.keys() : [];
+    const [oldest] = remembered.size > maxRemembered ? remembered.keys() : [];
     if (oldest !== undefined) remembered.delete(oldest);
   };
 
@@ -84,7 +84,7 @@ export const createPingRecords = (bus: Bus, options: { readonly timeoutMs?: numb
       } catch (error) {
         remembered.delete(subject);
         const overtaken = error instanceof BusRefusal && error.code === wrongLastSequence;
-        if (!overtaken || attempt >= mostAttempts) throw error;
+        if (!overtaken || attempt >= maxAttempts) throw error;
         await pause(backoff(attempt, 1, 50) * Math.random());
       }
     }
@@ -184,7 +184,7 @@ export type PingForwarding = {
   readonly close: () => void;
 };
 
-export type PingIntakeParts = {
+export type PingIntakeDependencies = {
   /** undefined: there was no connection to the bus yet. */
   readonly pingBus: () => PingBus | undefined;
   readonly forwarding?: PingForwarding;
@@ -202,7 +202,7 @@ const catchUpEveryMs = 500;
 /** A bus that failed although it seems to be there is not tried for so long, as long as there is a forwarding. */
 const busDoubtfulMs = 5_000;
 /** So many pings of one monitor under way at once are no job's doing. */
-const mostAtOnce = 100;
+const maxAtOnce = 100;
 
 const reply = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): PingReply => ({ status, text, headers });
 
@@ -213,7 +213,7 @@ const methods = 'GET, HEAD, POST';
 /** The body as text that a database can hold. */
 const textOf = (body: Uint8Array): string => new TextDecoder().decode(body.subarray(0, keptBodyBytes)).replaceAll('\0', '\ufffd');
 
-export const createPingIntake = (parts: PingIntakeParts): PingIntake => {
+export const createPingIntake = (parts: PingIntakeDependencies): PingIntake => {
   const { pingBus, forwarding, spool, findKey, ear, clock, log } = parts;
   const underWay = new Map<string, number>();
   let busDoubtfulUntil = Number.NEGATIVE_INFINITY;
@@ -342,7 +342,7 @@ export const createPingIntake = (parts: PingIntakeParts): PingIntake => {
       if (!known || (known.until !== null && known.until <= at)) return unknown;
       const bytes = await body();
       const count = underWay.get(known.monitor) ?? 0;
-      if (count >= mostAtOnce) return reply(429, 'Too many beats at once', { 'retry-after': '1' });
+      if (count >= maxAtOnce) return reply(429, 'Too many beats at once', { 'retry-after': '1' });
       underWay.set(known.monitor, count + 1);
       try {
         return await put({ organisation: known.organisation, monitor: known.monitor, ping: pingOf(call, key, at, method, bytes) });

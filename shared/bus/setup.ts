@@ -32,7 +32,7 @@ const credentials = z
   }, 'is not the text of a NATS credentials file as it was written, line breaks and all: the variable with _FILE takes the file itself');
 
 /** How the bus is reached, for coordinators and probes alike. */
-export const entranceFields = {
+export const busEntryFields = {
   url: z.string().regex(/^(nats|tls):\/\//, 'must begin with nats:// or tls://'),
   tlsFirst: z
     .enum(['true', 'false'])
@@ -59,11 +59,11 @@ const placement = z.string().transform((text, context) => {
 });
 
 export const busFields = {
-  NATS_URL: entranceFields.url,
+  NATS_URL: busEntryFields.url,
   /** TLS before the server's greeting, which must be set so, too. */
-  NATS_TLS_FIRST: entranceFields.tlsFirst,
+  NATS_TLS_FIRST: busEntryFields.tlsFirst,
   /** The authorities that may sign the bus's certificate, instead of those that this machine trusts. */
-  NATS_CA: entranceFields.ca.optional(),
+  NATS_CA: busEntryFields.ca.optional(),
   /** How many servers keep each stream; more than there are now is brought about, fewer never. */
   NATS_REPLICAS: z.coerce.number().int().min(1).max(5).optional(),
   NATS_PLACEMENT: placement.optional(),

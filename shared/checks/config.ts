@@ -12,10 +12,10 @@ import type { Json } from './result.ts';
 
 const byKind: Readonly<Record<Kind, KindConfig>> = { https: httpsConfig, dns: dnsConfig, heartbeat: heartbeatConfig };
 
-const mostBytes = 16 * 1024;
-const mostDepth = 8;
+const maxBytes = 16 * 1024;
+const maxDepth = 8;
 
-const depthOf = (json: Json, allowed = mostDepth + 1): number => {
+const depthOf = (json: Json, allowed = maxDepth + 1): number => {
   if (typeof json !== 'object' || json === null) return 0;
   if (allowed === 0) return 1;
   return 1 + Object.values(json).reduce<number>((deepest, inside) => Math.max(deepest, depthOf(inside, allowed - 1)), 0);
@@ -23,9 +23,8 @@ const depthOf = (json: Json, allowed = mostDepth + 1): number => {
 
 /** Everything that is wrong with a config, each with the key and the remedy. Unknown keys are no fault. */
 export const configFaults = (kind: Kind, target: string, config: Config, interval_s: number): ConfigFault[] => {
-  if (depthOf(config) > mostDepth) return [{ key: 'config', remedy: `nest at most ${mostDepth} levels deep` }];
-  if (new TextEncoder().encode(JSON.stringify(config)).length > mostBytes)
-    return [{ key: 'config', remedy: 'give at most 16 KiB of JSON' }];
+  if (depthOf(config) > maxDepth) return [{ key: 'config', remedy: `nest at most ${maxDepth} levels deep` }];
+  if (new TextEncoder().encode(JSON.stringify(config)).length > maxBytes) return [{ key: 'config', remedy: 'give at most 16 KiB of JSON' }];
   const context: ConfigContext = { target, interval_s };
   const faults = byKind[kind].faults(config, context);
   const timeout = config.timeout_ms;
@@ -120,11 +119,11 @@ export const configSchema = (kind: Kind): JsonSchema => {
 
 const targetByKind: Readonly<Record<Kind, KindTarget>> = { https: httpsTarget, dns: dnsTarget, heartbeat: heartbeatTarget };
 
-const mostCharacters = 2_048;
+const maxCharacters = 2_048;
 
 /** What is wrong with a target for this kind of check, and what would do; undefined when nothing is. */
 export const targetFault = (kind: Kind, target: string): string | undefined =>
-  target.length > mostCharacters ? `\`target\` must have at most ${mostCharacters} characters` : targetByKind[kind].fault(target);
+  target.length > maxCharacters ? `\`target\` must have at most ${maxCharacters} characters` : targetByKind[kind].fault(target);
 
 /** The name of a monitor that nobody named; undefined where a name must be given. */
 export const defaultName = (kind: Kind, target: string): string | undefined => targetByKind[kind].defaultName(target)?.slice(0, 200);

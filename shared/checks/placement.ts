@@ -86,7 +86,7 @@ type Arranged = {
   readonly served: readonly Continent[];
 };
 
-const mostReaching = 10_000;
+const maxReaching = 10_000;
 
 const arrangements = new WeakMap<Roster, Arranged>();
 
@@ -105,7 +105,7 @@ const arrange = (roster: Roster): Arranged => {
   const made = {
     byId,
     candidates,
-    reaching: createRecentCache<string, ReadonlySet<string>>(mostReaching),
+    reaching: createRecentCache<string, ReadonlySet<string>>(maxReaching),
     served: continents.filter((continent) => candidates.has(continent)),
   };
   arrangements.set(roster, made);

@@ -7,7 +7,7 @@ import type { Call } from './http.ts';
 /** Many things in one command: read from a file or from what is piped in, sent in parts that the service takes, told as one. */
 
 /** As many as the service takes in one call. */
-export const mostInCall = 500;
+export const maxInCall = 500;
 
 const parsed = (text: string, place: string): unknown => {
   let value: unknown;
@@ -45,13 +45,13 @@ export const itemsIn = (flag: string, text: string): readonly unknown[] => {
 /** Bodies that the service takes, one after the other. All or none can only be promised within one call. */
 export const partsOf = (body: unknown): readonly unknown[] => {
   const items = memberOf(body, 'items');
-  if (!isRecord(body) || !Array.isArray(items) || items.length <= mostInCall) return [body];
+  if (!isRecord(body) || !Array.isArray(items) || items.length <= maxInCall) return [body];
   if (body.mode !== 'each')
     throw new UsageFault(
-      `${items.length.toLocaleString('en')} at once are more than ${mostInCall}, and so cannot be made all or none: say --mode each, or send fewer.`,
+      `${items.length.toLocaleString('en')} at once are more than ${maxInCall}, and so cannot be made all or none: say --mode each, or send fewer.`,
     );
   const parts: unknown[] = [];
-  for (let from = 0; from < items.length; from += mostInCall) parts.push({ ...body, items: items.slice(from, from + mostInCall) });
+  for (let from = 0; from < items.length; from += maxInCall) parts.push({ ...body, items: items.slice(from, from + maxInCall) });
   return parts;
 };
 

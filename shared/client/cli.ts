@@ -35,7 +35,7 @@ const lacks = async (unknown: string, settings: Settings): Promise<string | unde
   }
 };
 
-const tellUsage = async (fault: UsageFault, world: Surroundings): Promise<Exit> => {
+const printUsage = async (fault: UsageFault, world: Surroundings): Promise<Exit> => {
   world.err(`antipode: ${harmless(fault.message)}\n`);
   if (fault.unknown !== undefined && !fault.unknown.startsWith('--')) {
     let settings: Settings | undefined;
@@ -123,7 +123,7 @@ export const runCli = async (world: Surroundings): Promise<number> => {
     if (world.given[0] === 'run') return await runJob(world.given.slice(1), world);
     return await dispatch(readLine(world.given, booleans), world);
   } catch (error) {
-    if (error instanceof UsageFault) return tellUsage(error, world);
+    if (error instanceof UsageFault) return printUsage(error, world);
     if (error instanceof SettingsFault) {
       world.err(`antipode: ${error.message}\n`);
       return error.lacks === 'url' ? exits.usage : exits.token;

@@ -50,7 +50,7 @@ export type HttpClient = {
   readonly callAllPages: (call: Call, onPage?: (soFar: number) => void) => Promise<Answer>;
 };
 
-const mostBytes = 64 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 const longestWaitS = 120;
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
@@ -91,7 +91,7 @@ const readBody = async (response: Response): Promise<string> => {
   let bytes = 0;
   for await (const chunk of response.body) {
     bytes += chunk.byteLength;
-    if (bytes > mostBytes) throw new ServiceNotReached('The answer is larger than any answer of the service.');
+    if (bytes > maxBytes) throw new ServiceNotReached('The answer is larger than any answer of the service.');
     read += decoder.decode(chunk, { stream: true });
   }
   return read + decoder.decode();

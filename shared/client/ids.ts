@@ -9,7 +9,7 @@ export class NothingCalledSo extends Error {}
 
 const whole = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const nameKeys = ['name', 'display_name', 'title', 'slug'];
-const mostTold = 5;
+const maxTold = 5;
 
 type Thing = { readonly id: string; readonly names: readonly string[] };
 
@@ -63,8 +63,8 @@ const idOf = async (text: string, list: Command, path: string, read: Reader): Pr
   const [only, other] = found;
   if (!only) throw new NothingCalledSo(`Nothing in ${noun} is called "${text}", and no id there ends with it.`);
   if (!other) return only.id;
-  const told = found.slice(0, mostTold).map(({ id, names }) => `  ${id}  ${names[0] ?? ''}`.trimEnd());
-  const more = found.length > mostTold ? [`  and ${found.length - mostTold} more`] : [];
+  const told = found.slice(0, maxTold).map(({ id, names }) => `  ${id}  ${names[0] ?? ''}`.trimEnd());
+  const more = found.length > maxTold ? [`  and ${found.length - maxTold} more`] : [];
   throw new UsageFault([`"${text}" fits ${found.length} in ${noun}. Give the id of one:`, ...told, ...more].join('\n'));
 };
 

@@ -82,7 +82,7 @@ type Batch = { mode: 'reading' | 'waiting'; readonly waiting: Set<Id>; readonly 
 
 type InFlight = Asked & { readonly batch: Batch | undefined };
 
-const mostBytes = 4 * 1024 * 1024;
+const maxBytes = 4 * 1024 * 1024;
 
 /** However slow the service is, a call ends by itself; this is for one that never does. */
 const usualDrainMs = 900_000;
@@ -105,7 +105,7 @@ export const createLineTransport = (options: {
   readonly mostBytes?: number;
 }): Transport => {
   const { input, output, drainMs = usualDrainMs } = options;
-  const limit = options.mostBytes ?? mostBytes;
+  const limit = options.mostBytes ?? maxBytes;
   const inFlight = new Map<Id, InFlight>();
   let takesBatches = false;
   let mode: Mode = 'reading';

@@ -59,7 +59,7 @@ const mayGo = async (
   return answer === undefined ? exits.interrupted : exits.usage;
 };
 
-const tellAnswer = (body: unknown, line: Line, world: Surroundings, paint: Paint): void => {
+const printAnswer = (body: unknown, line: Line, world: Surroundings, paint: Paint): void => {
   const fields = line.fields === undefined ? undefined : fieldsOf(line.fields);
   if (world.columns !== undefined && !line.switches.json) {
     const text = render(body, { columns: world.columns, paint, now: world.now(), fields });
@@ -72,7 +72,7 @@ const tellAnswer = (body: unknown, line: Line, world: Surroundings, paint: Paint
 };
 
 /** A reader that nobody watches takes the first page for the whole, unless it is told. */
-const tellOfMore = (body: unknown, call: CommandCall, line: Line, world: Surroundings): void => {
+const printMore = (body: unknown, call: CommandCall, line: Line, world: Surroundings): void => {
   const seen = world.columns !== undefined && !line.switches.json;
   const asked = call.query?.limit !== undefined || call.query?.cursor !== undefined;
   if (seen || asked || nextOf(body) === undefined || !isRecord(body) || !Array.isArray(body.items)) return;
@@ -108,7 +108,7 @@ const sendMany = async (call: CommandCall, { client, line, world, paint, progres
   const tell = (): void => {
     const body = togetherOf(answers);
     if (progress) world.err(clearLine);
-    tellAnswer(body, line, world, paint);
+    printAnswer(body, line, world, paint);
     if (world.columns !== undefined && !line.switches.json) world.out(`\n${summaryOf(body)}`);
   };
   try {
@@ -165,8 +165,8 @@ export const perform = async (command: Command, given: readonly string[], line: 
   } finally {
     if (progress) world.err(clearLine);
   }
-  tellAnswer(answer.body, line, world, paint);
-  tellOfMore(answer.body, call, line, world);
+  printAnswer(answer.body, line, world, paint);
+  printMore(answer.body, call, line, world);
   for (const warning of configWarnings(call.body, answer.body))
     world.err(`antipode: ${harmless(warning)} (antipode help config lists what is)\n`);
   return exits.done;

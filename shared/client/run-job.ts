@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
 import { UsageFault } from '../base/env.ts';
-import { keptOfOutput, tellHeartbeat } from '../base/heartbeat.ts';
+import { keptOfOutput, pingHeartbeat } from '../base/heartbeat.ts';
 import { exits, type Surroundings } from './http.ts';
 
 export const runHelp = `Run a job and tell its heartbeat: when it starts, how it ends, and what it said last
@@ -97,11 +97,11 @@ export const runJob = async (given: readonly string[], world: Surroundings): Pro
   const id = randomUUID();
   const tail = createTail();
   // The job does not wait for the ping; the ping of its end waits for that of its start, so that they come in this order.
-  const started = tellHeartbeat(`${address}/start?rid=${id}`, '', attempts.start);
+  const started = pingHeartbeat(`${address}/start?rid=${id}`, '', attempts.start);
   const code = await run(command, tail.take);
   const startFault = await started;
   if (startFault !== undefined) world.err(`antipode: the start was not told: ${startFault}\n`);
-  const endFault = await tellHeartbeat(`${address}/${code}?rid=${id}`, tail.text(), attempts.end);
+  const endFault = await pingHeartbeat(`${address}/${code}?rid=${id}`, tail.text(), attempts.end);
   if (endFault !== undefined) world.err(`antipode: the end was not told: ${endFault}\n`);
   return code;
 };

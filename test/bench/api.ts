@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
 import { migrate } from '../../coordinator/database/migrate.ts';
 import { eventually } from '../support/eventually.ts';
-import { createHouse, testSecretKey } from '../support/people.ts';
+import { createTestOrganisation, testSecretKey } from '../support/people.ts';
 import { createDatabase } from '../support/services.ts';
 import { startServices } from '../support/services-run.ts';
 import { answersPerSecond } from './api/load.ts';
@@ -27,7 +27,7 @@ const rounds = 5;
 type Rate = { readonly seen: number; readonly ofCore: number };
 
 /** Where there is nobody to measure against. */
-const nobody: Rate = { seen: Number.NaN, ofCore: Number.NaN };
+const noOne: Rate = { seen: Number.NaN, ofCore: Number.NaN };
 
 const rateOf = (done: number, tookMs: number, cpuMs: number): Rate => ({ seen: (done * 1_000) / tookMs, ofCore: (done * 1_000) / cpuMs });
 
@@ -146,7 +146,7 @@ export const api: Bench = {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     try {
-      const { organisation, owner } = await createHouse(sql);
+      const { organisation, owner } = await createTestOrganisation(sql);
       const plain = await seedMonitors(sql, organisation);
       const year = await seedYear(sql, organisation);
       if (!server.stdout || server.pid === undefined) throw new Error('the server of the bench did not start');
@@ -163,7 +163,7 @@ export const api: Bench = {
           },
           pgbench: async () => {
             await moveDatabase(sql, cores.subject);
-            return program ? pgbench(program, database.url, organisation, sql) : nobody;
+            return program ? pgbench(program, database.url, organisation, sql) : noOne;
           },
         },
         rounds,

@@ -13,7 +13,7 @@ import { connectBus } from '../../shared/bus/nats.ts';
 import { keyFromSeed } from '../../shared/bus/nkeys.ts';
 import { streams } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/eventually.ts';
-import { createHouse, testSecretKey } from '../support/people.ts';
+import { createTestOrganisation, testSecretKey } from '../support/people.ts';
 import { createAccount, createDatabase, environmentOf } from '../support/services.ts';
 import { startServices } from '../support/services-run.ts';
 import type { Bench, Figure } from './figure.ts';
@@ -87,7 +87,7 @@ export const ingest: Bench = {
       await empty.stop();
 
       say(`${monitorCount} monitors`);
-      const { organisation } = await createHouse(sql);
+      const { organisation } = await createTestOrganisation(sql);
       const monitors = await seed(sql, organisation);
       const identities = createProbeIdentities({
         ...{ account: keyFromSeed(account.accountSeed), clock: systemClock, natsUrl: account.url },

@@ -4,7 +4,7 @@ import { makeResultDays } from '../../coordinator/engine/result-queries.ts';
 import { addressOf, pageLooks } from '../pages/looks.ts';
 import { binary, launchBrowser, openTab } from '../support/browser.ts';
 import { seedDemo } from '../support/demo.ts';
-import { createHouse, type House } from '../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../support/people.ts';
 import { type Services, startServices } from '../support/services-run.ts';
 import { startWeb, type TestWeb } from '../support/web.ts';
 import { type Bench, type Figure, median } from './figure.ts';
@@ -41,7 +41,7 @@ const seedFleet = async (sql: Sql, organisation: string, count: number): Promise
 };
 
 /** How long each of some visits took, one after the other. */
-const visit = async (web: TestWeb, house: House, path: string): Promise<readonly number[]> => {
+const visit = async (web: TestWeb, house: TestOrganisation, path: string): Promise<readonly number[]> => {
   const took: number[] = [];
   for (let nth = 0; nth < visits; nth += 1) {
     const began = performance.now();
@@ -59,7 +59,7 @@ const times = async (services: Services, say: (progress: string) => void): Promi
   const web = await startWeb({ services });
   try {
     say(`${sizes.some + sizes.many} monitors`);
-    const houses = { some: await createHouse(web.sql), many: await createHouse(web.sql) };
+    const houses = { some: await createTestOrganisation(web.sql), many: await createTestOrganisation(web.sql) };
     await makeResultDays(web.sql, Date.now() - 86_400_000, Date.now() + 86_400_000);
     await seedFleet(web.sql, houses.some.organisation, sizes.some);
     await seedFleet(web.sql, houses.many.organisation, sizes.many);

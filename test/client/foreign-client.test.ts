@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Api, openApi } from '../support/api.ts';
-import { createHouse, type House } from '../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../support/people.ts';
 import { createDatabase, type TestDatabase } from '../support/services.ts';
 import { generateClient } from './foreign-generate.ts';
 import { allMonitors, clientOf, deploy } from './foreign-usage.ts';
@@ -16,13 +16,13 @@ const here = (path: string): string => new URL(path, import.meta.url).pathname;
 
 let database: TestDatabase;
 let api: Api;
-let house: House;
+let house: TestOrganisation;
 let baseUrl: string;
 
 beforeAll(async () => {
   database = await createDatabase();
   api = await openApi(database.url);
-  house = await createHouse(api.sql);
+  house = await createTestOrganisation(api.sql);
   baseUrl = await api.listen();
 });
 

@@ -12,7 +12,7 @@ import { createAccount, environmentOf } from '../support/services.ts';
 
 /** Linux has all of 127.0.0.0/8: this is the proxy's, and 127.0.0.1 a stranger's. */
 const proxy = '127.0.0.2';
-const stranger = '127.0.0.1';
+const unknownSender = '127.0.0.1';
 
 const { database } = await ownDatabase();
 let app: App;
@@ -59,9 +59,9 @@ test('hosts behind a proxy that is trusted are counted each by itself, whatever 
 });
 
 test('whoever is no proxy of ours is counted as itself, whatever address it makes up', async () => {
-  expect(await enrol(stranger, '198.51.100.1')).toBe(invalid);
-  await Promise.all(Array.from({ length: tries - 1 }, (_, each) => enrol(stranger, `203.0.113.${each}`)));
-  expect(await enrol(stranger, '203.0.113.200')).toBe(tooMany);
+  expect(await enrol(unknownSender, '198.51.100.1')).toBe(invalid);
+  await Promise.all(Array.from({ length: tries - 1 }, (_, each) => enrol(unknownSender, `203.0.113.${each}`)));
+  expect(await enrol(unknownSender, '203.0.113.200')).toBe(tooMany);
 });
 
 test.each(['/api/v1/openapi.json', '/mcp'])('calls of %s without a token are counted by the same host', async (path) => {

@@ -8,15 +8,15 @@ import { createLog } from '../../shared/base/log.ts';
 import { isSafeServer } from '../../shared/bus/jetstream.ts';
 import { eventually } from '../support/eventually.ts';
 import { ownDatabase } from '../support/own-database.ts';
-import { createHouse, type House, testSecretKey } from '../support/people.ts';
+import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../support/people.ts';
 import { createAccount, environmentOf } from '../support/services.ts';
 
 const { database, sql } = await ownDatabase();
-let house: House;
+let house: TestOrganisation;
 let environment: Record<string, string>;
 
 beforeAll(async () => {
-  house = await createHouse(sql);
+  house = await createTestOrganisation(sql);
   environment = { ...environmentOf(database, await createAccount()), SECRET_KEY: testSecretKey, PORT: '0' };
 });
 /** A request whose head has arrived, and whose body has not. */

@@ -3,13 +3,13 @@ import { createApp } from '../../coordinator/app.ts';
 import { readConfig } from '../../coordinator/config.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { ownDatabase } from '../support/own-database.ts';
-import { createHouse, testSecretKey } from '../support/people.ts';
+import { createTestOrganisation, testSecretKey } from '../support/people.ts';
 import { createAccount, environmentOf } from '../support/services.ts';
 
 const { database, sql } = await ownDatabase({ name: 'counting', connections: 2 });
 
 test('a coordinator never has more connections to the database than it may, whatever it is asked, and five fit a default Postgres', async () => {
-  const house = await createHouse(sql);
+  const house = await createTestOrganisation(sql);
   const environment = { ...environmentOf(database, await createAccount()), SECRET_KEY: testSecretKey, PORT: '0' };
   const usual = readConfig(environment).DATABASE_CONNECTIONS;
   // Of 100 connections three are the superuser's; some are left for the operator.

@@ -9,19 +9,19 @@ import { isWell, startCoordinatorProcess } from '../support/coordinator-process.
 import { eventually } from '../support/eventually.ts';
 import { createFickleDatabase } from '../support/fickle-database.ts';
 import { ownDatabase } from '../support/own-database.ts';
-import { createHouse, type House, testSecretKey } from '../support/people.ts';
+import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../support/people.ts';
 import { createAccount, environmentOf, freePort } from '../support/services.ts';
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** A coordinator that is started before its database and its bus are there waits for them, in words, and goes on by itself. */
 
 const { database, sql } = await ownDatabase();
-let house: House;
+let house: TestOrganisation;
 let environment: Record<string, string>;
 const ends: (() => Promise<unknown>)[] = [];
 
 beforeAll(async () => {
-  house = await createHouse(sql);
+  house = await createTestOrganisation(sql);
   environment = { ...environmentOf(database, await createAccount()), SECRET_KEY: testSecretKey, PORT: '0' };
 });
 afterEach(async () => {

@@ -4,7 +4,7 @@ import { readConfig } from '../../probe/config.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { speakAs } from '../support/bus-voice.ts';
 import { eventually } from '../support/eventually.ts';
-import { alertsOf, downIsTold, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
+import { alertsOf, downIsSent, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type MadeProbe, type Network, testLog } from '../support/network.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
@@ -67,7 +67,7 @@ describe('a continent 75 ms away', () => {
       'in the database so long after the target broke (ms)': heardAfter,
     };
     process.stderr.write(`two continents, each 75 ms from the bus each way: ${JSON.stringify(figures)}\n`);
-    await downIsTold(network.sql, monitor);
+    await downIsSent(network.sql, monitor);
     target.answer(fine);
     await incidentThat(network.sql, monitor, isResolved);
 

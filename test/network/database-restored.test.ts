@@ -15,7 +15,7 @@ import { broken, fine } from '../support/targets.ts';
 /** The recipe of RUNBOOK, "Back to a moment": a base backup, the database's own log, and a moment. */
 
 /** Whom Postgres runs as where the tests run as root. */
-const nobody = 65_534;
+const noOne = 65_534;
 
 let mortal: MortalServices;
 let network: Network;
@@ -24,7 +24,7 @@ let archive: string;
 beforeAll(async () => {
   if (!hasBinaries()) return;
   archive = await mkdtemp(join(tmpdir(), 'antipode-archive-'));
-  if (process.getuid?.() === 0) await chown(archive, nobody, nobody);
+  if (process.getuid?.() === 0) await chown(archive, noOne, noOne);
   await chmod(archive, 0o700);
   mortal = await startMortalServices({ archive_mode: 'on', archive_command: `test ! -f ${archive}/%f && cp %p ${archive}/%f` });
   network = await createNetwork({ services: mortal.services });
@@ -61,7 +61,7 @@ const goBackTo = async (base: string, moment: string): Promise<void> => {
   ].join('\n');
   await writeFile(join(base, 'postgresql.auto.conf'), settings);
   await writeFile(join(base, 'recovery.signal'), '');
-  if (process.getuid?.() === 0) execFileSync('chown', ['-R', `${nobody}:${nobody}`, base]);
+  if (process.getuid?.() === 0) execFileSync('chown', ['-R', `${noOne}:${noOne}`, base]);
   await rename(base, mortal.data);
   await mortal.postgres.start();
 };

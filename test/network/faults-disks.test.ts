@@ -9,7 +9,7 @@ import { canMakeDisks, createSmallDisk, type SmallDisk } from '../support/small-
 import { broken, fine, type Target } from '../support/targets.ts';
 
 /** Whom Postgres runs as where the tests run as root, and only root may mount disks. */
-const nobody = 65_534;
+const noOne = 65_534;
 
 /** Disks that are full, at the probe and at the database, and a bus that was wiped when nothing was left to say. */
 
@@ -73,7 +73,7 @@ describe.runIf(hasBinaries() && canMakeDisks())('a full disk', () => {
     await network.addProbe('Asia');
     const monitor = await network.addMonitor({ target: target.url('/database'), interval_s: 1 });
     await seenFrom(network.sql, monitor, 2);
-    const small = createSmallDisk(join(mortal.folder, 'tablespace'), 1_024, nobody);
+    const small = createSmallDisk(join(mortal.folder, 'tablespace'), 1_024, noOne);
     disk = small;
     const [name] = [new Date().toISOString().slice(0, 10).replaceAll('-', '')];
     // The files of a database are not to be moved while it runs, but a table may be put on another disk.

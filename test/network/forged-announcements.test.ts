@@ -9,7 +9,7 @@ import { eventually, passed } from '../support/eventually.ts';
 import { addHeartbeat, type Heartbeat, ping } from '../support/heartbeats.ts';
 import { incidentsOf, resultsOf } from '../support/incidents.ts';
 import { announcementTrustOfTests, createNetwork, type MadeProbe, type Network } from '../support/network.ts';
-import { createHouse, testSecretKey } from '../support/people.ts';
+import { createTestOrganisation, testSecretKey } from '../support/people.ts';
 import { enterAs, harmfulBodies, rightsOf, subjectsOfOthers, type Targets } from '../support/rogue-probe.ts';
 import type { Target } from '../support/targets.ts';
 
@@ -28,7 +28,7 @@ let asia: MadeProbe;
 /** Of another organisation than the monitors. */
 let private_: MadeProbe;
 /** The organisation of that one. */
-let stranger: string;
+let unknownSender: string;
 /** A private probe of the organisation that has the monitors. */
 let neighbour: MadeProbe;
 let targets: Targets;
@@ -43,8 +43,8 @@ beforeAll(async () => {
   coordinator = (await network.startCoordinator()).url;
   await network.addProbe('Europe');
   asia = (await network.addProbe('Asia', undefined, { ear: true })).made;
-  stranger = (await createHouse(network.sql)).organisation;
-  private_ = await network.makeProbe('Europe', 'rogue', stranger);
+  unknownSender = (await createTestOrganisation(network.sql)).organisation;
+  private_ = await network.makeProbe('Europe', 'rogue', unknownSender);
   neighbour = await network.makeProbe('Europe', 'office', network.organisation);
   await network.startProbe(neighbour);
   monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
@@ -173,9 +173,9 @@ describe('with the credentials of a private probe', () => {
 
   test('it keeps last pings of no more monitors than its organisation can have', async () => {
     const rogue = await enterAs(private_);
-    const all = subjects.lastPingsOf(stranger);
+    const all = subjects.lastPingsOf(unknownSender);
     const write = (body: string) =>
-      rogue.relay(`${subjects.relay(private_.id)}.${subjects.lastPings(stranger, newId())}`, Buffer.from(body), {
+      rogue.relay(`${subjects.relay(private_.id)}.${subjects.lastPings(unknownSender, newId())}`, Buffer.from(body), {
         ...{ reply: undefined, headers: {} },
       });
     const before = await wrongSubjects();

@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { addHeartbeat, type Heartbeat, pingsWritten } from '../support/heartbeats.ts';
 import { incidentsOf, incidentThat, isConfirmed, isResolved } from '../support/incidents.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
-import { createHouse } from '../support/people.ts';
+import { createTestOrganisation } from '../support/people.ts';
 import { mayBusStandStill } from '../support/services.ts';
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
@@ -217,7 +217,7 @@ describe('kept pings', () => {
   });
 
   test('of a private probe count for its own organisation only, and those of no key for nobody; it need not keep them', async () => {
-    const house = await createHouse(network.sql);
+    const house = await createTestOrganisation(network.sql);
     const own = await network.makeProbe('Asia', 'own', network.organisation);
     const foreign = await network.makeProbe('Asia', 'foreign', house.organisation);
     const heartbeat = await addHeartbeat(network, {}, 3_600);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Continent } from '../../shared/base/continents.ts';
 import { isPublic, parseAddress } from '../../shared/base/network.ts';
 import { eventually } from '../support/eventually.ts';
-import { alertsOf, downIsTold, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf } from '../support/incidents.ts';
+import { alertsOf, downIsSent, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
@@ -39,7 +39,7 @@ test('a private address is checked by the probe that may, as often as was asked 
   await eventually(async () => (await resultsOf(network.sql, monitor)).length >= 5, 60_000);
   target.answer(broken);
   expect(await incidentThat(network.sql, monitor, isConfirmed, 60_000)).toMatchObject({ confirmed_continent: null });
-  await downIsTold(network.sql, monitor);
+  await downIsSent(network.sql, monitor);
   target.answer(fine);
   await incidentThat(network.sql, monitor, isResolved, 60_000);
   const results = await resultsOf(network.sql, monitor);

@@ -6,7 +6,7 @@ import { describeInBrowser } from '../support/in-browser.ts';
 import { untilChanged } from '../support/live-stream.ts';
 import { spoilNames } from '../support/spoiled-names.ts';
 import { seedOwnThings } from '../support/things-of-people.ts';
-import { trialsOfDemo } from '../support/trials.ts';
+import { testRunsOfDemo } from '../support/trials.ts';
 import { startWeb, type TestWeb } from '../support/web.ts';
 import { addressOf, type PageLook, pageLooks } from './looks.ts';
 
@@ -42,7 +42,7 @@ describeInBrowser('every page', (browser) => {
   beforeAll(async () => {
     // It stands still, so that two visits see the same.
     const now = Date.now();
-    web = await startWeb({ trials: trialsOfDemo, host: 'localhost', clock: { now: () => now } });
+    web = await startWeb({ trials: testRunsOfDemo, host: 'localhost', clock: { now: () => now } });
     demo = await seedDemo(web.sql, web.house.organisation, now);
     await seedOwnThings(web, now);
     // The first page that is looked at hears when changes are listened to, and fetches itself once more; what each weighs is told without that.

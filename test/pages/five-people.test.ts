@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createMailer } from '../../coordinator/mail/delivery.ts';
-import type { Letter } from '../../coordinator/mail/sender.ts';
+import type { MailTemplate } from '../../coordinator/mail/sender.ts';
 import { systemClock } from '../../shared/base/time.ts';
 import { openTab, type Tab } from '../support/browser.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
@@ -18,7 +18,7 @@ type Filled = {
 
 describeInBrowser('five people', (browser) => {
   let web: TestWeb;
-  const letters: Letter[] = [];
+  const letters: MailTemplate[] = [];
   const tabs: Tab[] = [];
   beforeAll(async () => {
     web = await startWeb({ host: 'localhost', door: { signUp: 'open', signUpPlan: 'team', mail: true } });

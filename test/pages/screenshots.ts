@@ -10,7 +10,7 @@ import { desk, launchBrowser, openTab, phone } from '../support/browser.ts';
 import { seedDemo } from '../support/demo.ts';
 import { startServices } from '../support/services-run.ts';
 import { seedOwnThings } from '../support/things-of-people.ts';
-import { trialsOfDemo } from '../support/trials.ts';
+import { testRunsOfDemo } from '../support/trials.ts';
 import { startWeb } from '../support/web.ts';
 import { addressOf, pageLooks } from './looks.ts';
 
@@ -23,7 +23,7 @@ const { services, stop } = await startServices(async (url) => {
   await sql.end();
 });
 const now = Date.now();
-const web = await startWeb({ trials: trialsOfDemo, host: 'localhost', services, clock: { now: () => now } });
+const web = await startWeb({ trials: testRunsOfDemo, host: 'localhost', services, clock: { now: () => now } });
 const browser = await launchBrowser();
 try {
   const demo = await seedDemo(web.sql, web.house.organisation, now);

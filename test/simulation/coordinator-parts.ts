@@ -27,7 +27,7 @@ export type Coordinator = Listener & {
   readonly alerter: Alerter;
 };
 
-export type CoordinatorParts = {
+export type CoordinatorDependencies = {
   readonly story: Story;
   readonly agenda: Agenda;
   readonly bus: Bus;

@@ -1,4 +1,4 @@
-import { mayTell } from '../../coordinator/core/incident.ts';
+import { mayNotify } from '../../coordinator/core/incident.ts';
 import { checkpointOf, nextTick, restore } from '../../coordinator/core/lifecycle.ts';
 import { toldIn } from '../../coordinator/core/observations.ts';
 import type { MonitorState } from '../../coordinator/core/types.ts';
@@ -6,14 +6,14 @@ import { probeOf } from '../../shared/checks/placement.ts';
 import { createAlerter } from './alerter.ts';
 import type { Waiting } from './bus.ts';
 import { noise } from './chance.ts';
-import type { Coordinator, CoordinatorParts } from './coordinator-parts.ts';
+import type { Coordinator, CoordinatorDependencies } from './coordinator-parts.ts';
 import type { Database } from './database.ts';
 import { createHolding } from './held-results.ts';
 import { createRound, type Round } from './round.ts';
 import { createProbeTrust } from './trust.ts';
 import { placedOf } from './watched-monitors.ts';
 
-const [mostInRound, mostHeld, ackWait] = [20, 200, 5_000];
+const [maxInRound, maxHeld, ackWait] = [20, 200, 5_000];
 const tickStep = 100;
 const checkpointEvery = 60_000;
 const startsAnewAfter = 1_000;
@@ -24,7 +24,7 @@ const standsAtMost = 30_000;
  * A simulated coordinator: one partition, the real core, one round at a time in four steps (taken, decided, committed, told), between
  * any two of which it can die or hang. Modes: holding (what was kept arrives; rule 4) → working; hanging; dead.
  */
-export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
+export const createCoordinator = (parts: CoordinatorDependencies): Coordinator => {
   const { story, agenda, bus, database, network, probes, record, rules, owner, clock } = parts;
   const epoch = database.takeOver();
   let life: 'well' | 'hanging' | 'dead' = 'well';
@@ -89,7 +89,7 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     later,
     mayRelease: (monitor) =>
       (isProved || !rules.past_is_not_alerted) &&
-      mayTell({ isPastDecided: caughtUp || holding.isAhead(monitor), isToldByTarget: false }, rules),
+      mayNotify({ isPastDecided: caughtUp || holding.isAhead(monitor), isToldByTarget: false }, rules),
   });
 
   const tell = (round: Round) => {
@@ -213,7 +213,7 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     }
     if (parts.isBusAway()) return;
     if (!holding.isHolding()) {
-      const taken = bus.take(owner, caughtUp ? mostInRound : mostHeld);
+      const taken = bus.take(owner, caughtUp ? maxInRound : maxHeld);
       if (holding.waitsForOthers(taken)) {
         caughtUp = false;
         later(500, wake);
@@ -233,7 +233,7 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
         return;
       }
     } else {
-      const ahead = holding.ahead(bus.waiting(mostHeld), states);
+      const ahead = holding.ahead(bus.waiting(maxHeld), states);
       if (ahead) {
         work((round) => round.goAhead(ahead), []);
         return;

@@ -27,7 +27,7 @@ export const shrinkHeartbeat = (story: HeartbeatStory, attempts = 2_000): { read
   smallestThatFails(story, { faultOf: heartbeatFault, kindOf, smaller }, attempts);
 
 /** The story as people read it; times are seconds from its start. */
-export const tellHeartbeat = ({ seed, start, end, interval_ms, grace_ms, max_run_ms, pings, aways }: HeartbeatStory): string => {
+export const describeHeartbeat = ({ seed, start, end, interval_ms, grace_ms, max_run_ms, pings, aways }: HeartbeatStory): string => {
   const since = (time: number): string => ((time - start) / 1_000).toFixed(3);
   const happenings = [
     ...pings.map(({ at, kind, rid }) => ({ at, text: `${kind}${rid === null ? '' : ` of ${rid}`}` })),

@@ -6,7 +6,7 @@ import { isLate, isMadeUpFor, seenOf } from '../../coordinator/heartbeats/relay.
 import { settlingAfter } from '../../probe/schedule/heartbeats.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import { foldPing, judgePings, nextLook, noPings } from '../../shared/checks/heartbeat/state.ts';
+import { foldPing, judgePings, nextRecheckAt, noPings } from '../../shared/checks/heartbeat/state.ts';
 import { createAgenda } from './agenda.ts';
 import { noise } from './chance.ts';
 import type { Alert, Outcome } from './heartbeat-oracle.ts';
@@ -188,7 +188,7 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
     const at = agenda.now();
     const continent = continents[probe];
     const judgement = judgePings(record, terms, at);
-    const next = nextLook(judgement, record, terms, at);
+    const next = nextRecheckAt(judgement, record, terms, at);
     if (continent === undefined || judgement.is === 'pending') return next;
     seqs[probe] = (seqs[probe] ?? 0) + 1;
     const seq = seqs[probe] ?? 0;

@@ -58,12 +58,12 @@ describe('jobs that ping, simulated', () => {
       return { ...real, judgePings };
     });
     const found = await findFault(50);
-    const { heartbeatFault, shrinkHeartbeat, tellHeartbeat } = await import('./heartbeat-shrink.ts');
+    const { heartbeatFault, shrinkHeartbeat, describeHeartbeat } = await import('./heartbeat-shrink.ts');
     const whole = makeHeartbeatStory(found?.seed ?? 0);
     const { story, fault } = shrinkHeartbeat(whole);
     expect(story.pings.length).toBeLessThanOrEqual(2);
     expect(story.aways).toEqual([]);
-    expect(tellHeartbeat(story).length).toBeLessThan(tellHeartbeat(whole).length);
+    expect(describeHeartbeat(story).length).toBeLessThan(describeHeartbeat(whole).length);
     expect(heartbeatFault(story)).toBe(fault);
   });
 });
@@ -115,8 +115,8 @@ describe('what is broken is found out:', () => {
     [
       'what fails is looked at once a minute',
       () =>
-        inDeadline(({ nextLook }) => ({
-          nextLook: (judged, ...rest) => (judged.is === 'failing' ? rest[2] + 60_000 : nextLook(judged, ...rest)),
+        inDeadline(({ nextRecheckAt }) => ({
+          nextRecheckAt: (judged, ...rest) => (judged.is === 'failing' ? rest[2] + 60_000 : nextRecheckAt(judged, ...rest)),
         })),
     ],
     ['runs are not told apart', () => inState(({ foldPing }) => ({ foldPing: (pings, ping) => foldPing(pings, { ...ping, rid: null }) }))],

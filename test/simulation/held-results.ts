@@ -1,13 +1,13 @@
 import {
   type Awaited,
   awaitedBy,
-  beginHandover,
-  goesAhead,
+  beginBacklog,
+  canDecideEarly,
   goOn,
   isAwaited,
   keptAfter,
+  type LatestPresence,
   mustWait,
-  type Word,
 } from '../../coordinator/core/backlog.ts';
 import type { MonitorState, Rules } from '../../coordinator/core/types.ts';
 import type { Agenda } from './agenda.ts';
@@ -52,20 +52,20 @@ export const createHolding = (parts: {
   readonly rules: Rules;
 }): Holding => {
   const { story, agenda, database, network, rules } = parts;
-  const said = new Map<string, Word>();
-  let handover = beginHandover(agenda.now(), Number.NEGATIVE_INFINITY);
+  const said = new Map<string, LatestPresence>();
+  let handover = beginBacklog(agenda.now(), Number.NEGATIVE_INFINITY);
   let began = agenda.now();
   let wentAhead = new Set<number>();
   let awaited: Awaited | undefined;
 
-  const words = (): Word[] =>
+  const words = (): LatestPresence[] =>
     network
       .roster()
       .probes.filter(({ healthy, quarantined }) => healthy && !quarantined)
       .map(({ id }) => said.get(id) ?? { probe: id, heard_at: Number.NEGATIVE_INFINITY, handed_over: false });
 
   const begin = (since: number) => {
-    handover = beginHandover(agenda.now(), since);
+    handover = beginBacklog(agenda.now(), since);
     began = agenda.now();
     wentAhead = new Set();
     awaited = undefined;
@@ -106,7 +106,7 @@ export const createHolding = (parts: {
           .filter(({ entry }) => entry.made.monitor === monitor)
           .map(({ batch, entry: { result } }) => ({ ...result, quarantined: database.quarantined.has(batch.probe) }));
         const isMore = state !== undefined && isAwaited(state.watched, those, network.roster());
-        if (state && goesAhead(state, about, began, isMore, rules)) wentAhead.add(monitor);
+        if (state && canDecideEarly(state, about, began, isMore, rules)) wentAhead.add(monitor);
       }
       const told = fresh.filter(({ entry }) => wentAhead.has(entry.made.monitor));
       return told.length === 0 ? undefined : told;

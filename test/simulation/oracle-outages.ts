@@ -10,7 +10,7 @@ import { happeningsOf, type Of, type Truth } from './truth.ts';
 /** Every outage that really was, held against what was made of it: found, dated, confirmed in time, ended in time, told in time. */
 
 export type Confirmations = ReadonlyMap<string, number>;
-type Parts = {
+type Dependencies = {
   readonly story: Story;
   readonly truth: Truth;
   readonly record: Record;
@@ -18,7 +18,7 @@ type Parts = {
   readonly confirmed: Confirmations;
 };
 type Outage = Of<'outage'>;
-type Case = Parts & {
+type Case = Dependencies & {
   readonly outage: Outage;
   readonly spec: MonitorSpec;
   readonly places: readonly Continent[];
@@ -52,7 +52,12 @@ const concerns = (happening: Happening, outage: Outage): boolean => {
 };
 
 /** What else befell us around the outage; a rough bus and a sick probe are felt for long after. */
-const disturbances = ({ story, record }: Parts, outage: Outage, from: number, to: number): readonly (Happening['is'] | 'unwell')[] => {
+const disturbances = (
+  { story, record }: Dependencies,
+  outage: Outage,
+  from: number,
+  to: number,
+): readonly (Happening['is'] | 'unwell')[] => {
   const others = story.happenings.filter((each) => {
     const felt = each.is === 'rough bus' || each.is === 'probe sick' || each.is === 'probe skewed' ? lingering : 0;
     return concerns(each, outage) && each.at < to && each.until + felt >= from;
@@ -262,7 +267,7 @@ const faultsOfWaiting = (given: Case): string[] => {
     : faultsOfAlert(given, found);
 };
 
-export const faultsOfOutages = (parts: Parts): string[] =>
+export const faultsOfOutages = (parts: Dependencies): string[] =>
   happeningsOf(parts.story, 'outage').flatMap((outage) => {
     const spec = parts.story.monitors[outage.monitor];
     if (!spec || outage.every !== null) return [];

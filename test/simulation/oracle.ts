@@ -26,7 +26,7 @@ export type Oracle = {
   readonly atTheEnd: (end: number) => void;
 };
 
-type Parts = {
+type Dependencies = {
   readonly story: Story;
   readonly truth: Truth;
   readonly record: Record;
@@ -39,7 +39,7 @@ type Parts = {
 const soon = 10_000;
 const settled = 60_000;
 
-export const createOracle = ({ story, truth, record, database, network, agenda }: Parts): Oracle => {
+export const createOracle = ({ story, truth, record, database, network, agenda }: Dependencies): Oracle => {
   const known: Known[] = story.monitors.map(() => ({ version: 1, decided: [], since: story.start, isPaused: false }));
   const askedAt = story.monitors.map(() => Number.NEGATIVE_INFINITY);
   const quarantine = createQuarantineOracle(database);

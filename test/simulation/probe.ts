@@ -36,12 +36,12 @@ export type Probe = {
   readonly lastTurn: (monitor: number, until: number) => number | undefined;
 };
 
-type Parts = { readonly story: Story; readonly agenda: Agenda; readonly truth: Truth; readonly bus: Bus; readonly record: Record };
+type Dependencies = { readonly story: Story; readonly agenda: Agenda; readonly truth: Truth; readonly bus: Bus; readonly record: Record };
 type Job = { readonly placed: Placed; readonly version: number };
 
 const patience = 15_000;
 
-export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record }: Parts): Probe => {
+export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record }: Dependencies): Probe => {
   const { index, continent } = spec;
   const jobs: (Job | null)[] = story.monitors.map(() => null);
   const turns: (Turns | undefined)[] = story.monitors.map(() => undefined);

@@ -102,9 +102,9 @@ const datedByWhatWasStored: Scene = (chance, { from, probes, places, make }) => 
 
 const ofTwo: readonly Scene[] = [pausedAmidCheck, diesBeforeAsking, clockSetBack, datedByWhatWasStored];
 /** Each target of the blind one needs monitors of its own, and a story of many takes long. */
-const mostMonitors = 5;
+const maxMonitors = 5;
 
 export const makeNamedScene: Scene = (chance, stage) => {
   if (stage.places.length < 2) return chance.pick([pausedAmidCheck, clockSetBack])(chance, stage);
-  return chance.pick(stage.monitors <= mostMonitors ? [...ofTwo, halfBlind] : ofTwo)(chance, stage);
+  return chance.pick(stage.monitors <= maxMonitors ? [...ofTwo, halfBlind] : ofTwo)(chance, stage);
 };

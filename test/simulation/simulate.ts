@@ -1,12 +1,12 @@
 import { allRules, type RuleName, ruleNames, without } from '../../coordinator/core/types.ts';
 import { endWithUsage, numberOf, readCommandLine } from '../support/command-line.ts';
 import { campaign, type Sum } from './campaign.ts';
-import { shrinkHeartbeat, tellHeartbeat } from './heartbeat-shrink.ts';
+import { describeHeartbeat, shrinkHeartbeat } from './heartbeat-shrink.ts';
 import { makeHeartbeatStory } from './heartbeat-story.ts';
 import { makeStory } from './make-story.ts';
 import { searchMutations } from './mutations/report.ts';
 import { shrink } from './shrink.ts';
-import { tellStory } from './story.ts';
+import { describeStory } from './story.ts';
 
 /**
  * Lives so many monitor-years (default 10) of stories, or so many stories, from this seed on (default: the time), and says what came of it. A story that ends
@@ -33,12 +33,12 @@ const { values } = await readCommandLine(
 
 const isRule = (text: string): text is RuleName => ruleNames.some((name) => name === text);
 /** Each story takes the next seed, and all of them 32 bits. */
-const mostSeed = 2 ** 32 - 1;
+const maxSeed = 2 ** 32 - 1;
 const isWhole = (least: number, most: number) => (value: number) => Number.isInteger(value) && value >= least && value <= most;
 
 const years = numberOf('years', values.years, usage, (value) => Number.isFinite(value) && value > 0, 'a number above 0');
-const numberOfSeed = numberOf('seed', values.seed, usage, isWhole(0, mostSeed), `a whole number from 0 to ${mostSeed}`);
-const stories = numberOf('stories', values.stories, usage, isWhole(1, mostSeed), 'a whole number, 1 or more') ?? Number.POSITIVE_INFINITY;
+const numberOfSeed = numberOf('seed', values.seed, usage, isWhole(0, maxSeed), `a whole number from 0 to ${maxSeed}`);
+const stories = numberOf('stories', values.stories, usage, isWhole(1, maxSeed), 'a whole number, 1 or more') ?? Number.POSITIVE_INFINITY;
 const days = (years ?? (stories === Number.POSITIVE_INFINITY ? 10 : Number.POSITIVE_INFINITY)) * 365;
 const missing = values.without;
 if (missing !== undefined && !isRule(missing)) endWithUsage(usage, `--without must be one of the rules, not "${missing}"`);
@@ -82,10 +82,10 @@ else {
   say(`replay: npm run simulate -- --seed ${sum.failed.seed} --stories 1${missing === undefined ? '' : ` --without ${missing}`}`);
   if (sum.failed.of === 'job') {
     const { story, fault } = shrinkHeartbeat(makeHeartbeatStory(sum.failed.seed));
-    say(`\nthe shortest story that ends so:\n${tellHeartbeat(story)}\n${fault}`);
+    say(`\nthe shortest story that ends so:\n${describeHeartbeat(story)}\n${fault}`);
   } else {
     const { story, fault } = shrink(makeStory(sum.failed.seed), rules);
-    say(`\nthe shortest story that ends so:\n${tellStory(story)}\n${fault}`);
+    say(`\nthe shortest story that ends so:\n${describeStory(story)}\n${fault}`);
   }
   process.exitCode = 1;
 }

@@ -9,7 +9,7 @@ import { afterCalm } from './calm-time.ts';
 import { campaign } from './campaign.ts';
 import { makeStory } from './make-story.ts';
 import { shrink, violationOf } from './shrink.ts';
-import { tellStory } from './story.ts';
+import { describeStory } from './story.ts';
 import { placedOf, watchedOf } from './watched-monitors.ts';
 import { live } from './world.ts';
 
@@ -46,7 +46,7 @@ describe('the simulation', () => {
     const story = makeStory(failed?.seed ?? 0);
     const shortest = shrink(story, rules);
     expect(shortest.story.happenings.length).toBeLessThanOrEqual(2);
-    expect(tellStory(shortest.story).length).toBeLessThan(tellStory(story).length);
+    expect(describeStory(shortest.story).length).toBeLessThan(describeStory(story).length);
     expect(violationOf(shortest.story, rules)).toBe(shortest.fault);
     expect(violationOf(shortest.story, allRules)).toBeUndefined();
   });

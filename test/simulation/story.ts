@@ -81,7 +81,7 @@ const timeOf = (story: Story, time: number): string => {
 const wordsOf = (value: unknown): string => (Array.isArray(value) ? value.join('+') : String(value));
 
 /** The story as people read it. */
-export const tellStory = (story: Story): string => {
+export const describeStory = (story: Story): string => {
   const lines = [`seed ${story.seed}, from ${story.start}`];
   for (const { index, continent } of story.probes) lines.push(`probe ${index} in ${continent}`);
   for (const { index, interval_ms, timeout_ms, continents: allowed, alert_after_ms, sampled } of story.monitors) {

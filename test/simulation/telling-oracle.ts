@@ -9,7 +9,7 @@ const pauses = [1, 5, 30, 120, 600];
 const isIn = (spans: readonly Span[], at: number): boolean => spans.some(({ from, to }) => from <= at && at < to);
 const clockOf = (at: number): string => new Date(at).toISOString().slice(11, 16);
 
-export const faultsOfTelling = (story: Story, { messages, resorts }: Heard): string[] => {
+export const faultsOfNotifications = (story: Story, { messages, resorts }: Heard): string[] => {
   const faults: string[] = [];
   const outageOf = new Map(story.outages.map((outage) => [outage.incident, outage]));
   const outside = (at: number): boolean => story.hours !== null && !(story.hours.from <= clockOf(at) && clockOf(at) < story.hours.to);

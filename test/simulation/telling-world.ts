@@ -1,8 +1,8 @@
 /** The pure rules of telling in a small world: one channel, some monitors that go down and up, and a receiver that is away at times. */
 
-import type { TellingRules } from '../../coordinator/notifications/policy.ts';
+import type { NotificationRules } from '../../coordinator/notifications/policy.ts';
 import {
-  dispose,
+  decideStep,
   flappingOf,
   fullBucket,
   gather,
@@ -62,7 +62,7 @@ type Step = {
 const isIn = (spans: readonly Span[], at: number): Span | undefined => spans.find(({ from, to }) => from <= at && at < to);
 
 /** Every second is looked at; what happens within one happens at its beginning. */
-export const tell = (story: Story, rules: TellingRules): Heard => {
+export const tell = (story: Story, rules: NotificationRules): Heard => {
   const steps: Step[] = [];
   const messages: (Sent & { next: number })[] = [];
   const resorts: { incident: string; at: number }[] = [];
@@ -107,7 +107,7 @@ export const tell = (story: Story, rules: TellingRules): Heard => {
     const due = steps.filter((each) => {
       if (each.state !== 'held' || each.look > now) return false;
       const { outage } = each;
-      const disposition = dispose(
+      const disposition = decideStep(
         { event: each.event, due_at: each.due, not_before: each.look },
         {
           incident: {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { allTellingRules, tellingRuleNames, withoutTelling } from '../../coordinator/notifications/policy.ts';
-import { faultsOfTelling } from './telling-oracle.ts';
+import { allNotificationRules, notificationRuleNames, withoutNotificationRule } from '../../coordinator/notifications/policy.ts';
+import { faultsOfNotifications } from './telling-oracle.ts';
 import { type Outage, type Span, type Story, tell } from './telling-world.ts';
 
 /** Rules 30 to 38 in a small world with an oracle; each rule that is turned off must be found out. */
@@ -60,10 +60,10 @@ const stories = seeds.map(storyOf);
 describe('rules 30 to 38 in a small world', () => {
   test('rules 30 to 38 hold in every story', () => {
     for (const [index, story] of stories.entries())
-      expect([seeds[index], faultsOfTelling(story, tell(story, allTellingRules))]).toEqual([seeds[index], []]);
+      expect([seeds[index], faultsOfNotifications(story, tell(story, allNotificationRules))]).toEqual([seeds[index], []]);
   });
 
-  test.each(tellingRuleNames)('a way of telling without %s is found out', (rule) => {
-    expect(stories.some((story) => faultsOfTelling(story, tell(story, withoutTelling(rule))).length > 0)).toBe(true);
+  test.each(notificationRuleNames)('a way of telling without %s is found out', (rule) => {
+    expect(stories.some((story) => faultsOfNotifications(story, tell(story, withoutNotificationRule(rule))).length > 0)).toBe(true);
   });
 });

@@ -10,9 +10,9 @@ import type { Story } from './story.ts';
 /** What a simulated coordinator believes of each probe: trusted or sick, as the real rule has it (rule 16). */
 export type ProbeTrust = { readonly judge: (round: Round, states: readonly MonitorState[]) => void };
 
-type Parts = { readonly story: Story; readonly agenda: Agenda; readonly database: Database; readonly network: Network };
+type Dependencies = { readonly story: Story; readonly agenda: Agenda; readonly database: Database; readonly network: Network };
 
-export const createProbeTrust = ({ story, agenda, database, network }: Parts): ProbeTrust => {
+export const createProbeTrust = ({ story, agenda, database, network }: Dependencies): ProbeTrust => {
   const trusts = new Map<string, Trust>();
   for (const { id, index } of story.probes) {
     const since = database.quarantined.get(index);

@@ -26,7 +26,7 @@ const auditEvery = 20_000;
 const leaseLasts = 8_000;
 const shortestJump = 15 * 60_000;
 /** Many times what the busiest story takes. */
-const mostSteps = 1_000_000;
+const maxSteps = 1_000_000;
 
 export const live = (story: Story, rules: Rules = allRules): Lived => {
   const agenda = createAgenda(story.start);
@@ -194,7 +194,7 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
   let steps = 0;
   while (agenda.now() < story.end && record.violations.length === 0 && agenda.step()) {
     steps += 1;
-    if (steps > mostSteps) record.violations.push(`it does not come to rest: ${steps} steps by ${agenda.now()}`);
+    if (steps > maxSteps) record.violations.push(`it does not come to rest: ${steps} steps by ${agenda.now()}`);
   }
   record.messages = bus.messages();
   if (record.violations.length === 0) oracle.atTheEnd(story.end);

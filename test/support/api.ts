@@ -3,7 +3,7 @@ import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify';
 import { restRoutes, restServerOptions } from '../../coordinator/api/routes.ts';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
 import type { ProbesPart } from '../../coordinator/gate/context.ts';
-import { noTrials } from '../../coordinator/gate/context.ts';
+import { noTestRuns } from '../../coordinator/gate/context.ts';
 import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
 import { createOperations } from '../../coordinator/gate/setup.ts';
 import { handlers } from '../../coordinator/operations.ts';
@@ -61,7 +61,7 @@ export const openApi = async (url: string, { perMinute = 1_000_000 } = {}): Prom
       secretKey,
       partitionOf,
       probes: noProbes,
-      trials: noTrials,
+      trials: noTestRuns,
       channels: testChannels(sql, secretKey),
       mintToken: tokens.mint,
     },

@@ -4,7 +4,7 @@ import Fastify from 'fastify';
 import { afterAll, beforeAll } from 'vitest';
 import { restServerOptions } from '../../coordinator/api/routes.ts';
 import { createConnections } from '../../coordinator/assistants/connections.ts';
-import { type AssistantParts, assistantRoutes } from '../../coordinator/assistants/mcp-routes.ts';
+import { type AssistantDependencies, assistantRoutes } from '../../coordinator/assistants/mcp-routes.ts';
 import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
 import type { Scope } from '../../coordinator/organisations/model.ts';
 import { createLog } from '../../shared/base/log.ts';
@@ -67,7 +67,7 @@ const open = async (bench: GateBench, { perMinute = 1_000_000 } = {}) => {
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
   };
-  const execute: AssistantParts['execute'] = async (operation, caller, raw) => {
+  const execute: AssistantDependencies['execute'] = async (operation, caller, raw) => {
     await face.between?.(operation.id);
     return bench.gate.execute(operation, caller, raw);
   };

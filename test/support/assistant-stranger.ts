@@ -11,7 +11,7 @@ const challenge = createHash('sha256').update(verifier).digest('base64url');
 type Texts = Readonly<Record<string, string>>;
 
 /** Of a web that is there by the time of the tests. */
-export const strangerAt = (web: () => TestWeb, browser: () => Browser) => {
+export const anonymousAt = (web: () => TestWeb, browser: () => Browser) => {
   const register = async (metadata: object = {}) => {
     const answer = await fetch(`${web().url}/oauth/register`, {
       method: 'POST',

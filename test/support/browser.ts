@@ -104,7 +104,7 @@ export const openTab = async (browser: Browser, url: string, look: Look = {}): P
 
 const axeSource = readFileSync(join(projectFolder, 'node_modules/axe-core/axe.min.js'), 'utf8');
 
-const found = z.array(z.object({ id: z.string(), help: z.string(), nodes: z.array(z.string()) }));
+const orNotFound = z.array(z.object({ id: z.string(), help: z.string(), nodes: z.array(z.string()) }));
 
 const runAxe = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
   violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((node) => node.html.slice(0, 160) + ' ' + node.any.map(({ message }) => message).join('; ')) })))`;
@@ -126,13 +126,13 @@ const worldOf = async (page: Page): Promise<World> => {
 };
 
 /** What keeps people from using this page, as axe finds it. */
-export const barriers = async (page: Page): Promise<z.infer<typeof found>> => {
+export const barriers = async (page: Page): Promise<z.infer<typeof orNotFound>> => {
   const { session, contextId } = await worldOf(page);
   const { result } = await session.send('Runtime.evaluate', {
     ...{ expression: runAxe, contextId },
     ...{ awaitPromise: true, returnByValue: true },
   });
-  return found.parse(result.value);
+  return orNotFound.parse(result.value);
 };
 
 /** How far the page reaches beyond the window to the side, in pixels. Not innerWidth: a phone zooms out until all is in it. */

@@ -1,7 +1,7 @@
 /** vitest's set-up of each file of `npm run test:cluster`: its own bus, of the form that the configuration says, for everything in the file. */
 import { afterAll, beforeAll, beforeEach, inject } from 'vitest';
 import { type BusForm, type FormedBus, startFormedBus } from './bus-forms.ts';
-import { haveMorePatience } from './eventually.ts';
+import { waitLonger } from './eventually.ts';
 import { bringServices, hasBinaries } from './services.ts';
 
 declare module 'vitest' {
@@ -14,7 +14,7 @@ let bus: FormedBus | undefined;
 
 beforeAll(async () => {
   if (!hasBinaries()) throw new Error('a bus of several servers needs the nats-server as a program, and this run has containers');
-  haveMorePatience(3);
+  waitLonger(3);
   bus = await startFormedBus(inject('busForm'));
   bringServices({ ...inject('services'), nats: bus.nats });
 });

@@ -35,7 +35,7 @@ export const areAllWell = async (coordinators: readonly CoordinatorProcess[]): P
 export const untilWhole = async ({ account }: Network): Promise<void> => void (await eventually(() => areWhole(account), 120_000, 250));
 
 /** What the service promises while one part is away. */
-const mostMs = 30_000;
+const maxMs = 30_000;
 
 /** `fault` happens in the moment in which the target breaks; the outage is confirmed within 30 s and over when the target is well again. */
 export const outageDuring = async (network: Network, watched: Watched, what: string, fault: () => Promise<unknown>): Promise<void> => {
@@ -44,7 +44,7 @@ export const outageDuring = async (network: Network, watched: Watched, what: str
   const before = await confirmed();
   const begin = performance.now();
   target.answer(broken);
-  const [, isSeen] = await Promise.all([fault(), eventually(async () => (await confirmed()) > before, mostMs)]);
+  const [, isSeen] = await Promise.all([fault(), eventually(async () => (await confirmed()) > before, maxMs)]);
   delays.push({ what, ms: Math.round(performance.now() - begin) });
   expect(isSeen).toBe(true);
   target.answer(fine);

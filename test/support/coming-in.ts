@@ -1,7 +1,7 @@
 /** For test files: people who come in, by the gate and the sessions behind it. */
 
-import { installationOperations, visitorOperations } from '../../coordinator/contracts.ts';
-import type { Person, Visitor } from '../../coordinator/gate/caller.ts';
+import { anonymousOperations, installationOperations } from '../../coordinator/contracts.ts';
+import type { AnonymousCaller, Person } from '../../coordinator/gate/caller.ts';
 import { createAccountSecrets } from '../../coordinator/people/secrets.ts';
 import { createSessions, type Sessions, type SignedIn } from '../../coordinator/people/sessions.ts';
 import { InvalidInput, type Operation, type OutputOf, rawInput } from '../../shared/api/operation.ts';
@@ -10,7 +10,10 @@ import { createLog } from '../../shared/base/log.ts';
 import type { GateBench } from './gate.ts';
 import { testSecretKey } from './people.ts';
 
-export const intake: Visitor = { address: '192.0.2.1', device: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
+export const intake: AnonymousCaller = {
+  address: '192.0.2.1',
+  device: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+};
 
 /** The code of the refusal, `faults` for an input that is not of the form, `taken` when it succeeded. */
 export const codeOfRefusal = async (work: Promise<unknown>): Promise<string> => {
@@ -24,18 +27,18 @@ export const codeOfRefusal = async (work: Promise<unknown>): Promise<string> => 
   }
 };
 
-export type Door = {
+export type SignUpPolicy = {
   readonly sessions: Sessions;
-  readonly visit: <Op extends Operation>(operation: Op, input: object, from?: Visitor) => Promise<OutputOf<Op>>;
+  readonly visit: <Op extends Operation>(operation: Op, input: object, from?: AnonymousCaller) => Promise<OutputOf<Op>>;
   readonly act: <Op extends Operation>(operation: Op, person: Person, input?: object) => Promise<OutputOf<Op>>;
   /** The session's text of somebody who came by a link. */
-  readonly comeIn: (email: string, from?: Visitor) => Promise<string>;
-  readonly who: (cookie: string, from?: Visitor) => Promise<SignedIn | undefined>;
+  readonly comeIn: (email: string, from?: AnonymousCaller) => Promise<string>;
+  readonly who: (cookie: string, from?: AnonymousCaller) => Promise<SignedIn | undefined>;
   /** The same, of somebody who must be there. */
   readonly signedIn: (cookie: string) => Promise<SignedIn>;
 };
 
-export const doorOf = (bench: GateBench): Door => {
+export const signUpPolicyOf = (bench: GateBench): SignUpPolicy => {
   const clock = { now: () => bench.now };
   let made: Sessions | undefined;
   const sessions = (): Sessions => {
@@ -46,9 +49,9 @@ export const doorOf = (bench: GateBench): Door => {
     return made;
   };
   // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
-  const visit: Door['visit'] = async <Op extends Operation>(operation: Op, input: object, from = intake) =>
+  const visit: SignUpPolicy['visit'] = async <Op extends Operation>(operation: Op, input: object, from = intake) =>
     (await bench.gate.executeForVisitor(operation, from, rawInput(operation, input))).body as OutputOf<Op>;
-  const who: Door['who'] = (cookie, from = intake) => sessions().authenticate({ ...from, cookie });
+  const who: SignUpPolicy['who'] = (cookie, from = intake) => sessions().authenticate({ ...from, cookie });
   return {
     get sessions() {
       return sessions();
@@ -60,7 +63,7 @@ export const doorOf = (bench: GateBench): Door => {
       const link = installationOperations.createSignInLink;
       const { body } = await bench.gate.executeForInstallation(link, rawInput(link, { email }));
       const { address } = body as OutputOf<typeof link>;
-      return (await visit(visitorOperations.enter, { secret: address.split('/').at(-1) }, from)).session;
+      return (await visit(anonymousOperations.enter, { secret: address.split('/').at(-1) }, from)).session;
     },
     who,
     signedIn: async (cookie) => {

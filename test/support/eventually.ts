@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 let patience = 1;
 
 /** So many times as long is waited: where a part of what answers is away now and then. */
-export const haveMorePatience = (times: number): void => {
+export const waitLonger = (times: number): void => {
   patience = times;
 };
 

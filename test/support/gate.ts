@@ -2,8 +2,8 @@
 import { afterAll, beforeAll } from 'vitest';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
 import type { Caller } from '../../coordinator/gate/caller.ts';
-import type { Door } from '../../coordinator/gate/context.ts';
-import { noTrials } from '../../coordinator/gate/context.ts';
+import type { SignUpPolicy } from '../../coordinator/gate/context.ts';
+import { noTestRuns } from '../../coordinator/gate/context.ts';
 import { createOperations, type Gate } from '../../coordinator/gate/setup.ts';
 import { handlers } from '../../coordinator/operations.ts';
 import { noTextRecords, type TextRecords } from '../../coordinator/outbound/documents.ts';
@@ -17,7 +17,7 @@ import { createLog } from '../../shared/base/log.ts';
 import { createKey } from '../../shared/bus/nkeys.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { testChannels } from './channels.ts';
-import { type House, type Person, testSecretKey } from './people.ts';
+import { type Person, type TestOrganisation, testSecretKey } from './people.ts';
 import { createDatabase, type TestDatabase } from './services.ts';
 
 export type GateBench = {
@@ -34,13 +34,16 @@ export type GateBench = {
   /** The code of the refusal, `faults` for an input that is not of the form, `taken` when it succeeded. */
   readonly refusal: (operation: Operation, who: Person | Caller, input?: object) => Promise<string>;
   /** A public probe, or a private one of a house; `allow`: what its host lets it reach. */
-  readonly addProbe: (continent: Continent, of?: { readonly house?: House; readonly allow?: readonly string[] }) => Promise<string>;
+  readonly addProbe: (
+    continent: Continent,
+    of?: { readonly house?: TestOrganisation; readonly allow?: readonly string[] },
+  ) => Promise<string>;
 };
 
 const callerOf = (who: Person | Caller): Caller => ('caller' in who ? who.caller : who);
 
 const createGateBench = async (
-  door?: Door,
+  door?: SignUpPolicy,
   textRecords: TextRecords = noTextRecords,
 ): Promise<GateBench & { readonly close: () => Promise<void> }> => {
   const database = await createDatabase();
@@ -59,7 +62,7 @@ const createGateBench = async (
   });
   const gate = createOperations({
     handlers,
-    ...{ sql, clock, secrets, probes, partitionOf, secretKey: testSecretKey, trials: noTrials },
+    ...{ sql, clock, secrets, probes, partitionOf, secretKey: testSecretKey, trials: noTestRuns },
     channels: testChannels(sql, testSecretKey, clock),
     mintToken: tokens.mint,
     ...(door === undefined ? {} : { door }),
@@ -108,7 +111,7 @@ const createGateBench = async (
 };
 
 /** A bench for all tests of a file, made before them and taken down after them. */
-export const gateBench = (door?: Door, textRecords?: TextRecords): GateBench => {
+export const gateBench = (door?: SignUpPolicy, textRecords?: TextRecords): GateBench => {
   let made: Awaited<ReturnType<typeof createGateBench>> | undefined;
   beforeAll(async () => {
     made = await createGateBench(door, textRecords);

@@ -35,7 +35,7 @@ export const alertsOf = (sql: Sql, monitor: string): Promise<{ event: string; st
   sql<{ event: string; state: string }[]>`select event, state from alerts where monitor_id = ${monitor} order by id`;
 
 /** Settles when the "down" of the monitor's incident has gone out: what ends before that is told to nobody, neither its beginning nor its end (rule 25). */
-export const downIsTold = async (sql: Sql, monitor: string): Promise<void> => {
+export const downIsSent = async (sql: Sql, monitor: string): Promise<void> => {
   await eventually(async () => (await alertsOf(sql, monitor)).some(({ event, state }) => event === 'down' && state === 'due'));
 };
 

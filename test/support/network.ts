@@ -25,7 +25,7 @@ import type { Kind } from '../../shared/checks/kinds.ts';
 import { type CoordinatorProcess, startCoordinatorProcess } from './coordinator-process.ts';
 import { eventually } from './eventually.ts';
 import { deleteStreams } from './kept-streams.ts';
-import { createHouse, type House, testSecretKey } from './people.ts';
+import { createTestOrganisation, type TestOrganisation, testSecretKey } from './people.ts';
 import {
   createAccount,
   createDatabase,
@@ -75,7 +75,7 @@ export type Network = {
   readonly database: TestDatabase;
   readonly account: TestAccount;
   /** The organisation that monitors belong to, with its people and their tokens. */
-  readonly house: House;
+  readonly house: TestOrganisation;
   readonly organisation: string;
   readonly log: Log;
   readonly environment: Readonly<Record<string, string>>;
@@ -143,7 +143,7 @@ export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl
   const sql = connect(database.url, { name: 'test', connections: 4 });
   const log = testLog();
   const folder = await mkdtemp(join(tmpdir(), 'antipode-network-'));
-  const house = await createHouse(sql);
+  const house = await createTestOrganisation(sql);
   const { organisation } = house;
   const identities = createProbeIdentities({
     ...{ account: keyFromSeed(account.accountSeed), clock: systemClock, natsUrl: account.url },

@@ -1,9 +1,9 @@
 /** For test files: a month of the house's own record, made up. */
-import { dayOf, type OwnDay, sumOf } from '../../coordinator/health/service-record.ts';
+import { dayOf, type ServiceDay, sumOf } from '../../coordinator/health/service-record.ts';
 
 const first = Date.UTC(2026, 9, 24);
 
-const days: readonly OwnDay[] = Array.from({ length: 30 }, (_, index) => ({
+const days: readonly ServiceDay[] = Array.from({ length: 30 }, (_, index) => ({
   day: dayOf(first + index * 86_400_000),
   confirmed: index % 7 === 3 ? 0 : 4 + ((index * 5) % 9),
   p50_ms: index % 7 === 3 ? null : 1_650 + ((index * 137) % 700),

@@ -27,7 +27,7 @@ export type Person = {
 };
 
 /** One of each role; none of their passwords is known to anyone, because hashing them would only cost time here. */
-export type House = { readonly organisation: string; readonly name: string } & { readonly [role in Role]: Person };
+export type TestOrganisation = { readonly organisation: string; readonly name: string } & { readonly [role in Role]: Person };
 
 type Options = { readonly plan?: PlanName; readonly time_zone?: string; readonly name?: string };
 
@@ -61,7 +61,7 @@ const person = async (sql: Sql, organisation: Caller['organisation'], role: Role
 };
 
 /** An organisation with an owner, an admin, a member and a viewer. */
-export const createHouse = async (sql: Sql, options: Options = {}): Promise<House> => {
+export const createTestOrganisation = async (sql: Sql, options: Options = {}): Promise<TestOrganisation> => {
   const { plan = 'self_hosted', time_zone = 'UTC', name = `House ${randomBytes(4).toString('hex')}` } = options;
   const organisation = { id: newId(), name, plan, time_zone };
   await insertOrganisation(sql, organisation);

@@ -1,13 +1,13 @@
 /** For test files: the API at an address of its own, with what its users have: an organisation, and the downloads as files. */
 import { type Api, openApi } from './api.ts';
-import { createHouse, type House } from './people.ts';
+import { createTestOrganisation, type TestOrganisation } from './people.ts';
 import { downloaded } from './programs.ts';
 import { createDatabase } from './services.ts';
 
 export type Served = {
   readonly api: Api;
   readonly url: string;
-  readonly house: House;
+  readonly house: TestOrganisation;
   readonly files: Awaited<ReturnType<typeof downloaded>>['files'];
   /** What surrounds a program of theirs: nothing but the service, and a token that may only read. */
   readonly environment: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export type Served = {
 export const openServed = async (): Promise<Served> => {
   const database = await createDatabase();
   const api = await openApi(database.url);
-  const house = await createHouse(api.sql);
+  const house = await createTestOrganisation(api.sql);
   const url = await api.listen();
   const { files, remove } = await downloaded();
   const environment = {

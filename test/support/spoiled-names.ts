@@ -1,7 +1,7 @@
 /** For tests of pages: everything that somebody else wrote is HTML, far too long, from right to left, or nothing but signs. */
 
 import type { Sql } from '../../coordinator/database/connect.ts';
-import type { House } from './people.ts';
+import type { TestOrganisation } from './people.ts';
 
 const markup = `"><img src=x onerror="window.harm=1"><script data-harm>window.harm=1</script>'`;
 
@@ -19,7 +19,7 @@ const badOf = (index: number): string => bad[index % bad.length] ?? markup;
 const worstOf = (index: number): string => `${badOf(index)}${badOf(1)}`;
 
 /** Names of one organisation's monitors, groups and people; their targets; what targets answered. */
-export const spoilNames = async (sql: Sql, { organisation, owner }: House): Promise<void> => {
+export const spoilNames = async (sql: Sql, { organisation, owner }: TestOrganisation): Promise<void> => {
   const monitors = await sql<{ id: string }[]>`select id from monitors where organisation_id = ${organisation} order by id`;
   const groups = await sql<{ id: string }[]>`select id from groups where organisation_id = ${organisation} order by id`;
   await sql`update monitors m set name = s.name, target = case m.type when 'heartbeat' then m.target else s.target end

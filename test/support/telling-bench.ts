@@ -3,9 +3,9 @@
 import type { Sql } from '../../coordinator/database/connect.ts';
 import { kindOf } from '../../coordinator/notifications/channels.ts';
 import { createComposer } from '../../coordinator/notifications/compose.ts';
-import { createCourier } from '../../coordinator/notifications/deliver.ts';
+import { createDeliverer } from '../../coordinator/notifications/deliver.ts';
 import type { Answer, Outgoing } from '../../coordinator/notifications/kinds/types.ts';
-import { createRescue } from '../../coordinator/notifications/last-resort.ts';
+import { createOwnerFallback } from '../../coordinator/notifications/last-resort.ts';
 import { createPlanner } from '../../coordinator/notifications/plan.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from './eventually.ts';
@@ -31,7 +31,7 @@ export type Heard = {
   readonly names: readonly string[];
 };
 
-export const tellingBench = async (sql: Sql) => {
+export const notificationBench = async (sql: Sql) => {
   const state = { now: Date.UTC(2026, 10, 23, 12) };
   const clock = { now: () => state.now };
   const log = testLog();
@@ -40,7 +40,7 @@ export const tellingBench = async (sql: Sql) => {
   const sent: Outgoing[] = [];
   const answers: { of: (outgoing: Outgoing) => Answer | Promise<Answer> } = { of: () => answered(204) };
   const coordinator = (place = newId()) => {
-    const courier = createCourier({
+    const courier = createDeliverer({
       place,
       ...{ sql, clock, log, kindOf },
       send: async (outgoing) => {
@@ -59,7 +59,7 @@ export const tellingBench = async (sql: Sql) => {
     });
     const planner = createPlanner({ sql, clock, log });
     const composer = createComposer({ sql, clock, isByThread: (kind) => kindOf(kind)?.resolves === true });
-    return { courier, planner, composer, rescue: createRescue({ sql, clock, log, hasMail: true }) };
+    return { courier, planner, composer, rescue: createOwnerFallback({ sql, clock, log, hasMail: true }) };
   };
   const here = coordinator();
   const settled = () =>

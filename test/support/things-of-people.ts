@@ -27,7 +27,7 @@ export const ownProbe = '01900000-0000-7000-8000-000000000008';
 export const ownSetAside = 7;
 
 /** What the operator's page tells: the admin is the operator here. */
-const seedHouse = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
+const seedOrganisation = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
   const at = (ago: number): Date => new Date(now - ago);
   await sql`update users set is_operator = true where id = ${house.admin.user}`;
   await sql`insert into notices (kind, subject, message, began_at, ended_at) values
@@ -174,7 +174,7 @@ export const seedOwnThings = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house
   await seedTokens({ sql, house }, now);
   await seedAssistants({ sql, house }, now);
   await seedClients({ sql }, now);
-  await seedHouse({ sql, house }, now);
+  await seedOrganisation({ sql, house }, now);
   const { user } = house.viewer;
   await sql`insert into second_factors (user_id, secret, created_at, last_step) values (${user}, ${Buffer.alloc(60)}, ${new Date(now - 20 * 86_400_000)}, 0)`;
   await sql`insert into recovery_codes (user_id, fingerprint) select ${user}, decode(h, 'hex') from unnest(array['00', '01', '02']) h`;

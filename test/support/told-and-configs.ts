@@ -1,10 +1,10 @@
 /** For tests of channels: what is told, plain and hostile, and a config for each kind. */
 import fc from 'fast-check';
-import { type Told, type ToldEvent, type ToldMonitor, toldEvents } from '../../coordinator/notifications/message.ts';
+import { type NotifiedEvent, type NotifiedMonitor, notifiedEvents, type Told } from '../../coordinator/notifications/message.ts';
 
 export const at = Date.UTC(2026, 10, 22, 18, 5, 4);
 
-export const monitorOf = (more: Partial<ToldMonitor> = {}): ToldMonitor => ({
+export const monitorOf = (more: Partial<NotifiedMonitor> = {}): NotifiedMonitor => ({
   id: '0190c0de-0000-7000-8000-000000000001',
   incident: '0190c0de-0000-7000-8000-00000000000a',
   event: 'down',
@@ -125,9 +125,9 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
   { arbitrary: fc.string({ unit: 'grapheme', maxLength: 200 }), weight: 2 },
 );
 
-const event: fc.Arbitrary<ToldEvent> = fc.constantFrom(...toldEvents);
+const event: fc.Arbitrary<NotifiedEvent> = fc.constantFrom(...notifiedEvents);
 
-const monitor: fc.Arbitrary<ToldMonitor> = fc
+const monitor: fc.Arbitrary<NotifiedMonitor> = fc
   .record({
     event,
     name: hostileText,
@@ -142,7 +142,7 @@ const monitor: fc.Arbitrary<ToldMonitor> = fc
   .map(monitorOf);
 
 /** Anything that delivery may ever tell, with 1 to 1,000 monitors (none for a test). */
-export const hostileTold: fc.Arbitrary<Told> = fc
+export const hostileMessages: fc.Arbitrary<Told> = fc
   .record({
     event,
     sentence: hostileText,

@@ -1,24 +1,24 @@
 /** For test files: trials whose answers come when the test says so, beside a network where they come from probes. */
 
-import type { TrialsPart } from '../../coordinator/gate/context.ts';
-import type { AskedProbe, TrialAnswer, WantedTrial } from '../../coordinator/monitors/test-run.ts';
+import type { TestRunsPart } from '../../coordinator/gate/context.ts';
+import type { AskedProbe, TestAnswer, TestRunRequest } from '../../coordinator/monitors/test-run.ts';
 import { newId } from '../../shared/base/crypto.ts';
 
-type Open = { readonly wanted: WantedTrial; readonly answers: TrialAnswer[]; over: boolean };
+type Open = { readonly wanted: TestRunRequest; readonly answers: TestAnswer[]; over: boolean };
 
-export type TrialsByHand = {
-  readonly part: TrialsPart;
+export type TestRunsByHand = {
+  readonly part: TestRunsPart;
   /** What was asked for, oldest first. */
-  readonly wanted: readonly WantedTrial[];
+  readonly wanted: readonly TestRunRequest[];
   /** An answer to the newest trial. */
-  readonly answer: (continent: string, more?: Partial<TrialAnswer>) => void;
+  readonly answer: (continent: string, more?: Partial<TestAnswer>) => void;
   /** No more answers come to it. */
   readonly end: () => void;
   /** It is known no more, as after its coordinator was replaced; or the next question about it fails, as never should be. */
   readonly lose: (how: 'forgotten' | 'failing') => void;
 };
 
-export const createTrialsByHand = (asked: readonly AskedProbe[]): TrialsByHand => {
+export const createTestRunsByHand = (asked: readonly AskedProbe[]): TestRunsByHand => {
   const open = new Map<string, Open>();
   const waiting = new Set<() => void>();
   let lost: 'forgotten' | 'failing' | undefined;
@@ -79,7 +79,7 @@ export const createTrialsByHand = (asked: readonly AskedProbe[]): TrialsByHand =
 const cause = { class: 'unexpected_status', params: { status: 503, expected: '2xx' } } as const;
 
 /** One of each outcome, at once. */
-const answersOfDemo: readonly TrialAnswer[] = [
+const answersOfDemo: readonly TestAnswer[] = [
   {
     ...{ continent: 'Europe', probe: 'Frankfurt', at: Date.UTC(2026, 10, 22, 14), took_ms: 61, outcome: 'ok', cause: null },
     phases: { dns: 3, tcp: 8, tls: 13, first_byte: 31, total: 61 },
@@ -103,7 +103,7 @@ const answersOfDemo: readonly TrialAnswer[] = [
 ];
 
 /** What the demo is tried with. */
-export const trialsOfDemo: TrialsPart = {
+export const testRunsOfDemo: TestRunsPart = {
   begin: newId,
   hear: async () => ({ asked: answersOfDemo.map(({ continent, probe }) => ({ continent, probe })), answers: answersOfDemo, over: true }),
 };

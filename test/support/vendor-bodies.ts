@@ -233,7 +233,7 @@ export const forms: Readonly<Record<string, Schema>> = {
 };
 
 /** The most bytes of a body, all told. */
-export const mostBytes: Readonly<Record<string, number>> = {
+export const maxBytes: Readonly<Record<string, number>> = {
   slack: 100_000,
   teams: 28_000,
   discord: 100_000,

@@ -7,12 +7,12 @@ import { refuseOutside, restServerOptions, sayBeside } from '../../coordinator/a
 import { soundUrl } from '../../coordinator/api/server.ts';
 import { type Connections, createConnections } from '../../coordinator/assistants/connections.ts';
 import { assistantRoutes } from '../../coordinator/assistants/mcp-routes.ts';
-import { type OauthParts, oauthRoutes } from '../../coordinator/assistants/oauth-routes.ts';
+import { type OauthDependencies, oauthRoutes } from '../../coordinator/assistants/oauth-routes.ts';
 import { createAssistants } from '../../coordinator/assistants/setup.ts';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
-import { createPatience } from '../../coordinator/database/startup.ts';
-import type { Door } from '../../coordinator/gate/context.ts';
-import { noTrials, type TrialsPart } from '../../coordinator/gate/context.ts';
+import { createTimeouts } from '../../coordinator/database/startup.ts';
+import type { SignUpPolicy } from '../../coordinator/gate/context.ts';
+import { noTestRuns, type TestRunsPart } from '../../coordinator/gate/context.ts';
 import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
 import { createOperations, type Gate } from '../../coordinator/gate/setup.ts';
 import { createShares } from '../../coordinator/incidents/shared-link.ts';
@@ -26,7 +26,7 @@ import { createPublishing } from '../../coordinator/status-pages/public/publishi
 import { onOwnDomain, statusRoutes } from '../../coordinator/status-pages/public/routes.ts';
 import { createTokens } from '../../coordinator/tokens/authenticate.ts';
 import { createChanges } from '../../coordinator/web/live.ts';
-import { type WebParts, webRoutes } from '../../coordinator/web/routes.ts';
+import { type WebDependencies, webRoutes } from '../../coordinator/web/routes.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { systemClock } from '../../shared/base/time.ts';
@@ -34,7 +34,7 @@ import { createKey } from '../../shared/bus/nkeys.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { testChannels } from './channels.ts';
 import { ownRecordOfTest } from './own-record.ts';
-import { createHouse, type House, type Person, testSecretKey } from './people.ts';
+import { createTestOrganisation, type Person, type TestOrganisation, testSecretKey } from './people.ts';
 import { createDatabase, type TestDatabase } from './services.ts';
 import type { Services } from './services-run.ts';
 
@@ -51,7 +51,7 @@ type Asked = {
 export type TestWeb = {
   readonly url: string;
   readonly sql: Sql;
-  readonly house: House;
+  readonly house: TestOrganisation;
   readonly gate: Gate;
   readonly accountSecrets: AccountSecrets;
   readonly connections: Connections;
@@ -91,20 +91,20 @@ const hostedAt = (url: string, host: string, path: string, method = 'GET'): Prom
 export const startWeb = async ({
   services,
   door,
-  trials = noTrials,
+  trials = noTestRuns,
   host = '127.0.0.1',
   called,
   ownRecord = () => ownRecordOfTest,
   readDocument,
   ...overrides
-}: Partial<WebParts> & {
+}: Partial<WebDependencies> & {
   readonly services?: Services;
-  readonly door?: Door;
-  readonly trials?: TrialsPart;
+  readonly door?: SignUpPolicy;
+  readonly trials?: TestRunsPart;
   /** What the house tells of itself, and to whom; to everyone if not said. */
-  readonly ownRecord?: WebParts['instruments']['ownRecord'];
+  readonly ownRecord?: WebDependencies['instruments']['ownRecord'];
   /** Documents of clients that say who they are by an address. */
-  readonly readDocument?: OauthParts['readDocument'];
+  readonly readDocument?: OauthDependencies['readDocument'];
   /** What browsers call it: passkeys want a name. */
   readonly host?: '127.0.0.1' | 'localhost';
   /** What its BASE_URL says; where it listens, if not said. */
@@ -115,7 +115,7 @@ export const startWeb = async ({
   const database: TestDatabase = await createDatabase(services);
   const sql = connect(database.url, { name: 'test-web', connections: 10 });
   const [secretKey, clock, log] = [testSecretKey, overrides.clock ?? systemClock, createLog({ name: 'test-web', level: 'silent' })];
-  const house = await createHouse(sql);
+  const house = await createTestOrganisation(sql);
   const tokens = createTokens({ sql, secretKey, clock, log });
   const changes = createChanges({ sql, clock, log });
   const gate = createOperations({
@@ -145,7 +145,7 @@ export const startWeb = async ({
     cookies.set(user, made);
     return made;
   };
-  const publishing = createPublishing({ sql, clock, log, accountSecrets, patiently: createPatience({ sql, log }) });
+  const publishing = createPublishing({ sql, clock, log, accountSecrets, patiently: createTimeouts({ sql, log }) });
   const app = Fastify({
     ...{ ...restServerOptions, forceCloseConnections: true },
     rewriteUrl: (request) => {

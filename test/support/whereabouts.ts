@@ -1,9 +1,9 @@
 import type { Sql } from '../../coordinator/database/connect.ts';
 import type { Directory } from '../../coordinator/probes/directory.ts';
-import { createWhereabouts, type Whereabouts } from '../../coordinator/probes/location.ts';
+import { createLocationCheck, type LocationCheck } from '../../coordinator/probes/location.ts';
 import type { ProbeRow } from '../../coordinator/probes/queries.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import { type TrialAnswerMessage, trialMessage } from '../../shared/bus/messages.ts';
+import { type TestAnswerMessage, testRunMessage } from '../../shared/bus/messages.ts';
 import { noPhases, type Result } from '../../shared/checks/result.ts';
 import { testLog } from './network.ts';
 
@@ -29,17 +29,17 @@ const silent: Measured = { outcome: 'fail', cause: { class: 'timeout', params: {
 
 export const measuring = (parts: { readonly sql: Sql; readonly directory: Directory; readonly clock: Clock; readonly made: MadeUp }) => {
   const { sql, directory, clock, made } = parts;
-  const answers: TrialAnswerMessage[] = [];
+  const answers: TestAnswerMessage[] = [];
   const rosterProbe = (row: ProbeRow) => ({
     ...{ id: row.id, name: row.name, continent: row.continent, organisation: row.organisation_id },
     ...{ healthy: row.revoked_at === null, quarantined: row.quarantined_at !== null },
   });
-  const whereabouts: Whereabouts = createWhereabouts({
+  const whereabouts: LocationCheck = createLocationCheck({
     ...{ sql, clock, directory, log: testLog() },
     bus: {
       isConnected: () => true,
       publish: (subject, data) => {
-        const { trial, assignment } = trialMessage.parse(JSON.parse(String(data)));
+        const { trial, assignment } = testRunMessage.parse(JSON.parse(String(data)));
         const from = directory.all().find(({ id }) => subject.includes(id));
         if (!from) return;
         const address = new URL(assignment.target).hostname.replace(/^\[|\]$/g, '');

@@ -2,8 +2,8 @@ import { acknowledgeIncident, getIncidentEvidence } from '../../../shared/api/in
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { incidentSentence, verdictSentence } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { explainAlerts, type listTold } from '../../notifications/contract.ts';
-import { delayText, type Explained, whyTold } from '../../notifications/pages/parts.ts';
+import { explainAlerts, type listNotified } from '../../notifications/contract.ts';
+import { delayText, type Explained, notificationReason } from '../../notifications/pages/parts.ts';
 import { listIncidentPages } from '../../status-pages/contract.ts';
 import { type IncidentPage, incidentPages } from '../../status-pages/pages/posts.ts';
 import { sampleLanes } from '../../web/charts.ts';
@@ -20,7 +20,7 @@ export type Incident = OutputOf<typeof getIncidentEvidence>;
 
 type Step = { readonly at: number; readonly symbol: IconName; readonly tone?: 'down' | 'verifying' | 'up'; readonly words: Part };
 
-const toldWords: Readonly<Record<string, string>> = {
+const notificationWords: Readonly<Record<string, string>> = {
   held: 'is held back',
   due: 'became due',
   sent: 'was told',
@@ -65,7 +65,7 @@ const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
   };
   const toldSteps = told.flatMap(({ event, state, due_at, settled_at }): Step[] => {
     const at = settled_at ?? due_at;
-    return at === null ? [] : [{ at: Date.parse(at), symbol: 'send', words: `The “${event}” ${toldWords[state] ?? state}` }];
+    return at === null ? [] : [{ at: Date.parse(at), symbol: 'send', words: `The “${event}” ${notificationWords[state] ?? state}` }];
   });
   const noteSteps = notes.map(
     ({ at, by, text }): Step => ({
@@ -201,7 +201,7 @@ const mainOf = (open: Open): Html => {
   return html`<div class="incident-page" id="incident-${id}">${heading({ sentence, below: belowOf(incident, times), actions: acknowledging(open), trail })}
 ${verdict !== undefined && notice(state === 'up' ? 'unknown' : state, verdict, cause)}
 <div class="incident-top">${map}<section class="card"><h2>What happened</h2>${incidentStory(incident, times, explained.acknowledged)}</section></div>
-${whyTold(explained, times)}
+${notificationReason(explained, times)}
 ${incident.checks.length > 0 && html`<section class="evidence-section"><div class="section-head"><h2>Evidence by continent</h2><p class="soft">Each continent’s own check, kept as long as the incident. It came from your target: data, never instructions.</p></div>${evidenceMatrix(incident.checks, times)}</section>`}
 ${lanes && html`<section class="card"><h2>While it lasted</h2>${lanes}${!incident.samples_complete && html`<p class="soft">So long that every so many checks in the middle stand for all.</p>`}</section>`}
 <div class="columns"><section class="card"><h2>Effect on uptime</h2>${effectOf(incident)}<p><a href="/monitors/${monitor}">The ledger of ${name}</a> explains every second.</p></section>
@@ -340,7 +340,7 @@ ${lanes && html`<section class="card"><h2>While it lasted</h2>${lanes}</section>
   },
 };
 
-type Told = OutputOf<typeof listTold>['items'][number];
+type Told = OutputOf<typeof listNotified>['items'][number];
 
 const shutWords: Readonly<Record<string, string>> = {
   ...{ off: 'Off', unproven: 'Not confirmed yet', unsubscribed: 'Unsubscribed' },
@@ -361,15 +361,15 @@ export const mailMissingNotice: Html = notice(
   'Nothing is sent to any address until the operator of this installation sets SMTP_URL; until then only your own address is taken.',
 );
 
-const mostNames = 8;
+const maxNames = 8;
 
 const listed = (names: readonly string[]): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 
 /** The same in sentences, for a monitor that is not saved yet: `#ops and ana@shop.example at once; Pager after 5 min.` */
-export const toldInWords = (items: readonly Told[]): string => {
+export const notificationInWords = (items: readonly Told[]): string => {
   const able = items.filter(({ shut }) => shut === null);
-  const shown = able.slice(0, mostNames);
+  const shown = able.slice(0, maxNames);
   const more = able.length - shown.length;
   const told = [...Map.groupBy(shown, ({ delay_s }) => delay_s)].map(
     ([delay_s, some]) => `${listed(some.map(({ name }) => name))} ${delayText(delay_s)}`,
@@ -380,12 +380,12 @@ export const toldInWords = (items: readonly Told[]): string => {
     told.length === 0 ? 'Nobody would be told when it is down.' : `${told.join('; ')}.`,
     ...(not.length === 0
       ? []
-      : [`Not told: ${not.slice(0, mostNames).join(', ')}${not.length > mostNames ? ` and ${not.length - mostNames} more` : ''}.`]),
+      : [`Not told: ${not.slice(0, maxNames).join(', ')}${not.length > maxNames ? ` and ${not.length - maxNames} more` : ''}.`]),
   ].join(' ');
 };
 
 /** Who is told of a monitor, the first first. */
-export const whoIsTold = (items: readonly Told[]): Html =>
+export const recipients = (items: readonly Told[]): Html =>
   html`<section class="card" id="told"><h2>Who is told</h2>${
     items.every(({ shut }) => shut !== null) && html`<p>Nobody is told when it is down.</p>`
   }${items.length > 0 && html`<ul class="told-list">${items.map(rowOf)}</ul>`}<p class="actions">${linkButton('/alerts', 'All channels', { symbol: 'alerts' })}</p></section>`;

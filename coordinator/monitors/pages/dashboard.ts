@@ -27,13 +27,13 @@ import {
   dashboardRows,
   dashboardSorts,
   listDashboard,
-  type ShownStatus,
-  shownStatuses,
+  type StatusRow,
+  statusRows,
 } from '../contract.ts';
 
 /** What a dashboard shows, as its address says it: every view can be kept and sent. */
 export type View = {
-  readonly status: ShownStatus | null;
+  readonly status: StatusRow | null;
   readonly q: string;
   readonly group: string | null;
   readonly tag: string | null;
@@ -44,7 +44,7 @@ export type View = {
 export const viewOf = (asked: Readonly<Record<string, string>>): View => {
   const page = Number(asked.page ?? 1);
   return {
-    status: shownStatuses.find((status) => status === asked.status) ?? null,
+    status: statusRows.find((status) => status === asked.status) ?? null,
     q: (asked.q ?? '').slice(0, 200),
     group: asked.group === undefined || asked.group === '' ? null : asked.group,
     tag: asked.tag === undefined || asked.tag === '' ? null : asked.tag.slice(0, 50),
@@ -217,7 +217,7 @@ const titleOf = ({ counts, down, verifying }: Dashboard): string => {
 const filterChips = ({ counts }: Dashboard, view: View): Html =>
   chips('Filter by status', [
     { href: addressOf(view, { status: null }), label: 'All', count: counts.all, current: view.status === null },
-    ...shownStatuses
+    ...statusRows
       .filter((status) => counts[status] > 0 || view.status === status)
       .map((status) => ({
         href: addressOf(view, { status }),
@@ -230,7 +230,7 @@ const search = (view: View): Html =>
     view.group !== null && hiddenField('group', view.group)
   }${view.tag !== null && hiddenField('tag', view.tag)}${view.sort !== 'state' && hiddenField('sort', view.sort)}${icon('search')}<label class="unseen" for="search">Search by name, address or group</label><input id="search" type="search" name="q" value="${view.q}" placeholder="Search by name, address or group" autocomplete="off"></form>`;
 
-const noneWords: Readonly<Record<ShownStatus, string>> = {
+const noneWords: Readonly<Record<StatusRow, string>> = {
   down: 'Nothing is down.',
   verifying: 'Nothing is being verified.',
   up: 'Nothing is up.',
@@ -257,7 +257,7 @@ const beginning = ({ may }: MembersRequest): Html => {
 <p class="soft">Or watch <a href="/monitors/new?type=dns">a DNS name</a> or <a href="/monitors/new?type=heartbeat">a job that should run</a>.</p>`;
 };
 
-const observers = ({ probes }: Dashboard): Part =>
+const observingProbes = ({ probes }: Dashboard): Part =>
   probes.length > 0 &&
   html`<p class="observers">${joined(
     probes.map(
@@ -293,7 +293,7 @@ export const dashboard: Page = {
       }${
         view.tag !== null &&
         html`<p class="soft">With the tag ${view.tag}. ${linkButton(addressOf(view, { tag: null }), 'Show all tags')}</p>`
-      }${shown.items.length === 0 ? nothingFound(view) : monitorTable(request, shown, view, groups.items)}${observers(shown)}`,
+      }${shown.items.length === 0 ? nothingFound(view) : monitorTable(request, shown, view, groups.items)}${observingProbes(shown)}`,
     });
   },
 };

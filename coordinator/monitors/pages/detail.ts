@@ -11,15 +11,15 @@ import {
 } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { briefDuration, durationText } from '../../../shared/base/time.ts';
-import { whoIsTold } from '../../incidents/pages/detail.ts';
-import { listTold } from '../../notifications/contract.ts';
+import { recipients } from '../../incidents/pages/detail.ts';
+import { listNotified } from '../../notifications/contract.ts';
 import { meanOf, type Results, responseChart, responseTable } from '../../web/charts.ts';
 import { type FormState, formSummary, freshForm, refuseUnlessMay, textField, typed } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part, query } from '../../web/html.ts';
 import { chips, countText, heading, linkButton, notice, percentText, type State, stateMark, states } from '../../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
-import { getBeatAddress, listBeats, rotateBeatAddress } from '../contract.ts';
+import { getPingAddress, listBeats, rotatePingAddress } from '../contract.ts';
 
 type Monitor = OutputOf<typeof getMonitor>;
 
@@ -115,7 +115,7 @@ export type Ledger = OutputOf<typeof getMonitorLedger>;
 type Stretch = Ledger['stretches'][number];
 
 /** A page shows so many; the sum counts all. */
-const mostRows = 120;
+const maxRows = 120;
 
 const stateOf = (state: string): State => states.find((each) => each === state) ?? 'unknown';
 
@@ -164,7 +164,7 @@ export const ledgerBar = (ledger: Ledger): Html => {
 
 /** Rule 43: the stretches behind the sum, each with what made it so; time that was simply up is told only where it is between. */
 export const ledgerTable = (ledger: Ledger, times: Times): Html => {
-  const shown = ledger.stretches.slice(0, mostRows);
+  const shown = ledger.stretches.slice(0, maxRows);
   const hidden = ledger.stretches.length - shown.length + ledger.left_out;
   return html`<div class="table-card"><table class="cards ledger"><thead><tr><th scope="col">From</th><th scope="col">Until</th><th scope="col">State</th><th scope="col" class="number">Lasted</th><th scope="col">Because of</th></tr></thead><tbody>${shown.map(
     (stretch, at) =>
@@ -344,7 +344,7 @@ const incidentsOf = (items: Incidents, request: MembersRequest): Html =>
 
 const addressPart = ({ id }: Monitor, { may }: MembersRequest, address: string | undefined): Html => {
   const rotate =
-    may(rotateBeatAddress) &&
+    may(rotatePingAddress) &&
     html`<form class="actions" method="post" action="/monitors/${id}/address/rotate"><button class="button" name="overlap_s" value="86400">${icon('again')}New address, the old one for a day</button> <button class="button button-danger" name="overlap_s" value="0">New address, the old one ends now</button></form>`;
   return html`<section class="card" id="address"><h2>The address to ping</h2>${
     address === undefined
@@ -366,7 +366,7 @@ const pageOf = async (request: MembersRequest, { address, said }: Shown = {}): P
     ask(getMonitorLedger, { monitor_id, days }),
     ask(getMonitorResults, { monitor_id, window }),
     ask(listIncidents, { monitor: monitor_id, days, limit: 20 }),
-    ask(listTold, { monitor_id }),
+    ask(listNotified, { monitor_id }),
   ]);
   const isHeartbeat = monitor.type === 'heartbeat';
   const pings = isHeartbeat ? (await ask(listBeats, { monitor_id })).items : [];
@@ -398,7 +398,7 @@ ${isHeartbeat ? addressPart(monitor, request, address) : chartPart}
     )}</div><div class="card">${ledgerBar(ledger)}${ledgerSum(ledger)}</div>${ledgerTable(ledger, times)}</section>
 <section><div class="section-head"><h2>Incidents in ${daysWords(days)}</h2></div>${incidentsOf(items, request)}</section>
 ${isHeartbeat && html`<section><div class="section-head"><h2>The last pings</h2></div>${pingList(pings, times)}</section>`}
-${whoIsTold(told.items)}
+${recipients(told.items)}
 <section class="card"><h2>How it is checked</h2><p class="soft">${kindWord(monitor.type)}, ${everyText(monitor.interval_s)}, since ${times.day(monitor.created_at)}.</p>${settingsList(monitor)}</section></div>`,
   });
 };
@@ -411,7 +411,7 @@ export const showAddress: Page = {
   path: '/monitors/:monitor_id/address',
   needs: 'member',
   answer: async (request) => {
-    const { address } = await request.ask(getBeatAddress, { monitor_id: request.path.monitor_id });
+    const { address } = await request.ask(getPingAddress, { monitor_id: request.path.monitor_id });
     return pageOf(request, { address });
   },
 };
@@ -423,7 +423,7 @@ export const rotateAddress: Page = {
   answer: async (request) => {
     const monitor_id = request.path.monitor_id;
     const overlap_s = request.form.value('overlap_s') ?? '86400';
-    const { address, old_until } = await request.ask(rotateBeatAddress, { monitor_id, overlap_s });
+    const { address, old_until } = await request.ask(rotatePingAddress, { monitor_id, overlap_s });
     const words = overlap_s === '0' ? 'The old one ended now.' : html`The old one goes on until ${request.times.whole(old_until)}.`;
     return pageOf(request, { address, said: notice('information', 'This is the new address.', words) });
   },

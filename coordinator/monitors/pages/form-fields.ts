@@ -2,8 +2,8 @@ import { configKeys, defaultWords, isKind, type Kind, unknownConfigKeys } from '
 import type { getMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { isContinent } from '../../../shared/base/continents.ts';
-import { toldInWords } from '../../incidents/pages/detail.ts';
-import type { listWouldBeTold } from '../../notifications/contract.ts';
+import { notificationInWords } from '../../incidents/pages/detail.ts';
+import type { listRecipients } from '../../notifications/contract.ts';
 import type { Form } from '../../web/form-data.ts';
 import {
   type Choice,
@@ -22,7 +22,7 @@ import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html
 import { chips, countText, heading, linkButton, notice } from '../../web/layout.ts';
 import type { getMonitorChoices } from '../contract.ts';
 import { countSet, firstSettings, nameOf, otherName, type Setting, type SettingGroup, settingGroups, toldTitle } from './form-config.ts';
-import { assertionWords, mostAssertions, type Widget } from './form-values.ts';
+import { assertionWords, maxAssertions, type Widget } from './form-values.ts';
 
 /** What a setting can be chosen from. */
 export type Places = {
@@ -83,12 +83,12 @@ const assertionRow = (setting: Setting, state: FormState, at: number): Html => {
 };
 
 const assertionRows = (setting: Setting, state: FormState): Html => {
-  const filled = Array.from({ length: mostAssertions }, (_, at) => at).filter(
+  const filled = Array.from({ length: maxAssertions }, (_, at) => at).filter(
     (at) => state.form.value(nameOf(setting, `.${at}.path`)) || state.form.value(nameOf(setting, `.${at}.value`)),
   );
-  const rows = Math.min(mostAssertions, Math.max(2, (filled.at(-1) ?? -1) + 2));
+  const rows = Math.min(maxAssertions, Math.max(2, (filled.at(-1) ?? -1) + 2));
   return html`<div class="assertions">${Array.from({ length: rows }, (_, at) => assertionRow(setting, state, at))}</div>${
-    rows < mostAssertions && html`<button class="button" name="act" value="more" data-stays>Room for another</button>`
+    rows < maxAssertions && html`<button class="button" name="act" value="more" data-stays>Room for another</button>`
   }`;
 };
 
@@ -214,7 +214,7 @@ export const intervalField = (kind: Kind, state: FormState, least: number): Html
 
 export type Choices = OutputOf<typeof getMonitorChoices>;
 export type Monitor = OutputOf<typeof getMonitor>;
-export type Told = OutputOf<typeof listWouldBeTold>['items'];
+export type Told = OutputOf<typeof listRecipients>['items'];
 
 /** What the form is about. `monitor`: the one that it changes; without it a new one is made. */
 export type Subject = {
@@ -358,7 +358,7 @@ const planWords = ({ choices: { plan, most_monitors: most, monitors, min_interva
 
 /** What the channels chose for themselves: here is nothing to choose. */
 const toldPart = ({ told }: Subject): Html =>
-  html`<div class="card would-be-told">${icon('alerts')}<div><h2>Who is told</h2><p id="would-be-told" data-refreshed>${toldInWords(told)}</p></div><a href="/alerts">Channels</a></div>`;
+  html`<div class="card would-be-told">${icon('alerts')}<div><h2>Who is told</h2><p id="would-be-told" data-refreshed>${notificationInWords(told)}</p></div><a href="/alerts">Channels</a></div>`;
 
 /** Where a test leads to: the buttons and what comes below them, or what kept it from being made. */
 const testId = 'try';

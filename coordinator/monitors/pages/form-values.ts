@@ -167,7 +167,7 @@ export const assertionWords = {
   exists: 'is there',
   missing: 'is not there',
 } as const;
-export const mostAssertions = 20;
+export const maxAssertions = 20;
 
 type Row = readonly [path: string, is: string, of: string];
 
@@ -215,7 +215,7 @@ const assertions: Writing = {
     ),
   parts: (sent) =>
     Array.from(
-      { length: mostAssertions },
+      { length: maxAssertions },
       (_, at): Row => [last(sent, `.${at}.path`).trim(), last(sent, `.${at}.is`), last(sent, `.${at}.value`)],
     )
       .filter(([path, , of]) => path !== '' || of !== '')

@@ -1,11 +1,11 @@
 import type { Kind } from '../../../shared/api/config-keys.ts';
 import { createMonitor, getMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import { type OutputOf, statusOf } from '../../../shared/api/operation.ts';
-import { hearTrial, tryMonitor } from '../../../shared/api/test-runs.ts';
+import { getTestResults, testMonitor } from '../../../shared/api/test-runs.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { countInWords } from '../../../shared/base/text.ts';
 import { evidenceRows } from '../../incidents/pages/evidence.ts';
-import { listWouldBeTold } from '../../notifications/contract.ts';
+import { listRecipients } from '../../notifications/contract.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, refusedForm, refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -83,7 +83,7 @@ export const refusedMonitorForm = (form: Form, error: unknown, kind: Kind): Form
  * What a trial shows, piece by piece in the order of the document, as it comes: who was asked, each answer, what they say together. The line of a
  * continent that still looks is there from the first; the style takes it away when its answer stands below.
  */
-export type Heard = OutputOf<typeof hearTrial>;
+export type Heard = OutputOf<typeof getTestResults>;
 type Answer = Heard['answers'][number];
 type Asked = Heard['asked'];
 
@@ -126,7 +126,7 @@ const markOf = ({ outcome }: Answer): Html => {
 };
 
 /** A cause says it already. */
-const trialAnswersStatusOf = ({ evidence, cause }: Answer): string => {
+const testAnswerStatusOf = ({ evidence, cause }: Answer): string => {
   if (cause !== null) return '';
   const status = evidence?.status;
   const rcode = evidence?.rcode;
@@ -134,7 +134,7 @@ const trialAnswersStatusOf = ({ evidence, cause }: Answer): string => {
 };
 
 const answerLine = (answer: Answer, at: number): Html =>
-  html`<li class="answer answer-${at}" id="answer-${at}">${markOf(answer)}<span class="answer-place"><b>${answer.continent}</b> <span class="softer">${answer.probe}</span></span><span class="answer-took">${trialAnswersStatusOf(answer)}${trialAnswersStatusOf(answer) !== '' && ', '}${msText(answer.took_ms)}</span>${
+  html`<li class="answer answer-${at}" id="answer-${at}">${markOf(answer)}<span class="answer-place"><b>${answer.continent}</b> <span class="softer">${answer.probe}</span></span><span class="answer-took">${testAnswerStatusOf(answer)}${testAnswerStatusOf(answer) !== '' && ', '}${msText(answer.took_ms)}</span>${
     answer.outcome === 'unknown'
       ? html`<p class="answer-unknown">${answer.cause ?? 'The fault is its own'}: that says nothing about what it looked at.</p>`
       : answer.cause !== null && html`<p class="answer-cause">${answer.cause}</p>`
@@ -148,7 +148,7 @@ const placesText = (all: readonly { readonly continent: string }[]): string => {
   return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 };
 
-export const trialBegins = (asked: Asked): Html =>
+export const testRunBegins = (asked: Asked): Html =>
   html`<section class="card trial" id="trial" aria-labelledby="trial-title" data-trial><h2 id="trial-title">${
     asked.length === 0 ? 'No probe can look now' : html`Seen from ${placesText(asked)}`
   }</h2><ul class="answers" aria-live="polite">${asked.map(
@@ -158,7 +158,7 @@ export const trialBegins = (asked: Asked): Html =>
 
 const placeOf = (asked: Asked, { probe }: { readonly probe: string }): number => asked.findIndex((each) => each.probe === probe);
 
-export const trialAnswers = (asked: Asked, answers: readonly Answer[]): Html =>
+export const testAnswers = (asked: Asked, answers: readonly Answer[]): Html =>
   html`${answers.map((answer) => answerLine(answer, placeOf(asked, answer)))}`;
 
 const verdictOf = (asked: Asked, answers: readonly Answer[]): string => {
@@ -180,7 +180,7 @@ const verdictOf = (asked: Asked, answers: readonly Answer[]): string => {
 };
 
 /** What stands below the answers once no more come. */
-export const trialEnds = ({ asked, answers: asTheyCame }: Pick<Heard, 'asked' | 'answers'>): Html => {
+export const testRunEnds = ({ asked, answers: asTheyCame }: Pick<Heard, 'asked' | 'answers'>): Html => {
   const answers = asTheyCame.toSorted(byContinent);
   const silent = asked.flatMap((each, at) => (answers.some(({ probe }) => probe === each.probe) ? [] : [{ ...each, at }]));
   const rows = evidenceRows(answers);
@@ -194,26 +194,26 @@ export const trialEnds = ({ asked, answers: asTheyCame }: Pick<Heard, 'asked' | 
 };
 
 /** Where the rest of the answers cannot be heard any more. */
-export const trialBroken = (): Html =>
+export const testRunBroken = (): Html =>
   html`</ul><p class="trial-verdict" role="status">What else was seen could not be heard. Test again.</p></section>`;
 
 /** What the continents see, as it comes. Where the answers cannot be heard any more, because their coordinator was replaced, it says so. */
-export async function* hearAll(ask: Ask, { trial, asked }: OutputOf<typeof tryMonitor>): AsyncGenerator<Html> {
-  yield trialBegins(asked);
+export async function* hearAll(ask: Ask, { trial, asked }: OutputOf<typeof testMonitor>): AsyncGenerator<Html> {
+  yield testRunBegins(asked);
   let known = 0;
   for (;;) {
-    const heard = await ask(hearTrial, { trial_id: trial, known }).catch((error: unknown) => {
+    const heard = await ask(getTestResults, { trial_id: trial, known }).catch((error: unknown) => {
       if (error instanceof Refusal) return undefined;
       throw error;
     });
     if (!heard) {
-      yield trialBroken();
+      yield testRunBroken();
       return;
     }
-    yield trialAnswers(asked, heard.answers.slice(known));
+    yield testAnswers(asked, heard.answers.slice(known));
     known = heard.answers.length;
     if (heard.over) {
-      yield trialEnds(heard);
+      yield testRunEnds(heard);
       return;
     }
   }
@@ -223,7 +223,7 @@ type Config = Readonly<Record<string, unknown>>;
 
 const answerWith = (subject: Subject, state: FormState, pieces?: AsyncIterable<Html>): PageAnswer =>
   show({
-    ...(pieces === undefined ? {} : { later: { pieces, broken: trialBroken } }),
+    ...(pieces === undefined ? {} : { later: { pieces, broken: testRunBroken } }),
     title: subject.monitor === undefined ? 'New monitor' : `Change ${subject.monitor.name}`,
     place: 'monitors',
     status: state.status,
@@ -261,7 +261,7 @@ const common = (kind: string, form: Form, config: Config) => {
 const tryIt = async ({ ask, form }: MembersRequest, subject: Subject, config: Config): Promise<PageAnswer> => {
   const { kind, monitor } = subject;
   const { target = '', interval_s = null } = common(kind, form, config);
-  const trial = await ask(tryMonitor, { type: kind, target, interval_s, config, monitor: monitor?.id ?? null });
+  const trial = await ask(testMonitor, { type: kind, target, interval_s, config, monitor: monitor?.id ?? null });
   return answerWith(subject, freshForm(form), hearAll(ask, trial));
 };
 
@@ -301,7 +301,7 @@ const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswe
 const toldOf = async ({ ask, form }: MembersRequest, { groups }: Choices, monitor: Monitor | undefined): Promise<Told> => {
   const chosen = form.value('group') ?? monitor?.group ?? '';
   const group = groups.find(({ id }) => id === chosen)?.id ?? null;
-  return (await ask(listWouldBeTold, { monitor: monitor?.id ?? null, group })).items;
+  return (await ask(listRecipients, { monitor: monitor?.id ?? null, group })).items;
 };
 
 const newSubject = async (request: MembersRequest, type: string | undefined): Promise<Subject> => {

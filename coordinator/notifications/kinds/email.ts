@@ -20,7 +20,7 @@ import {
 } from './types.ts';
 
 /** More than a mailbox shows without a click, and far less than any refuses. */
-const mostLetters = 60_000;
+const maxLetters = 60_000;
 
 const why = ({ organisation, links: { unsubscribe } }: Told): string[] => [
   `You get this because a channel of “${cut(clean(organisation), 200)}” on Antipode sends to this address.`,
@@ -28,7 +28,7 @@ const why = ({ organisation, links: { unsubscribe } }: Told): string[] => [
 ];
 
 const lines = (told: Told, line: (name: string, outcome: string) => string, heading: (group: string) => string): string[] =>
-  fitting(listed(told, line, heading), mostLetters);
+  fitting(listed(told, line, heading), maxLetters);
 
 const textOf = (told: Told): string => {
   const [only] = told.monitors;

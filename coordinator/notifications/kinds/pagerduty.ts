@@ -1,4 +1,4 @@
-import type { Told, ToldEvent } from '../message.ts';
+import type { NotifiedEvent, Told } from '../message.ts';
 import type { ChannelKind } from './types.ts';
 import { choiceField, clean, cut, facts, jsonPost, judgeHttp, links, member, outcome, secretField, subject, value } from './types.ts';
 
@@ -23,7 +23,7 @@ const actionOf = ({ event, thread }: Told): 'trigger' | 'acknowledge' | 'resolve
   return 'trigger';
 };
 
-const severities: Readonly<Partial<Record<ToldEvent, 'critical' | 'warning'>>> = {
+const severities: Readonly<Partial<Record<NotifiedEvent, 'critical' | 'warning'>>> = {
   down: 'critical',
   reminder: 'critical',
   flapping: 'warning',

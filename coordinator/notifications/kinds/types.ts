@@ -1,5 +1,5 @@
 import { durationText } from '../../../shared/base/time.ts';
-import type { Told, ToldEvent, ToldMonitor } from '../message.ts';
+import type { NotifiedEvent, NotifiedMonitor, Told } from '../message.ts';
 
 /**
  * What a kind of channel is. Form, masking, docs and the operator's command follow from its row, so that a kind is one file and one line in
@@ -348,7 +348,7 @@ const instant = (at: number, zone: string): string => {
 
 /** Good, bad, in between, or neither: what colours and priorities follow. */
 export type Tone = 'bad' | 'good' | 'warning' | 'neutral';
-const tones: Readonly<Record<ToldEvent, Tone>> = {
+const tones: Readonly<Record<NotifiedEvent, Tone>> = {
   down: 'bad',
   reminder: 'bad',
   flapping: 'warning',
@@ -390,10 +390,10 @@ export const others = ({ others_down: { count, names }, event }: Told): string |
   return `Down as well: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
 };
 
-const lasted = ({ started_at, resolved_at }: ToldMonitor, until: number): string => durationText((resolved_at ?? until) - started_at);
+const lasted = ({ started_at, resolved_at }: NotifiedMonitor, until: number): string => durationText((resolved_at ?? until) - started_at);
 
 /** What became of one, without its name. */
-export const outcome = (monitor: ToldMonitor, at: number): string => {
+export const outcome = (monitor: NotifiedMonitor, at: number): string => {
   const cause = clean(monitor.cause);
   switch (monitor.event) {
     case 'down':
@@ -418,7 +418,7 @@ export const outcome = (monitor: ToldMonitor, at: number): string => {
 export type Fact = { readonly label: string; readonly value: string };
 
 /** What is known of one, each with its label, in the order of what a person asks first. */
-export const facts = (monitor: ToldMonitor, { at, time_zone }: Pick<Told, 'at' | 'time_zone'>): Fact[] =>
+export const facts = (monitor: NotifiedMonitor, { at, time_zone }: Pick<Told, 'at' | 'time_zone'>): Fact[] =>
   [
     { label: 'Address', value: monitor.target },
     { label: 'Cause', value: monitor.cause },

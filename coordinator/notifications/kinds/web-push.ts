@@ -11,7 +11,7 @@ const given = (label: string, pattern: RegExp): Field => ({
 });
 
 /** Encrypted, a message may have 4,096 bytes; the envelope takes 103 of them. */
-const mostBytes = 3_500;
+const maxBytes = 3_500;
 
 export const webPush: ChannelKind = {
   id: 'web_push',
@@ -40,7 +40,7 @@ export const webPush: ChannelKind = {
       endpoint: value(config, 'endpoint'),
       p256dh: value(config, 'p256dh'),
       auth: value(config, 'auth'),
-      payload: bytes(payload) <= mostBytes ? payload : JSON.stringify({ ...content, body: '', acknowledge: undefined }),
+      payload: bytes(payload) <= maxBytes ? payload : JSON.stringify({ ...content, body: '', acknowledge: undefined }),
       topic: tag,
       urgency: wake ? 'high' : 'normal',
       ttl_s: wake ? 24 * 3_600 : 4 * 3_600,

@@ -14,6 +14,7 @@ import {
   attemptTable,
   type Channel,
   channelMark,
+  channelStateOf,
   coversText,
   delayText,
   hoursText,
@@ -25,13 +26,12 @@ import {
   p95Text,
   refusedChannelForm,
   refuseUnlessMayChange,
-  standingOf,
   whereOf,
 } from './parts.ts';
 
 const sentenceOf = (channel: Channel, mail: boolean): string => {
   const { name, delay_s } = channel;
-  const { state } = standingOf(channel, mail);
+  const { state } = channelStateOf(channel, mail);
   if (state === 'paused') return `${name} is off.`;
   if (state === 'unknown') return `${name} wants no more.`;
   if (state === 'verifying') return `${name} is told nothing yet.`;
@@ -90,7 +90,7 @@ const pageOf = async (request: MembersRequest, said?: Html, state?: FormState): 
     ask(listMessages, { channel: path.channel_id }),
   ]);
   return show({
-    title: `${standingOf(channel, mail).words}: ${channel.name}`,
+    title: `${channelStateOf(channel, mail).words}: ${channel.name}`,
     place: 'alerts',
     live: said === undefined,
     status: state?.status ?? 200,

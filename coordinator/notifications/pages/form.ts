@@ -30,7 +30,7 @@ import { answerText, type Channel, delayText, type Kind, mayManage, refusedChann
 type Hours = InputOf<typeof createChannel>['hours'];
 
 /** As many stretches as the operation takes. */
-export const mostSpans = 21;
+export const maxSpans = 21;
 
 export const spanName = (at: number, part: 'days[]' | 'from' | 'to'): string => `hours.${at}.${part}`;
 
@@ -45,9 +45,7 @@ const spanAt = ({ value, values }: Form, at: number) => ({
 
 /** Those of which anything is filled in. */
 export const spansIn = (form: Form): readonly ReturnType<typeof spanAt>[] =>
-  Array.from({ length: mostSpans }, (_, at) => spanAt(form, at)).filter(
-    ({ days, from, to }) => days.length > 0 || from !== '' || to !== '',
-  );
+  Array.from({ length: maxSpans }, (_, at) => spanAt(form, at)).filter(({ days, from, to }) => days.length > 0 || from !== '' || to !== '');
 
 /** Days that were left out of a stretch mean all of them; without any stretch it is told at any hour. */
 const hoursFrom = (form: Form): Hours => ({
@@ -272,11 +270,11 @@ const spanRow = ({ form }: FormState, at: number): Html => {
 
 const hoursFields = (state: FormState, zone: string): Html => {
   const filled = spansIn(state.form).length;
-  const rows = Math.min(mostSpans, filled + 1);
+  const rows = Math.min(maxSpans, filled + 1);
   return html`${fieldGroup({
     ...{ name: 'hours', label: 'Only in these hours', state },
     help: 'Left empty: at any hour. What happens outside of them is held, and told when they begin if it still lasts. An end before its beginning is on the next day.',
-    inside: html`<div class="spans">${Array.from({ length: rows }, (_, at) => spanRow(state, at))}</div>${rows < mostSpans && filled > 0 && html`<button class="button" name="act" value="more" data-stays>Room for another</button>`}`,
+    inside: html`<div class="spans">${Array.from({ length: rows }, (_, at) => spanRow(state, at))}</div>${rows < maxSpans && filled > 0 && html`<button class="button" name="act" value="more" data-stays>Room for another</button>`}`,
   })}${textField({ name: 'hours.zone', label: 'Time zone of these hours', state, autocomplete: 'off', required: false, placeholder: zone })}`;
 };
 

@@ -1,4 +1,4 @@
-import { visitorOperations } from '../../contracts.ts';
+import { anonymousOperations } from '../../contracts.ts';
 import { entryCard, entryPage, unlessDead } from '../../people/pages/parts.ts';
 import { type Html, html, joined } from '../../web/html.ts';
 import type { Page, PageAnswer } from '../../web/page.ts';
@@ -8,7 +8,7 @@ import type { Page, PageAnswer } from '../../web/page.ts';
  * nothing comes of looking; and mail services and phones post by themselves (RFC 8058, ntfy), so that a post may come from anywhere.
  */
 
-const { showAcknowledgement, acknowledgeByLink, showUnsubscribing, unsubscribe, showConfirmation, confirmChannel } = visitorOperations;
+const { showAcknowledgement, acknowledgeByLink, showUnsubscribing, unsubscribe, showConfirmation, confirmChannel } = anonymousOperations;
 
 // The address is the secret: it goes to no other site, and into no index.
 const headers = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex' };

@@ -7,22 +7,22 @@ import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import { heading } from '../../web/layout.ts';
 import { type MembersRequest, type Page, seeOther, show } from '../../web/page.ts';
 import { listChannelKinds, muteAlerts, showMute, unmuteAlerts } from '../contract.ts';
-import { type Channel, channelMark, coversText, delayText, kindName, p95Text, standingOf, whereOf } from './parts.ts';
+import { type Channel, channelMark, channelStateOf, coversText, delayText, kindName, p95Text, whereOf } from './parts.ts';
 
 type Kinds = OutputOf<typeof listChannelKinds>;
 
 const rowOf = (channel: Channel, { items: kinds, mail }: Kinds, { times }: MembersRequest): Html => {
   const { id, name, kind, owner, hours, delay_s, p95_ms, last_taken_at, failure } = channel;
   const where = whereOf(channel, kinds);
-  const isWell = ['up', 'pending', 'paused'].includes(standingOf(channel, mail).state);
+  const isWell = ['up', 'pending', 'paused'].includes(channelStateOf(channel, mail).state);
   return html`<tr id="channel-${id}" data-row><td data-label="State"><span>${channelMark(channel, mail)}${!isWell && failure !== null && html`<span class="soft answer-words">${failure}</span>`}</span></td><td data-label="Channel"><span><a class="row-link" href="/alerts/${id}">${name}</a><span class="channel-where">${kindName(kinds, kind)}${where !== undefined && where !== name && html` <span class="softer">·</span> ${where}`}</span></span></td><td data-label="Told of">${coversText(channel)}</td><td data-label="When">${delayText(delay_s)}${hours !== null && ', in its hours'}</td><td data-label="Whose">${owner ?? 'the organisation'}</td><td data-label="95 % taken within" class="number">${p95Text(p95_ms)}</td><td data-label="Last taken" class="number">${last_taken_at === null ? '–' : times.ago(last_taken_at)}</td></tr>`;
 };
 
 const sentenceOf = (items: readonly Channel[], isMore: boolean, mail: boolean): string => {
-  const failing = items.filter((each) => standingOf(each, mail).state === 'down');
+  const failing = items.filter((each) => channelStateOf(each, mail).state === 'down');
   const [first] = failing;
   if (first) return failing.length === 1 ? `${first.name} does not deliver.` : `${failing.length} channels do not deliver.`;
-  const able = items.filter((each) => ['up', 'pending'].includes(standingOf(each, mail).state));
+  const able = items.filter((each) => ['up', 'pending'].includes(channelStateOf(each, mail).state));
   if (able.length === 0) return 'Nobody is told of an outage.';
   if (isMore) return `More than ${able.length} channels are told of outages.`;
   return able.length === 1 ? 'One channel is told of outages.' : `${able.length} channels are told of outages.`;
@@ -60,7 +60,7 @@ export const channelsPage: Page = {
     ]);
     const common = { place: 'alerts', live: cursor === undefined } as const;
     if (items.length === 0 && cursor === undefined) return show({ ...common, title: 'Alerts', main: beginning(request, kinds.mail) });
-    const failing = items.filter((each) => standingOf(each, kinds.mail).state === 'down');
+    const failing = items.filter((each) => channelStateOf(each, kinds.mail).state === 'down');
     return show({
       ...common,
       title: failing[0] === undefined ? 'Alerts' : `Not delivering: ${failing[0].name}`,

@@ -18,7 +18,7 @@ export type Kind = OutputOf<typeof listChannelKinds>['items'][number];
 type Standing = { readonly state: State; readonly words: string };
 
 /** `mail`: whether it is set up here. What keeps it from being told comes before whether it was told well. */
-export const standingOf = ({ kind, enabled, unsubscribed, verified, delivering, last_taken_at }: Channel, mail: boolean): Standing => {
+export const channelStateOf = ({ kind, enabled, unsubscribed, verified, delivering, last_taken_at }: Channel, mail: boolean): Standing => {
   if (!enabled) return { state: 'paused', words: 'Off' };
   if (unsubscribed) return { state: 'unknown', words: 'Unsubscribed' };
   if (kind === 'email' && !mail) return { state: 'down', words: mailMissingWords };
@@ -28,7 +28,7 @@ export const standingOf = ({ kind, enabled, unsubscribed, verified, delivering, 
 };
 
 export const channelMark = (channel: Channel, mail: boolean): Html => {
-  const { state, words } = standingOf(channel, mail);
+  const { state, words } = channelStateOf(channel, mail);
   return stateMark(state, words);
 };
 
@@ -173,14 +173,14 @@ export const attemptTable = ({ attempts }: Message, times: Times): Html =>
 /** Why was I told, and why was I not (rule 40): for every channel, step by step. */
 
 export type Explained = OutputOf<typeof explainAlerts>;
-type WhyToldChannel = Explained['channels'][number];
+type NotifiedChannel = Explained['channels'][number];
 
-const mark = ({ outcome, took_ms }: WhyToldChannel): Html => {
+const mark = ({ outcome, took_ms }: NotifiedChannel): Html => {
   if (outcome === 'told') return stateMark('up', took_ms === null ? 'Told' : `Told, taken in ${durationText(took_ms)}`);
   return outcome === 'waiting' ? stateMark('pending', 'Waiting') : stateMark('unknown', 'Not told');
 };
 
-const channelStory = (channel: WhyToldChannel, times: Times): Html => {
+const channelStory = (channel: NotifiedChannel, times: Times): Html => {
   const { channel: id, name, deleted, lines } = channel;
   return html`<details class="why-channel" id="why-${id}"><summary>${icon('next')}<span class="why-name">${name}</span>${mark(channel)}</summary><div class="why-steps">${alertLines(lines, times)}${
     deleted === null
@@ -189,7 +189,7 @@ const channelStory = (channel: WhyToldChannel, times: Times): Html => {
   }</div></details>`;
 };
 
-const sentenceOf = (channels: readonly WhyToldChannel[]): string => {
+const sentenceOf = (channels: readonly NotifiedChannel[]): string => {
   const told = channels.filter(({ outcome }) => outcome === 'told');
   const waiting = channels.filter(({ outcome }) => outcome === 'waiting').length;
   const [only] = told;
@@ -206,7 +206,7 @@ const lastResort = ({ last_resort }: Explained, times: Times): Html | null =>
     html`${times.moment(last_resort.at)}${last_resort.mailed.length > 0 ? html`: ${joined(last_resort.mailed, ', ')}` : '; but mail is not set up here'}.`,
   );
 
-export const whyTold = (explained: Explained, times: Times): Html => {
+export const notificationReason = (explained: Explained, times: Times): Html => {
   const { channels } = explained;
   return html`<section class="card" id="why"><h2>Why was I told, or why not</h2>${lastResort(explained, times)}${
     channels.length === 0

@@ -40,7 +40,7 @@ export const leave: Page = {
   },
 };
 
-const { foundOrganisation } = personOperations;
+const { foundOrganisation: createOwnOrganisation } = personOperations;
 
 const newOrganisationForm = (state: FormState): PageAnswer =>
   show({
@@ -69,7 +69,7 @@ export const newOrganisation: Page = {
   needs: 'person',
   answer: async ({ form: sent, askOwn }) => {
     const input = { name: sent.value('name') ?? '', time_zone: sent.value('time_zone') ?? '' };
-    const tried = await attempt(sent, () => askOwn(foundOrganisation, input), ['name', 'time_zone']);
+    const tried = await attempt(sent, () => askOwn(createOwnOrganisation, input), ['name', 'time_zone']);
     return 'refused' in tried
       ? newOrganisationForm(tried.refused)
       : seeOther('/', { said: `${tried.done.name} is made. The pages show it from now on.` });

@@ -1,5 +1,5 @@
 import { Refusal } from '../../../shared/base/errors.ts';
-import { personOperations, visitorOperations } from '../../contracts.ts';
+import { anonymousOperations, personOperations } from '../../contracts.ts';
 import { cookie, cookieOf } from '../../web/cookies.ts';
 import { noForm } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, hiddenField, textField } from '../../web/forms.ts';
@@ -88,7 +88,7 @@ const dead = ({ signedIn }: OpenRequest): PageAnswer =>
 
 const act = async (request: OpenRequest): Promise<PageAnswer> => {
   try {
-    const { session } = await request.askAsVisitor(visitorOperations.enter, { secret: request.path.secret });
+    const { session } = await request.askAsVisitor(anonymousOperations.enter, { secret: request.path.secret });
     return comeIn(request, session, '/');
   } catch (error) {
     if (error instanceof Refusal && error.code === 'link_invalid') return dead(request);
@@ -191,7 +191,7 @@ export const secondStep: Page = {
     if (step === undefined) return again;
     const tried = await attempt(
       form,
-      () => askAsVisitor(visitorOperations.finishSignIn, { secret: step, code: form.value('code') ?? '' }),
+      () => askAsVisitor(anonymousOperations.finishSignIn, { secret: step, code: form.value('code') ?? '' }),
       ['code'],
     );
     if ('done' in tried) {
@@ -214,7 +214,7 @@ export const signInWith = async (
   state: FormState,
   to = nextOf(next),
 ): Promise<PageAnswer> => {
-  const door = await askAsVisitor(visitorOperations.showDoor);
+  const door = await askAsVisitor(anonymousOperations.showDoor);
   const forgot = html`<a href="/forgot">Forgot it?</a>`;
   return entryPage(
     'Sign in',
@@ -248,7 +248,7 @@ export const signIn: Page = {
     const { form, askAsVisitor } = request;
     const next = nextOf(form.value('next'));
     const input = { email: form.value('email') ?? '', password: form.value('password') ?? '' };
-    const tried = await attempt(form, () => askAsVisitor(visitorOperations.signIn, input), ['email', 'password']);
+    const tried = await attempt(form, () => askAsVisitor(anonymousOperations.signIn, input), ['email', 'password']);
     if ('refused' in tried) return signInWith(request, tried.refused, next);
     const { session, second_step } = tried.done;
     if (session !== null) return comeIn(request, session, next);
@@ -292,7 +292,7 @@ export const passkeyInOptions: Page = {
   method: 'POST',
   path: '/sign-in/passkey/options',
   needs: 'nobody',
-  answer: async ({ askAsVisitor }) => options((await askAsVisitor(visitorOperations.beginPasskeySignIn)).options),
+  answer: async ({ askAsVisitor }) => options((await askAsVisitor(anonymousOperations.beginPasskeySignIn)).options),
 };
 
 export const passkeyIn: Page = {
@@ -302,7 +302,7 @@ export const passkeyIn: Page = {
   answer: async (request) => {
     const { form, askAsVisitor } = request;
     const next = nextOf(form.value('next'));
-    const tried = await attempt(form, () => askAsVisitor(visitorOperations.signInByPasskey, { answer: form.value('answer') ?? '' }), []);
+    const tried = await attempt(form, () => askAsVisitor(anonymousOperations.signInByPasskey, { answer: form.value('answer') ?? '' }), []);
     return 'refused' in tried
       ? signInWith(request, tried.refused, next)
       : comeIn(request, tried.done.session, next, undefined, [endOfStep(request)]);

@@ -1,5 +1,5 @@
 import { Refusal } from '../../../shared/base/errors.ts';
-import { personOperations, visitorOperations } from '../../contracts.ts';
+import { anonymousOperations, personOperations } from '../../contracts.ts';
 import { formOf, inputOf, noForm } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, hiddenField, selectField, textField } from '../../web/forms.ts';
 import { html, type Part } from '../../web/html.ts';
@@ -15,7 +15,7 @@ export const joinPage: Page = {
   needs: 'nobody',
   answer: ({ askAsVisitor, path, signedIn }) =>
     unlessDead(async () => {
-      const { organisation, role, inviter } = await askAsVisitor(visitorOperations.showInvitation, { secret: path.secret });
+      const { organisation, role, inviter } = await askAsVisitor(anonymousOperations.showInvitation, { secret: path.secret });
       const words = html`<p class="entry-words">${inviter ?? 'Somebody'} invites you, as ${role}.</p>`;
       const ways = signedIn
         ? html`<form class="form" method="post"><div class="actions"><button class="button button-main">Join as ${signedIn.person.email}</button>${linkButton('/', 'Not now')}</div></form>`
@@ -54,7 +54,7 @@ const withoutMail = (): PageAnswer =>
   );
 
 const forgotForm = async ({ askAsVisitor }: OpenRequest, state: FormState): Promise<PageAnswer> => {
-  const { mail } = await askAsVisitor(visitorOperations.showDoor);
+  const { mail } = await askAsVisitor(anonymousOperations.showDoor);
   if (!mail) return withoutMail();
   return entryPage(
     'Forgotten password',
@@ -84,7 +84,7 @@ export const forgot: Page = {
   answer: async (request) => {
     const { form, askAsVisitor } = request;
     const email = form.value('email') ?? '';
-    const tried = await attempt(form, () => askAsVisitor(visitorOperations.requestPasswordReset, { email }), ['email']);
+    const tried = await attempt(form, () => askAsVisitor(anonymousOperations.requestPasswordReset, { email }), ['email']);
     if ('refused' in tried) return forgotForm(request, tried.refused);
     return entryPage(
       'Look into your mail',
@@ -99,7 +99,7 @@ export const forgot: Page = {
 
 const resetForm = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> =>
   unlessDead(async () => {
-    const { email } = await askAsVisitor(visitorOperations.showLink, { kind: 'password reset', secret: path.secret });
+    const { email } = await askAsVisitor(anonymousOperations.showLink, { kind: 'password reset', secret: path.secret });
     if (email === null) return null;
     return entryPage(
       'New password',
@@ -130,7 +130,7 @@ export const reset: Page = {
     unlessDead(async () => {
       const { form, path, askAsVisitor } = request;
       const input = { ...inputOf(form, ['password']), secret: path.secret };
-      const tried = await attempt(form, () => askAsVisitor(visitorOperations.resetPassword, input), ['password']);
+      const tried = await attempt(form, () => askAsVisitor(anonymousOperations.resetPassword, input), ['password']);
       if ('refused' in tried) return tried.refused.status === 404 ? null : resetForm(request, tried.refused);
       const { session, second_step } = tried.done;
       if (session !== null) return comeIn(request, session, '/', 'Your new password is saved. You are signed in.');
@@ -190,10 +190,10 @@ const closed = (): PageAnswer =>
 const page = async ({ askAsVisitor }: OpenRequest, state: FormState, secret: string | undefined): Promise<PageAnswer> => {
   if (secret !== undefined && secret !== '')
     return unlessDead(async () => {
-      const { organisation, role } = await askAsVisitor(visitorOperations.showInvitation, { secret });
+      const { organisation, role } = await askAsVisitor(anonymousOperations.showInvitation, { secret });
       return invitationForm(state, secret, organisation, role);
     });
-  const door = await askAsVisitor(visitorOperations.showDoor);
+  const door = await askAsVisitor(anonymousOperations.showDoor);
   return door.sign_up === 'open' ? openForm(state) : closed();
 };
 
@@ -227,7 +227,7 @@ export const signUp: Page = {
   needs: 'nobody',
   answer: async (request) => {
     const { form, askAsVisitor } = request;
-    const tried = await attempt(form, () => askAsVisitor(visitorOperations.signUp, inputOf(form, ['name', 'email', 'password'])), fields);
+    const tried = await attempt(form, () => askAsVisitor(anonymousOperations.signUp, inputOf(form, ['name', 'email', 'password'])), fields);
     if ('refused' in tried) return page(request, tried.refused, form.value('invitation_secret'));
     const { session } = tried.done;
     return session === null ? sent(form.value('email') ?? '') : comeIn(request, session, '/');
@@ -237,7 +237,7 @@ export const signUp: Page = {
 /** The link of the mail: a look shows a button, only the button acts, as programs that scan mail follow links. */
 const finishing = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> =>
   unlessDead(async () => {
-    const { email, name, organisation } = await askAsVisitor(visitorOperations.showLink, { kind: 'sign-up', secret: path.secret });
+    const { email, name, organisation } = await askAsVisitor(anonymousOperations.showLink, { kind: 'sign-up', secret: path.secret });
     if (email === null) return null;
     const made =
       organisation === null
@@ -271,7 +271,7 @@ export const finish: Page = {
     unlessDead(async () => {
       const { form, path, askAsVisitor } = request;
       const password = form.value('password') ?? '';
-      const tried = await attempt(form, () => askAsVisitor(visitorOperations.finishSignUp, { secret: path.secret, password }), [
+      const tried = await attempt(form, () => askAsVisitor(anonymousOperations.finishSignUp, { secret: path.secret, password }), [
         'password',
       ]);
       if ('refused' in tried) return finishing(request, tried.refused);
@@ -298,7 +298,7 @@ export const verifyPage: Page = {
   answer: ({ askAsVisitor, path, signedIn }) =>
     unlessDead(async () => {
       if (!signedIn) return seeOther(`/sign-in?next=/verify/${path.secret}`);
-      const { email } = await askAsVisitor(visitorOperations.showLink, { kind: 'e-mail', secret: path.secret });
+      const { email } = await askAsVisitor(anonymousOperations.showLink, { kind: 'e-mail', secret: path.secret });
       return email === null ? null : button('Your address', 'Use this address?', email, 'Use this address');
     }),
 };
@@ -321,7 +321,7 @@ export const keepPage: Page = {
   needs: 'nobody',
   answer: ({ askAsVisitor, path }) =>
     unlessDead(async () => {
-      const { email } = await askAsVisitor(visitorOperations.showLink, { kind: 'e-mail kept', secret: path.secret });
+      const { email } = await askAsVisitor(anonymousOperations.showLink, { kind: 'e-mail kept', secret: path.secret });
       if (email === null) return null;
       return button('Keep your address', 'Keep your present address?', html`The change to ${email} will be cancelled.`, 'Keep my address');
     }),
@@ -333,7 +333,7 @@ export const keep: Page = {
   needs: 'nobody',
   answer: ({ askAsVisitor, path }) =>
     unlessDead(async () => {
-      const { wanted } = await askAsVisitor(visitorOperations.keepEmail, { secret: path.secret });
+      const { wanted } = await askAsVisitor(anonymousOperations.keepEmail, { secret: path.secret });
       return entryPage(
         'Address kept',
         entryCard(

@@ -33,7 +33,7 @@ export const cleared = {
 } as const;
 
 /** Who is let in to a private page. */
-export type Doors = {
+export type PageAccess = {
   /** Whether what a browser brought along was given to it here, for the way in as it is now. */
   readonly isIn: (read: ReadPage, brought: string | undefined) => Promise<boolean>;
   /** What to give to a browser that knows the password; undefined when it does not. @throws Refusal `too_many_attempts`. */
@@ -46,13 +46,13 @@ const isSame = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length 
 /** Longer is no password of a page, and would cost time to hash. */
 const longestPassword = 200;
 
-export const createDoors = ({
+export const createPageAccess = ({
   accountSecrets,
   attempts,
 }: {
   readonly accountSecrets: AccountSecrets;
   readonly attempts: Attempts;
-}): Doors => {
+}): PageAccess => {
   const entryOf = ({ id, lock }: ReadPage): Promise<Buffer> =>
     accountSecrets.fingerprint('page entry', `${id} ${lock.access} ${lock.version}`);
   const giveEntry = async (read: ReadPage): Promise<string> => (await entryOf(read)).toString('base64url');

@@ -16,7 +16,7 @@ const againAfterMs = 7 * day;
 const letGoAfterMs = 30 * day;
 const atOnce = 50;
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
@@ -24,7 +24,7 @@ type Parts = {
   readonly isLeader: () => boolean;
 };
 
-export const createDomainProofs = ({ sql, clock, log, textRecords, isLeader }: Parts): { readonly tick: () => Promise<void> } => ({
+export const createDomainProofs = ({ sql, clock, log, textRecords, isLeader }: Dependencies): { readonly tick: () => Promise<void> } => ({
   tick: async () => {
     if (!isLeader()) return;
     const now = clock.now();

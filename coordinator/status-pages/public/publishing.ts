@@ -3,10 +3,10 @@ import { createRecentCache } from '../../../shared/base/async.ts';
 import type { Log } from '../../../shared/base/log.ts';
 import type { Clock } from '../../../shared/base/time.ts';
 import type { Sql } from '../../database/connect.ts';
-import type { Patiently } from '../../database/startup.ts';
+import type { WithTimeout } from '../../database/startup.ts';
 import { createAttempts } from '../../gate/attempts.ts';
 import type { AccountSecrets } from '../../people/secrets.ts';
-import { createDoors, type Doors } from './access.ts';
+import { createPageAccess, type PageAccess } from './access.ts';
 import { logoOfPage, type PageLogo, pageDomains, type ReadPage, readIncidents, readPage } from './queries.ts';
 import type { PublicIncident } from './snapshot.ts';
 import { createSubscribing, type Subscribing } from './subscribing.ts';
@@ -29,9 +29,9 @@ export type Memory<Value> = {
   readonly get: (key: string) => Promise<Kept<Value>>;
 };
 
-/** Younger, it is given as it is; older, it is read again meanwhile; older than `mostMs`, it is waited for. */
+/** Younger, it is given as it is; older, it is read again meanwhile; older than `maxMs`, it is waited for. */
 const freshMs = 4_000;
-const mostMs = 8_000;
+const maxMs = 8_000;
 /** So long a reader waits for what is newer, where there is something older. */
 const patienceMs = 1_500;
 /** After a failure it is not tried again for so long. */
@@ -95,7 +95,7 @@ export const createMemory = <Value>(parts: {
       if (entry === undefined) return readFirst(key);
       if (isOld(entry, freshMs) && !rests(entry)) {
         const reading = readAgain(key, entry);
-        if (isOld(entry, mostMs) && !entry.isSlow) {
+        if (isOld(entry, maxMs) && !entry.isSlow) {
           const waiting = Promise.withResolvers<void>();
           const timer = setTimeout(() => {
             entry.isSlow = true;
@@ -105,13 +105,13 @@ export const createMemory = <Value>(parts: {
           clearTimeout(timer);
         }
       }
-      return { value: entry.value, readAt: entry.readAt, isStale: isOld(entry, mostMs) };
+      return { value: entry.value, readAt: entry.readAt, isStale: isOld(entry, maxMs) };
     },
   };
 };
 
 export type { ReadPage } from './queries.ts';
-export { startTellingSubscribers } from './subscribing.ts';
+export { startNotifyingSubscribers } from './subscribing.ts';
 
 /** What the world reads: from memory, so that a page is there while the database is not. */
 export type Publishing = {
@@ -121,38 +121,38 @@ export type Publishing = {
   readonly logo: (read: ReadPage) => Promise<PageLogo | undefined>;
   /** The page whose domain this is; what was not read yet is nobody's. */
   readonly slugOfDomain: (host: string) => string | undefined;
-  readonly doors: Doors;
+  readonly doors: PageAccess;
   readonly subscribing: Subscribing;
   /** Reads which domains there are; for when the database has just come to be there. */
   readonly hurry: () => void;
   readonly close: () => Promise<void>;
 };
 
-type Parts = {
+type Dependencies = {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
   readonly accountSecrets: AccountSecrets;
-  readonly patiently: Patiently;
+  readonly patiently: WithTimeout;
 };
 
-const mostPages = 1_000;
-const mostMonths = 200;
-const mostLogos = 100;
+const maxPages = 1_000;
+const maxMonths = 200;
+const maxLogos = 100;
 const domainsEveryMs = 5_000;
 
-export const createPublishing = ({ sql, clock, log, accountSecrets, patiently }: Parts): Publishing => {
+export const createPublishing = ({ sql, clock, log, accountSecrets, patiently }: Dependencies): Publishing => {
   const now = (): number => clock.now();
   const onFailure = (error: unknown): void => log.warn({ err: error }, 'a public page could not be read; what was read before is shown');
   const memory = createMemory<ReadPage | undefined>({
-    ...{ now, onFailure, most: mostPages },
+    ...{ now, onFailure, most: maxPages },
     read: patiently((slug: string) => readPage(sql, accountSecrets, slug, now())),
     isWorth: (value) => value !== undefined,
   });
   const incidentsOf = patiently((read: ReadPage, from: number, to: number) => readIncidents(sql, read, from, to));
   const logoOf = patiently((page: string) => logoOfPage(sql, page));
   const months = createMemory<readonly PublicIncident[]>({
-    ...{ now, onFailure, most: mostMonths },
+    ...{ now, onFailure, most: maxMonths },
     read: async (key) => {
       const [slug = '', from, to] = key.split(' ');
       const { value } = await memory.get(slug);
@@ -161,7 +161,7 @@ export const createPublishing = ({ sql, clock, log, accountSecrets, patiently }:
     isWorth: () => true,
   });
   const logos = createMemory<PageLogo | undefined>({
-    ...{ now, onFailure, most: mostLogos, read: logoOf },
+    ...{ now, onFailure, most: maxLogos, read: logoOf },
     isWorth: (logo) => logo !== undefined,
   });
 
@@ -184,7 +184,7 @@ export const createPublishing = ({ sql, clock, log, accountSecrets, patiently }:
     incidents: async ({ page }, from, to) => (await months.get(`${page.slug} ${from} ${to}`)).value,
     logo: async (read) => (await logos.get(read.id)).value,
     slugOfDomain: (host) => domains.get(host),
-    doors: createDoors({ accountSecrets, attempts }),
+    doors: createPageAccess({ accountSecrets, attempts }),
     subscribing: {
       ask: patiently(subscribing.ask),
       confirm: patiently(subscribing.confirm),

@@ -168,9 +168,9 @@ export const rowsOfPage = async (sql: Queryable, page: string): Promise<readonly
 const day = 86_400_000;
 const recentDays = 14;
 const maintenanceAheadDays = 30;
-const mostIncidents = 30;
-const mostOfMonth = 200;
-const mostOccurrences = 20;
+const maxIncidents = 30;
+const maxOfMonth = 200;
+const maxOccurrences = 20;
 
 /** What else stands in an address is no page's, and some of it nothing that a database could be asked for. */
 const slugShape = /^[a-z0-9-]{1,60}$/;
@@ -219,8 +219,8 @@ export const readPage = async (sql: Sql, ids: Ids, slug: string, now: number): P
     zoneOf(sql, organisation),
     monitorHistories(sql, organisation, monitors, figuresWindow(now)),
     newestResponses(sql, organisation, monitors, now),
-    pageIncidents(sql, { organisation, page: id, monitors }, { from: now - recentDays * day, to: now, most: mostIncidents }),
-    pageMaintenance(sql, organisation, monitors, { now, until: now + maintenanceAheadDays * day, most: mostOccurrences }),
+    pageIncidents(sql, { organisation, page: id, monitors }, { from: now - recentDays * day, to: now, most: maxIncidents }),
+    pageMaintenance(sql, organisation, monitors, { now, until: now + maintenanceAheadDays * day, most: maxOccurrences }),
   ]);
   const page: PublicPage = {
     ...{ slug, title: found.name, description: found.description, language: found.language, accent: found.accent },
@@ -247,7 +247,7 @@ export const readIncidents = async (
   const nameOf = new Map(monitorsOf(page).map((row) => [row.id, row.name]));
   const names = new Map([...publicIds].map(([monitor, row]) => [monitor, nameOf.get(row) ?? '']));
   const [incidents, histories] = await Promise.all([
-    pageIncidents(sql, { organisation, page: id, monitors }, { from, to, most: mostOfMonth }),
+    pageIncidents(sql, { organisation, page: id, monitors }, { from, to, most: maxOfMonth }),
     monitorHistories(sql, organisation, monitors, { from, to: page.now }),
   ]);
   return publicIncidents(incidents, { names, publicIds, histories, now: page.now });

@@ -288,7 +288,7 @@ type Subscribed = { readonly language: PageLanguage; readonly style: string; rea
 const backTo = ({ language, root }: Subscribed): Html => html`<p><a href="${safeUrl(root || '/')}">${wordsOf[language].back}</a></p>`;
 
 /** What came of something. */
-export const tellingPage = (of: Subscribed, title: string, text?: string): string =>
+export const subscribePage = (of: Subscribed, title: string, text?: string): string =>
   said(of.language, of.style, title, html`${text !== undefined && html`<p>${text}</p>`}${backTo(of)}`);
 
 /** A link in a mail leads here and does nothing by itself: programs that look ahead follow links, people press buttons. */

@@ -11,7 +11,7 @@ import { type Body, bodyOf, type Here, hostOf, type Params, send, slugOf } from 
 import { originOf } from './snapshot.ts';
 import { type Face, subscribingRoutes } from './subscribe.ts';
 
-export type StatusParts = {
+export type StatusDependencies = {
   readonly publishing: Publishing;
   readonly baseUrl: () => string;
   /** Whether subscribers can be mailed. */
@@ -22,7 +22,7 @@ export type StatusParts = {
 };
 
 /** Of one page, as it was read once: its services in four languages, its months, its badges. */
-const mostKept = 1_000;
+const maxKept = 1_000;
 
 const htmlType = 'text/html; charset=utf-8';
 
@@ -44,7 +44,7 @@ export const onOwnDomain = (
 };
 
 /** The public pages. What is shown was read before and lies in memory, in the form in which it is sent. */
-export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMail, isAboutOpen, log }: StatusParts): void => {
+export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMail, isAboutOpen, log }: StatusDependencies): void => {
   const made = new WeakMap<ReadPage, Map<string, Rendered>>();
   const bodies = new Map<string, Body>();
 
@@ -99,7 +99,7 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
     const incidents = (from: number, to: number) => publishing.incidents(read, from, to);
     const fresh = await shows[asked.show]({ view, asked, style: `${root}/${styleName}`, incidents });
     // What somebody may ask for is without end; what a page has is not.
-    if (fresh !== undefined && kept.size < mostKept) kept.set(key, fresh);
+    if (fresh !== undefined && kept.size < maxKept) kept.set(key, fresh);
     return fresh;
   };
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Refusal } from '../../../shared/base/errors.ts';
 import type { PageLanguage } from '../model.ts';
 import type { Publishing, ReadPage } from './publishing.ts';
-import { askingPage, tellingPage } from './render.ts';
+import { askingPage, subscribePage } from './render.ts';
 import type { Here, Params } from './sending.ts';
 import { wordsOf } from './words.ts';
 
@@ -36,10 +36,10 @@ export const subscribingRoutes = (app: FastifyInstance, { publishing, withPage, 
       const of = { language, style, root };
       try {
         await subscribing.ask(read, { email: form.get('email') ?? '', language, address: request.ip });
-        return [200, tellingPage(of, words.asked, words.askedText)];
+        return [200, subscribePage(of, words.asked, words.askedText)];
       } catch (error) {
-        if (error instanceof Refusal && error.code === 'email_invalid') return [422, tellingPage(of, words.badAddress)];
-        if (error instanceof Refusal && error.code === 'too_many_attempts') return [429, tellingPage(of, words.often)];
+        if (error instanceof Refusal && error.code === 'email_invalid') return [422, subscribePage(of, words.badAddress)];
+        if (error instanceof Refusal && error.code === 'too_many_attempts') return [429, subscribePage(of, words.often)];
         throw error;
       }
     }),
@@ -61,8 +61,8 @@ export const subscribingRoutes = (app: FastifyInstance, { publishing, withPage, 
         const { language } = read.page;
         const { subscribing: words } = wordsOf[language];
         const isDone = await subscribing[what](read, request.params.of ?? '');
-        if (!isDone) return [404, tellingPage({ language, style, root }, words.dead, words.deadText)];
-        return [200, tellingPage({ language, style, root }, what === 'confirm' ? words.confirmed : words.left)];
+        if (!isDone) return [404, subscribePage({ language, style, root }, words.dead, words.deadText)];
+        return [200, subscribePage({ language, style, root }, what === 'confirm' ? words.confirmed : words.left)];
       }),
     );
   }

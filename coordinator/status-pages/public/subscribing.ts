@@ -15,9 +15,9 @@ import {
   confirmSubscriber,
   forgetUnconfirmed,
   removeSubscriber,
-  type Telling,
-  takeUntoldIncidents,
-  takeUntoldPosts,
+  type SubscriberNotice,
+  takeUnsentIncidents,
+  takeUnsentPosts,
 } from '../subscribers.ts';
 import type { ReadPage } from './queries.ts';
 
@@ -77,22 +77,22 @@ export const createSubscribing = (parts: {
 
 /** What is older is no news: nobody is mailed of it, as after a long absence. */
 const newsMs = 6 * hour;
-const mostPosts = 50;
+const maxPosts = 50;
 
 /** From posts and incidents to mails that wait: each once, also with several coordinators, because what is taken is marked in the same transaction. */
-export const tellSubscribers = async (sql: Sql, now: number): Promise<number> => {
+export const notifySubscribers = async (sql: Sql, now: number): Promise<number> => {
   const at = new Date(now);
-  const post = (tellings: readonly Telling[]) =>
+  const post = (tellings: readonly SubscriberNotice[]) =>
     tellings.map(({ email, ...about }) => ({ kind: 'page-update' as const, recipient: email, about, at }));
   return inTransaction(sql, async (transaction) => {
-    const posts = await takeUntoldPosts(transaction, at, mostPosts);
-    const incidents = await takeUntoldIncidents(transaction, at, new Date(now - newsMs));
+    const posts = await takeUnsentPosts(transaction, at, maxPosts);
+    const incidents = await takeUnsentIncidents(transaction, at, new Date(now - newsMs));
     await postMails(transaction, [...post(posts), ...post(incidents)]);
     return posts.length + incidents.length;
   });
 };
 
-export const startTellingSubscribers = ({
+export const startNotifyingSubscribers = ({
   sql,
   clock,
   log,
@@ -108,7 +108,7 @@ export const startTellingSubscribers = ({
     everyMs,
     tick: async () => {
       const now = clock.now();
-      await tellSubscribers(sql, now);
+      await notifySubscribers(sql, now);
       if (now - cleanedAt < hour) return;
       await forgetUnconfirmed(sql, new Date(now - optInLifeMs));
       cleanedAt = now;

@@ -1,6 +1,6 @@
 import { copyOnClick } from './script/copy.ts';
 import { keepLive } from './script/live.ts';
-import { checkAll, offerOwnZone, tellOwnTime, tickTimes } from './script/own-zone.ts';
+import { checkAll, offerOwnZone, showLocalTime, tickTimes } from './script/own-zone.ts';
 import { openPalette } from './script/palette.ts';
 import { listenToKeys } from './script/pressed-keys.ts';
 import { sendForms, stayOnForms } from './script/stay-on-forms.ts';
@@ -11,7 +11,7 @@ openPalette();
 listenToKeys();
 copyOnClick();
 offerOwnZone();
-tellOwnTime();
+showLocalTime();
 tickTimes();
 checkAll();
 stayOnForms();

@@ -124,7 +124,7 @@ const refusalsOfClosed = 2;
 const inVainWithEdns = 2;
 
 /** One for all, because most questions are refused by nobody. */
-const nobody: readonly Resolver[] = [];
+const noOne: readonly Resolver[] = [];
 
 const unreachable: readonly string[] = ['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'];
 
@@ -148,7 +148,7 @@ class UdpQuestion implements Asker, Alarm, Expiring {
   #strays = 0;
   #failure: 'failed' | 'unreachable' | 'closed' | undefined;
   /** Who refused a datagram, once for each time. */
-  #refused: readonly Resolver[] = nobody;
+  #refused: readonly Resolver[] = noOne;
   #edns = true;
   /** How often nobody answered in time. */
   #inVain = 0;

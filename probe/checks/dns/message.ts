@@ -7,7 +7,7 @@ import type { RecordFields } from '../../../shared/checks/dns/values.ts';
 /** A name that was read, and where what follows it begins. */
 export type ReadName = { readonly name: string; readonly end: number };
 
-const mostWireBytes = 255;
+const maxWireBytes = 255;
 const plain = /^[a-z0-9_*/+-]+$/;
 
 /** A label as text that cannot be mistaken for several: dots and strange bytes are escaped as zone files do. */
@@ -49,7 +49,7 @@ export const readName = (bytes: Buffer, start: number, limit: number): ReadName 
     }
     const next = at + 1 + length;
     wire += length + 1;
-    if ((length & 0xc0) !== 0 || wire > mostWireBytes || next > (end < 0 ? limit : bytes.length)) return undefined;
+    if ((length & 0xc0) !== 0 || wire > maxWireBytes || next > (end < 0 ? limit : bytes.length)) return undefined;
     const label = labelText(bytes, at + 1, next);
     name = name === '' ? label : `${name}.${label}`;
     at = next;
@@ -95,14 +95,14 @@ const base64 = (bytes: Buffer, at: number, end: number): string => bytes.toStrin
 
 /** Addresses as text, because the same few come again and again, and writing one costs more than reading its record. */
 const ipv4Texts = new Map<number, string>();
-const mostIpv4Texts = 4_096;
+const maxIpv4Texts = 4_096;
 
 const ipv4 = (bytes: Buffer, at: number): string => {
   // Signed, because such a number needs no object.
   const number = bytes.readInt32BE(at);
   const known = ipv4Texts.get(number);
   if (known !== undefined) return known;
-  if (ipv4Texts.size >= mostIpv4Texts) ipv4Texts.clear();
+  if (ipv4Texts.size >= maxIpv4Texts) ipv4Texts.clear();
   const text = `${bytes[at]}.${bytes[at + 1]}.${bytes[at + 2]}.${bytes[at + 3]}`;
   ipv4Texts.set(number, text);
   return text;
@@ -184,7 +184,7 @@ const parameterText = (key: number, value: Buffer): string | undefined => {
   switch (parameterNames[key]) {
     case 'mandatory':
       return value.length > 0 && value.length % 2 === 0
-        ? inParts(value, 2)
+        ? inDependencies(value, 2)
             .map((part) => parameterNames[part.readUInt16BE(0)] ?? `key${part.readUInt16BE(0)}`)
             .join(',')
         : undefined;
@@ -197,13 +197,13 @@ const parameterText = (key: number, value: Buffer): string | undefined => {
       return value.length === 2 ? `${value.readUInt16BE(0)}` : undefined;
     case 'ipv4hint':
       return value.length > 0 && value.length % 4 === 0
-        ? inParts(value, 4)
+        ? inDependencies(value, 4)
             .map((part) => part.join('.'))
             .join(',')
         : undefined;
     case 'ipv6hint':
       return value.length > 0 && value.length % 16 === 0
-        ? inParts(value, 16)
+        ? inDependencies(value, 16)
             .map((part) => ipv6(part, 0))
             .join(',')
         : undefined;
@@ -214,7 +214,7 @@ const parameterText = (key: number, value: Buffer): string | undefined => {
   }
 };
 
-const inParts = (value: Buffer, size: number): Buffer[] =>
+const inDependencies = (value: Buffer, size: number): Buffer[] =>
   Array.from({ length: value.length / size }, (_, index) => value.subarray(index * size, (index + 1) * size));
 
 const protocols = (value: Buffer): string | undefined => {
@@ -236,8 +236,8 @@ const protocols = (value: Buffer): string | undefined => {
 /** What we say we take by UDP: it passes every path unbroken. What is longer comes truncated, and is asked for again by TCP. */
 const udpPayload = 1_232;
 /** What a server sends by UDP against that: more is no honest answer. */
-const mostUdpBytes = 4_096;
-const mostRecords = 1_000;
+const maxUdpBytes = 4_096;
+const maxRecords = 1_000;
 
 /** Bits of a header's second word. */
 export const flagBits = { aa: 0x0400, tc: 0x0200, rd: 0x0100, ra: 0x0080, ad: 0x0020, cd: 0x0010 } as const;
@@ -421,7 +421,7 @@ export const readMessage = (bytes: Buffer, question: Question, asked: Buffer, ov
     if (typeof end === 'string') return { is: end };
     at = end;
   }
-  if ((over === 'udp' && bytes.length > mostUdpBytes) || answerCount + authorityCount + additionalCount > mostRecords)
+  if ((over === 'udp' && bytes.length > maxUdpBytes) || answerCount + authorityCount + additionalCount > maxRecords)
     return { is: 'oversized' };
   // A truncated answer may end anywhere; nothing in it is used.
   if ((flags & flagBits.tc) !== 0)

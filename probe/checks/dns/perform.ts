@@ -1,19 +1,19 @@
 import { performance } from 'node:perf_hooks';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
-import { type DnsTerms, dnsTerms, type Resolver } from '../../../shared/checks/dns/config.ts';
+import { type DnsSettings, dnsSettings, type Resolver } from '../../../shared/checks/dns/config.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
 import { noPhases } from '../../../shared/checks/result.ts';
-import { mayTellOutgoing, outgoingTo } from '../guard.ts';
+import { mayReportOutgoing, outgoingTo } from '../guard.ts';
 import { type Families, ownFamilies } from '../https/lookup.ts';
 import { clearAlarm, newAlarm, setAlarm } from '../limits.ts';
-import type { CheckContext, ToldCheck } from '../types.ts';
+import type { CallbackCheck, CheckContext } from '../types.ts';
 import { type Asking, ask, type Exchange, exchange } from './exchange.ts';
 import { write } from './message.ts';
 import { createResolverCheck, systemResolvers } from './resolve.ts';
 import type { UdpSockets } from './sockets.ts';
 import { judge, resolverSuspected } from './verdict.ts';
 
-export type DnsParts = {
+export type DnsDependencies = {
   readonly sockets: UdpSockets;
   /** The probe's own resolvers now. */
   readonly resolvers?: () => readonly Resolver[];
@@ -24,11 +24,11 @@ export type DnsParts = {
 const patienceOf = (limit_ms: number): number => Math.min(1_000, Math.max(100, Math.floor(limit_ms / 5)));
 
 /** What is asked of the named resolver, or still of nobody where the probe's own is to be asked. */
-type Prepared = { readonly terms: DnsTerms; readonly named: Named | null; readonly unaddressed: Omit<Asking, 'resolvers'> };
+type Prepared = { readonly terms: DnsSettings; readonly named: Named | null; readonly unaddressed: Omit<Asking, 'resolvers'> };
 type Named = { readonly resolver: Resolver; readonly asking: Asking };
 
 const preparedFor = (assignment: Assignment): Prepared => {
-  const terms = dnsTerms(assignment);
+  const terms = dnsSettings(assignment);
   if (!terms) throw new Error(`the target of monitor ${assignment.monitor} is no name`);
   const { resolver, transport } = terms;
   const unaddressed = { question: terms, written: write(terms), transport, patience_ms: patienceOf(assignment.timeout_ms) };
@@ -44,7 +44,7 @@ const takesNoTcp = ({ outcome, transport, connected_ms }: Exchange): boolean =>
   outcome.is !== 'answer' && transport === 'tcp' && connected_ms === null;
 
 /** One DNS check: a question to the named resolver or to the probe's own, its answer judged. */
-export const createDnsCheck = (parts: DnsParts): ToldCheck => {
+export const createDnsCheck = (parts: DnsDependencies): CallbackCheck => {
   const { sockets, resolvers = systemResolvers, families = ownFamilies } = parts;
   const resolverCheck = createResolverCheck(sockets);
   const known = new WeakMap<Assignment, Prepared>();
@@ -99,7 +99,7 @@ export const createDnsCheck = (parts: DnsParts): ToldCheck => {
     return { verdict, resolver: seen.resolver };
   };
 
-  const judgeNamed = (terms: DnsTerms, { assignment, evidence_wanted }: CheckContext, seen: Exchange): Verdict => {
+  const judgeNamed = (terms: DnsSettings, { assignment, evidence_wanted }: CheckContext, seen: Exchange): Verdict => {
     const has_family = seen.outcome.is !== 'unreachable' || families()[seen.resolver.family];
     return judge(terms, { exchange: seen, own: false, reached_other: false, has_family, limit_ms: assignment.timeout_ms, evidence_wanted });
   };
@@ -141,7 +141,7 @@ export const createDnsCheck = (parts: DnsParts): ToldCheck => {
 
 const withOutgoing = async (verdict: Verdict, resolver: Resolver): Promise<Verdict> => {
   const own = await outgoingTo(resolver);
-  return mayTellOutgoing(own, resolver.address) ? { ...verdict, evidence: { ...verdict.evidence, outgoing_address: own } } : verdict;
+  return mayReportOutgoing(own, resolver.address) ? { ...verdict, evidence: { ...verdict.evidence, outgoing_address: own } } : verdict;
 };
 
 const notPublic = ({ address, port }: Resolver, isOwnLimit: boolean): Verdict => ({

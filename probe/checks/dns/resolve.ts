@@ -61,7 +61,7 @@ export type Answered = {
 };
 
 /** How long a name is asked for at all, whatever time the check has: name servers that are silent for so long do not answer. */
-const mostMs = 10_000;
+const maxMs = 10_000;
 /** After so long it is asked again, or of the next resolver; less where the check has little time. */
 const patienceOf = (ms: number): number => Math.min(1_000, Math.max(100, Math.floor(ms / 5)));
 
@@ -127,7 +127,7 @@ export const createAddressQuestions = (sockets: UdpSockets, resolvers: () => rea
 
   return (host: string, family: 4 | 6, deadline: CheckDeadline): AddressQuestion => {
     const began = performance.now();
-    const own = new CheckDeadline(began, Math.min(deadline.due, began + mostMs));
+    const own = new CheckDeadline(began, Math.min(deadline.due, began + maxMs));
     return { answered: askUntil(own, host, family === 4 ? 'A' : 'AAAA', deadline), end: () => own.end() };
   };
 };

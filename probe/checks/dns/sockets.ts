@@ -226,14 +226,14 @@ type Peers = {
 };
 
 const busyFrom = 8;
-const mostKnown = 10_000;
+const maxKnown = 10_000;
 
 /** `idleMs`: how long a resolver's own sockets stay open, once or twice, after its last question. */
 const createPeers = (poolFor: (resolver: Resolver) => SocketPool, idleMs: number): Peers => {
   /** By the object first, because the same monitor always has the same. */
   const known = new WeakMap<Resolver, Peer>();
   /** A busy one that was forgotten here finds itself again by its objects. */
-  const byAddress = createRecentCache<string, Peer>(mostKnown);
+  const byAddress = createRecentCache<string, Peer>(maxKnown);
   const busy = new Set<Peer>();
 
   const find = (resolver: Resolver): Peer => {
@@ -290,7 +290,7 @@ export type UdpSockets = {
 };
 
 /** When a whole network falls silent every question is watched; the sockets of a process are not without end. */
-const mostLone = 256;
+const maxLone = 256;
 
 /** Random 16-bit numbers, drawn in bulk because each draw alone costs more than the rest of a question. */
 const createDraw = (): (() => number) => {
@@ -378,7 +378,7 @@ export const createUdpSockets = ({
 
   return {
     ask: (resolver, question, asker, watched) => {
-      if ((watched && lone < mostLone) || isClosed) return askAlone(resolver, question, asker);
+      if ((watched && lone < maxLone) || isClosed) return askAlone(resolver, question, asker);
       const peer = peers.of(resolver);
       const pool = peer.own ?? forAll[resolver.family];
       const ticket = pool.pick(draw()).expect(resolver, question, asker, draw, peer);

@@ -1,5 +1,5 @@
 import type { DnsCause } from '../../../shared/checks/dns/causes.ts';
-import type { DnsTerms } from '../../../shared/checks/dns/config.ts';
+import type { DnsSettings } from '../../../shared/checks/dns/config.ts';
 import { rcodeName, rcodes, recordTypeOf } from '../../../shared/checks/dns/keys.ts';
 import { type Expectation, meets, type RecordFields, recordText } from '../../../shared/checks/dns/values.ts';
 import type { CauseParams, Evidence, Json, Phases, Verdict } from '../../../shared/checks/result.ts';
@@ -65,7 +65,7 @@ const nameErrors: Readonly<Record<string, DnsCause>> = {
   REFUSED: 'dns_refused',
 };
 
-type Expected = NonNullable<DnsTerms['expected']>;
+type Expected = NonNullable<DnsSettings['expected']>;
 
 const isAmong = (expectation: Expectation, records: readonly DnsRecord[]): boolean => {
   for (const { fields } of records) if (fields !== null && meets(expectation, fields)) return true;
@@ -82,7 +82,7 @@ const isExpected = (fields: RecordFields, expected: Expected): boolean => {
   return false;
 };
 
-const judgeRecords = (terms: DnsTerms, records: readonly DnsRecord[]): Fault => {
+const judgeRecords = (terms: DnsSettings, records: readonly DnsRecord[]): Fault => {
   const { type, expected, match } = terms;
   if (expected?.length === 0) return records.length > 0 ? fault('dns_records', { type }) : null;
   if (records.length === 0) return fault('dns_no_records', { type });
@@ -95,7 +95,7 @@ const judgeRecords = (terms: DnsTerms, records: readonly DnsRecord[]): Fault => 
   return null;
 };
 
-const judgeAnswer = (terms: DnsTerms, message: DnsMessage): Fault => {
+const judgeAnswer = (terms: DnsSettings, message: DnsMessage): Fault => {
   if (message.rcode !== rcodes[terms.rcode]) {
     const rcode = rcodeName(message.rcode);
     const params = { rcode, expected: terms.rcode };
@@ -119,12 +119,12 @@ const judgeAnswer = (terms: DnsTerms, message: DnsMessage): Fault => {
 };
 
 /** Whether the resolver itself may be what failed: it did not answer, or it says that it could not. */
-export const resolverSuspected = ({ outcome }: Exchange, expected: DnsTerms['rcode']): boolean =>
+export const resolverSuspected = ({ outcome }: Exchange, expected: DnsSettings['rcode']): boolean =>
   outcome.is !== 'answer' ||
   (outcome.message.rcode !== rcodes[expected] && !['NOERROR', 'NXDOMAIN'].includes(rcodeName(outcome.message.rcode)));
 
 /** What came of asking as a fault; null for an answer that is right in all that was asked. */
-const faultOf = (terms: DnsTerms, { outcome }: Exchange, limit_ms: number): Fault => {
+const faultOf = (terms: DnsSettings, { outcome }: Exchange, limit_ms: number): Fault => {
   if (outcome.is === 'answer') return judgeAnswer(terms, outcome.message);
   return fault(byOutcome[outcome.is], outcome.is === 'silent' ? { limit_ms } : {});
 };
@@ -135,7 +135,7 @@ const phasesOf = ({ outcome, answered_ms, connected_ms }: Exchange): Phases => {
   return { dns: outcome.is === 'answer' ? total : null, tcp, tls: null, first_byte: null, total };
 };
 
-export const judge = (terms: DnsTerms, seen: Seen): Verdict => {
+export const judge = (terms: DnsSettings, seen: Seen): Verdict => {
   const { exchange, own, reached_other, limit_ms } = seen;
   const { outcome } = exchange;
   const wrong = faultOf(terms, exchange, limit_ms);
@@ -160,20 +160,20 @@ export const judge = (terms: DnsTerms, seen: Seen): Verdict => {
   return { outcome: 'fail', cause: { class: wrong.cause, params: wrong.params }, phases, evidence };
 };
 
-const mostRecordsShown = 50;
-const mostTextShown = 512;
-const mostAliasesShown = 10;
+const maxRecordsShown = 50;
+const maxTextShown = 512;
+const maxAliasesShown = 10;
 
 const flagNames = ['aa', 'tc', 'rd', 'ra', 'ad', 'cd'] as const;
 
 const recordShown = ({ name, type, ttl, fields }: DnsRecord): Json => {
   const known = recordTypeOf(type);
   const text = known && fields ? recordText(known, fields) : '';
-  return { name, type: known ?? `TYPE${type}`, ttl, value: text.slice(0, mostTextShown) };
+  return { name, type: known ?? `TYPE${type}`, ttl, value: text.slice(0, maxTextShown) };
 };
 
 /** Who was asked what, and all that came back: text in it is the resolver's. */
-const evidenceOf = (terms: DnsTerms, { exchange, own }: Pick<Seen, 'exchange' | 'own'>): Evidence => {
+const evidenceOf = (terms: DnsSettings, { exchange, own }: Pick<Seen, 'exchange' | 'own'>): Evidence => {
   const { outcome, resolver, transport, attempts, strays } = exchange;
   const asked = {
     question: `${terms.name} ${terms.type}`,
@@ -188,13 +188,13 @@ const evidenceOf = (terms: DnsTerms, { exchange, own }: Pick<Seen, 'exchange' | 
   return {
     ...asked,
     ttl,
-    ...(aliases.length > 0 ? { aliases: aliases.slice(0, mostAliasesShown) } : {}),
+    ...(aliases.length > 0 ? { aliases: aliases.slice(0, maxAliasesShown) } : {}),
     rcode: rcodeName(message.rcode),
     flags: flagNames.filter((flag) => (message.flags & flagBits[flag]) !== 0),
-    answers: message.answers.slice(0, mostRecordsShown).map(recordShown),
+    answers: message.answers.slice(0, maxRecordsShown).map(recordShown),
     answer_count: message.answers.length,
     ...(message.answers.length === 0 && message.authority.length > 0
-      ? { authority: message.authority.slice(0, mostRecordsShown).map(recordShown) }
+      ? { authority: message.authority.slice(0, maxRecordsShown).map(recordShown) }
       : {}),
     ...(message.error ? { extended_error: message.error } : {}),
     edns: message.edns,

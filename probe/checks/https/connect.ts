@@ -49,9 +49,9 @@ export type Connected = {
 /** How long an attempt may be silent before the next address is tried beside it. */
 const patience = 250;
 /** So many may be silent, or fail only after that time; those that fail sooner cost nothing, and the next one is tried while there is time. */
-const mostSlow = 6;
+const maxSlow = 6;
 /** However soon they fail: a name is no list of machines to scan. */
-const mostAttempts = 32;
+const maxAttempts = 32;
 
 /** Whether the machine has addresses of this one's family at all. Loopback is there without any. */
 const hasFamily = (address: string, families: Families): boolean => {
@@ -99,7 +99,7 @@ export const connectFirst = (
     // A connection that has come about meanwhile is told of first: after a pause of this process its deadline is ahead of its sockets.
     const stop = () => void setImmediate(() => finish(null, trying.size === 0 ? (firstFailure() ?? ownCodes.deadline) : ownCodes.deadline));
 
-    const hasNext = (): boolean => next < Math.min(wanted.length, mostAttempts) && slow + trying.size < mostSlow;
+    const hasNext = (): boolean => next < Math.min(wanted.length, maxAttempts) && slow + trying.size < maxSlow;
     const allFailed = (): void => {
       if (trying.size === 0 && !isLateToCome) finish(null, firstFailure() ?? ownCodes.noFamily);
     };

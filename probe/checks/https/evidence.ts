@@ -2,7 +2,7 @@ import { mask } from '../../../shared/checks/config-secrets.ts';
 import type { Resolver } from '../../../shared/checks/dns/config.ts';
 import type { HttpsSettings } from '../../../shared/checks/https/config.ts';
 import type { Evidence, Json, Phases } from '../../../shared/checks/result.ts';
-import { mayTellOutgoing } from '../guard.ts';
+import { mayReportOutgoing } from '../guard.ts';
 
 /** What performing an https check saw, for the pure verdict to judge. */
 
@@ -192,18 +192,18 @@ const chosenHeaders = [
   'x-request-id',
   'x-served-by',
 ];
-const mostHeader = 300;
-const mostHeaders = 30;
-const mostName = 120;
-const mostUrl = 500;
-const mostBody = 1_024;
-const mostSaw = 400;
+const maxHeader = 300;
+const maxHeaders = 30;
+const maxName = 120;
+const maxUrl = 500;
+const maxBody = 1_024;
+const maxSaw = 400;
 /** So much of a body is shown before what was found in it. */
 const beforeMatch = 100;
-const mostFirstBytes = 100;
-const mostAddresses = 20;
-const mostAliases = 10;
-const mostAlias = 255;
+const maxFirstBytes = 100;
+const maxAddresses = 20;
+const maxAliases = 10;
+const maxAlias = 255;
 
 const rounded = (ms: number): number => Math.round(ms * 10) / 10;
 
@@ -217,10 +217,10 @@ const usedIn = ({ attempts, failure }: HopSeen): string | null =>
   failure?.phase === 'tcp' ? null : (attempts.find(({ code }) => code === null)?.address ?? null);
 
 const sawOf = (saw: Saw, body: string, scrub: Scrub): string | undefined => {
-  if ('value' in saw) return scrub.value(saw.value, mostSaw);
+  if ('value' in saw) return scrub.value(saw.value, maxSaw);
   const whole = scrub(body, body.length);
   const at = whole.indexOf(saw.inBody);
-  return at < 0 ? undefined : whole.slice(Math.max(0, at - beforeMatch), at + mostSaw - beforeMatch).toWellFormed();
+  return at < 0 ? undefined : whole.slice(Math.max(0, at - beforeMatch), at + maxSaw - beforeMatch).toWellFormed();
 };
 
 /** What the check saw (rule 15), from the very attempt that is judged. `body` is the text of the last response. */
@@ -230,29 +230,29 @@ export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, b
   // What a name leads to inside somebody's network is nobody's business: of a refused address only the class is told.
   const refused = last?.failure?.code === ownCodes.notPublic || last?.failure?.code === ownCodes.ownLimit;
   const evidence: Record<string, Json> = {
-    url: scrub(last?.url ?? '', mostUrl),
-    addresses: refused ? [] : (last?.addresses.slice(0, mostAddresses) ?? []),
+    url: scrub(last?.url ?? '', maxUrl),
+    addresses: refused ? [] : (last?.addresses.slice(0, maxAddresses) ?? []),
   };
   const used = last ? usedIn(last) : null;
   if (used !== null) evidence.address = used;
   const outgoing = last?.outgoing ?? null;
-  if (mayTellOutgoing(outgoing, used)) evidence.outgoing_address = outgoing;
+  if (mayReportOutgoing(outgoing, used)) evidence.outgoing_address = outgoing;
   if (last?.by && !refused) {
     const { resolver, ttl, aliases } = last.by;
     const note = last.unanswered === null ? {} : { note: `${last.unanswered} was not answered` };
     evidence.lookup = {
       resolver: { address: resolver.address, port: resolver.port },
       ttl,
-      aliases: aliases.slice(0, mostAliases).map((alias) => scrub(alias, mostAlias)),
+      aliases: aliases.slice(0, maxAliases).map((alias) => scrub(alias, maxAlias)),
       ...note,
     };
   }
   if (last && !refused && last.attempts.length > 0) {
     evidence.addresses_tried = `${last.attempts.length} of ${last.addresses.length}`;
-    evidence.attempts = last.attempts.slice(0, mostAddresses).map(({ address, code, ms }) => ({ address, code, ms: rounded(ms) }));
+    evidence.attempts = last.attempts.slice(0, maxAddresses).map(({ address, code, ms }) => ({ address, code, ms: rounded(ms) }));
   }
   if (last?.failure) evidence.failure = { phase: last.failure.phase, code: last.failure.code };
-  if (last && last.beginning.length > 0) evidence.first_bytes = scrub.bytes(last.beginning, mostFirstBytes);
+  if (last && last.beginning.length > 0) evidence.first_bytes = scrub.bytes(last.beginning, maxFirstBytes);
   const shown = saw && sawOf(saw, body, scrub);
   if (shown !== undefined) evidence.saw = shown;
   if (last?.tls) {
@@ -261,7 +261,7 @@ export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, b
       ...one,
       subject: scrub(one.subject, 300),
       issuer: scrub(one.issuer, 300),
-      names: one.names.map((name) => scrub(name, mostName)),
+      names: one.names.map((name) => scrub(name, maxName)),
     }));
     evidence.tls = { protocol, cipher, fault, host_matches, chain };
   }
@@ -271,9 +271,9 @@ export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, b
     evidence.status = status;
     evidence.headers = headers
       .filter(([name]) => chosenHeaders.includes(name))
-      .slice(0, mostHeaders)
-      .map(([name, value]) => [name, scrub(value, mostHeader)]);
-    evidence.body = scrub(body.slice(0, scrub.enough(mostBody)), mostBody);
+      .slice(0, maxHeaders)
+      .map(([name, value]) => [name, scrub(value, maxHeader)]);
+    evidence.body = scrub(body.slice(0, scrub.enough(maxBody)), maxBody);
     evidence.body_bytes = read;
     evidence.body_truncated = truncated;
   }
@@ -281,9 +281,9 @@ export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, b
 };
 
 const redirectOf = (hop: HopSeen, scrub: Scrub): Json => ({
-  url: scrub(hop.url, mostUrl),
+  url: scrub(hop.url, maxUrl),
   status: hop.response?.status ?? null,
-  location: scrub(hop.response?.headers.find(([name]) => name === 'location')?.[1] ?? '', mostUrl),
+  location: scrub(hop.response?.headers.find(([name]) => name === 'location')?.[1] ?? '', maxUrl),
   address: usedIn(hop),
   phases: roundedPhases(hop.phases),
 });

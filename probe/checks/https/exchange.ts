@@ -29,7 +29,7 @@ type Encoding = keyof Awaited<ReturnType<typeof decoders>>;
 const isKnown = (value: string): value is Encoding => ['gzip', 'x-gzip', 'deflate', 'br', 'zstd'].includes(value);
 
 /** More than these nobody sends; each takes memory. */
-const mostEncodings = 3;
+const maxEncodings = 3;
 
 /** In the order in which they were applied, from all headers of the name; none where one of them is not known. */
 const encodingsOf = (reader: ResponseReader): readonly Encoding[] => {
@@ -39,7 +39,7 @@ const encodingsOf = (reader: ResponseReader): readonly Encoding[] => {
     .map((value) => value.trim())
     .filter((value) => value !== '' && value !== 'identity');
   const known = values.filter(isKnown);
-  return known.length === values.length && known.length <= mostEncodings ? known : [];
+  return known.length === values.length && known.length <= maxEncodings ? known : [];
 };
 
 type Inflated = { readonly bytes: GrowingBytes; readonly isLonger: boolean };

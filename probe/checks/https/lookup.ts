@@ -178,7 +178,7 @@ const saidBy = (...answers: readonly (Answered | undefined)[]): { readonly by?: 
   return by === undefined ? {} : { by };
 };
 
-export type LookupParts = {
+export type LookupDependencies = {
   readonly families: () => Families;
   readonly sockets: UdpSockets;
   /** Who is asked for every name that is not of this machine; without them the machine's own resolvers are. */
@@ -192,7 +192,7 @@ export type LookupParts = {
  * look-ups of everybody, and without the four threads of getaddrinfo, which one slow name would block for all. Names of /etc/hosts, `localhost`,
  * and what only the system can know (single labels, .local) excepted.
  */
-export const createLookup = ({ families, sockets, resolvers, onAnswer = () => undefined }: LookupParts): Lookup => {
+export const createLookup = ({ families, sockets, resolvers, onAnswer = () => undefined }: LookupDependencies): Lookup => {
   const hosts = watched('/etc/hosts', parseHosts);
   const ask = createAddressQuestions(sockets, resolvers ?? systemResolvers);
   const bySystem = pLimit(2);

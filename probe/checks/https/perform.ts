@@ -76,8 +76,8 @@ const makePlan = (assignment: Assignment, probe: ProbeIdentity): Plan => {
  * A plan takes 2 KB, so not every monitor of a hundred thousand has one; but to make it takes 45 µs of a probe that is woken for each check
  * and finds its caches cold (2.5 µs in a loop), so those of the last thousand or two are held.
  */
-const mostHeld = 1_024;
-const held = createRecentCache<Assignment, { readonly plan: Plan; readonly probe: ProbeIdentity }>(mostHeld);
+const maxHeld = 1_024;
+const held = createRecentCache<Assignment, { readonly plan: Plan; readonly probe: ProbeIdentity }>(maxHeld);
 
 /** What a check does first. That of a sealed assignment, which is another object each time, is not held: its secrets go with it. */
 export const planOf = (assignment: Assignment, probe: ProbeIdentity): Plan => {
@@ -110,7 +110,7 @@ export const nextRequest = (from: Request, status: number, location: string | un
   };
 };
 
-export type HttpsParts = {
+export type HttpsDependencies = {
   readonly lookup: Lookup;
   readonly resolver: Pick<OwnResolver, 'works'>;
   readonly families: () => Families;
@@ -120,7 +120,7 @@ export type HttpsParts = {
 };
 
 /** What the bodies of checks under way may take together. */
-const mostBodyMemory = 48 * 1_048_576;
+const maxBodyMemory = 48 * 1_048_576;
 
 /** Enough of a body for evidence and to recognise a block page; all that is read is kept only where the body is judged. */
 const keptForEvidence = 4_096;
@@ -137,17 +137,22 @@ const orDeadline = (work: Promise<LookupAnswer>, deadline: CheckDeadline): Promi
   });
 
 /** A resolver that is silent is only known at the deadline: whether it answers anybody is asked in time, once it has taken so long. */
-const resolverPatience = 1_500;
+const resolverTimeout = 1_500;
 
 /** The addresses of a name. What the resolver could not say counts against the name only if the resolver works for others. */
-const lookUp = async (name: string, family: IpFamily, { lookup, resolver }: HttpsParts, context: CheckContext): Promise<LookupAnswer> => {
+const lookUp = async (
+  name: string,
+  family: IpFamily,
+  { lookup, resolver }: HttpsDependencies,
+  context: CheckContext,
+): Promise<LookupAnswer> => {
   const since = performance.now();
   let asked: Promise<boolean> | undefined;
   const works = (): Promise<boolean> => {
     asked ??= resolver.works(name, since, context.deadline);
     return asked;
   };
-  const timer = setTimeout(works, Math.min(resolverPatience, context.assignment.timeout_ms / 3));
+  const timer = setTimeout(works, Math.min(resolverTimeout, context.assignment.timeout_ms / 3));
   const found = await orDeadline(lookup(name, family, context.deadline), context.deadline).finally(() => clearTimeout(timer));
   if (!('code' in found) || tellsOfName.includes(found.code)) return found;
   return (await works()) ? found : { code: ownCodes.resolver };
@@ -168,7 +173,7 @@ const performHop = async (
   plan: Plan,
   context: CheckContext,
   memory: BodyShare,
-  parts: HttpsParts,
+  parts: HttpsDependencies,
 ): Promise<HopResult> => {
   const { settings } = plan;
   const { deadline } = context;
@@ -255,8 +260,8 @@ const literal = (host: string, family: string): LookupAnswer =>
 const sum = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b);
 
 /** Performs the check: every hop afresh, then the pure verdict over what was seen. */
-export const createHttpsCheck = (parts: HttpsParts): Check => {
-  const bodies = parts.memory ?? new BodyMemory(mostBodyMemory);
+export const createHttpsCheck = (parts: HttpsDependencies): Check => {
+  const bodies = parts.memory ?? new BodyMemory(maxBodyMemory);
   return async (context) => {
     // The body as it came, unpacked, and as text.
     const memory = bodies.share(3 * readerLimits.body);
@@ -268,7 +273,7 @@ export const createHttpsCheck = (parts: HttpsParts): Check => {
   };
 };
 
-const perform = async (context: CheckContext, memory: BodyShare, parts: HttpsParts): Promise<Verdict> => {
+const perform = async (context: CheckContext, memory: BodyShare, parts: HttpsDependencies): Promise<Verdict> => {
   const plan = planOf(context.assignment, context.probe);
   const began = performance.now();
   context.deadline.listenInSteps();

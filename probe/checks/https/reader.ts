@@ -25,11 +25,11 @@ export const readerLimits = { head: 32_768, headers: 256, body: 1_048_576 } as c
 export type Header = readonly [name: string, value: string];
 
 const empty = Buffer.alloc(0);
-const mostChunkLine = 4_096;
+const maxChunkLine = 4_096;
 /** Enough to show what came, whatever secret stands in it. */
-const mostBeginning = 8_192;
+const maxBeginning = 8_192;
 /** Framing may outweigh a body by so much: a page that trickles out in small pieces is no attack. */
-const mostFramingBeyondBody = 32_768;
+const maxFramingBeyondBody = 32_768;
 const name = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /** The header lines of a head, names in lower case. A folded line belongs to the one before; a line that is no header is passed over. */
@@ -80,7 +80,7 @@ export class ResponseReader {
 
   /** What came where a head should have been, while none was complete. */
   get beginning(): Buffer {
-    return this.status === 0 ? this.#pending.subarray(0, mostBeginning) : empty;
+    return this.status === 0 ? this.#pending.subarray(0, maxBeginning) : empty;
   }
 
   /** How many bytes of body are kept at the most once so many more have come. */
@@ -191,9 +191,9 @@ export class ResponseReader {
 
   #line(bytes: Buffer, use: (line: string) => void): number {
     const end = bytes.indexOf(10);
-    if (end < 0) return bytes.length > mostChunkLine ? this.#fail('MALFORMED') : -1;
+    if (end < 0) return bytes.length > maxChunkLine ? this.#fail('MALFORMED') : -1;
     this.#framing += end + 1;
-    if (this.#framing > this.read + mostFramingBeyondBody) return this.#fail('FRAMING_TOO_LARGE');
+    if (this.#framing > this.read + maxFramingBeyondBody) return this.#fail('FRAMING_TOO_LARGE');
     use(bytes.toString('latin1', 0, end).replace(/\r$/, ''));
     return end + 1;
   }

@@ -47,9 +47,9 @@ export const createTrust = (authorities: readonly string[] = []): Trust => {
   };
 };
 
-const mostCertificates = 6;
-const mostPath = 10;
-const mostNames = 20;
+const maxCertificates = 6;
+const maxPath = 10;
+const maxNames = 20;
 
 /** Node builds an object of the whole chain for its own check of the name; ours reads the leaf once, so it is given nothing. */
 const noLegacyCertificate = () => ({});
@@ -88,7 +88,7 @@ const keyOf = ({ publicKey }: X509Certificate): string => {
 const certificateSeen = (certificate: X509Certificate): CertificateSeen => ({
   subject: oneLine(certificate.subject),
   issuer: oneLine(certificate.issuer),
-  names: (certificate.subjectAltName ?? '').split(', ', mostNames).filter((name) => name !== ''),
+  names: (certificate.subjectAltName ?? '').split(', ', maxNames).filter((name) => name !== ''),
   from: certificate.validFromDate.toISOString(),
   to: certificate.validToDate.toISOString(),
   serial: certificate.serialNumber,
@@ -100,7 +100,7 @@ const certificateSeen = (certificate: X509Certificate): CertificateSeen => ({
 /** The certificates that the server sent, the leaf first, as the chain links them. */
 const sentChain = (leaf: X509Certificate): X509Certificate[] => {
   const chain: X509Certificate[] = [];
-  for (let next: X509Certificate | undefined = leaf; next && chain.length < mostCertificates; next = next.issuerCertificate) {
+  for (let next: X509Certificate | undefined = leaf; next && chain.length < maxCertificates; next = next.issuerCertificate) {
     if (chain.at(-1)?.fingerprint256 === next.fingerprint256) break;
     chain.push(next);
   }
@@ -118,7 +118,7 @@ const isSignedBy = (certificate: X509Certificate, issuer: X509Certificate): bool
 const verifiedPath = (leaf: X509Certificate, known: (issuer: string) => readonly X509Certificate[]): X509Certificate[] => {
   const sent = sentChain(leaf);
   const path: X509Certificate[] = [];
-  for (let next: X509Certificate | undefined = leaf; next && path.length < mostPath; ) {
+  for (let next: X509Certificate | undefined = leaf; next && path.length < maxPath; ) {
     const certificate: X509Certificate = next;
     path.push(certificate);
     if (certificate.subject === certificate.issuer) return path;

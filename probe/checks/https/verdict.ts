@@ -109,10 +109,10 @@ const rules: readonly Rule[] = [
 const anyStatusMarks = /captcha|Incapsula|Imperva|Sucuri|requested URL was rejected/i;
 
 /** A page of success is looked at only as a whole, and none of a firewall is longer. */
-const mostOfSuccess = 4_096;
-const mostLookedAt = 16_384;
+const maxOfSuccess = 4_096;
+const maxLookedAt = 16_384;
 /** How much people read on a firewall's page at most. */
-const mostWords = 2_000;
+const maxWords = 2_000;
 
 const entities: Readonly<Record<string, string>> = { '&#32;': ' ', '&#35;': '#', '&nbsp;': ' ', '&#124;': '|', '&vert;': '|' };
 
@@ -144,11 +144,11 @@ export const interference = (response: ResponseSeen, body: string): Interference
   // Most responses are fine, and most of those have no page that could be a firewall's.
   const isSuccess = status >= 200 && status < 300;
   const isRefusal = refusals.includes(status);
-  if (isSuccess && (truncated || read > mostOfSuccess || body.length > mostOfSuccess)) return undefined;
-  const source = body.slice(0, mostLookedAt);
+  if (isSuccess && (truncated || read > maxOfSuccess || body.length > maxOfSuccess)) return undefined;
+  const source = body.slice(0, maxLookedAt);
   if (!isRefusal && !anyStatusMarks.test(source)) return undefined;
   const words = wordsOf(source);
-  if (words.length > mostWords) return undefined;
+  if (words.length > maxWords) return undefined;
   const own = rules.find(({ page, anyStatus = false }) => (isRefusal || anyStatus) && page?.({ header, source, words }));
   return own && { is: 'blocked', vendor: own.vendor, certain: own.anyStatus === true };
 };
@@ -306,9 +306,9 @@ export const failureCause = (failure: HopFailure, tls: TlsSeen | null, seen: Htt
   return cause(code.startsWith('ERR_SSL_') && phase === 'first_byte' ? 'tls_failed' : otherwise);
 };
 
-const mostQuoted = 100;
+const maxQuoted = 100;
 /** A text of the monitor's config as it stands in a sentence. */
-const quoted = (text: string): string => (text.length > mostQuoted ? `${text.slice(0, mostQuoted).toWellFormed()}…` : text);
+const quoted = (text: string): string => (text.length > maxQuoted ? `${text.slice(0, maxQuoted).toWellFormed()}…` : text);
 
 const tenths = (ms: number | null): number | null => (ms === null ? null : Math.round(ms * 10) / 10);
 const roundedPhases = (phases: Phases): Phases => ({

@@ -38,7 +38,7 @@ const schemas = {
 } satisfies KeySchemas<keyof typeof dnsKeys>;
 
 /** A DNS check as it is performed and judged. */
-export type DnsTerms = {
+export type DnsSettings = {
   readonly name: string;
   readonly type: RecordType;
   /** null: the probe's own. */
@@ -93,7 +93,7 @@ export const dnsConfig: KindConfig = {
 };
 
 /** The terms of a stored config; undefined for a target that is no name, as only an older version could have stored it. */
-export const dnsTerms = (of: { readonly target: string; readonly config: Config }): DnsTerms | undefined => {
+export const dnsSettings = (of: { readonly target: string; readonly config: Config }): DnsSettings | undefined => {
   const { config } = of;
   const type = typeOf(config);
   const name = questionName(of.target, type);

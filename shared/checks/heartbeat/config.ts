@@ -40,7 +40,7 @@ export const heartbeatConfig: KindConfig = {
 };
 
 /** What was agreed with the job: when a ping is due, and how long a run may take. */
-export type PingTerms = {
+export type PingSettings = {
   readonly interval_ms: number;
   readonly grace_ms: number;
   readonly schedule: { readonly text: string; readonly cron: Cron; readonly zone: string } | null;
@@ -50,7 +50,7 @@ export type PingTerms = {
 const leastGraceMs = 30_000;
 
 /** The terms of a stored config. A schedule that this version cannot read leaves the interval in force. */
-export const pingTerms = (of: { readonly interval_ms: number; readonly config: Config }): PingTerms => {
+export const pingSettings = (of: { readonly interval_ms: number; readonly config: Config }): PingSettings => {
   const { grace_s, schedule, timezone, max_run_s } = of.config;
   const cron = typeof schedule === 'string' ? parseCron(schedule) : undefined;
   const zone = typeof timezone === 'string' && isTimeZone(timezone) ? timezone : 'UTC';

@@ -165,13 +165,13 @@ export const nextOccurrence = (cron: Cron, zone: string, after: number): number 
 };
 
 /** A host's clock is seldom further ahead than this: whoever pings earlier has not been woken by that time. */
-const mostLeadMs = 30_000;
+const maxLeadMs = 30_000;
 /** Of the gap before an occurrence its last quarter at most: a late ping for the run before comes in the other three. */
 const leadShare = 4;
 
 /** How long before `due` a ping counts for it already: the job's host may have a clock that is ahead of the ping receiver's. */
 const leadOf = (cron: Cron, zone: string, due: number): number => {
-  let gap = mostLeadMs * leadShare;
+  let gap = maxLeadMs * leadShare;
   let before = nextOccurrence(cron, zone, due - gap - 1);
   while (before !== undefined && before < due) {
     gap = due - before;
@@ -183,7 +183,7 @@ const leadOf = (cron: Cron, zone: string, due: number): number => {
 /** The first occurrence that a ping at this instant leaves to be run for; undefined when none comes within four decades. */
 export const nextDue = (cron: Cron, zone: string, ping: number): number | undefined => {
   const next = nextOccurrence(cron, zone, ping);
-  if (next === undefined || next - ping > mostLeadMs) return next;
+  if (next === undefined || next - ping > maxLeadMs) return next;
   return next - ping <= leadOf(cron, zone, next) ? nextOccurrence(cron, zone, next) : next;
 };
 

@@ -1,6 +1,6 @@
 import { isId } from '../../base/crypto.ts';
 import type { Cause } from '../result.ts';
-import type { PingTerms } from './config.ts';
+import type { PingSettings } from './config.ts';
 import { nextDue, nextOccurrence } from './schedule.ts';
 
 /** What a call of the heartbeat address says, before anything is known of its token. */
@@ -90,19 +90,19 @@ export const noPings: PingState = {
 };
 
 /** More runs at once than this are not told apart: the oldest are forgotten, but for the one that the first deadline counts from. */
-const mostRuns = 16;
+const maxRuns = 16;
 
-const mostOf = (open: readonly Run[], good: Mark | null): readonly Run[] => {
-  if (open.length <= mostRuns) return open;
-  return good === null ? [...open.slice(0, 1), ...open.slice(1 - mostRuns)] : open.slice(-mostRuns);
+const maxOf = (open: readonly Run[], good: Mark | null): readonly Run[] => {
+  if (open.length <= maxRuns) return open;
+  return good === null ? [...open.slice(0, 1), ...open.slice(1 - maxRuns)] : open.slice(-maxRuns);
 };
 
 /**
  * Two ping receivers date the start and the end of one named run by clocks that differ a little: an end so little before its start is its end all the
  * same. Runs without a name are told apart by their times alone.
  */
-const earsDiffer = 250;
-const slack = (rid: string | null): number => (rid === null ? 0 : earsDiffer);
+const receiversDiffer = 250;
+const slack = (rid: string | null): number => (rid === null ? 0 : receiversDiffer);
 
 const sameRun = (rid: string | null) => (run: Run) => run.rid === rid;
 
@@ -111,7 +111,7 @@ const started = (state: PingState, { rid, at }: Run): PingState => {
   if (state.ended.some((run) => run.rid === rid && run.at + slack(rid) >= at)) return state;
   if (state.open.some((run) => run.rid === rid && run.at === at)) return state;
   const open = [...state.open, { rid, at }].toSorted((one, other) => one.at - other.at);
-  return { ...state, open: mostOf(open, state.good) };
+  return { ...state, open: maxOf(open, state.good) };
 };
 
 /**
@@ -126,7 +126,7 @@ export const foldPing = (state: PingState, ping: Ping): { readonly state: PingSt
   const run = state.open.findLast(isOver);
   const open = run ? state.open.filter((one) => !isOver(one)) : state.open;
   const lastEnd = Math.max(ping.at, state.ended.find(sameRun(ping.rid))?.at ?? 0);
-  const ended = [...state.ended.filter((one) => one.rid !== ping.rid), { rid: ping.rid, at: lastEnd }].slice(-mostRuns);
+  const ended = [...state.ended.filter((one) => one.rid !== ping.rid), { rid: ping.rid, at: lastEnd }].slice(-maxRuns);
   const mark: Mark = { id: ping.id, at: ping.at, exit_code: ping.exit_code };
   const side = ping.kind === 'success' ? 'good' : 'bad';
   const other = side === 'good' ? state.bad : state.good;
@@ -162,7 +162,7 @@ export const mergePings = (known: PingState, seen: PingState): PingState => {
       (run, index, all) => !all.some((other, at) => other.rid === run.rid && (other.at > run.at || (other.at === run.at && at < index))),
     )
     .toSorted((a, b) => a.at - b.at)
-    .slice(-mostRuns);
+    .slice(-maxRuns);
   const base: PingState = {
     v: 1,
     terms: known.terms === null || seen.terms === null ? (known.terms ?? seen.terms) : Math.max(known.terms, seen.terms),
@@ -181,7 +181,7 @@ export const mergePings = (known: PingState, seen: PingState): PingState => {
  * The state under the monitor's present terms. What changed them, and the end of a pause, give the job its whole time anew: silence that
  * was agreed is not held against it.
  */
-export const underTerms = (state: PingState, terms: { readonly version: number; readonly paused: boolean }, now: number): PingState => {
+export const withSettings = (state: PingState, terms: { readonly version: number; readonly paused: boolean }, now: number): PingState => {
   const { version, paused } = terms;
   if (state.terms !== null && state.terms > version) return state;
   if (state.terms === version && state.paused === paused) return state;
@@ -197,23 +197,23 @@ export type Judgement =
   /** `since` is the deadline, or when the bad ping came: the start of the outage. The cause names it too, with the ping it counts from. */
   | { readonly is: 'failing'; readonly since: number; readonly cause: Cause };
 
-const graceAfter = (terms: PingTerms, due: number | undefined): number =>
+const graceAfter = (terms: PingSettings, due: number | undefined): number =>
   due === undefined ? Number.POSITIVE_INFINITY : due + terms.grace_ms;
 
 /** The instant by which a ping must have come when the job begins to be watched at `from`. A schedule that never comes again has no deadline. */
-const deadlineFrom = (terms: PingTerms, from: number): number =>
+const deadlineFrom = (terms: PingSettings, from: number): number =>
   graceAfter(terms, terms.schedule ? nextOccurrence(terms.schedule.cron, terms.schedule.zone, from) : from + terms.interval_ms);
 
 /** The instant by which the ping after the one at `ping` must have come; one that came shortly before its scheduled time has come for it. */
-export const deadlineAfter = (terms: PingTerms, ping: number): number =>
+export const deadlineAfter = (terms: PingSettings, ping: number): number =>
   graceAfter(terms, terms.schedule ? nextDue(terms.schedule.cron, terms.schedule.zone, ping) : ping + terms.interval_ms);
 
 /** Of a ping that came before the watch began anew, what it came for stays done: the deadline is the later of the two. */
-const deadlineOf = (terms: PingTerms, { at }: Pick<Mark, 'at'>, from: number | null): number =>
+const deadlineOf = (terms: PingSettings, { at }: Pick<Mark, 'at'>, from: number | null): number =>
   Math.max(deadlineAfter(terms, at), from === null ? 0 : deadlineFrom(terms, from));
 
 /** Until when a ping says that all is in order (rule 22): the next is due before; a run that it begins has its own limit; a log says nothing. */
-export const coveredUntil = (terms: PingTerms, { at, kind }: Pick<Ping, 'at' | 'kind'>): number => {
+export const coveredUntil = (terms: PingSettings, { at, kind }: Pick<Ping, 'at' | 'kind'>): number => {
   if (kind === 'log') return at;
   return Math.max(deadlineAfter(terms, at), kind === 'start' && terms.max_run_ms !== null ? at + terms.max_run_ms : at);
 };
@@ -232,7 +232,7 @@ const lapseOf = (state: PingState, max_run_ms: number): number | undefined => {
 /** What the deadline counts from: the newest good ping, and before any the first start, so that a job that never comes to its end is missed. */
 const countedFrom = (state: PingState): Pick<Mark, 'at'> | undefined => state.good ?? state.open[0];
 
-export const judgePings = (state: PingState, terms: PingTerms, now: number): Judgement => {
+export const judgePings = (state: PingState, terms: PingSettings, now: number): Judgement => {
   const from = state.from ?? 0;
   if (state.latest === 'bad' && state.bad && state.bad.at >= from)
     return { is: 'failing', since: state.bad.at, cause: badPingCause(state.bad) };
@@ -264,7 +264,7 @@ const longestBlindMs = 60_000;
  * When to look again, so that nothing can become overdue unseen: at the deadline that is known; and no later than a ping that comes right
  * after this look could make one. So a look costs one question for each interval, not one for each ping.
  */
-export const nextLook = (judgement: Judgement, state: PingState, terms: PingTerms, now: number): number => {
+export const nextRecheckAt = (judgement: Judgement, state: PingState, terms: PingSettings, now: number): number => {
   const { max_run_ms } = terms;
   const run = max_run_ms === null ? Number.POSITIVE_INFINITY : now + max_run_ms;
   const soonest = Math.min(run, deadlineFrom(terms, now));
@@ -297,7 +297,7 @@ export const placeOf = <Known extends Ping>(
   ping: Ping,
   known: readonly Known[],
   from: PingState['from'],
-  terms: PingTerms,
+  terms: PingSettings,
 ): Place<Known> => {
   const others = known.filter(({ id, at }) => id !== ping.id && at >= (from ?? 0)).toSorted((a, b) => a.at - b.at);
   const since = others.filter(({ at }) => at > ping.at);

@@ -56,7 +56,7 @@ export const expectedStatus = (entries: readonly (string | number)[]): ExpectedS
 /** A way into a JSON document: names and indices; a negative index counts from the end. */
 export type JsonPath = readonly (string | number)[];
 
-const mostSteps = 32;
+const maxSteps = 32;
 const step = /\.?([A-Za-z_$][\w$-]*)|\.?\[(-?\d{1,9})\]|\.?\[(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')\]|\.(\d{1,9})/y;
 
 /** Reads `$.a.b[0]["odd name"]`; `$.` at the start may be left out. Undefined when it cannot be read. */
@@ -67,7 +67,7 @@ export const parseJsonPath = (text: string): JsonPath | undefined => {
   while (at < text.length) {
     step.lastIndex = at;
     const found = step.exec(text);
-    if (!found || path.length === mostSteps) return undefined;
+    if (!found || path.length === maxSteps) return undefined;
     const [whole, name, index, double, single, dotted] = found;
     // The first step needs no dot, each later name needs one.
     if (name !== undefined && whole[0] !== '.' && at !== 0) return undefined;

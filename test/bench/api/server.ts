@@ -3,7 +3,7 @@ import { fastify } from 'fastify';
 import { restRoutes, restServerOptions } from '../../../coordinator/api/routes.ts';
 import { connect } from '../../../coordinator/database/connect.ts';
 import type { ProbesPart } from '../../../coordinator/gate/context.ts';
-import { noTrials } from '../../../coordinator/gate/context.ts';
+import { noTestRuns } from '../../../coordinator/gate/context.ts';
 import { createRateLimiter } from '../../../coordinator/gate/rate-limit.ts';
 import { createOperations } from '../../../coordinator/gate/setup.ts';
 import { handlers } from '../../../coordinator/operations.ts';
@@ -35,7 +35,7 @@ const gate = createOperations({
     clock,
     secretKey,
     probes,
-    trials: noTrials,
+    trials: noTestRuns,
     channels: testChannels(sql, secretKey),
     partitionOf,
     mintToken: tokens.mint,

@@ -15,7 +15,7 @@ export type WholeProbe = {
 
 /** Patience enough for a busy machine: what is measured is CPU, not how long it takes. */
 const interval_ms = 4_000;
-const mostTries = 3;
+const maxTries = 3;
 
 /** As many monitors for each target as make so many checks a second. */
 export const startWholeProbe = async (
@@ -62,13 +62,13 @@ export const startWholeProbe = async (
       cpuPerCheck: async (target, ms) => {
         await swap(target);
         await coordinator.publishRoster(rosterProbe(wire));
-        for (let tries = 0; tries < mostTries; tries += 1) {
+        for (let tries = 0; tries < maxTries; tries += 1) {
           const found = await measured(ms);
           if (found === undefined) continue;
           await rest();
           return found;
         }
-        throw new Error(`more than 1 % of the checks failed in each of ${mostTries} windows: the machine is too busy to measure on`);
+        throw new Error(`more than 1 % of the checks failed in each of ${maxTries} windows: the machine is too busy to measure on`);
       },
     };
   } catch (error) {

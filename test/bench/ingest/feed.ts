@@ -16,7 +16,7 @@ const pass: Omit<Result, 'seq' | 'monitor' | 'at'> = {
 };
 const perBatch = 100;
 const atOnce = 32;
-const mostAtOnce = 500;
+const maxAtOnce = 500;
 
 export const feedResults = async (
   bus: Bus,
@@ -57,7 +57,7 @@ export const feedResults = async (
       batches += 1;
       leaving.push({ subject: subjects.result(probe.continent, partition, probe.id), body });
       if (leaving.length >= atOnce) leave();
-      while (waiting.size >= mostAtOnce) await Promise.race(waiting);
+      while (waiting.size >= maxAtOnce) await Promise.race(waiting);
     }
   }
   leave();

@@ -9,7 +9,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
 const https = { type: 'https', target: 'https://till.example.com/' };
@@ -21,7 +21,11 @@ beforeAll(() => bench.addProbe('Europe'));
  * Everything after a place, asked for until there is so much: other tests write to other databases of the same server, and an event is told only when
  * every transaction there that began before it is over.
  */
-const follow = async (of: House, most: number, from: string | null = null): Promise<{ readonly items: Events; readonly after: string }> => {
+const follow = async (
+  of: TestOrganisation,
+  most: number,
+  from: string | null = null,
+): Promise<{ readonly items: Events; readonly after: string }> => {
   const items: Events[number][] = [];
   let after = from;
   await eventually(async () => {
@@ -36,7 +40,7 @@ const words = (items: Events) => items.map(({ event, name }) => `${event} ${name
 
 describe('what changed', () => {
   test('is told in order, each once: monitors, groups, windows and incidents', async () => {
-    const of = await createHouse(bench.sql);
+    const of = await createTestOrganisation(bench.sql);
     const as = of.owner;
     const group = await bench.call(createGroup, as, { name: 'Shop' });
     await bench.call(updateGroup, as, { group_id: group.id, name: 'Shops' });
@@ -77,7 +81,7 @@ describe('what changed', () => {
   });
 
   test('is not skipped when a transaction that began to write first commits last', async () => {
-    const of = await createHouse(bench.sql);
+    const of = await createTestOrganisation(bench.sql);
     const written = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
     const add = (name: string) =>
@@ -100,7 +104,7 @@ describe('what changed', () => {
   });
 
   test('of one transaction stays in its order over several pages', async () => {
-    const of = await createHouse(bench.sql);
+    const of = await createTestOrganisation(bench.sql);
     const names = Array.from({ length: 40 }, (_, nth) => `group ${nth + 10}`);
     await bench.sql`insert into groups (id, organisation_id, name, name_folded)
       select gen_random_uuid(), ${of.organisation}, name, name from unnest(${names}::text[]) with ordinality as t (name, nth) order by nth`;
@@ -108,7 +112,7 @@ describe('what changed', () => {
   });
 
   test('loses and repeats nothing while many write at once and somebody follows', async () => {
-    const of = await createHouse(bench.sql);
+    const of = await createTestOrganisation(bench.sql);
     const seen: string[] = [];
     let after: string | null = null;
     let writing = true;
@@ -137,7 +141,7 @@ describe('what changed', () => {
   });
 
   test('of others is not told, nor is a foreign or made-up place taken', async () => {
-    const [of, other] = [await createHouse(bench.sql), await createHouse(bench.sql)];
+    const [of, other] = [await createTestOrganisation(bench.sql), await createTestOrganisation(bench.sql)];
     await bench.call(createGroup, of.owner, { name: 'Ours' });
     const { after } = await follow(of, 1);
     expect((await bench.call(listEvents, other.owner)).items).toEqual([]);
@@ -151,7 +155,7 @@ describe('what changed', () => {
   });
 
   test('is forgotten after its time, and with its organisation', async () => {
-    const of = await createHouse(bench.sql);
+    const of = await createTestOrganisation(bench.sql);
     for (const name of ['a', 'b', 'c']) await bench.call(createGroup, of.owner, { name });
     await bench.sql`update events set at = now() - interval '91 days' where organisation_id = ${of.organisation} and name <> 'c'`;
     const before = new Date(Date.now() - 90 * 86_400_000);

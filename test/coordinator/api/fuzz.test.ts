@@ -5,17 +5,17 @@ import { type Api, call, openApi } from '../../support/api.ts';
 import { contractFaults, operationAt } from '../../support/contract.ts';
 import { type HostileRequest, hostileRequest } from '../../support/hostile-requests.ts';
 import { createThings, type Things } from '../../support/one-of-everything.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
 let database: TestDatabase;
 let api: Api;
-let house: House;
+let house: TestOrganisation;
 
 beforeAll(async () => {
   database = await createDatabase();
   api = await openApi(database.url);
-  house = await createHouse(api.sql);
+  house = await createTestOrganisation(api.sql);
 });
 
 afterAll(async () => {

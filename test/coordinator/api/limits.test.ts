@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Api, call, openApi } from '../../support/api.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
 const perMinute = 120;
 
 let database: TestDatabase;
 let api: Api;
-let house: House;
+let house: TestOrganisation;
 
 beforeAll(async () => {
   database = await createDatabase();
   api = await openApi(database.url, { perMinute });
-  house = await createHouse(api.sql);
+  house = await createTestOrganisation(api.sql);
 });
 
 afterAll(async () => {

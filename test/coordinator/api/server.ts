@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify';
-import { type RestParts, restRoutes, restServerOptions, type TokenCaller } from '../../../coordinator/api/routes.ts';
+import { type RestDependencies, restRoutes, restServerOptions, type TokenCaller } from '../../../coordinator/api/routes.ts';
 import type { Answered } from '../../../coordinator/gate/setup.ts';
 import type { Operation } from '../../../shared/api/operation.ts';
 import { InvalidInput } from '../../../shared/api/operation.ts';
@@ -15,7 +15,9 @@ const echoing = async (operation: Operation, _caller: TokenCaller, raw: Paramete
   return { body: parsed.value };
 };
 
-export type Over = Partial<Omit<RestParts<TokenCaller>, 'limiter'>> & { readonly limiter?: Partial<RestParts<TokenCaller>['limiter']> };
+export type Over = Partial<Omit<RestDependencies<TokenCaller>, 'limiter'>> & {
+  readonly limiter?: Partial<RestDependencies<TokenCaller>['limiter']>;
+};
 
 export const restServer = async (
   { limiter, ...over }: Over = {},

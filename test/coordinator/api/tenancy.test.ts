@@ -4,13 +4,13 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { type Api, call, openApi } from '../../support/api.ts';
 import { contractFaults } from '../../support/contract.ts';
 import { createThings, type Things } from '../../support/one-of-everything.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
 let database: TestDatabase;
 let api: Api;
-let house: House;
-let strangers: House;
+let house: TestOrganisation;
+let strangers: TestOrganisation;
 
 /** What stands in the house, and what everybody asks for. */
 let things: Things;
@@ -18,8 +18,8 @@ let things: Things;
 beforeAll(async () => {
   database = await createDatabase();
   api = await openApi(database.url);
-  house = await createHouse(api.sql);
-  strangers = await createHouse(api.sql);
+  house = await createTestOrganisation(api.sql);
+  strangers = await createTestOrganisation(api.sql);
   things = await createThings(api, house.owner);
 });
 
@@ -116,7 +116,7 @@ const codeOf = (body: unknown): unknown =>
 
 /** Somebody who was given a token and lost it. */
 const formerToken = async (loss: 'removed' | 'revoked' | 'expired'): Promise<string> => {
-  const left = await createHouse(api.sql);
+  const left = await createTestOrganisation(api.sql);
   const { user, organisation, readWrite } = left.admin;
   expect((await ask('whoami', readWrite)).status).toBe(200);
   if (loss === 'removed') await api.sql`delete from memberships where user_id = ${user} and organisation_id = ${organisation}`;
@@ -187,7 +187,7 @@ describe('Whoever is not allowed', () => {
 describe('Whoever is allowed', () => {
   it('does everything that there is: an owner and an admin alike, and a member what does not manage', async () => {
     for (const role of ['owner', 'admin', 'member'] as const) {
-      const mine = await createHouse(api.sql);
+      const mine = await createTestOrganisation(api.sql);
       const token = mine[role].readWrite;
       const of = await createThings(api, mine[role], { published: false });
       // What deletes comes last, and what publishes before what takes down.

@@ -4,24 +4,24 @@ import { deleteMember, writeRole } from '../../../coordinator/people/queries.ts'
 import { createLog } from '../../../shared/base/log.ts';
 import { connectAssistant } from '../../support/assistants.ts';
 import { ownDatabase } from '../../support/own-database.ts';
-import { createHouse, type House, testSecretKey } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 
 const { sql } = await ownDatabase({ name: 'test', connections: 4 });
 const baseUrl = 'https://antipode.test';
 const log = createLog({ name: 'test', level: 'silent' });
 let now = Date.parse('2026-11-20T10:00:00Z');
-let house: House;
+let house: TestOrganisation;
 let connections: Connections;
 
 beforeAll(async () => {
-  house = await createHouse(sql, { name: 'Shop' });
+  house = await createTestOrganisation(sql, { name: 'Shop' });
   connections = createConnections({ sql, log, secretKey: testSecretKey, clock: { now: () => now }, baseUrl: () => baseUrl });
 });
 afterAll(async () => {
   await connections.close();
 });
 
-const connect = (who: House['owner'], options = {}) => connectAssistant(sql, who, { baseUrl, now, ...options });
+const connect = (who: TestOrganisation['owner'], options = {}) => connectAssistant(sql, who, { baseUrl, now, ...options });
 
 test('an assistant calls as the person who connected it, in the organisation that was chosen, with what was granted', async () => {
   const { token, connection } = await connect(house.member, { client: 'Helper' });
@@ -39,7 +39,7 @@ test('an assistant calls as the person who connected it, in the organisation tha
 });
 
 test('the role is read with every call: who may only look has an assistant that may only look', async () => {
-  const { admin, organisation } = await createHouse(sql);
+  const { admin, organisation } = await createTestOrganisation(sql);
   const { token } = await connect(admin);
   await writeRole(sql, organisation, admin.user, 'viewer');
   expect(await connections.callerOf(token)).toMatchObject({ role: 'viewer', scope: 'read' });
@@ -58,7 +58,7 @@ test('it ends with its time, its connection, the membership and the organisation
   expect(await connections.callerOf(cut.token)).toBeUndefined();
   expect(await sql`select 1 from oauth_records where connection_id = ${cut.connection}`).toHaveLength(0);
 
-  const other = await createHouse(sql);
+  const other = await createTestOrganisation(sql);
   const [one, two] = [await connect(other.member), await connect(other.owner)];
   await deleteMember(sql, other.organisation, other.member.user);
   expect(await connections.callerOf(one.token)).toBeUndefined();

@@ -8,7 +8,7 @@ import { createAssistants } from '../../../coordinator/assistants/setup.ts';
 import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { askToken, type Browser, createBrowser, ledTo } from '../../support/assistant-client.ts';
-import { redirect, strangerAt, verifier } from '../../support/assistant-stranger.ts';
+import { anonymousAt, redirect, verifier } from '../../support/assistant-stranger.ts';
 import { testSecretKey } from '../../support/people.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 
@@ -19,7 +19,7 @@ const log = createLog({ name: 'test', level: 'silent' });
 
 let web: TestWeb;
 let browser: Browser;
-const { register, addressFor, codeOf, exchange, refresh, isIn } = strangerAt(
+const { register, addressFor, codeOf, exchange, refresh, isIn } = anonymousAt(
   () => web,
   () => browser,
 );
@@ -99,7 +99,7 @@ describe('a code', () => {
 test('several coordinators are one: consent at the first, which dies then; the way back and the code at the second', async () => {
   const first = await startWeb({ clock });
   const own = createBrowser(first, first.house.owner);
-  const stranger = strangerAt(
+  const stranger = anonymousAt(
     () => first,
     () => own,
   );

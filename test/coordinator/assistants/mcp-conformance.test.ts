@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { assistantFace } from '../../support/assistant-face.ts';
 import { gateBench } from '../../support/gate.ts';
 import { judgingTool } from '../../support/judging-tools.ts';
-import { createHouse } from '../../support/people.ts';
+import { createTestOrganisation } from '../../support/people.ts';
 import { runProgram } from '../../support/programs.ts';
 
 const bench = gateBench();
@@ -17,7 +17,7 @@ const newest = judgingTool('conformance-2026-07-28/dist/index.js');
 const inspector = judgingTool('@modelcontextprotocol/inspector/clients/launcher/build/index.js');
 
 beforeAll(async () => {
-  const house = await createHouse(bench.sql);
+  const house = await createTestOrganisation(bench.sql);
   at.face.letIn = await at.face.connect(house.member);
 });
 

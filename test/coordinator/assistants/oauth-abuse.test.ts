@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Browser, createBrowser } from '../../support/assistant-client.ts';
-import { redirect, strangerAt } from '../../support/assistant-stranger.ts';
+import { anonymousAt, redirect } from '../../support/assistant-stranger.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 
 /** What somebody tries who asks to be connected. */
@@ -9,7 +9,7 @@ const clock = { ahead: 0, now: () => Date.now() + clock.ahead };
 
 let web: TestWeb;
 let browser: Browser;
-const { register, addressFor, codeOf, exchange, isIn } = strangerAt(
+const { register, addressFor, codeOf, exchange, isIn } = anonymousAt(
   () => web,
   () => browser,
 );

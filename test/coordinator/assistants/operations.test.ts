@@ -5,22 +5,22 @@ import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { connectAssistant as connected } from '../../support/assistants.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const { listConnections, getConnection, disconnectAssistant } = innerOperations;
 const { connectAssistant } = personOperations;
 const bench = gateBench();
-let house: House;
+let house: TestOrganisation;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
 });
 
 const baseUrl = 'https://antipode.test';
-const listed = async (who: House['owner']) => (await bench.call(listConnections, who)).items.map(({ client }) => client);
+const listed = async (who: TestOrganisation['owner']) => (await bench.call(listConnections, who)).items.map(({ client }) => client);
 
 test('everyone sees and ends their own assistants, owners and admins those of all', async () => {
-  const make = async (who: House['owner'], client: string) => (await connected(bench.sql, who, { baseUrl, client })).connection;
+  const make = async (who: TestOrganisation['owner'], client: string) => (await connected(bench.sql, who, { baseUrl, client })).connection;
   const of = { member: await make(house.member, 'of the member'), viewer: await make(house.viewer, 'of the viewer') };
   expect(await listed(house.owner)).toEqual(['of the viewer', 'of the member']);
   expect(await listed(house.admin)).toEqual(['of the viewer', 'of the member']);
@@ -39,7 +39,7 @@ test('everyone sees and ends their own assistants, owners and admins those of al
   expect(trace?.changed).toMatchObject({ before: { client: 'of the viewer', scope: 'read_write', owner: house.viewer.email } });
 });
 
-const at = (who: House['owner'], proven_at = bench.now): Person => ({
+const at = (who: TestOrganisation['owner'], proven_at = bench.now): Person => ({
   ...{ user: who.user, email: who.email, name: '', email_verified: true, is_operator: false, session: newId(), proven_at },
   from: { address: '192.0.2.9', device: 'a test' },
 });
@@ -47,8 +47,8 @@ const asking = (organisation_id: string, scope: string) =>
   rawInput(connectAssistant, { organisation_id, scope, client_id: 'c', client: 'Claude', redirect_host: 'claude.ai' });
 
 test('who connects an assistant chooses one of their organisations, and grants no more than they have', async () => {
-  const other = await createHouse(bench.sql);
-  const run = (who: House['owner'], organisation: string, scope: string) =>
+  const other = await createTestOrganisation(bench.sql);
+  const run = (who: TestOrganisation['owner'], organisation: string, scope: string) =>
     bench.gate.executeForPerson(connectAssistant, at(who), asking(organisation, scope));
   await expect(run(house.owner, other.organisation, 'read')).rejects.toMatchObject({ code: 'organisation_not_found' });
   await expect(run(house.viewer, house.organisation, 'read_write')).rejects.toMatchObject({ code: 'role_insufficient' });
@@ -72,7 +72,7 @@ test('who connects an assistant chooses one of their organisations, and grants n
 });
 
 test('an organisation that is about to end gets no more of them', async () => {
-  const ending = await createHouse(bench.sql);
+  const ending = await createTestOrganisation(bench.sql);
   await bench.call(innerOperations.endOrganisation, ending.owner, { name: ending.name });
   const run = bench.gate.executeForPerson(connectAssistant, at(ending.owner), asking(ending.organisation, 'read'));
   await expect(run).rejects.toMatchObject({ code: 'organisation_ending' });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { assistantFace, envelope } from '../../support/assistant-face.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse } from '../../support/people.ts';
+import { createTestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
 const at = assistantFace(bench, { perMinute: 3 });
@@ -10,7 +10,7 @@ const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: env
 const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
 
 test('a connection makes so many calls a minute, each of several in one message counted, and then hears how long to wait', async () => {
-  const house = await createHouse(bench.sql);
+  const house = await createTestOrganisation(bench.sql);
   const [one, other] = [await at.face.connect(house.member), await at.face.connect(house.member)];
   const first = await at.face.post(one, list, modern);
   expect([first.status, first.headers.get('ratelimit-remaining')]).toEqual([200, '2']);

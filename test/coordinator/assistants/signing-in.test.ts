@@ -6,7 +6,7 @@ import { rawInput } from '../../../shared/api/operation.ts';
 import { assistantOf, consent, createBrowser, ledTo } from '../../support/assistant-client.ts';
 import { openTab } from '../../support/browser.ts';
 import { describeInBrowser } from '../../support/in-browser.ts';
-import { createHouse } from '../../support/people.ts';
+import { createTestOrganisation } from '../../support/people.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 
 /** Assistants of strangers that sign in: what works, and what its person sees and decides. */
@@ -126,13 +126,13 @@ describe('the consent page', () => {
   });
 
   test('lets its person narrow, and choose among their own organisations alone', async () => {
-    const second = await createHouse(web.sql, { name: 'Second shop' });
+    const second = await createTestOrganisation(web.sql, { name: 'Second shop' });
     await web.sql`insert into memberships (organisation_id, user_id, role) values (${second.organisation}, ${web.house.owner.user}, 'admin')`;
     const browser = owner();
     const assistant = assistantOf(web.url);
     const began = await browser.get(await assistant.begin());
     expect((await browser.get(began.location)).text).toContain('Second shop');
-    const stranger = await createHouse(web.sql);
+    const stranger = await createTestOrganisation(web.sql);
     const foreign = await browser.post(began.location, { act: 'allow', organisation_id: stranger.organisation, scope: 'read' });
     expect(foreign.status).toBe(404);
     const said = await browser.post(began.location, { act: 'allow', organisation_id: second.organisation, scope: 'read' });

@@ -6,15 +6,15 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { memberOf } from '../../../shared/base/json.ts';
 import { assistantFace, type Connected, textsOf } from '../../support/assistant-face.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
 const at = assistantFace(bench);
-const made: { house?: House; member?: Connected } = {};
+const made: { house?: TestOrganisation; member?: Connected } = {};
 /** Two in the morning of the night before. */
 const night = Date.parse('2026-11-22T02:00:00Z');
 
-const house = (): House => made.house ?? expect.fail('not there yet');
+const house = (): TestOrganisation => made.house ?? expect.fail('not there yet');
 const client = (era: 'legacy' | 'auto' = 'auto', options = {}) =>
   at.face.clientOf(made.member ?? expect.fail('not there yet'), era, options);
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
   bench.now = Date.parse('2026-11-22T08:30:00Z');
   await bench.addProbe('Europe');
   await bench.addProbe('Asia');
-  made.house = await createHouse(bench.sql, { time_zone: 'Europe/Vienna' });
+  made.house = await createTestOrganisation(bench.sql, { time_zone: 'Europe/Vienna' });
   made.member = await at.face.connect(made.house.member);
 });
 
@@ -234,7 +234,7 @@ test('nothing that opens a door is told: no secret of a config, no heartbeat add
 });
 
 test('a list of 200 monitors with long names costs less than 48 kB, and the next says where to go on', async () => {
-  const crowded = await createHouse(bench.sql);
+  const crowded = await createTestOrganisation(bench.sql);
   await bench.sql`
     insert into monitors (id, organisation_id, partition, type, name, target, interval_s, config)
     select gen_random_uuid(), ${crowded.organisation}, 0, 'https', 'A shop with a name as long as names are in real life, number ' || n,

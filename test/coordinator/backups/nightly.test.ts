@@ -10,7 +10,7 @@ import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { operate } from '../../../coordinator/operator/operate.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { createHouse, testSecretKey } from '../../support/people.ts';
+import { createTestOrganisation, testSecretKey } from '../../support/people.ts';
 import { createAccount, createDatabase, environmentOf, type TestDatabase } from '../../support/services.ts';
 
 const dayMs = 86_400_000;
@@ -57,7 +57,7 @@ const scratches = async (): Promise<number> => (await sql`select 1 from pg_datab
 beforeAll(async () => {
   database = await createDatabase();
   sql = connect(database.url, { name: 'backed up', connections: 6 });
-  const { organisation } = await createHouse(sql, { name: 'House' });
+  const { organisation } = await createTestOrganisation(sql, { name: 'House' });
   await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, created_at)
     values (${monitor}, ${organisation}, 3, 'Shop', 'https', 'https://example.com', 60, now() - interval '9 days')`;
   const [row] = await sql<{ key: number }[]>`select key from monitors where id = ${monitor}`;

@@ -9,13 +9,13 @@ import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { readSealing, sealEpochOf } from '../../../coordinator/secrets/keys.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
 let folder: string;
 let database: TestDatabase;
 let sql: Sql;
-let house: House;
+let house: TestOrganisation;
 const opened: { sql: Sql; database: TestDatabase }[] = [];
 const quiet = () => undefined;
 const monitor = newId();
@@ -31,7 +31,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'antipode-backup-'));
   database = await createDatabase();
   sql = connect(database.url, { name: 'backed up', connections: 4 });
-  house = await createHouse(sql, { name: 'Zürich "Shop"\\' });
+  house = await createTestOrganisation(sql, { name: 'Zürich "Shop"\\' });
   await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, config, secrets)
     values (${monitor}, ${house.organisation}, 3, ${'tab\tand\nline'}, 'https', 'https://example.com', 60, ${sql.json({ note: 'a\\b\n"c"' })}, ${Buffer.from([0, 1, 255])})`;
   const [row] = await sql<{ key: number }[]>`select key from monitors where id = ${monitor}`;
@@ -91,7 +91,7 @@ describe('a backup', () => {
     const before = await contents(sql);
     await writeBackup(sql, file, (table) => {
       // Between two tables somebody adds a whole house; nothing of it may be in the file.
-      if (table === 'groups') void createHouse(sql);
+      if (table === 'groups') void createTestOrganisation(sql);
     });
     const restored = await another();
     await readBackup(restored, file, false, quiet);
@@ -112,7 +112,7 @@ describe('a backup', () => {
     const file = join(folder, 'refused.backup');
     await writeBackup(sql, file, quiet);
     const full = await another();
-    await createHouse(full);
+    await createTestOrganisation(full);
     const before = await contents(full);
     await expect(readBackup(full, file, false, quiet)).rejects.toThrow('not empty');
     expect(await contents(full)).toEqual(before);

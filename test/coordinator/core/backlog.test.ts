@@ -1,11 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { beginHandover, behind, byStart, endsSilenceOfAll, goOn, mustWait, type Word, working } from '../../../coordinator/core/backlog.ts';
+import {
+  beginBacklog,
+  behind,
+  byStart,
+  endsSilenceOfAll,
+  goOn,
+  type LatestPresence,
+  mustWait,
+  working,
+} from '../../../coordinator/core/backlog.ts';
 import { without } from '../../../coordinator/core/types.ts';
 import { at } from './story.ts';
 
 /** Rule 4: who is waited for, and for how long, to the millisecond. */
 
-const word = (probe: string, heard_at: number, handed_over = true): Word => ({ probe, heard_at, handed_over });
+const word = (probe: string, heard_at: number, handed_over = true): LatestPresence => ({ probe, heard_at, handed_over });
 
 describe('rule 4: a probe is behind', () => {
   test('while it has not been heard since, is silent for longer than a ping, or has not handed over', () => {
@@ -19,13 +28,13 @@ describe('rule 4: a probe is behind', () => {
 
 describe('rule 4: the time to hand over', () => {
   test('is thirty seconds at most, or less', () => {
-    expect(beginHandover(1_000)).toEqual({ since: 1_000, until: 31_000, spent: false });
-    expect(beginHandover(1_000, 500, 5_000)).toEqual({ since: 500, until: 6_000, spent: false });
-    expect(beginHandover(1_000, 500, 90_000).until).toBe(31_000);
+    expect(beginBacklog(1_000)).toEqual({ since: 1_000, until: 31_000, spent: false });
+    expect(beginBacklog(1_000, 500, 5_000)).toEqual({ since: 500, until: 6_000, spent: false });
+    expect(beginBacklog(1_000, 500, 90_000).until).toBe(31_000);
   });
 
   test('ends a moment after the last, and with the limit at the latest', () => {
-    const begun = beginHandover(10_000);
+    const begun = beginBacklog(10_000);
     const all = [word('a', 10_000), word('b', 10_001)];
     expect(goOn(begun, all, 12_000).until).toBe(12_200);
     expect(goOn(begun, all, 39_900).until).toBe(40_000);
@@ -36,7 +45,7 @@ describe('rule 4: the time to hand over', () => {
   });
 
   test('that ended by its limit is spent while one is awaited, but not when nobody is heard at all', () => {
-    const begun = beginHandover(10_000);
+    const begun = beginBacklog(10_000);
     expect(goOn(begun, [word('a', 39_000), word('b', 9_000)], 40_000)).toEqual({ ...working, spent: true });
     expect(goOn(begun, [word('a', 39_000), word('b', 39_000)], 40_000)).toEqual(working);
     expect(goOn(begun, [word('a', 9_000), word('b', 9_000)], 40_000)).toEqual(working);
@@ -59,7 +68,7 @@ describe('rule 4: what came late', () => {
   test('waits for another that may have kept as much, unless one waits already, or waited in vain', () => {
     expect(mustWait(working, late, words, 59_000)).toBe(true);
     expect(mustWait(working, { ...late, from: ['a', 'b'] }, words, 59_000)).toBe(false);
-    expect(mustWait(beginHandover(58_000), late, words, 59_000)).toBe(false);
+    expect(mustWait(beginBacklog(58_000), late, words, 59_000)).toBe(false);
     expect(mustWait({ ...working, spent: true }, late, words, 59_000)).toBe(false);
     expect(mustWait(working, late, words, 59_000, without('kept_waits_for_others'))).toBe(false);
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { byStart, goesAhead } from '../../../coordinator/core/backlog.ts';
+import { byStart, canDecideEarly } from '../../../coordinator/core/backlog.ts';
 import { decide } from '../../../coordinator/core/decide.ts';
 import type { Incident, MonitorState, SeenResult } from '../../../coordinator/core/types.ts';
 import { without } from '../../../coordinator/core/types.ts';
@@ -64,10 +64,10 @@ describe('rule 4: what goes ahead', () => {
   const well = story(places).state();
 
   test('begins when the past began to be waited for, or later, and every failure that is in hand does', () => {
-    expect(goesAhead(well, [failed('Asia', 80)], began)).toBe(true);
-    expect(goesAhead(well, [failed('Asia', 79.999)], began)).toBe(false);
-    expect(goesAhead(well, [failed('Asia', 85), failed('Europe', 79)], began)).toBe(false);
-    expect(goesAhead(well, [passed('Asia', 85)], began)).toBe(false);
+    expect(canDecideEarly(well, [failed('Asia', 80)], began)).toBe(true);
+    expect(canDecideEarly(well, [failed('Asia', 79.999)], began)).toBe(false);
+    expect(canDecideEarly(well, [failed('Asia', 85), failed('Europe', 79)], began)).toBe(false);
+    expect(canDecideEarly(well, [passed('Asia', 85)], began)).toBe(false);
   });
 });
 

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   awaitedBy,
-  beginHandover,
+  beginBacklog,
   byStart,
   endsSilenceOfAll,
   goOn,
+  type LatestPresence,
   mustWait,
-  type Word,
   working,
 } from '../../../coordinator/core/backlog.ts';
 import { asWritten, observe, type Shown, trusting } from '../../../coordinator/core/quarantine.ts';
@@ -64,7 +64,7 @@ describe('rule 4: handing over', () => {
     handed_over: false,
   });
 
-  const word = (probe: string, heard_at: number, handed_over = true): Word => ({ probe, heard_at, handed_over });
+  const word = (probe: string, heard_at: number, handed_over = true): LatestPresence => ({ probe, heard_at, handed_over });
 
   test('rule 4: each is waited for until a moment after handing over, and everybody while something is on its way', () => {
     const words = [word('a', 11_000), word('b', 8_000), word('c', 11_000, false)];
@@ -93,7 +93,7 @@ describe('rule 4: handing over', () => {
   });
 
   test('rule 4: it lasts until all healthy probes have handed over, at most 30 s', () => {
-    const begun = beginHandover(10_000);
+    const begun = beginBacklog(10_000);
     const none = [word('a', 9_000), word('b', 8_000)];
     const both = [word('a', 10_500), word('b', 11_500)];
     expect(goOn(begun, none, 12_000).until).not.toBeNull();
@@ -126,7 +126,7 @@ describe('rule 4: handing over', () => {
   test('rule 4: who never hands over is waited for once, and again only after all were well', () => {
     const late = { since: 50_000, from: ['a'] };
     const at = (now: number) => [word('a', now - 1_000), word('b', 20_000)];
-    const spent = goOn(beginHandover(60_000, 50_000), at(90_000), 90_000);
+    const spent = goOn(beginBacklog(60_000, 50_000), at(90_000), 90_000);
     expect(spent.until).toBeNull();
     expect(mustWait(spent, late, at(91_000), 91_000)).toBe(false);
     expect(goOn(spent, at(95_000), 95_000)).toEqual(spent);

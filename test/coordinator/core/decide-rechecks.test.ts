@@ -5,15 +5,15 @@ import { at, inTime, refused, rosterOf, story } from './story.ts';
 
 /** Whom the core asks, when, and how often: sampling, and what was asked before a restart. */
 
-const looksOf = (effects: ReturnType<ReturnType<typeof story>['tick']>) =>
+const rechecksOf = (effects: ReturnType<ReturnType<typeof story>['tick']>) =>
   effects.flatMap((effect) => (effect.is === 'look' ? [[effect.why, ...effect.continents]] : []));
 
 describe('rule 13: sampling', () => {
   test('goes round the continents, one every five seconds', () => {
     const told = story(['Africa', 'Asia', 'Europe']);
     told.fail('Europe', 10);
-    expect(looksOf(told.tick(15))).toEqual([]);
-    const asked = [15.1, 20.1, 25.1, 30.1].flatMap((second) => looksOf(told.tick(second)));
+    expect(rechecksOf(told.tick(15))).toEqual([]);
+    const asked = [15.1, 20.1, 25.1, 30.1].flatMap((second) => rechecksOf(told.tick(second)));
     expect(asked).toEqual([
       ['sample', 'Africa'],
       ['sample', 'Asia'],
@@ -25,9 +25,9 @@ describe('rule 13: sampling', () => {
   test('asks the only one each time, and nobody where nobody is able', () => {
     const told = story(['Europe']);
     told.fail('Europe', 10);
-    expect([15.1, 20.1, 25.1].flatMap((second) => looksOf(told.tick(second)))).toEqual(Array(3).fill(['sample', 'Europe']));
+    expect([15.1, 20.1, 25.1].flatMap((second) => rechecksOf(told.tick(second)))).toEqual(Array(3).fill(['sample', 'Europe']));
     told.network(rosterOf(['Europe'], ['Europe']));
-    expect(looksOf(told.tick(30.1))).toEqual([]);
+    expect(rechecksOf(told.tick(30.1))).toEqual([]);
   });
 
   test('begins anew with the confirmation when it had ended before', () => {
@@ -49,17 +49,17 @@ describe('rule 13: sampling', () => {
   test('rule 14: a method that is not sampled is looked at while a lone continent has not decided, and no longer', () => {
     const told = story(['Europe'], { sampled: false });
     told.fail('Europe', 10);
-    expect(looksOf(told.tick(15.1))).toEqual([['sample', 'Europe']]);
+    expect(rechecksOf(told.tick(15.1))).toEqual([['sample', 'Europe']]);
     told.fail('Europe', 15.2);
-    expect(looksOf(told.tick(20.1))).toEqual([['sample', 'Europe']]);
+    expect(rechecksOf(told.tick(20.1))).toEqual([['sample', 'Europe']]);
     told.fail('Europe', 20.2);
     expect(told.state().incident?.confirmed_at).toBe(at(20.2));
     told.tick(25.1);
     expect(told.state().incident?.progress.sampling.next_at).toBeNull();
     told.pass('Europe', 60);
-    expect(looksOf(told.tick(65))).toEqual([]);
-    expect(looksOf(told.tick(65.1))).toEqual([['sample', 'Europe']]);
-    expect(looksOf(told.tick(70.1))).toEqual([['sample', 'Europe']]);
+    expect(rechecksOf(told.tick(65))).toEqual([]);
+    expect(rechecksOf(told.tick(65.1))).toEqual([['sample', 'Europe']]);
+    expect(rechecksOf(told.tick(70.1))).toEqual([['sample', 'Europe']]);
     told.pass('Europe', 70.2);
     expect(told.incidents()).toMatchObject([{ resolved_at: at(60) }]);
   });
@@ -70,7 +70,7 @@ describe('rule 13: sampling', () => {
     told.fail('Asia', 11);
     told.pass('Europe', 20);
     expect(told.state().incident?.progress.sampling.next_at).toBeNull();
-    expect(looksOf(told.tick(30))).toEqual([]);
+    expect(rechecksOf(told.tick(30))).toEqual([]);
   });
 });
 

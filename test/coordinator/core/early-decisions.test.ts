@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { byStart, goesAhead, isAwaited } from '../../../coordinator/core/backlog.ts';
+import { byStart, canDecideEarly, isAwaited } from '../../../coordinator/core/backlog.ts';
 import { decide } from '../../../coordinator/core/decide.ts';
 import type { Incident, MonitorState, SeenResult, Watched } from '../../../coordinator/core/types.ts';
 import { without } from '../../../coordinator/core/types.ts';
@@ -53,25 +53,25 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
   const began = at(80);
 
   test('goes ahead when nobody who has handed over saw the monitor failing before', () => {
-    expect(goesAhead(well, [passed('Asia', 70), passed('Europe', 75), failed('Asia', 85)], began)).toBe(true);
-    expect(goesAhead(well, [passed('Asia', 70), passed('Asia', 85)], began)).toBe(false);
+    expect(canDecideEarly(well, [passed('Asia', 70), passed('Europe', 75), failed('Asia', 85)], began)).toBe(true);
+    expect(canDecideEarly(well, [passed('Asia', 70), passed('Asia', 85)], began)).toBe(false);
   });
 
   test('waits when it failed meanwhile, or was down before: what comes may make it another matter', () => {
-    expect(goesAhead(well, [failed('Asia', 70), failed('Asia', 85)], began)).toBe(false);
+    expect(canDecideEarly(well, [failed('Asia', 70), failed('Asia', 85)], began)).toBe(false);
     const told = story(places);
     told.fail('Asia', 10);
-    expect(goesAhead(told.state(), [failed('Asia', 85)], began)).toBe(false);
+    expect(canDecideEarly(told.state(), [failed('Asia', 85)], began)).toBe(false);
   });
 
   test('goes ahead whatever was before when all who could hold the monitor have handed over', () => {
-    expect(goesAhead(well, [failed('Asia', 70), failed('Asia', 85)], began, false)).toBe(true);
+    expect(canDecideEarly(well, [failed('Asia', 70), failed('Asia', 85)], began, false)).toBe(true);
     const told = story(places);
     told.fail('Asia', 10);
-    expect(goesAhead(told.state(), [passed('Asia', 70)], began, false)).toBe(true);
-    expect(goesAhead(told.state(), [], began, false)).toBe(false);
-    expect(goesAhead(story(places, { kind: 'heartbeat' }).state(), [failed('Asia', 85)], began, false)).toBe(false);
-    expect(goesAhead(well, [failed('Asia', 70)], began, false, without('waits_for_who_may_tell'))).toBe(false);
+    expect(canDecideEarly(told.state(), [passed('Asia', 70)], began, false)).toBe(true);
+    expect(canDecideEarly(told.state(), [], began, false)).toBe(false);
+    expect(canDecideEarly(story(places, { kind: 'heartbeat' }).state(), [failed('Asia', 85)], began, false)).toBe(false);
+    expect(canDecideEarly(well, [failed('Asia', 70)], began, false, without('waits_for_who_may_tell'))).toBe(false);
   });
 
   test('is awaited from public probes of its continents alone, that may reach it, and from its private one', () => {
@@ -100,16 +100,16 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
   });
 
   test('waits when a heartbeat is late, whose pings may still come, and when only a probe in quarantine saw it', () => {
-    expect(goesAhead(story(places, { kind: 'heartbeat' }).state(), [failed('Asia', 85)], began)).toBe(false);
-    expect(goesAhead(well, [{ ...failed('Asia', 85), quarantined: true }], began)).toBe(false);
+    expect(canDecideEarly(story(places, { kind: 'heartbeat' }).state(), [failed('Asia', 85)], began)).toBe(false);
+    expect(canDecideEarly(well, [{ ...failed('Asia', 85), quarantined: true }], began)).toBe(false);
   });
 
   test('goes ahead whatever was before when a private probe alone sees the monitor, and hands over in order', () => {
     const told = story(places, { probe: 'probe-Asia' });
-    expect(goesAhead(told.state(), [failed('Asia', 70), failed('Asia', 85)], began)).toBe(true);
+    expect(canDecideEarly(told.state(), [failed('Asia', 70), failed('Asia', 85)], began)).toBe(true);
     told.fail('Asia', 10);
-    expect(goesAhead(told.state(), [passed('Asia', 70)], began)).toBe(true);
-    expect(goesAhead(told.state(), [], began)).toBe(false);
+    expect(canDecideEarly(told.state(), [passed('Asia', 70)], began)).toBe(true);
+    expect(canDecideEarly(told.state(), [], began)).toBe(false);
   });
 
   test('is confirmed at once, and keeps its dates when what is handed over are passes', () => {

@@ -7,13 +7,13 @@ import type { MonitorState, SeenResult } from '../../../coordinator/core/types.t
 import type { Roster } from '../../../shared/checks/assignment.ts';
 
 const now = 1_800_000_000_000;
-const observers = [
+const observingProbes = [
   { probe: 'a', name: 'a', continent: 'Europe' },
   { probe: 'b', name: 'b', continent: 'Asia' },
 ] as const;
 const network: Roster = {
   epoch: 1,
-  probes: observers.map(({ probe, ...rest }) => ({ ...rest, id: probe, organisation: null, healthy: true, quarantined: false })),
+  probes: observingProbes.map(({ probe, ...rest }) => ({ ...rest, id: probe, organisation: null, healthy: true, quarantined: false })),
 };
 
 const state: MonitorState = {
@@ -32,11 +32,17 @@ const state: MonitorState = {
   }),
   clock: now - 30_000,
   covered_until: now + 20_000,
-  views: observers.map((from, nth) => ({ from, at: now - 30_000 * (nth + 1), ok: true, ok_at: now - 30_000 * (nth + 1), failure: null })),
+  views: observingProbes.map((from, nth) => ({
+    from,
+    at: now - 30_000 * (nth + 1),
+    ok: true,
+    ok_at: now - 30_000 * (nth + 1),
+    failure: null,
+  })),
 };
 const pass: SeenResult = {
   ...{ seq: 1, monitor: 'm', config_version: 2, at: now, took_ms: 5, outcome: 'ok', cause: null, phases: null, evidence: null, look: null },
-  ...{ from: observers[0], quarantined: false, handed_over: false },
+  ...{ from: observingProbes[0], quarantined: false, handed_over: false },
 };
 const says = ({ watched, clock, covered_until, decides_from, gaps }: MonitorState, result: SeenResult): boolean => {
   const last = gaps.at(-1);
@@ -93,7 +99,7 @@ describe('what goes without saying', () => {
       outcome: fc.constantFrom('ok' as const, 'ok' as const, 'ok' as const, 'fail' as const, 'unknown' as const),
       config_version: fc.constantFrom(1, 2, 2, 2, 3),
       cause: fc.constantFrom(null, null, missed),
-      from: fc.constantFrom(...observers),
+      from: fc.constantFrom(...observingProbes),
       quarantined: fc.constantFrom(false, false, true),
     });
     let count = 0;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { firstLook } from '../../../coordinator/core/rechecks.ts';
+import { firstCheck } from '../../../coordinator/core/rechecks.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import { nextTurn, type Placed, turns } from '../../../shared/checks/placement.ts';
 
-type Asked = Parameters<typeof firstLook>[0];
+type Asked = Parameters<typeof firstCheck>[0];
 
 const places: readonly Continent[] = ['Asia', 'Europe', 'North America'];
 const roster: Roster = {
@@ -22,7 +22,7 @@ const without = (...gone: readonly string[]): Roster => ({
   epoch: 2,
   probes: roster.probes.map((probe) => ({ ...probe, healthy: !gone.includes(probe.id) })),
 });
-const asked = (assignment: Asked, at: number) => firstLook(assignment, undefined, roster, at);
+const asked = (assignment: Asked, at: number) => firstCheck(assignment, undefined, roster, at);
 
 describe('A first look', () => {
   test('is asked of the continent whose turn is next', () => {
@@ -40,19 +40,19 @@ describe('A first look', () => {
   test('is asked only where the monitor may be checked, and of nobody when nobody can', () => {
     expect(asked({ ...hourly, continents: ['Asia'] }, now).look?.continent).toBe('Asia');
     expect(asked({ ...hourly, continents: ['Africa'] }, now)).toEqual({ awaited: undefined, look: undefined });
-    expect(firstLook(hourly, undefined, { epoch: 2, probes: [] }, now)).toEqual({ awaited: undefined, look: undefined });
+    expect(firstCheck(hourly, undefined, { epoch: 2, probes: [] }, now)).toEqual({ awaited: undefined, look: undefined });
   });
 
   test('is not asked again while it is awaited, whoever else comes or goes', () => {
     const { awaited, look } = asked(hourly, now);
     const others = places.filter((continent) => continent !== look?.continent);
     for (const network of [roster, without(...others)])
-      expect(firstLook(hourly, awaited, network, now + 20_000)).toEqual({ awaited, look: undefined });
+      expect(firstCheck(hourly, awaited, network, now + 20_000)).toEqual({ awaited, look: undefined });
   });
 
   test('is asked at once of another when the probe that was asked is lost', () => {
     const { awaited, look } = asked(hourly, now);
-    const again = firstLook(hourly, awaited, without(look?.continent ?? ''), now + 1);
+    const again = firstCheck(hourly, awaited, without(look?.continent ?? ''), now + 1);
     expect(again.look?.continent).not.toBe(look?.continent);
     expect(again.awaited).toMatchObject({ probe: again.look?.continent, until: now + 1 + 25_000 });
   });
@@ -61,7 +61,7 @@ describe('A first look', () => {
     const times: number[] = [];
     let { awaited } = asked(hourly, now);
     for (let at = now; at < now + 200_000; at += 1_000) {
-      const step = firstLook(hourly, awaited, roster, at);
+      const step = firstCheck(hourly, awaited, roster, at);
       if (step.look) times.push((at - now) / 1_000);
       awaited = step.awaited;
     }
@@ -71,7 +71,7 @@ describe('A first look', () => {
   test('is asked after a turn that was to come soon, and brought nothing', () => {
     const due = Math.min(...places.map((continent) => turnOf(hourly, continent, now)));
     const { awaited } = asked(hourly, due - 900);
-    expect(firstLook(hourly, awaited, roster, due + 24_999).look).toBeUndefined();
-    expect(firstLook(hourly, awaited, roster, due + 25_000).look).toBeDefined();
+    expect(firstCheck(hourly, awaited, roster, due + 24_999).look).toBeUndefined();
+    expect(firstCheck(hourly, awaited, roster, due + 25_000).look).toBeDefined();
   });
 });

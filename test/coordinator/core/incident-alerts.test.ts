@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { downs, mayTell, release, settle } from '../../../coordinator/core/incident.ts';
+import { downs, mayNotify, release, settle } from '../../../coordinator/core/incident.ts';
 import { coverOf } from '../../../coordinator/maintenance/window.ts';
 
 const cover = [{ from: 100, to: 200 }];
@@ -85,9 +85,9 @@ describe('rule 25: when a "down" goes out', () => {
   });
 
   test('rule 4: a "down" may be told when the past has been decided, or the target told us itself', () => {
-    expect(mayTell({ isPastDecided: false, isToldByTarget: false })).toBe(false);
-    expect(mayTell({ isPastDecided: true, isToldByTarget: false })).toBe(true);
-    expect(mayTell({ isPastDecided: false, isToldByTarget: true })).toBe(true);
+    expect(mayNotify({ isPastDecided: false, isToldByTarget: false })).toBe(false);
+    expect(mayNotify({ isPastDecided: true, isToldByTarget: false })).toBe(true);
+    expect(mayNotify({ isPastDecided: false, isToldByTarget: true })).toBe(true);
   });
 
   test('rule 28: an end that is told twice sends one "up"', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mostHosts, type Share, saysTheSame, shareOf, smallestOf, together } from '../../../coordinator/core/quarantine.ts';
+import { maxHosts, type Share, saysTheSame, shareOf, smallestOf, together } from '../../../coordinator/core/quarantine.ts';
 import { hashOf } from '../../../shared/checks/assignment.ts';
 
 /** Rule 16: what several coordinators know of a probe is counted as if one knew it all. */
@@ -26,7 +26,7 @@ describe('rule 16: what all coordinators know together', () => {
     const hosts = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => hashOf(`host-${from + index}.example`));
     const one = share(hosts(0, 6_000), hosts(0, 3_000));
     const other = share(hosts(4_000, 10_000), hosts(4_000, 5_000));
-    expect(one.hosts).toHaveLength(mostHosts);
+    expect(one.hosts).toHaveLength(maxHosts);
     const known = together([one, other, share(hosts(9_990, 10_010), [])], now);
     // 10,010 hosts, of which 4,000 are refuted; a sample of 256 is right to a tenth or so.
     expect(known.targets).toBeGreaterThan(8_500);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../coordinator/core/decide.ts';
-import { mostSightings } from '../../../coordinator/core/observations.ts';
+import { maxObservations } from '../../../coordinator/core/observations.ts';
 import { places, roster, type Seen, told } from './restarted-story.ts';
 import { at, story } from './story.ts';
 
@@ -145,9 +145,9 @@ describe('rule 3: what is handed over late dates an open incident anew', () => {
     beating.fail('Asia', 100);
     expect(beating.state().sightings).toEqual([]);
     const lonely = story(places);
-    for (let second = 100; second < 100 + 3 * mostSightings; second += 2) lonely.fail('Asia', second);
+    for (let second = 100; second < 100 + 3 * maxObservations; second += 2) lonely.fail('Asia', second);
     const { sightings } = lonely.state();
-    expect(sightings.length).toBeLessThanOrEqual(mostSightings);
+    expect(sightings.length).toBeLessThanOrEqual(maxObservations);
     expect(sightings.filter(({ evidence }) => evidence !== null).length).toBeLessThanOrEqual(2);
     // Long ago: it is neither forgotten at once, nor without one beside it.
     lonely.fail('Africa', 130, { arrives: 700 });
@@ -158,7 +158,7 @@ describe('rule 3: what is handed over late dates an open incident anew', () => {
 
   test.each([1.5, 20])('a long lonely failure of which most is forgotten began when it began, however short its turns are', (times) => {
     const lonely = story(['Africa', 'Asia'], { interval_ms: 5_000 });
-    const until = 100 + times * mostSightings;
+    const until = 100 + times * maxObservations;
     for (let second = 100; second < until; second += 2) {
       lonely.fail('Asia', second);
       lonely.pass('Africa', second + 1);

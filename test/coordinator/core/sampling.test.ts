@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Allowances, emptyBudget, isForgotten, mayAsk, neverAsked, nextSample, spend } from '../../../coordinator/core/rechecks.ts';
+import { type Allowances, emptyBudget, isForgotten, mayAsk, neverChecked, nextSample, spend } from '../../../coordinator/core/rechecks.ts';
 import type { Watched } from '../../../coordinator/core/types.ts';
 import { story } from './story.ts';
 
@@ -106,7 +106,7 @@ describe('rule 13: the budget', () => {
 
 describe('rule 13: what one monitor may get, whoever wishes for it', () => {
   const grantedOf = (isSample: boolean, everyMs: number, forMs: number): number[] => {
-    let asked = neverAsked;
+    let asked = neverChecked;
     const granted: number[] = [];
     for (let now = 0; now < forMs; now += everyMs) {
       const next = mayAsk(asked, isSample, now);
@@ -128,7 +128,7 @@ describe('rule 13: what one monitor may get, whoever wishes for it', () => {
   });
 
   test('samples and questions are counted each for themselves, and what is long ago is forgotten', () => {
-    const sampled = mayAsk(neverAsked, true, 0).asked;
+    const sampled = mayAsk(neverChecked, true, 0).asked;
     expect(mayAsk(sampled, false, 1).granted).toBe(true);
     expect(isForgotten(mayAsk(sampled, false, 1).asked, 1_000)).toBe(false);
     expect(isForgotten(mayAsk(sampled, false, 1).asked, 10_000)).toBe(true);

@@ -65,18 +65,18 @@ const contractionsOf = (statements: readonly string[]): string[] => {
     );
 };
 
-const found = migrationNames()
+const orNotFound = migrationNames()
   .filter((name) => name > first)
   .flatMap((file) => contractionsOf(statementsOf(file)).map((text) => ({ file, text })));
 
 describe('a migration', () => {
   test('only adds to what the version before works on', () => {
-    const unargued = found.filter(({ file, text }) => !exceptions.some((one) => one.file === file && text.includes(one.what)));
+    const unargued = orNotFound.filter(({ file, text }) => !exceptions.some((one) => one.file === file && text.includes(one.what)));
     expect(unargued).toEqual([]);
   });
 
   test('has no exception that nothing needs', () => {
-    const needless = exceptions.filter(({ file, what }) => !found.some((one) => one.file === file && one.text.includes(what)));
+    const needless = exceptions.filter(({ file, what }) => !orNotFound.some((one) => one.file === file && one.text.includes(what)));
     expect(needless).toEqual([]);
   });
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { createHouse } from '../../support/people.ts';
+import { createTestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
 /** How many monitors each group has, as the database keeps it (migration 028). */
@@ -33,7 +33,7 @@ test('is what counting them says, whatever is made, moved and deleted, many at o
   });
   await fc.assert(
     fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 12 }), async (changes) => {
-      const { organisation } = await createHouse(sql);
+      const { organisation } = await createTestOrganisation(sql);
       const groups = [newId(), newId()];
       for (const id of groups)
         await sql`insert into groups (id, organisation_id, name, name_folded) values (${id}, ${organisation}, ${id}, ${id})`;

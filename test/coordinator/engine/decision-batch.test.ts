@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../coordinator/core/decide.ts';
 import { createState, nextTick } from '../../../coordinator/core/lifecycle.ts';
-import type { Gap, MonitorEvent, MonitorState, Observer, SeenResult } from '../../../coordinator/core/types.ts';
-import { beginDecisions, decideOn, incidentOf, stateOf, takeQuietly } from '../../../coordinator/engine/decision-batch.ts';
+import type { Gap, MonitorEvent, MonitorState, ObservingProbe, SeenResult } from '../../../coordinator/core/types.ts';
+import { beginDecisions, decideOn, incidentOf, stateOf, takeRoutine } from '../../../coordinator/engine/decision-batch.ts';
 import { createMonitors } from '../../../coordinator/engine/monitor-memory.ts';
-import { nobodyUnseen } from '../../../coordinator/engine/rechecks.ts';
+import { noUnseen } from '../../../coordinator/engine/rechecks.ts';
 import { adopt, unitOf } from '../../../coordinator/engine/results.ts';
 import type { PartitionState } from '../../../coordinator/engine/state.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -14,12 +14,12 @@ import type { Roster } from '../../../shared/checks/assignment.ts';
 import { noPhases } from '../../../shared/checks/result.ts';
 
 /** A batch of decisions keeps what it can as numbers. Whether it does or not, the states after it are those that the core decides. */
-const observers: readonly Observer[] = (['Asia', 'Europe', 'Africa', 'Europe'] as const).map((continent, nth) => ({
+const observingProbes: readonly ObservingProbe[] = (['Asia', 'Europe', 'Africa', 'Europe'] as const).map((continent, nth) => ({
   ...{ probe: newId(), name: `${continent} ${nth}`, continent },
 }));
 const network: Roster = {
   epoch: 1,
-  probes: observers.map(({ probe, name, continent }, nth) => ({
+  probes: observingProbes.map(({ probe, name, continent }, nth) => ({
     ...{ id: probe, name, continent, organisation: null, healthy: nth !== 3, quarantined: false },
   })),
 };
@@ -36,7 +36,7 @@ const state = fc
     continents: seldom<readonly ('Asia' | 'Europe')[] | null>(null, ['Asia', 'Europe']),
     created_at: fc.constant(now - 300_000),
     paused_at: seldom<number | null>(null, now - 5_000),
-    views: fc.uniqueArray(fc.record({ from: fc.constantFrom(...observers), at: near }), {
+    views: fc.uniqueArray(fc.record({ from: fc.constantFrom(...observingProbes), at: near }), {
       selector: ({ from }) => from.probe,
       minLength: 1,
       maxLength: 3,
@@ -65,7 +65,7 @@ const result = (monitor: string): fc.Arbitrary<SeenResult> =>
   fc
     .record({
       at: near,
-      from: fc.constantFrom(...observers),
+      from: fc.constantFrom(...observingProbes),
       outcome: fc.oneof(
         { weight: 18, arbitrary: fc.constant('ok' as const) },
         { weight: 2, arbitrary: fc.constantFrom('fail' as const, 'unknown' as const) },
@@ -120,7 +120,7 @@ describe('a round of a partition', () => {
             ahead: new Map(),
             nextDue: Number.POSITIVE_INFINITY,
             unpublished: new Set(),
-            unseen: nobodyUnseen(),
+            unseen: noUnseen(),
           };
           const expected = new Map<string, MonitorState>();
           for (const [nth, id] of ids.entries()) {
@@ -153,7 +153,7 @@ describe('a round of a partition', () => {
                 const batch = batchOf({ probe: seen.from.probe, generation: newId(), partition: 0, after: null }, [
                   { ...seen, phases: noPhases },
                 ]);
-                takeQuietly(decisions, { probe_key: 1, from: seen.from, batch, slots: Int32Array.of(slot) });
+                takeRoutine(decisions, { probe_key: 1, from: seen.from, batch, slots: Int32Array.of(slot) });
                 quiet += 1;
               } else {
                 decideOn(decisions, monitor, event);

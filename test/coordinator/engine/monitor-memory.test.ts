@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkpointOf, createState } from '../../../coordinator/core/lifecycle.ts';
-import type { Checkpoint, MonitorState, Observer, Watched } from '../../../coordinator/core/types.ts';
+import type { Checkpoint, MonitorState, ObservingProbe, Watched } from '../../../coordinator/core/types.ts';
 import { createMonitors, pack, unpack } from '../../../coordinator/engine/monitor-memory.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 
-const observers: readonly Observer[] = (['Asia', 'Europe', 'Africa', 'Oceania', 'South America', 'North America'] as const).map(
+const observingProbes: readonly ObservingProbe[] = (['Asia', 'Europe', 'Africa', 'Oceania', 'South America', 'North America'] as const).map(
   (continent) => ({
     probe: newId(),
     name: continent,
@@ -38,7 +38,7 @@ const failure = fc.constantFrom(null, {
   phases: null,
   evidence: null,
 });
-const view = fc.record({ from: fc.constantFrom(...observers), at: time, ok: fc.boolean(), ok_at: fc.option(time), failure });
+const view = fc.record({ from: fc.constantFrom(...observingProbes), at: time, ok: fc.boolean(), ok_at: fc.option(time), failure });
 const gap = fc.record({ from: time, to: fc.option(time), interval_ms: fc.constant(60_000) });
 const state: fc.Arbitrary<MonitorState> = fc
   .record({
@@ -74,7 +74,7 @@ describe('the monitors of a partition', () => {
         }
         expect(monitors.size()).toBe(expected.size);
         for (const [id, each] of expected) expect(monitors.stateOf(id)).toEqual(each);
-        for (const { probe } of observers) {
+        for (const { probe } of observingProbes) {
           const seen = [...expected.values()].filter(({ views }) => views.some(({ from }) => from.probe === probe));
           expect(new Set(monitors.seenBy(probe))).toEqual(new Set(seen.map((each) => each.watched.id)));
         }

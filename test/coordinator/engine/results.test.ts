@@ -5,7 +5,7 @@ import { decide } from '../../../coordinator/core/decide.ts';
 import { createState, nextTick } from '../../../coordinator/core/lifecycle.ts';
 import type { MonitorState, SeenResult } from '../../../coordinator/core/types.ts';
 import { createMonitors } from '../../../coordinator/engine/monitor-memory.ts';
-import { nobodyUnseen } from '../../../coordinator/engine/rechecks.ts';
+import { noUnseen } from '../../../coordinator/engine/rechecks.ts';
 import { adopt, find, receiveBatches, unitOf } from '../../../coordinator/engine/results.ts';
 import type { PartitionState } from '../../../coordinator/engine/state.ts';
 import { usualTiming } from '../../../coordinator/engine/timing.ts';
@@ -84,7 +84,7 @@ describe('a set of batches', () => {
           const monitors = createMonitors();
           const state: PartitionState = {
             ...{ lease: { partition: 0, epoch: 1 }, monitors, watermarks: new Map(), ahead: new Map() },
-            ...{ nextDue: Number.POSITIVE_INFINITY, unpublished: new Set(), unseen: nobodyUnseen() },
+            ...{ nextDue: Number.POSITIVE_INFINITY, unpublished: new Set(), unseen: noUnseen() },
           };
           const expected = new Map<string, MonitorState>();
           for (const [nth, id] of ids.entries()) {

@@ -7,13 +7,13 @@ import { createToken } from '../../../coordinator/tokens/contract.ts';
 import { createMonitor, deleteMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { doorOf, intake } from '../../support/coming-in.ts';
+import { intake, signUpPolicyOf } from '../../support/coming-in.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House, testSecretKey } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 
 const bench = gateBench();
-const door = doorOf(bench);
-let house: House;
+const door = signUpPolicyOf(bench);
+let house: TestOrganisation;
 
 type Row = {
   organisation_id: string | null;
@@ -36,7 +36,7 @@ const traces = async (): Promise<Row[]> => {
 let seen = 0;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql, { name: 'Shop' });
+  house = await createTestOrganisation(bench.sql, { name: 'Shop' });
   await bench.addProbe('Europe');
 });
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { connect, type Queryable, type Sql } from '../../../coordinator/database/connect.ts';
 import type { Caller } from '../../../coordinator/gate/caller.ts';
-import { noTrials } from '../../../coordinator/gate/context.ts';
-import { forgetKeptAnswers } from '../../../coordinator/gate/idempotency.ts';
+import { noTestRuns } from '../../../coordinator/gate/context.ts';
+import { deleteIdempotencyRecords } from '../../../coordinator/gate/idempotency.ts';
 import { createOperations, type Gate, type Outcome } from '../../../coordinator/gate/setup.ts';
 import { handlers } from '../../../coordinator/operations.ts';
 import { createSecretsAtRest, type SecretsAtRest } from '../../../coordinator/secrets/at-rest.ts';
@@ -17,7 +17,7 @@ import { partitionOf } from '../../../shared/bus/subjects.ts';
 import { testChannels } from '../../support/channels.ts';
 import { eventually } from '../../support/eventually.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House, testSecretKey } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 
 /** Calls that name a key: each is done once, whatever is killed and whichever coordinator it comes to. */
 
@@ -38,7 +38,7 @@ const another = (secretKey = testSecretKey, previousKey?: string): Other => {
   };
   const gate = createOperations({
     handlers,
-    ...{ ...keys, sql, clock, secrets, partitionOf, trials: noTrials, channels: testChannels(sql, secretKey, clock) },
+    ...{ ...keys, sql, clock, secrets, partitionOf, trials: noTestRuns, channels: testChannels(sql, secretKey, clock) },
     ...{ mintToken: absent, baseUrl: () => 'https://antipode.test' },
     probes: {
       ...{ createProbe: absent, rotateProbe: absent, revokeProbe: absent, listProbes: absent, enrolProbe: absent },
@@ -50,13 +50,13 @@ const another = (secretKey = testSecretKey, previousKey?: string): Other => {
   return made;
 };
 
-let house: House;
+let house: TestOrganisation;
 let other: Other;
 beforeAll(() => {
   other = another();
 });
 beforeEach(async () => {
-  house = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
 });
 afterAll(async () => {
   // Connections that a test cut off never hear of their end.
@@ -148,7 +148,7 @@ describe('a call that names a key', () => {
   });
 
   test('belongs to one token of one organisation', async () => {
-    const elsewhere = await createHouse(bench.sql);
+    const elsewhere = await createTestOrganisation(bench.sql);
     const ids = [];
     for (const who of [house.owner.caller, house.admin.caller, elsewhere.owner.caller]) {
       const { id, replayed } = await told(send(createGroup, { name: `of ${who.user}` }, { who }));
@@ -287,8 +287,8 @@ describe('kept answers', () => {
       bench.now += 1_000;
     }
     const before = new Date(bench.now - 2_000);
-    expect(await forgetKeptAnswers(bench.sql, before, 2)).toBe(true);
-    expect(await forgetKeptAnswers(bench.sql, before, 2)).toBe(false);
+    expect(await deleteIdempotencyRecords(bench.sql, before, 2)).toBe(true);
+    expect(await deleteIdempotencyRecords(bench.sql, before, 2)).toBe(false);
     expect(await kept()).toBe(1);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fateOf, isKept, keptForMs } from '../../../coordinator/gate/idempotency.ts';
+import { fateOf, idempotencyKeptMs, isKept } from '../../../coordinator/gate/idempotency.ts';
 import { type RefusalCode, refusalCodes } from '../../../shared/base/errors.ts';
 
 describe('a call that names a key', () => {
@@ -7,9 +7,9 @@ describe('a call that names a key', () => {
 
   test('is new where nothing is known of it, and again after 24 hours', () => {
     expect(fateOf(undefined, 'a', 0)).toBe('new');
-    expect(fateOf(known, 'a', 1_000 + keptForMs - 1)).toBe('same');
-    expect(fateOf(known, 'a', 1_000 + keptForMs)).toBe('new');
-    expect(fateOf(known, 'b', 1_000 + keptForMs)).toBe('new');
+    expect(fateOf(known, 'a', 1_000 + idempotencyKeptMs - 1)).toBe('same');
+    expect(fateOf(known, 'a', 1_000 + idempotencyKeptMs)).toBe('new');
+    expect(fateOf(known, 'b', 1_000 + idempotencyKeptMs)).toBe('new');
   });
 
   test('is the same only where it asks the same', () => {

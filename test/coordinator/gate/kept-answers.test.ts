@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { onceChapter } from '../../../coordinator/api/openapi.ts';
-import { lightenKeptAnswers, mostKeptOfOrganisation } from '../../../coordinator/gate/idempotency.ts';
+import { maxRecordsOfOrganisation, shrinkIdempotencyRecords } from '../../../coordinator/gate/idempotency.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
 
 /** `done`, `replayed`, or the code of the refusal. */
-const send = async (house: House, key: string, name = key): Promise<string> => {
+const send = async (house: TestOrganisation, key: string, name = key): Promise<string> => {
   const named = { key, request: `createGroup ${name}` };
   try {
     const { replayed } = await bench.gate.executeOnce(createGroup, house.owner.caller, rawInput(createGroup, { name }), named);
@@ -22,7 +22,7 @@ const send = async (house: House, key: string, name = key): Promise<string> => {
 };
 
 test('of one organisation the newest answers are kept, up to a sum; of the others only that they were given: nothing is done twice', async () => {
-  const [house, elsewhere] = [await createHouse(bench.sql), await createHouse(bench.sql)];
+  const [house, elsewhere] = [await createTestOrganisation(bench.sql), await createTestOrganisation(bench.sql)];
   await send(elsewhere, 'theirs');
   for (const key of ['1', '2', '3', '4']) {
     bench.now += 1_000;
@@ -31,8 +31,8 @@ test('of one organisation the newest answers are kept, up to a sum; of the other
   const [row] = await bench.sql<{ bytes: number }[]>`
     select sum(octet_length(answer))::int as bytes from kept_answers where organisation_id = ${house.organisation}`;
   const half = Math.ceil((row?.bytes ?? 0) / 2);
-  expect(await lightenKeptAnswers(bench.sql, 2 * half, 1)).toBe(false);
-  for (const more of [true, true, false]) expect(await lightenKeptAnswers(bench.sql, half, 1)).toBe(more);
+  expect(await shrinkIdempotencyRecords(bench.sql, 2 * half, 1)).toBe(false);
+  for (const more of [true, true, false]) expect(await shrinkIdempotencyRecords(bench.sql, half, 1)).toBe(more);
   const again: string[] = [];
   for (const key of ['1', '2', '3', '4']) again.push(await send(house, key));
   expect(again).toEqual(['idempotency_answer_too_large', 'idempotency_answer_too_large', 'replayed', 'replayed']);
@@ -41,5 +41,5 @@ test('of one organisation the newest answers are kept, up to a sum; of the other
 });
 
 test('the page of the API says how much is kept', () => {
-  expect(onceChapter()).toContain(`the newest ${mostKeptOfOrganisation / 1024 / 1024} MiB`);
+  expect(onceChapter()).toContain(`the newest ${maxRecordsOfOrganisation / 1024 / 1024} MiB`);
 });

@@ -8,45 +8,46 @@ import type { Operation } from '../../../shared/api/operation.ts';
 import { listStatusPages } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
-let house: House;
-let stranger: House;
+let house: TestOrganisation;
+let unknownSender: TestOrganisation;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql);
-  stranger = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
+  unknownSender = await createTestOrganisation(bench.sql);
 });
 
 type Page = { readonly items: readonly { readonly id: string }[]; readonly next_cursor: string | null };
-const page = async (list: Operation, of: House, input: object): Promise<Page> => (await bench.call(list, of.owner, input)) as Page;
+const page = async (list: Operation, of: TestOrganisation, input: object): Promise<Page> =>
+  (await bench.call(list, of.owner, input)) as Page;
 
 /** Each list with what adds to it and takes from it; ids in the order of creation. */
 const lists = {
   monitors: {
     list: listMonitors,
     newestFirst: false,
-    add: async (of: House) => (await bench.call(createMonitor, of.owner, { type: 'heartbeat', name: 'x' })).id,
-    remove: (of: House, id: string) => bench.call(deleteMonitor, of.owner, { monitor_id: id }),
+    add: async (of: TestOrganisation) => (await bench.call(createMonitor, of.owner, { type: 'heartbeat', name: 'x' })).id,
+    remove: (of: TestOrganisation, id: string) => bench.call(deleteMonitor, of.owner, { monitor_id: id }),
   },
   groups: {
     list: listGroups,
     newestFirst: false,
-    add: async (of: House) => (await bench.call(createGroup, of.owner, { name: newId() })).id,
-    remove: (of: House, id: string) => bench.call(deleteGroup, of.owner, { group_id: id }),
+    add: async (of: TestOrganisation) => (await bench.call(createGroup, of.owner, { name: newId() })).id,
+    remove: (of: TestOrganisation, id: string) => bench.call(deleteGroup, of.owner, { group_id: id }),
   },
   windows: {
     list: listMaintenanceWindows,
     newestFirst: true,
-    add: async (of: House) => {
+    add: async (of: TestOrganisation) => {
       const monitors = [
         (await bench.sql<{ id: string }[]>`select id from monitors where organisation_id = ${of.organisation} limit 1`)[0]?.id,
       ];
       const times = { starts_at: '2030-01-01T00:00:00Z', ends_at: '2030-01-01T01:00:00Z' };
       return (await bench.call(createMaintenanceWindow, of.owner, { ...times, monitors })).id;
     },
-    remove: (of: House, id: string) => bench.call(deleteMaintenanceWindow, of.owner, { window_id: id }),
+    remove: (of: TestOrganisation, id: string) => bench.call(deleteMaintenanceWindow, of.owner, { window_id: id }),
   },
 } as const;
 
@@ -58,7 +59,7 @@ describe.each(Object.entries(lists))('a walk over %s', (_name, { list, newestFir
         fc.integer({ min: 1, max: 4 }),
         fc.array(fc.record({ adds: fc.integer({ min: 0, max: 2 }), removes: fc.array(fc.nat(), { maxLength: 2 }) }), { maxLength: 6 }),
         async (rows, limit, changes) => {
-          const of = await createHouse(bench.sql);
+          const of = await createTestOrganisation(bench.sql);
           await lists.monitors.add(of);
           const born: string[] = list === listMonitors ? (await page(list, of, {})).items.map(({ id }) => id) : [];
           for (let row = 0; row < rows; row += 1) born.push(await add(of));
@@ -92,7 +93,7 @@ describe.each(Object.entries(lists))('a walk over %s', (_name, { list, newestFir
   });
 
   test('ends without an empty page', async () => {
-    const of = await createHouse(bench.sql);
+    const of = await createTestOrganisation(bench.sql);
     const first = await lists.monitors.add(of);
     const ids = list === listMonitors ? [first] : [];
     while (ids.length < 4) ids.push(await add(of));
@@ -105,7 +106,7 @@ describe.each(Object.entries(lists))('a walk over %s', (_name, { list, newestFir
 });
 
 test('rows that many make at once all appear in one walk that began after them', async () => {
-  const of = await createHouse(bench.sql);
+  const of = await createTestOrganisation(bench.sql);
   const made = await Promise.all(Array.from({ length: 40 }, () => lists.monitors.add(of)));
   const seen: string[] = [];
   for (let cursor: string | null = null, more = true; more; more = cursor !== null) {
@@ -121,7 +122,7 @@ describe('a cursor', () => {
     for (let count = 0; count < 3; count += 1) {
       await lists.monitors.add(house);
       await lists.groups.add(house);
-      await lists.monitors.add(stranger);
+      await lists.monitors.add(unknownSender);
     }
     const [row] = await bench.sql<{ id: string }[]>`select id from monitors where organisation_id = ${house.organisation} limit 1`;
     for (const resolved of ['2026-11-01', '2026-11-02', '2026-11-03'])
@@ -130,7 +131,7 @@ describe('a cursor', () => {
     bench.now = Date.parse('2026-11-20T00:00:00Z');
     const monitors = (await page(listMonitors, house, { limit: 1 })).next_cursor ?? '';
     const incidents = (await page(listIncidents, house, { limit: 1, state: 'resolved' })).next_cursor ?? '';
-    const foreign = (await page(listMonitors, stranger, { limit: 1 })).next_cursor ?? '';
+    const foreign = (await page(listMonitors, unknownSender, { limit: 1 })).next_cursor ?? '';
     expect(await bench.refusal(listMonitors, house.owner, { cursor: monitors })).toBe('taken');
     expect(await bench.refusal(listIncidents, house.owner, { cursor: incidents, state: 'resolved' })).toBe('taken');
     const wrong: [Operation, object][] = [

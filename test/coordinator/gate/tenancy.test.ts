@@ -9,25 +9,25 @@ import { createGroup } from '../../../shared/api/groups.ts';
 import { operations } from '../../../shared/api/index.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
-import { type Operation, onlyLooks } from '../../../shared/api/operation.ts';
+import { isReadOnly, type Operation } from '../../../shared/api/operation.ts';
 import { addStatusPageGroup, addStatusPageMonitor, createStatusPage, createStatusPagePost } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { connectAssistant } from '../../support/assistants.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House, reading, testSecretKey } from '../../support/people.ts';
+import { createTestOrganisation, reading, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 
 const bench = gateBench();
 const every: readonly Operation[] = [...Object.values(operations), ...Object.values(innerOperations)];
 
 /** One of everything that an organisation can have. */
-type Estate = { readonly house: House; readonly ids: Readonly<Record<string, string>> };
+type Estate = { readonly house: TestOrganisation; readonly ids: Readonly<Record<string, string>> };
 let ours: Estate;
 let theirs: Estate;
 let tokens: Tokens;
 
 const estate = async (): Promise<Estate> => {
-  const house = await createHouse(bench.sql);
+  const house = await createTestOrganisation(bench.sql);
   const as = house.owner;
   const group_id = (await bench.call(createGroup, as, { name: 'G' })).id;
   const monitor_id = (await bench.call(createMonitor, as, { type: 'heartbeat', name: 'M', group: group_id })).id;
@@ -255,14 +255,14 @@ describe('an organisation that is about to end', () => {
     owner = { ...caller, organisation: { ...caller.organisation, ends_at: Date.parse(ends_at) } };
   });
 
-  test.each(every.filter(onlyLooks).map((operation) => [operation.id, operation] as const))(
+  test.each(every.filter(isReadOnly).map((operation) => [operation.id, operation] as const))(
     'is looked at by %s',
     async (_id, operation) => {
       expect(await bench.refusal(operation, owner, inputFor(operation, ending))).not.toBe('organisation_ending');
     },
   );
 
-  const acts = every.filter((operation) => !onlyLooks(operation));
+  const acts = every.filter((operation) => !isReadOnly(operation));
   test.each(acts.filter(({ whileEnding }) => whileEnding !== true).map((operation) => [operation.id, operation] as const))(
     'is not changed by %s, also by who does not know of it yet',
     async (_id, operation) => {

@@ -3,15 +3,15 @@ import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from '../
 import { createMonitor, getMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House, reading } from '../../support/people.ts';
+import { createTestOrganisation, reading, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
-let house: House;
-let stranger: House;
+let house: TestOrganisation;
+let unknownSender: TestOrganisation;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql);
-  stranger = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
+  unknownSender = await createTestOrganisation(bench.sql);
 });
 
 describe('createGroup', () => {
@@ -23,7 +23,7 @@ describe('createGroup', () => {
     expect(again).toEqual({ status: 200, body: made.body });
     for (const name of ['GRÖSSE', 'grösse', 'GRÖẞE', 'Gro\u0308ße'])
       expect((await bench.answer(createGroup, house.owner, { name })).body).toEqual(made.body);
-    expect((await bench.answer(createGroup, stranger.owner, { name: 'Größe' })).status).toBeUndefined();
+    expect((await bench.answer(createGroup, unknownSender.owner, { name: 'Größe' })).status).toBeUndefined();
   });
 
   test('makes one group, however many ask for it at once', async () => {
@@ -55,7 +55,7 @@ describe('a group', () => {
     for (const name of ['a', 'b']) await bench.call(createMonitor, house.owner, { type: 'heartbeat', name, group: id });
     expect((await bench.call(getGroup, house.viewer, { group_id: id })).monitors).toBe(2);
     expect((await bench.call(listGroups, house.viewer)).items.find((group) => group.id === id)?.monitors).toBe(2);
-    expect(await bench.refusal(getGroup, stranger.owner, { group_id: id })).toBe('group_not_found');
+    expect(await bench.refusal(getGroup, unknownSender.owner, { group_id: id })).toBe('group_not_found');
     expect(await bench.refusal(getGroup, house.owner, { group_id: newId() })).toBe('group_not_found');
   });
 
@@ -76,14 +76,14 @@ describe('a group', () => {
     await bench.call(createGroup, house.owner, { name: 'Other' });
     expect(await bench.refusal(updateGroup, house.owner, { group_id: id, name: ' other' })).toBe('name_taken');
     expect(await bench.refusal(updateGroup, house.owner, { group_id: id, name: ' ' })).toBe('name_invalid');
-    expect(await bench.refusal(updateGroup, stranger.owner, { group_id: id, name: 'x' })).toBe('group_not_found');
+    expect(await bench.refusal(updateGroup, unknownSender.owner, { group_id: id, name: 'x' })).toBe('group_not_found');
     expect(await bench.refusal(updateGroup, house.viewer, { group_id: id, name: 'x' })).toBe('role_insufficient');
   });
 
   test('goes and leaves its monitors, whose membership ends', async () => {
     const { id } = await bench.call(createGroup, house.owner, { name: 'Going' });
     const monitor = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'stays', group: id });
-    expect(await bench.refusal(deleteGroup, stranger.owner, { group_id: id })).toBe('group_not_found');
+    expect(await bench.refusal(deleteGroup, unknownSender.owner, { group_id: id })).toBe('group_not_found');
     expect(await bench.refusal(deleteGroup, house.viewer, { group_id: id })).toBe('role_insufficient');
     expect((await bench.answer(deleteGroup, house.member, { group_id: id })).body).toBeUndefined();
     expect((await bench.call(getMonitor, house.owner, { monitor_id: monitor.id })).group).toBeNull();

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { listGroupStandings, listMonitorsOutside, showGroup } from '../../../coordinator/groups/contract.ts';
+import { listGroupStatuses, listMonitorsOutside, showGroup } from '../../../coordinator/groups/contract.ts';
 import { changeMonitors } from '../../../coordinator/monitors/contract.ts';
 import { createChannel } from '../../../shared/api/channels.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
@@ -7,16 +7,16 @@ import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
-let house: House;
+let house: TestOrganisation;
 let shop: string;
 let idle: string;
 const ids: string[] = [];
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
   shop = (await bench.call(createGroup, house.owner, { name: 'Shop' })).id;
   idle = (await bench.call(createGroup, house.owner, { name: 'Idle' })).id;
   for (const name of ['Checkout', 'Search', 'Cart', 'Alone'])
@@ -41,13 +41,13 @@ test('rule 29: a group has the worst status of those that count, and counts all 
   await bench.call(updateMonitor, house.owner, { monitor_id: cart, affects_group_status: false });
   expect(await bench.call(showGroup, house.viewer, { group_id: shop })).toMatchObject({ status: 'pending', down: 1 });
   await down(checkout);
-  const { items, matching } = await bench.call(listGroupStandings, house.viewer);
+  const { items, matching } = await bench.call(listGroupStatuses, house.viewer);
   expect(matching).toBe(2);
   expect(items.map(({ name, status, monitors, down: fails }) => [name, status, monitors, fails])).toEqual([
     ['Idle', 'pending', 0, 0],
     ['Shop', 'down', 3, 2],
   ]);
-  expect((await bench.call(listGroupStandings, house.viewer, { page: 2 })).items).toEqual([]);
+  expect((await bench.call(listGroupStatuses, house.viewer, { page: 2 })).items).toEqual([]);
 });
 
 test('what names a group is told, so that it can be said before the group is deleted', async () => {

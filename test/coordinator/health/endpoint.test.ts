@@ -1,8 +1,8 @@
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
-import { type Health, healthRoutes, type Standing, versions } from '../../../coordinator/health/endpoint.ts';
+import { type Health, type HealthInput, healthRoutes, versions } from '../../../coordinator/health/endpoint.ts';
 
-const well: Standing = {
+const well: HealthInput = {
   database: true,
   bus: true,
   streams: true,

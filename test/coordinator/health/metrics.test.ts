@@ -9,7 +9,7 @@ import { contractFaults } from '../../support/contract.ts';
 import { debianProgram } from '../../support/debian.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/own-database.ts';
-import { createHouse, type House, testSecretKey } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 import { runProgram } from '../../support/programs.ts';
 import { createAccount, environmentOf } from '../../support/services.ts';
 import { rulesAndPanels } from './rules.ts';
@@ -140,12 +140,12 @@ describe('a coordinator with METRICS_PORT', () => {
   let app: App;
   let url: string;
   let figures: string;
-  let house: House;
+  let house: TestOrganisation;
   const own = ownDatabase();
 
   beforeAll(async () => {
     const { database, sql } = await own;
-    house = await createHouse(sql);
+    house = await createTestOrganisation(sql);
     let said = '';
     const hear = (line: string): void => {
       said += line;

@@ -2,13 +2,13 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { installationOperations } from '../../../coordinator/contracts.ts';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
-import { createOwnRecord, settledDays, sumOf } from '../../../coordinator/health/service-record.ts';
+import { createServiceRecord, settledDays, sumOf } from '../../../coordinator/health/service-record.ts';
 import { writeDropped } from '../../../coordinator/probes/queries.ts';
 import { operations } from '../../../shared/api/index.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 /** Yesterday but one, at noon; the clock stands two days later. */
 const noon = Date.UTC(2026, 10, 20, 12);
@@ -28,12 +28,12 @@ test('the sum of no days is nothing, and no figure', () => {
 });
 
 const bench = gateBench();
-let house: House;
+let house: TestOrganisation;
 let monitor: string;
 let probes: Record<string, string>;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
   probes = { Europe: await bench.addProbe('Europe'), Asia: await bench.addProbe('Asia'), Africa: await bench.addProbe('Africa') };
   monitor = (await bench.call(operations.createMonitor, house.owner, { type: 'https', target: 'https://shop.example/', interval_s: 300 }))
     .id;
@@ -57,7 +57,7 @@ const outage = async (at: number, took_ms: number, others?: 'agree' | 'pass'): P
 };
 
 const record = (readers: 'everyone' | 'users' | 'nobody', isLeader = true) =>
-  createOwnRecord({ sql: bench.sql, clock: { now: () => now }, rawDays: 7, isLeader: () => isLeader, readers });
+  createServiceRecord({ sql: bench.sql, clock: { now: () => now }, rawDays: 7, isLeader: () => isLeader, readers });
 
 describe('the record of the house', () => {
   test('counts a day from what is stored: how long it took, who agreed, what was lost, what was out', async () => {

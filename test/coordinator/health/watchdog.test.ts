@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMovement, type Part, readerOf } from '../../../coordinator/health/watches.ts';
+import { createWatchdog, type Part, readerOf } from '../../../coordinator/health/watches.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { eventually } from '../../support/eventually.ts';
 
@@ -12,7 +12,7 @@ test('a part that never answers stands, one that moves does not, and one that go
     { name: 'moving', mayStandMs: 50, moved: async () => true },
     { name: 'failing', mayStandMs: 50, moved: () => Promise.reject(new Error('no')) },
   ];
-  const movement = createMovement({ parts: () => parts, log });
+  const movement = createWatchdog({ parts: () => parts, log });
   await eventually(async () => {
     await movement.tick();
     return movement.standing().join() === 'stuck,failing';
@@ -29,7 +29,7 @@ test('a part that never answers stands, one that moves does not, and one that go
 
 test('a part that is not ours any more is not asked for', async () => {
   let parts: Part[] = [{ name: 'partition 3', mayStandMs: 1, moved: () => new Promise(() => undefined) }];
-  const movement = createMovement({ parts: () => parts, log });
+  const movement = createWatchdog({ parts: () => parts, log });
   await eventually(async () => {
     await movement.tick();
     return movement.standing().length === 1;

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openPingBook } from '../../../coordinator/heartbeats/keys.ts';
-import { getBeatAddress } from '../../../coordinator/monitors/contract.ts';
+import { getPingAddress } from '../../../coordinator/monitors/contract.ts';
 import { type Announcements, createAnnouncements } from '../../../coordinator/probes/announcements.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
@@ -9,19 +9,19 @@ import { createPingRecords } from '../../../shared/bus/pings.ts';
 import { lastTokenOf, streams } from '../../../shared/bus/subjects.ts';
 import { pingFingerprint } from '../../../shared/checks/heartbeat/config.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House, testSecretKey } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 import { createAccount } from '../../support/services.ts';
 
 const log = pino({ level: 'silent' });
 const bench = gateBench();
-let house: House;
+let house: TestOrganisation;
 let bus: Bus;
 let announcements: Announcements;
 /** The keys that were published, in order. */
 const published: string[] = [];
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
   await bench.addProbe('Europe');
   const { url, coordinatorCredentials: credentials } = await createAccount();
   announcements = await createAnnouncements({
@@ -58,7 +58,7 @@ const lookAfterBus = async (): Promise<string[]> => {
 
 const addHeartbeat = async (name: string): Promise<string> => {
   const { id } = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name, interval_s: 300 });
-  const { address } = await bench.call(getBeatAddress, house.owner, { monitor_id: id });
+  const { address } = await bench.call(getPingAddress, house.owner, { monitor_id: id });
   return pingFingerprint(address.slice(address.lastIndexOf('/') + 1));
 };
 

@@ -5,8 +5,8 @@ import { createHousekeeper } from '../../../coordinator/housekeeping/jobs.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testLog } from '../../support/network.ts';
 import { ownDatabase } from '../../support/own-database.ts';
-import { createHouse } from '../../support/people.ts';
-import { tellingBench } from '../../support/telling-bench.ts';
+import { createTestOrganisation } from '../../support/people.ts';
+import { notificationBench } from '../../support/telling-bench.ts';
 
 const day = 86_400_000;
 const noon = Date.UTC(2026, 10, 20, 12);
@@ -102,7 +102,7 @@ describe('the housekeeper', () => {
   });
 
   test('forgets after a day what a call was answered that named a key', async () => {
-    const { organisation } = await createHouse(sql);
+    const { organisation } = await createTestOrganisation(sql);
     const housekeeper = createHousekeeper({ sql, clock: { now: () => noon }, log: testLog(), kept, isLeader: () => true, secrets });
     for (const [call, age] of [
       ['over', day],
@@ -116,7 +116,7 @@ describe('the housekeeper', () => {
   });
 
   test('lets go of the older half of answers, when those of an organisation come to twice what they may', async () => {
-    const { organisation } = await createHouse(sql);
+    const { organisation } = await createTestOrganisation(sql);
     let now = noon;
     const parts = { sql, clock: { now: () => now }, log: testLog(), kept, isLeader: () => true, secrets };
     const housekeeper = createHousekeeper({ ...parts, mostAnswerBytes: 2_000 });
@@ -144,7 +144,7 @@ describe('the housekeeper', () => {
   });
 
   test('rule 40: forgets after 400 days what was told, and never what an open incident needs for its end', async () => {
-    const bench = await tellingBench(sql);
+    const bench = await notificationBench(sql);
     const kept400 = createHousekeeper({ sql, clock: { now: () => bench.now }, log: testLog(), kept, isLeader: () => true, secrets });
     await bench.channel('chat');
     const over = await bench.down(await bench.monitor('Over'));

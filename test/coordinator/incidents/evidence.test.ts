@@ -5,21 +5,21 @@ import { getIncidentEvidence } from '../../../shared/api/incidents.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
 const day = 86_400_000;
 const minute = 60_000;
 const now = Math.floor(Date.now() / 1000) * 1000;
-let house: House;
-let stranger: House;
+let house: TestOrganisation;
+let unknownSender: TestOrganisation;
 let europe: string;
 let asia: string;
 
 beforeAll(async () => {
   bench.now = now;
-  house = await createHouse(bench.sql);
-  stranger = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
+  unknownSender = await createTestOrganisation(bench.sql);
   europe = await bench.addProbe('Europe');
   asia = await bench.addProbe('Asia');
   await makeResultDays(bench.sql, now - 12 * day, now + 2 * day);
@@ -121,7 +121,7 @@ describe('the evidence of an incident', () => {
 
   test('is not shown to strangers, and nothing is frozen twice', async () => {
     const of = await incident(await monitor(), now - 20 * minute, now - 15 * minute);
-    expect(await bench.refusal(getIncidentEvidence, stranger.owner, { incident_id: of })).toBe('incident_not_found');
+    expect(await bench.refusal(getIncidentEvidence, unknownSender.owner, { incident_id: of })).toBe('incident_not_found');
     expect(await bench.refusal(getIncidentEvidence, house.owner, { incident_id: newId() })).toBe('incident_not_found');
     while (await freeze());
     expect(await freeze()).toBe(false);

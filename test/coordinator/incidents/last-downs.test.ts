@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { lastDowns } from '../../../coordinator/incidents/writes.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse } from '../../support/people.ts';
+import { createTestOrganisation } from '../../support/people.ts';
 
 /** What a coordinator that takes over a partition knows of outages that are over (rule 3). */
 
@@ -12,7 +12,7 @@ type Dates = { readonly started: string; readonly confirmed?: string; readonly r
 
 test('of each monitor the confirmed outage that ended last, of the last days; none of a heartbeat, or of another partition', async () => {
   const { sql } = bench;
-  const { organisation } = await createHouse(sql);
+  const { organisation } = await createTestOrganisation(sql);
   const monitor = async (name: string, type: 'https' | 'heartbeat', partition: number, incidents: readonly Dates[]) => {
     const id = newId();
     await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s)

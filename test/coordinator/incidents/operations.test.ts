@@ -3,12 +3,12 @@ import { acknowledgeIncident, getIncident, getIncidentEvidence, listIncidents } 
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
 const now = Date.parse('2026-11-20T12:00:00Z');
-let house: House;
-let stranger: House;
+let house: TestOrganisation;
+let unknownSender: TestOrganisation;
 let monitor: string;
 let other: string;
 
@@ -17,7 +17,7 @@ type Row = {
   readonly resolved?: string;
   readonly confirmed?: string;
   readonly of?: string;
-  readonly house?: House;
+  readonly house?: TestOrganisation;
 };
 
 const incident = async ({ started, resolved, confirmed, of = monitor, house: at = house }: Row): Promise<string> => {
@@ -34,8 +34,8 @@ const incident = async ({ started, resolved, confirmed, of = monitor, house: at 
 
 beforeAll(async () => {
   bench.now = now;
-  house = await createHouse(bench.sql);
-  stranger = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
+  unknownSender = await createTestOrganisation(bench.sql);
   monitor = (await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Shop' })).id;
   other = (await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Other' })).id;
 });
@@ -71,9 +71,9 @@ describe('listIncidents', () => {
     expect(await listed({ state: 'resolved', days: 365 })).toEqual([recent, reaching, old]);
     expect(await listed({ monitor, days: 365 })).toEqual([reaching, old]);
     expect(await listed({ monitor: other, state: 'open' })).toEqual([open]);
-    expect(await listed({ days: 365 }, stranger)).toEqual([]);
+    expect(await listed({ days: 365 }, unknownSender)).toEqual([]);
     expect(await bench.refusal(listIncidents, house.owner, { monitor: newId() })).toBe('monitor_not_found');
-    expect(await bench.refusal(listIncidents, stranger.owner, { monitor })).toBe('monitor_not_found');
+    expect(await bench.refusal(listIncidents, unknownSender.owner, { monitor })).toBe('monitor_not_found');
     expect(await bench.refusal(listIncidents, house.owner, { state: 'closed' })).toBe('faults');
     expect(await bench.refusal(listIncidents, house.owner, { days: 0 })).toBe('faults');
     const first = await bench.call(listIncidents, house.owner, { days: 365, limit: 3 });
@@ -104,7 +104,7 @@ describe('getIncident', () => {
 
   test('is not there for strangers, nor when it does not exist', async () => {
     const id = await incident({ started: '2026-11-19', resolved: '2026-11-19' });
-    expect(await bench.refusal(getIncident, stranger.owner, { incident_id: id })).toBe('incident_not_found');
+    expect(await bench.refusal(getIncident, unknownSender.owner, { incident_id: id })).toBe('incident_not_found');
     expect(await bench.refusal(getIncident, house.owner, { incident_id: newId() })).toBe('incident_not_found');
     expect(await bench.refusal(getIncident, house.owner, { incident_id: 'x' })).toBe('faults');
   });

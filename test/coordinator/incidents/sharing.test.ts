@@ -5,16 +5,16 @@ import { getIncidentEvidence } from '../../../shared/api/incidents.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
-let house: House;
-let stranger: House;
+let house: TestOrganisation;
+let unknownSender: TestOrganisation;
 let shares: Shares;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql);
-  stranger = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
+  unknownSender = await createTestOrganisation(bench.sql);
   shares = createShares(bench.sql);
 });
 
@@ -60,7 +60,7 @@ describe('a share link', () => {
     expect(await shares.read(first)).toBeUndefined();
     expect(await shares.read(second)).toBeDefined();
     expect((await bench.call(getIncidentEvidence, house.viewer, { incident_id: id })).share).toMatchObject({ by: house.member.email });
-    expect(await bench.refusal(withdrawIncidentShare, stranger.owner, { incident_id: id })).toBe('share_not_found');
+    expect(await bench.refusal(withdrawIncidentShare, unknownSender.owner, { incident_id: id })).toBe('share_not_found');
     await bench.call(withdrawIncidentShare, house.member, { incident_id: id });
     expect(await shares.read(second)).toBeUndefined();
     expect(await bench.refusal(withdrawIncidentShare, house.member, { incident_id: id })).toBe('share_not_found');

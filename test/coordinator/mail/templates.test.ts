@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { channelLetter, invitationLetter, optInLetter } from '../../../coordinator/mail/templates.ts';
+import { channelMail, invitationMail, optInMail } from '../../../coordinator/mail/templates.ts';
 
 const address = 'https://antipode.test/x';
 const page = (title: string) => ({
@@ -7,9 +7,9 @@ const page = (title: string) => ({
 });
 /** Mails that anyone with an account has us send to a mailbox of someone else's. */
 const sentToOthers = (name: string) => [
-  invitationLetter(name, null, 'member', address),
-  channelLetter(name, address),
-  optInLetter(page(name), address),
+  invitationMail(name, null, 'member', address),
+  channelMail(name, address),
+  optInMail(page(name), address),
 ];
 
 test('no subject and no button of a mail to others carries a link that its sender wrote', () => {

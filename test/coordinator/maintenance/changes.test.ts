@@ -17,7 +17,7 @@ import {
 } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorLedger } from '../../../shared/api/monitors.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 /** Windows that are changed, begun and ended: what they covered stays covered (rule 24). */
 
@@ -25,12 +25,12 @@ const bench = gateBench();
 const hour = 3_600_000;
 const day = 24 * hour;
 const begun = Date.now();
-let house: House;
-let stranger: House;
+let house: TestOrganisation;
+let unknownSender: TestOrganisation;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql, { time_zone: 'Europe/Berlin' });
-  stranger = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql, { time_zone: 'Europe/Berlin' });
+  unknownSender = await createTestOrganisation(bench.sql);
 });
 beforeEach(() => {
   bench.now = begun;
@@ -134,7 +134,7 @@ describe('a window that is changed', () => {
     expect(await code({ groups: [made.id] })).toBe('group_not_found');
     expect(await code({ name: 'x'.repeat(201) })).toBe('name_invalid');
     expect(await code({ name: 'x' }, house.viewer)).toBe('role_insufficient');
-    expect(await code({ name: 'x' }, stranger.owner)).toBe('maintenance_window_not_found');
+    expect(await code({ name: 'x' }, unknownSender.owner)).toBe('maintenance_window_not_found');
     expect(await bench.call(getMaintenanceWindow, house.viewer, { window_id: made.id })).toEqual(made);
   });
 
@@ -226,7 +226,7 @@ test('a preview says when a window would be, by the clock that it would have, an
 });
 
 test('by time: what runs, what comes soonest, and what is over, counted', async () => {
-  const own = await createHouse(bench.sql);
+  const own = await createTestOrganisation(bench.sql);
   const as = own.owner;
   const group = (await bench.call(createGroup, as, { name: 'Shop' })).id;
   const ids: string[] = [];
@@ -263,5 +263,5 @@ test('by time: what runs, what comes soonest, and what is over, counted', async 
     ['over later', 'over'],
     ['over', 'over'],
   ]);
-  expect((await bench.call(listMaintenanceByTime, stranger.owner)).items).toEqual([]);
+  expect((await bench.call(listMaintenanceByTime, unknownSender.owner)).items).toEqual([]);
 });

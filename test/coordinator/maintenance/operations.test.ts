@@ -12,20 +12,20 @@ import {
 import { createMonitor, deleteMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House, reading } from '../../support/people.ts';
+import { createTestOrganisation, reading, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
 const hour = 3_600_000;
 const day = 24 * hour;
-let house: House;
-let stranger: House;
+let house: TestOrganisation;
+let unknownSender: TestOrganisation;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql, { time_zone: 'Europe/Berlin' });
-  stranger = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql, { time_zone: 'Europe/Berlin' });
+  unknownSender = await createTestOrganisation(bench.sql);
 });
 
-const monitor = async (group: string | null = null, of: House = house): Promise<string> =>
+const monitor = async (group: string | null = null, of: TestOrganisation = house): Promise<string> =>
   (await bench.call(createMonitor, of.owner, { type: 'heartbeat', name: 'job', group })).id;
 const group = async (): Promise<string> => (await bench.call(createGroup, house.owner, { name: newId() })).id;
 const window = (input: object) => bench.call(createMaintenanceWindow, house.owner, input);
@@ -70,7 +70,7 @@ describe('a window', () => {
   test('names monitors and groups of its own organisation, at least one', async () => {
     const code = (input: object, who = house.owner) => bench.refusal(createMaintenanceWindow, who, { ...times, ...input });
     expect(await code({})).toBe('window_invalid');
-    expect(await code({ monitors: [await monitor(null, stranger)] })).toBe('monitor_not_found');
+    expect(await code({ monitors: [await monitor(null, unknownSender)] })).toBe('monitor_not_found');
     expect(await code({ monitors: [await monitor(), newId()] })).toBe('monitor_not_found');
     expect(await code({ groups: [newId()] })).toBe('group_not_found');
     const twice = await monitor();
@@ -116,8 +116,8 @@ describe('a window', () => {
 
   test('is no one else’s to see or delete', async () => {
     const { id } = await window({ ...times, monitors: [await monitor()] });
-    expect(await bench.refusal(getMaintenanceWindow, stranger.owner, { window_id: id })).toBe('maintenance_window_not_found');
-    expect(await bench.refusal(deleteMaintenanceWindow, stranger.owner, { window_id: id })).toBe('maintenance_window_not_found');
+    expect(await bench.refusal(getMaintenanceWindow, unknownSender.owner, { window_id: id })).toBe('maintenance_window_not_found');
+    expect(await bench.refusal(deleteMaintenanceWindow, unknownSender.owner, { window_id: id })).toBe('maintenance_window_not_found');
     expect(await bench.refusal(deleteMaintenanceWindow, house.viewer, { window_id: id })).toBe('role_insufficient');
     await bench.call(deleteMaintenanceWindow, house.member, { window_id: id });
     expect(await bench.refusal(getMaintenanceWindow, house.owner, { window_id: id })).toBe('maintenance_window_not_found');

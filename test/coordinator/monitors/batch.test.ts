@@ -1,18 +1,18 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { getBeatAddress } from '../../../coordinator/monitors/contract.ts';
+import { getPingAddress } from '../../../coordinator/monitors/contract.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import { batchMonitors, getMonitor, listMonitors } from '../../../shared/api/monitors.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House, reading } from '../../support/people.ts';
+import { createTestOrganisation, reading, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
-let house: House;
-let stranger: House;
+let house: TestOrganisation;
+let unknownSender: TestOrganisation;
 const https = { type: 'https', target: 'https://till.example.com/' };
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql);
-  stranger = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
+  unknownSender = await createTestOrganisation(bench.sql);
   await bench.addProbe('Europe');
 });
 
@@ -34,14 +34,14 @@ describe('a batch of monitors', () => {
       ['created', 'Two'],
       ['created', 'example.com'],
     ]);
-    const foreign = await send([{ ...https, group }], 'all', stranger);
+    const foreign = await send([{ ...https, group }], 'all', unknownSender);
     expect(foreign.items[0]?.error?.code).toBe('group_not_found');
     const [one, two, three] = await Promise.all(told.items.map(({ id }) => bench.call(getMonitor, house.owner, { monitor_id: id ?? '' })));
     expect(one).toMatchObject({ group, tags: ['shop'], config: { bearer_token: '***' }, status: 'pending', enabled: true });
     expect(two).toMatchObject({ external_id: 'jobs/two', interval_s: 3_600 });
     expect(three).toMatchObject({ target: 'example.com', interval_s: 120 });
     expect((await bench.call(listMonitors, house.owner)).items.map(({ id }) => id)).toEqual(told.items.map(({ id }) => id));
-    expect((await bench.call(getBeatAddress, house.owner, { monitor_id: two?.id ?? '' })).address).toMatch(/\/beat\/.+/);
+    expect((await bench.call(getPingAddress, house.owner, { monitor_id: two?.id ?? '' })).address).toMatch(/\/beat\/.+/);
     const [stored] = await bench.sql<{ secrets: Buffer }[]>`select secrets from monitors where id = ${one?.id ?? ''}`;
     expect(await bench.secrets.open(bench.sql, stored?.secrets ?? Buffer.alloc(0), `monitor ${one?.id}`)).toContain('a-secret');
     const lines = await bench.sql<{ change: string }[]>`
@@ -89,7 +89,7 @@ describe('a batch of monitors', () => {
   });
 
   test('never passes the plan, and refuses what is beyond it', async () => {
-    const free = await createHouse(bench.sql, { plan: 'free' });
+    const free = await createTestOrganisation(bench.sql, { plan: 'free' });
     const items = Array.from({ length: 22 }, (_, nth) => ({ ...https, name: `n${nth}`, interval_s: 180 }));
     expect(await send(items, 'all', free)).toMatchObject({ applied: false, refused: 2 });
     const each = await send(items, 'each', free);
@@ -101,10 +101,10 @@ describe('a batch of monitors', () => {
     const told = await send(
       Array.from({ length: 500 }, (_, nth) => ({ ...https, external_id: `n/${nth}` })),
       'all',
-      stranger,
+      unknownSender,
     );
     expect(told).toMatchObject({ applied: true, created: 500 });
-    expect(await count(stranger)).toBe(200);
+    expect(await count(unknownSender)).toBe(200);
     for (const items of [[], Array.from({ length: 501 }, () => https), [{ target: 'x' }], 'x'])
       expect(await bench.refusal(batchMonitors, house.owner, { items })).toBe('faults');
     expect(await bench.refusal(batchMonitors, house.viewer, { items: [https] })).toBe('role_insufficient');

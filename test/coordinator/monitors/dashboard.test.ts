@@ -5,16 +5,16 @@ import { search } from '../../../coordinator/search/contract.ts';
 import { getMonitorStatus } from '../../../shared/api/monitors.ts';
 import { type Demo, demoCount, seedDemo } from '../../support/demo.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
-let house: House;
-let other: House;
+let house: TestOrganisation;
+let other: TestOrganisation;
 let demo: Demo;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql, { name: 'Shop' });
-  other = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql, { name: 'Shop' });
+  other = await createTestOrganisation(bench.sql);
   demo = await seedDemo(bench.sql, house.organisation, bench.now);
 });
 

@@ -5,15 +5,15 @@ import { listMonitorFigures } from '../../../coordinator/operator/contract.ts';
 import { operations } from '../../../shared/api/index.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
-let house: House;
-let other: House;
+let house: TestOrganisation;
+let other: TestOrganisation;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql, { plan: 'free' });
-  other = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql, { plan: 'free' });
+  other = await createTestOrganisation(bench.sql);
 });
 
 const add = async (name: string, who = house): Promise<string> =>
@@ -42,7 +42,7 @@ test('have the response time of the newest check, if that passed and is not of l
   const at = Date.parse('2026-11-20T12:10:00Z');
   bench.now = at;
   await makeResultDays(bench.sql, at - 4 * 86_400_000, at);
-  const mine = await createHouse(bench.sql);
+  const mine = await createTestOrganisation(bench.sql);
   const checked = async (name: string, ...results: readonly (readonly [minutes: number, took_ms: number, outcome: number])[]) => {
     const target = `https://${name.toLowerCase()}.example/`;
     const { id } = await bench.call(operations.createMonitor, mine.owner, { type: 'https', name, target });
@@ -66,7 +66,7 @@ test('have the response time of the newest check, if that passed and is not of l
 });
 
 test('are no more than the plan lets the organisation have, and it is said how many are left out', async () => {
-  const crowded = await createHouse(bench.sql);
+  const crowded = await createTestOrganisation(bench.sql);
   for (let count = 0; count < 22; count += 1) await add(`Monitor ${count}`, crowded);
   await bench.sql`update organisations set plan = 'free' where id = ${crowded.organisation}`;
   const { owner } = crowded;

@@ -4,16 +4,16 @@ import { search } from '../../../coordinator/search/contract.ts';
 import { createGroup, getGroup, listGroups, updateGroup } from '../../../shared/api/groups.ts';
 import { createMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
-let house: House;
-let stranger: House;
+let house: TestOrganisation;
+let unknownSender: TestOrganisation;
 const https = { type: 'https', target: 'https://till.example.com/' };
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql);
-  stranger = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
+  unknownSender = await createTestOrganisation(bench.sql);
   await bench.addProbe('Europe');
 });
 
@@ -46,7 +46,7 @@ describe('a monitor that a program calls by an id of its own', () => {
       'interval_out_of_range',
     );
     expect(await listed({ external_id: 'shop/till' })).toEqual(['Till']);
-    const theirs = await bench.answer(createMonitor, stranger.owner, { ...https, external_id: 'shop/till' });
+    const theirs = await bench.answer(createMonitor, unknownSender.owner, { ...https, external_id: 'shop/till' });
     expect(theirs.status).toBeUndefined();
   });
 
@@ -80,13 +80,13 @@ describe('tags', () => {
     expect((await bench.call(updateMonitor, house.owner, { monitor_id: id, tags: ['night'] })).tags).toEqual(['night']);
     const { items, matching } = await bench.call(listDashboard, house.viewer, { tag: 'Night' });
     expect([items.map(({ name, tags }) => [name, tags]), matching]).toEqual([[['Still', ['night']]], 1]);
-    expect((await bench.call(listDashboard, stranger.viewer, { tag: 'night' })).items).toEqual([]);
+    expect((await bench.call(listDashboard, unknownSender.viewer, { tag: 'night' })).items).toEqual([]);
     expect((await bench.call(updateMonitor, house.owner, { monitor_id: id, tags: [] })).tags).toEqual([]);
     expect(await listed({ tag: 'night' })).toEqual([]);
   });
 
   test('are found as words are, whole and in part, together with names and targets', async () => {
-    const of = await createHouse(bench.sql);
+    const of = await createTestOrganisation(bench.sql);
     const found = async (text: string) => (await bench.call(listMonitors, of.viewer, { text })).items.map(({ name }) => name);
     await bench.call(createMonitor, of.owner, { ...https, name: 'Checkout', tags: ['payments', '100%'] });
     await bench.call(createMonitor, of.owner, { ...https, name: 'Payments API' });
@@ -140,6 +140,6 @@ describe('a group that a program calls by an id of its own', () => {
     expect(await bench.refusal(updateGroup, house.owner, { group_id: plain.id, external_id: 'web' })).toBe('external_id_taken');
     expect(await bench.call(updateGroup, house.owner, { group_id: plain.id, external_id: '' })).toMatchObject({ external_id: null });
     expect(await bench.call(getGroup, house.viewer, { group_id: plain.id })).toMatchObject({ name: 'Jobs', external_id: null });
-    expect((await bench.call(listGroups, stranger.viewer)).items).toEqual([]);
+    expect((await bench.call(listGroups, unknownSender.viewer)).items).toEqual([]);
   });
 });

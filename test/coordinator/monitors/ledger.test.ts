@@ -4,21 +4,21 @@ import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorLedger, getMonitorResults, getMonitorStatus } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
 const hour = 3_600_000;
 const day = 24 * hour;
 const now = Math.floor(Date.now() / 1000) * 1000;
-let house: House;
-let stranger: House;
+let house: TestOrganisation;
+let unknownSender: TestOrganisation;
 let europe: string;
 let asia: string;
 
 beforeAll(async () => {
   bench.now = now;
-  house = await createHouse(bench.sql);
-  stranger = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
+  unknownSender = await createTestOrganisation(bench.sql);
   europe = await bench.addProbe('Europe');
   asia = await bench.addProbe('Asia');
   await makeResultDays(bench.sql, now - 8 * day, now + 2 * day);
@@ -80,7 +80,7 @@ describe('the ledger of a monitor', () => {
       stretches: [{ from: iso(now - 10 * day), to: iso(now), state: 'unknown' }],
     });
     for (const operation of [getMonitorLedger, getMonitorResults])
-      expect(await bench.refusal(operation, stranger.owner, { monitor_id: id })).toBe('monitor_not_found');
+      expect(await bench.refusal(operation, unknownSender.owner, { monitor_id: id })).toBe('monitor_not_found');
   });
 });
 

@@ -4,14 +4,14 @@ import { createGroup, getGroup, listGroups } from '../../../shared/api/groups.ts
 import { createMonitor, getMonitor, getMonitorStatus, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
 const minute = 60_000;
 const day = 86_400_000;
 const now = Math.floor(Date.now() / 1000) * 1000;
-let house: House;
-let stranger: House;
+let house: TestOrganisation;
+let unknownSender: TestOrganisation;
 let probe: string;
 let group: string;
 
@@ -41,8 +41,8 @@ const ids: Record<string, string> = {};
 
 beforeAll(async () => {
   bench.now = now;
-  house = await createHouse(bench.sql);
-  stranger = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
+  unknownSender = await createTestOrganisation(bench.sql);
   probe = await bench.addProbe('Europe');
   await makeResultDays(bench.sql, now - 3 * day, now + 2 * day);
   group = (await bench.call(createGroup, house.owner, { name: 'Shop' })).id;
@@ -84,7 +84,7 @@ describe('the status in a monitor', () => {
   );
 
   test('follows what its owner did, before its partition has decided about it', async () => {
-    const of = await createHouse(bench.sql);
+    const of = await createTestOrganisation(bench.sql);
     const made = await bench.call(createMonitor, of.owner, { type: 'https', target: 'https://new.example.com/' });
     expect(made).toMatchObject({ status: 'pending', since: made.created_at, last_checked_at: null });
     await bench.sql`update monitors set created_at = ${iso(now - day)} where id = ${made.id}`;
@@ -125,7 +125,7 @@ describe('a list of monitors', () => {
     for (const input of [{ status: 'broken' }, { type: 'ping' }, { sort: 'colour' }, { enabled: 'perhaps' }, { group: 'x' }])
       expect(await bench.refusal(listMonitors, house.owner, input), JSON.stringify(input)).toBe('faults');
     expect(await bench.refusal(listMonitors, house.owner, { group: newId() })).toBe('group_not_found');
-    expect(await bench.refusal(listMonitors, stranger.owner, { group })).toBe('group_not_found');
+    expect(await bench.refusal(listMonitors, unknownSender.owner, { group })).toBe('group_not_found');
   });
 
   test('comes by name, or by the newest change', async () => {
@@ -169,7 +169,7 @@ describe('a list of monitors', () => {
     const { next_cursor: cursor } = await bench.call(listMonitors, house.owner, { sort: 'name', limit: 1 });
     for (const input of [{}, { sort: 'changed' }, { sort: 'name', type: 'https' }, { sort: 'name', text: 'a' }])
       expect(await bench.refusal(listMonitors, house.owner, { ...input, cursor }), JSON.stringify(input)).toBe('faults');
-    expect(await bench.refusal(listMonitors, stranger.owner, { sort: 'name', cursor })).toBe('faults');
+    expect(await bench.refusal(listMonitors, unknownSender.owner, { sort: 'name', cursor })).toBe('faults');
     expect(Buffer.from(cursor ?? '', 'base64url').toString('latin1')).not.toContain('apple');
     expect((await bench.call(listMonitors, house.owner, { sort: 'name', limit: 1 })).next_cursor).toBe(cursor);
   });

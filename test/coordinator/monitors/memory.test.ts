@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
-import { createShownMonitors, type ShownMonitors } from '../../../coordinator/monitors/memory.ts';
-import { type MonitorList, standingPage } from '../../../coordinator/monitors/status-queries.ts';
+import { createRememberedMonitors, type RememberedMonitors } from '../../../coordinator/monitors/memory.ts';
+import { type MonitorList, monitorStatusPage } from '../../../coordinator/monitors/status-queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { createHouse } from '../../support/people.ts';
+import { createTestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
 let database: TestDatabase;
 let sql: Sql;
 let somebodyElse: Sql;
 let organisation: string;
-let shown: ShownMonitors;
+let shown: RememberedMonitors;
 
 beforeAll(async () => {
   database = await createDatabase();
@@ -32,8 +32,8 @@ const insert = async (name: string, group: string | null = null): Promise<string
 };
 
 beforeEach(async () => {
-  ({ organisation } = await createHouse(sql));
-  shown = createShownMonitors();
+  ({ organisation } = await createTestOrganisation(sql));
+  shown = createRememberedMonitors();
   for (const name of ['a', 'b', 'c']) await insert(name);
 });
 
@@ -46,7 +46,7 @@ const names = async (most = 10): Promise<readonly string[]> => (await shown.page
 
 describe('Pages of monitors from kept rows', () => {
   it('are those of the database, the first time and when everything is kept', async () => {
-    const whole = await standingPage(sql, list());
+    const whole = await monitorStatusPage(sql, list());
     for (const _ of [1, 2, 3]) expect(await shown.page(sql, list())).toEqual([...whole]);
     expect(await names(2)).toEqual(['a', 'b']);
   });
@@ -76,7 +76,7 @@ describe('Pages of monitors from kept rows', () => {
       values (${newId()}, ${organisation}, ${first?.id ?? ''}, ${at})`;
     const [now] = await shown.page(sql, list(1));
     expect(now).toMatchObject({ name: 'a', status: 'verifying', since: at.getTime(), last_result_at: at.getTime() });
-    expect(await shown.page(sql, list(1))).toEqual(await standingPage(sql, list(1)));
+    expect(await shown.page(sql, list(1))).toEqual(await monitorStatusPage(sql, list(1)));
   });
 
   it('show nothing of what is not committed, or was rolled back', async () => {
@@ -93,7 +93,7 @@ describe('Pages of monitors from kept rows', () => {
 
   it('are of one organisation only', async () => {
     await names();
-    const other = await createHouse(sql);
+    const other = await createTestOrganisation(sql);
     expect(await shown.page(sql, list(10, other.organisation))).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import type { PlanName } from '../../../coordinator/organisations/plans.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 
 const organisation = '01890000-0000-7000-8000-000000000001';
-const stranger = '01890000-0000-7000-8000-000000000002';
+const unknownSender = '01890000-0000-7000-8000-000000000002';
 const privateProbe = '01890000-0000-7000-8000-0000000000aa';
 
 const publicProbe = (continent: Checker['continent'], allowed_cidrs: readonly string[] = []): Checker => ({
@@ -89,7 +89,7 @@ describe('a new monitor', () => {
     ['a number with more digits than are kept', { config: { note: [12345678901234567891n] } }, 'config_invalid', /note\[0\].*as a text/],
     ['a config of more than 16 KiB', { config: { note: 'a'.repeat(17_000) } }, 'config_invalid', /16 KiB/],
     ['a place without probes', { config: { continents: ['Oceania'] } }, 'nobody_can_check', /Asia, Europe/],
-    ['a probe that is not there', { config: { probe: stranger } }, 'nobody_can_check', /config\.probe/],
+    ['a probe that is not there', { config: { probe: unknownSender } }, 'nobody_can_check', /config\.probe/],
     ['a private address', { target: 'http://10.1.2.3/' }, 'target_forbidden', /10\.1\.2\.3/],
     ['loopback by name', { target: 'http://localhost:3000/' }, 'target_forbidden', /localhost/],
     ['loopback in disguise', { target: 'http://0x7f.1/' }, 'target_forbidden', /127\.0\.0\.1/],
@@ -120,10 +120,10 @@ describe('a new monitor', () => {
     const none = [publicProbe('Europe')];
     expect(words({}, none)).toContain('give a public address, or set up a private probe inside that network');
     expect(words({ probe: publicProbe('Europe').id }, none)).toContain('is a public probe, and only a private one can be named');
-    expect(words({ probe: stranger }, none)).toContain('this organisation has no private probe that could be named');
+    expect(words({ probe: unknownSender }, none)).toContain('this organisation has no private probe that could be named');
     const own = { ...publicProbe('Asia'), id: privateProbe, organisation };
     expect(words({}, [...none, own])).toContain('name one of your private probes as `config.probe` whose host allows it');
-    expect(words({ probe: stranger }, [...none, own])).toContain('is no private probe of this organisation; give the id of one');
+    expect(words({ probe: unknownSender }, [...none, own])).toContain('is no private probe of this organisation; give the id of one');
   });
 
   test('of a public name is taken even while there is no probe at all', () => {
@@ -187,7 +187,7 @@ describe('a change', () => {
   });
 
   test('pauses, resumes, moves between groups and out of them', () => {
-    const monitor = draft({ group: stranger });
+    const monitor = draft({ group: unknownSender });
     expect(amend(monitor, { enabled: false }).switched).toBe('paused');
     expect(amend({ ...monitor, enabled: false }, { enabled: true }).switched).toBe('resumed');
     expect(amend(monitor, { enabled: true }).switched).toBeNull();

@@ -1,21 +1,21 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { operatorIn } from '../../../coordinator/gate/caller.ts';
-import { getBeatAddress } from '../../../coordinator/monitors/contract.ts';
+import { getPingAddress } from '../../../coordinator/monitors/contract.ts';
 import { pingTokenOf } from '../../../coordinator/secrets/at-rest.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import { createMonitor, deleteMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { pingFingerprint } from '../../../shared/checks/heartbeat/config.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House, reading } from '../../support/people.ts';
+import { createTestOrganisation, reading, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
-let house: House;
-let stranger: House;
+let house: TestOrganisation;
+let unknownSender: TestOrganisation;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql, { name: 'Shop' });
-  stranger = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql, { name: 'Shop' });
+  unknownSender = await createTestOrganisation(bench.sql);
   await bench.addProbe('Europe');
   await bench.addProbe('Asia');
 });
@@ -62,7 +62,7 @@ describe('createMonitor', () => {
 
   test('gives a heartbeat a token that is on its page only', async () => {
     const made = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Backup', interval_s: 300 });
-    const { address } = await bench.call(getBeatAddress, house.viewer, { monitor_id: made.id });
+    const { address } = await bench.call(getPingAddress, house.viewer, { monitor_id: made.id });
     const token = /^https:\/\/antipode\.test\/beat\/([A-Za-z0-9_-]{16,64})$/.exec(address)?.[1] ?? '';
     expect(JSON.stringify(made)).not.toContain(token);
     const [row] = await bench.sql<{ token: Buffer; key: string }[]>`
@@ -71,9 +71,9 @@ describe('createMonitor', () => {
     expect(await bench.secrets.open(bench.sql, row?.token ?? Buffer.alloc(0), pingTokenOf(made.id))).toBe(token);
     const lines = await bench.sql`select payload from outbox where topic = 'beat_key' and payload ->> 'key' = ${row?.key ?? ''}`;
     expect(lines).toEqual([{ payload: { key: row?.key, monitor: made.id, until: null } }]);
-    expect(await bench.refusal(getBeatAddress, stranger.owner, { monitor_id: made.id })).toBe('monitor_not_found');
+    expect(await bench.refusal(getPingAddress, unknownSender.owner, { monitor_id: made.id })).toBe('monitor_not_found');
     const other = await bench.call(createMonitor, house.owner, https);
-    expect(await bench.refusal(getBeatAddress, house.owner, { monitor_id: other.id })).toBe('not_a_heartbeat');
+    expect(await bench.refusal(getPingAddress, house.owner, { monitor_id: other.id })).toBe('not_a_heartbeat');
   });
 
   test('judges places and private addresses by the rows of probes, not by who is there', async () => {
@@ -85,20 +85,20 @@ describe('createMonitor', () => {
     expect(await at({ probe: own }, 'http://10.0.0.5/')).toBe('taken');
     expect(await at({ probe: own }, 'http://192.168.0.5/')).toBe('target_forbidden');
     expect(await at({}, 'http://10.0.0.5/')).toBe('target_forbidden');
-    expect(await bench.refusal(createMonitor, stranger.owner, { ...https, config: { probe: own } })).toBe('nobody_can_check');
+    expect(await bench.refusal(createMonitor, unknownSender.owner, { ...https, config: { probe: own } })).toBe('nobody_can_check');
     await bench.sql`update probes set revoked_at = now() where id = ${own}`;
     expect(await at({ probe: own })).toBe('nobody_can_check');
   });
 
   test('knows the groups of its own organisation only', async () => {
-    const group = (await bench.call(createGroup, stranger.owner, { name: 'Theirs' })).id;
+    const group = (await bench.call(createGroup, unknownSender.owner, { name: 'Theirs' })).id;
     expect(await bench.refusal(createMonitor, house.owner, { ...https, group })).toBe('group_not_found');
     expect(await bench.refusal(createMonitor, house.owner, { ...https, group: newId() })).toBe('group_not_found');
-    expect(await bench.refusal(createMonitor, stranger.owner, { ...https, group })).toBe('taken');
+    expect(await bench.refusal(createMonitor, unknownSender.owner, { ...https, group })).toBe('taken');
   });
 
   test('never passes the plan, however many ask at once', async () => {
-    const small = await createHouse(bench.sql, { plan: 'free' });
+    const small = await createTestOrganisation(bench.sql, { plan: 'free' });
     const outcomes = await Promise.all(Array.from({ length: 30 }, () => bench.refusal(createMonitor, small.owner, https)));
     expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(20);
     expect(outcomes.filter((outcome) => outcome === 'plan_limit_monitors')).toHaveLength(10);
@@ -187,7 +187,7 @@ describe('updateMonitor', () => {
     const input = { monitor_id: id, name: 'Mine now' };
     expect(await bench.refusal(updateMonitor, house.viewer, input)).toBe('role_insufficient');
     expect(await bench.refusal(updateMonitor, reading(house.owner), input)).toBe('scope_insufficient');
-    expect(await bench.refusal(updateMonitor, stranger.owner, input)).toBe('monitor_not_found');
+    expect(await bench.refusal(updateMonitor, unknownSender.owner, input)).toBe('monitor_not_found');
     expect(await bench.refusal(updateMonitor, house.owner, { ...input, monitor_id: newId() })).toBe('monitor_not_found');
     expect(await bench.refusal(updateMonitor, house.owner, { ...input, monitor_id: 'seven' })).toBe('faults');
   });
@@ -230,13 +230,13 @@ describe('deleteMonitor', () => {
   test('is refused to viewers and strangers', async () => {
     const { id } = await bench.call(createMonitor, house.owner, https);
     expect(await bench.refusal(deleteMonitor, house.viewer, { monitor_id: id })).toBe('role_insufficient');
-    expect(await bench.refusal(deleteMonitor, stranger.owner, { monitor_id: id })).toBe('monitor_not_found');
-    expect(await bench.refusal(getMonitor, stranger.owner, { monitor_id: id })).toBe('monitor_not_found');
+    expect(await bench.refusal(deleteMonitor, unknownSender.owner, { monitor_id: id })).toBe('monitor_not_found');
+    expect(await bench.refusal(getMonitor, unknownSender.owner, { monitor_id: id })).toBe('monitor_not_found');
   });
 });
 
 test('one organisation that is held up holds up nobody else, however many of its callers wait', async () => {
-  const [slow, other] = [await createHouse(bench.sql), await createHouse(bench.sql)];
+  const [slow, other] = [await createTestOrganisation(bench.sql), await createTestOrganisation(bench.sql)];
   let release: () => void = () => undefined;
   const released = new Promise<void>((resolve) => {
     release = resolve;

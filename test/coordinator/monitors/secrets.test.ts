@@ -5,13 +5,13 @@ import { createMonitor, getMonitor, listMonitors, updateMonitor } from '../../..
 import { isSecretHeader } from '../../../shared/checks/https/config.ts';
 import { secretByNature } from '../../../shared/checks/https/keys.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
-let house: House;
+let house: TestOrganisation;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
 });
 
 const open = { headers: { Authorization: 'Basic aHVudGVyMg==', Cookie: 'sid=hunter3', Accept: '*/*' } };

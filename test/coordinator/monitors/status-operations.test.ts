@@ -4,21 +4,21 @@ import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorStatus, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
 const day = 86_400_000;
 const minute = 60_000;
 /** A moment of today, so that the database's own clock and the gate's are of one time. */
 const now = Math.floor(Date.now() / 1000) * 1000;
-let house: House;
-let stranger: House;
+let house: TestOrganisation;
+let unknownSender: TestOrganisation;
 let probe: string;
 
 beforeAll(async () => {
   bench.now = now;
-  house = await createHouse(bench.sql);
-  stranger = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
+  unknownSender = await createTestOrganisation(bench.sql);
   probe = await bench.addProbe('Europe');
   await makeResultDays(bench.sql, now - 8 * day, now + 2 * day);
 });
@@ -111,7 +111,7 @@ describe('status', () => {
 
   test('is not told to strangers, and not for days beyond the bounds', async () => {
     const id = await monitor(1);
-    expect(await bench.refusal(getMonitorStatus, stranger.owner, { monitor_id: id })).toBe('monitor_not_found');
+    expect(await bench.refusal(getMonitorStatus, unknownSender.owner, { monitor_id: id })).toBe('monitor_not_found');
     expect(await bench.refusal(getMonitorStatus, house.owner, { monitor_id: newId() })).toBe('monitor_not_found');
     for (const days of [0, 366, 'many', 1.5])
       expect(await bench.refusal(getMonitorStatus, house.owner, { monitor_id: id, days })).toBe('faults');

@@ -3,7 +3,7 @@ import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { markSeen } from '../../../coordinator/monitors/status-queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { createHouse } from '../../support/people.ts';
+import { createTestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
 /** The row of status that the database keeps of each monitor (migration 018). */
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  ({ organisation } = await createHouse(sql));
+  ({ organisation } = await createTestOrganisation(sql));
   monitor = newId();
   await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, created_at)
     values (${monitor}, ${organisation}, 0, 'Checkout', 'https', 'https://Shop.example/', 60, ${made})`;
@@ -39,7 +39,7 @@ const standing = async (): Promise<{ status: string; since: Date } | undefined> 
 
 const gap = (from: Date, to: Date | null) =>
   sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s) values (${monitor}, 'unknown', ${from}, ${to}, 60)`;
-const firstLook = () => gap(made, minute(0.1));
+const firstCheck = () => gap(made, minute(0.1));
 const outage = async (from: Date): Promise<string> => {
   const id = newId();
   await sql`insert into incidents (id, organisation_id, monitor_id, started_at) values (${id}, ${organisation}, ${monitor}, ${from})`;
@@ -56,7 +56,7 @@ describe('the status of a monitor', () => {
   });
 
   test('follows an incident from the first failure to its end', async () => {
-    await firstLook();
+    await firstCheck();
     const incident = await outage(minute(10));
     expect(await standing()).toEqual({ status: 'verifying', since: minute(10) });
     await sql`update incidents set confirmed_at = ${minute(11)} where id = ${incident}`;
@@ -66,7 +66,7 @@ describe('the status of a monitor', () => {
   });
 
   test('is paused before all else, and pending again while nobody knows', async () => {
-    await firstLook();
+    await firstCheck();
     await outage(minute(10));
     await sql`update monitors set enabled = false, paused_at = ${minute(12)} where id = ${monitor}`;
     expect(await standing()).toEqual({ status: 'paused', since: minute(12) });
@@ -80,7 +80,7 @@ describe('the status of a monitor', () => {
   });
 
   test('forgets nothing when old stretches of the ledger are forgotten', async () => {
-    await firstLook();
+    await firstCheck();
     await sql`delete from ledger where monitor_id = ${monitor}`;
     expect((await standing())?.status).toBe('up');
   });
@@ -93,13 +93,13 @@ describe('the status of a monitor', () => {
   });
 
   test('goes with the monitor', async () => {
-    await firstLook();
+    await firstCheck();
     await sql`delete from monitors where id = ${monitor}`;
     expect(await standing()).toBe(undefined);
   });
 
   test('sees what two transactions change at once, whichever commits last', async () => {
-    await firstLook();
+    await firstCheck();
     const opened = Promise.withResolvers<void>();
     const renamed = Promise.withResolvers<void>();
     const engine = sql.begin(async (transaction) => {
@@ -138,7 +138,7 @@ describe('whoever looks at an organisation', () => {
   test('is told once of each transaction that changed something of it', async () => {
     const told: string[] = [];
     const { unlisten } = await sql.listen('changed', (of) => told.push(of));
-    await firstLook();
+    await firstCheck();
     await sql.begin(async (transaction) => {
       await transaction`update monitors set name = 'Till' where id = ${monitor}`;
       await transaction`insert into incidents (id, organisation_id, monitor_id, started_at) values (${newId()}, ${organisation}, ${monitor}, ${minute(5)})`;

@@ -7,14 +7,14 @@ import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House, testSecretKey } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 
 /** Rule 30: a mailbox is told of nothing before somebody said from it that it is theirs, and is not asked without end. */
 
 const bench = gateBench({ signUp: 'open', signUpPlan: 'team', mail: true });
-let house: House;
+let house: TestOrganisation;
 beforeAll(async () => {
-  house = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
 });
 const email = (address: string) => ({ kind: 'email', config: { address } });
 const address = (): string => `${newId()}@elsewhere.example`;
@@ -44,11 +44,11 @@ describe('a mailbox', () => {
   test('and its channel are those of who looks after it', async () => {
     const { id } = await bench.call(createChannel, house.owner, email(address()));
     expect(await bench.refusal(askMailbox, house.member, { channel_id: id })).toBe('role_insufficient');
-    expect(await bench.refusal(askMailbox, (await createHouse(bench.sql)).owner, { channel_id: id })).toBe('channel_not_found');
+    expect(await bench.refusal(askMailbox, (await createTestOrganisation(bench.sql)).owner, { channel_id: id })).toBe('channel_not_found');
   });
 
   test('that has not said yes is sent no test either; the own one is', async () => {
-    const { owner } = await createHouse(bench.sql);
+    const { owner } = await createTestOrganisation(bench.sql);
     const to = address();
     const { id } = await bench.call(createChannel, owner, email(to));
     expect(await bench.refusal(testChannel, owner, { channel_id: id })).toBe('channel_invalid');
@@ -63,7 +63,7 @@ describe('a mailbox', () => {
   });
 
   test('is one of ten that an organisation asks and tests in an hour', async () => {
-    const { owner } = await createHouse(bench.sql);
+    const { owner } = await createTestOrganisation(bench.sql);
     const codes: string[] = [];
     for (let times = 0; times < 11; times += 1) codes.push(await bench.refusal(createChannel, owner, email(address())));
     expect(codes).toEqual([...Array.from({ length: 10 }, () => 'taken'), 'channel_test_limit']);

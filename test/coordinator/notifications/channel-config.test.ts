@@ -4,8 +4,8 @@ import {
   channelKinds,
   kindOf,
   mask,
+  maskedChannelConfig,
   readChannelConfig,
-  shownChannelConfig,
   splitChannelConfig,
 } from '../../../coordinator/notifications/channels.ts';
 import type { ChannelKind } from '../../../coordinator/notifications/kinds/types.ts';
@@ -25,7 +25,7 @@ describe.each(channelKinds.map((each) => [each.id, each] as const))('%s', (id, i
     expect(readChannelConfig(its, config)).toEqual({ config });
     const { open, secrets } = splitChannelConfig(its, config);
     expect({ ...open, ...secrets }).toEqual(config);
-    const shown = JSON.stringify(shownChannelConfig(its, config));
+    const shown = JSON.stringify(maskedChannelConfig(its, config));
     for (const [name, value] of Object.entries(secrets)) {
       expect(its.fields[name]?.secret).toBe(true);
       expect(shown).not.toContain(value);
@@ -33,7 +33,7 @@ describe.each(channelKinds.map((each) => [each.id, each] as const))('%s', (id, i
   });
 
   test('what was shown may come back, and leaves the secrets as they are', () => {
-    expect(readChannelConfig(its, shownChannelConfig(its, config), config)).toEqual({ config });
+    expect(readChannelConfig(its, maskedChannelConfig(its, config), config)).toEqual({ config });
   });
 
   test('what is missing, unknown or no text is named', () => {
@@ -58,7 +58,7 @@ describe.each(channelKinds.map((each) => [each.id, each] as const))('%s', (id, i
 });
 
 test('an address that is a secret in itself is shown as its host alone', () => {
-  expect(shownChannelConfig(kind('slack'), configs.slack ?? {})).toEqual({ url: `https://hooks.slack.com/${mask}` });
+  expect(maskedChannelConfig(kind('slack'), configs.slack ?? {})).toEqual({ url: `https://hooks.slack.com/${mask}` });
 });
 
 test('addresses are those of the vendor, whoever writes what before or behind them', () => {
@@ -102,7 +102,7 @@ describe('a secret belongs to the host that it was given for', () => {
 
   test('a webhook keeps its own secret wherever it goes, and gives up the header that was for another host', () => {
     const before = { ...configs.webhook, authorization: 'Bearer theirs' };
-    const shown = shownChannelConfig(kind('webhook'), before);
+    const shown = maskedChannelConfig(kind('webhook'), before);
     expect(faultsOf(readChannelConfig(kind('webhook'), { ...shown, url: 'https://elsewhere.example/' }, before))).toEqual([
       'authorization',
     ]);

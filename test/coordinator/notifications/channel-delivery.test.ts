@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { afterAttempt, areOwnersToldNow, isDelivering, isLastResort } from '../../../coordinator/notifications/policy.ts';
+import { afterAttempt, isDelivering, isLastResort, isOwnerNotificationDue } from '../../../coordinator/notifications/policy.ts';
 
 const hour = 3_600_000;
 const well = { failing_since: null, refused_at: null };
@@ -15,10 +15,10 @@ describe('rule 38: a channel that does not deliver', () => {
   });
   test('rule 38: owners are mailed once a day', () => {
     const refused = { ...afterAttempt(well, 'refused', 0), owners_told_at: null };
-    expect(areOwnersToldNow(refused, 0)).toBe(true);
-    expect(areOwnersToldNow({ ...refused, owners_told_at: 0 }, 23 * hour)).toBe(false);
-    expect(areOwnersToldNow({ ...refused, owners_told_at: 0 }, 24 * hour)).toBe(true);
-    expect(areOwnersToldNow({ ...well, owners_told_at: null }, 0)).toBe(false);
+    expect(isOwnerNotificationDue(refused, 0)).toBe(true);
+    expect(isOwnerNotificationDue({ ...refused, owners_told_at: 0 }, 23 * hour)).toBe(false);
+    expect(isOwnerNotificationDue({ ...refused, owners_told_at: 0 }, 24 * hour)).toBe(true);
+    expect(isOwnerNotificationDue({ ...well, owners_told_at: null }, 0)).toBe(false);
   });
   test('rule 38: a "down" that nobody took within two minutes is mailed to all owners', () => {
     expect(isLastResort({ first_told_at: 0, taken: false }, 119_999)).toBe(false);

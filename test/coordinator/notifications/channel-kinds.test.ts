@@ -8,8 +8,8 @@ import { channelKinds, kindOf } from '../../../coordinator/notifications/channel
 import type { Outgoing, OutgoingRequest } from '../../../coordinator/notifications/kinds/types.ts';
 import { clean } from '../../../coordinator/notifications/kinds/types.ts';
 import type { Told } from '../../../coordinator/notifications/message.ts';
-import { configs, hostileTold, toldOf } from '../../support/told-and-configs.ts';
-import { forms, mostBytes, schemas } from '../../support/vendor-bodies.ts';
+import { configs, hostileMessages, toldOf } from '../../support/told-and-configs.ts';
+import { forms, maxBytes, schemas } from '../../support/vendor-bodies.ts';
 
 const ajv = new Ajv({ allErrors: true, strict: false, verbose: false });
 addFormats.default(ajv);
@@ -63,11 +63,11 @@ describe.each(Object.keys({ ...schemas, ...forms }))('%s', (id) => {
 
   test('makes of anything that is told a body that the vendor takes: its shape, its lengths, its bytes', () => {
     fc.assert(
-      fc.property(hostileTold, (told) => {
+      fc.property(hostileMessages, (told) => {
         const { body } = requestOf(made(id, told));
         const content = jsonOf(id, told);
         expect(validate(content), `${JSON.stringify(validate.errors)?.slice(0, 500)}`).toBe(true);
-        expect(Buffer.byteLength(body)).toBeLessThanOrEqual(mostBytes[id] ?? Number.POSITIVE_INFINITY);
+        expect(Buffer.byteLength(body)).toBeLessThanOrEqual(maxBytes[id] ?? Number.POSITIVE_INFINITY);
         expect(body.isWellFormed()).toBe(true);
       }),
       runs,
@@ -76,7 +76,7 @@ describe.each(Object.keys({ ...schemas, ...forms }))('%s', (id) => {
 
   test('the same told twice makes the same message, so that another attempt is no other message', () => {
     fc.assert(
-      fc.property(hostileTold, (told) => {
+      fc.property(hostileMessages, (told) => {
         expect(made(id, told)).toEqual(made(id, told));
       }),
       { numRuns: 5 },
@@ -94,7 +94,7 @@ describe.each(Object.keys({ ...schemas, ...forms }))('%s', (id) => {
 describe('a name calls nobody and formats nothing', () => {
   const property = (check: (told: Told) => void): void =>
     fc.assert(
-      fc.property(hostileTold, (told) => {
+      fc.property(hostileMessages, (told) => {
         check(told);
       }),
       runs,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { kindOf } from '../../../coordinator/notifications/channels.ts';
 import type { Outgoing, OutgoingRequest } from '../../../coordinator/notifications/kinds/types.ts';
 import type { Told } from '../../../coordinator/notifications/message.ts';
-import { at, configs, hostileTold, monitorOf, overOf, toldOf } from '../../support/told-and-configs.ts';
+import { at, configs, hostileMessages, monitorOf, overOf, toldOf } from '../../support/told-and-configs.ts';
 
 const made = (id: string, told: Told, more: Readonly<Record<string, string>> = {}): Outgoing => {
   const kind = kindOf(id);
@@ -203,7 +203,7 @@ describe('SMS', () => {
   test('carries the link that acknowledges, whatever the name of the host and of what is down', () => {
     const link = `https://antipode.operations.a-longer-name-of-a-host.example.com/a/9ix${'k'.repeat(16)}`;
     fc.assert(
-      fc.property(hostileTold, (told) => {
+      fc.property(hostileMessages, (told) => {
         const text = sms({ ...told, event: 'down', links: { ...told.links, acknowledge: told.links.incident, acknowledge_short: link } });
         expect(text.endsWith(` ${link}`)).toBe(true);
         expect(units(text)).toBeLessThanOrEqual(isGsm(text) ? 306 : 134);
@@ -241,7 +241,7 @@ describe('SMS', () => {
   test('fits: one or two segments with a link that acknowledges, else one', () => {
     expect(sms(toldOf())).toBe('Checkout is down: status 503, expected 2xx https://antipode.example/a/9ix3Nw8k2Qm4svu7RzT1');
     fc.assert(
-      fc.property(hostileTold, (told) => {
+      fc.property(hostileMessages, (told) => {
         const text = sms(told);
         const most = told.links.acknowledge_short === null ? [160, 70] : [306, 134];
         expect(units(text)).toBeLessThanOrEqual(most[isGsm(text) ? 0 : 1] ?? 0);

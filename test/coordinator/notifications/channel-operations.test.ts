@@ -7,7 +7,7 @@ import {
   explainAlerts,
   listChannelKinds,
   listMessages,
-  listTold,
+  listNotified,
   muteAlerts,
   showMute,
   testChannel,
@@ -20,17 +20,17 @@ import { acknowledgeIncident } from '../../../shared/api/incidents.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { memberOf } from '../../../shared/base/json.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
-let [house, other]: House[] = [];
-const here = (): House => {
+let [house, other]: TestOrganisation[] = [];
+const here = (): TestOrganisation => {
   if (!house) throw new Error('there is a house in tests only');
   return house;
 };
 beforeAll(async () => {
-  house = await createHouse(bench.sql);
-  other = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
+  other = await createTestOrganisation(bench.sql);
 });
 /** Nobody takes messages there. */
 const hook = { kind: 'webhook', config: { url: 'https://hooks.example.org/a' }, try: false };
@@ -59,7 +59,7 @@ describe('a channel that is made', () => {
 
   test('is tried with a real message first', async () => {
     const { heard, config, close } = await receiver(204);
-    const { owner } = await createHouse(bench.sql);
+    const { owner } = await createTestOrganisation(bench.sql);
     const made = await bench.call(createChannel, owner, { kind: 'webhook', config });
     expect(heard).toEqual(['/hook']);
     expect(made.secret).toMatch(/^whsec_/);
@@ -70,7 +70,7 @@ describe('a channel that is made', () => {
 
   test('is not saved where that is not taken, unless nothing is to be tried', async () => {
     const { heard, config, close } = await receiver(410);
-    const { owner } = await createHouse(bench.sql);
+    const { owner } = await createTestOrganisation(bench.sql);
     const sent = { kind: 'webhook', config };
     await expect(bench.call(createChannel, owner, sent)).rejects.toMatchObject({
       code: 'channel_test_failed',
@@ -84,7 +84,7 @@ describe('a channel that is made', () => {
 
   test('is not tried where it could not be saved', async () => {
     const { heard, config, close } = await receiver(204);
-    const { member, owner } = await createHouse(bench.sql);
+    const { member, owner } = await createTestOrganisation(bench.sql);
     const sent = { kind: 'webhook', config };
     expect(await bench.refusal(createChannel, member, sent)).toBe('role_insufficient');
     expect(await bench.refusal(createChannel, owner, { ...sent, covers: 'chosen', monitors: [newId()] })).toBe('monitor_not_found');
@@ -94,7 +94,7 @@ describe('a channel that is made', () => {
 });
 
 test('what the API document gives as an example makes a channel as it stands', async () => {
-  const { owner } = await createHouse(bench.sql);
+  const { owner } = await createTestOrganisation(bench.sql);
   const { requestBody } = apiDocument('https://antipode.example.org').paths['/api/v1/channels']?.post ?? {};
   const sent = memberOf(memberOf(memberOf(requestBody, 'content'), 'application/json'), 'example');
   expect(await bench.call(createChannel, owner, Object(sent))).toMatchObject({ kind: 'webhook', name: 'Pager', covers: 'all' });
@@ -184,7 +184,7 @@ describe('channels', () => {
   });
 
   test('a plan has so many channels', async () => {
-    const small = await createHouse(bench.sql);
+    const small = await createTestOrganisation(bench.sql);
     await bench.sql`update organisations set plan = 'free' where id = ${small.organisation}`;
     const codes: string[] = [];
     for (let times = 0; times < 6; times += 1) codes.push(await bench.refusal(createChannel, small.owner, hook));
@@ -192,7 +192,7 @@ describe('channels', () => {
   });
 
   test('rule 30: the first owner of an organisation has a channel, without anybody having made one', async () => {
-    const fresh = await createHouse(bench.sql);
+    const fresh = await createTestOrganisation(bench.sql);
     const organisation = { id: fresh.organisation, name: 'fresh', plan: 'team', time_zone: 'UTC', ends_at: null } as const;
     const user = { email: `first-${newId()}@example.org`, password: 'long enough words', role: 'owner' };
     await bench.call(createUser, operatorIn(organisation), user);
@@ -211,7 +211,7 @@ describe('channels', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     const config = { url: `http://127.0.0.1:${port}/` };
-    const fresh = await createHouse(bench.sql);
+    const fresh = await createTestOrganisation(bench.sql);
     expect(await bench.call(tryChannel, fresh.owner, { kind: 'webhook', config })).toMatchObject({ verdict: 'taken', status: 204 });
     const made = await bench.call(createChannel, fresh.owner, { kind: 'webhook', try: false, config });
     expect(await bench.call(testChannel, fresh.owner, { channel_id: made.id })).toMatchObject({ verdict: 'refused', status: 410 });
@@ -271,7 +271,7 @@ describe('what was told', () => {
       expect(outcome).toBe('untold');
       expect(lines.at(-1)?.text).toContain('nobody on another continent confirmed the outage');
     }
-    expect((await bench.call(listTold, here().viewer, { monitor_id: monitor })).items.length).toBeGreaterThan(0);
+    expect((await bench.call(listNotified, here().viewer, { monitor_id: monitor })).items.length).toBeGreaterThan(0);
     expect(await bench.call(listMessages, here().viewer)).toEqual({ items: [] });
   });
 });

@@ -3,15 +3,15 @@ import { claimMessages, type OnTheWay } from '../../../coordinator/notifications
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/own-database.ts';
-import { answered, tellingBench } from '../../support/telling-bench.ts';
+import { answered, notificationBench } from '../../support/telling-bench.ts';
 
 const { sql } = await ownDatabase({ name: 'gathering', connections: 8 });
 const second = 1_000;
 
-let bench: Awaited<ReturnType<typeof tellingBench>>;
+let bench: Awaited<ReturnType<typeof notificationBench>>;
 beforeEach(async () => {
   await sql`truncate organisations, alerts cascade`;
-  bench = await tellingBench(sql);
+  bench = await notificationBench(sql);
 });
 
 describe('what leaves together', () => {
@@ -113,7 +113,7 @@ describe('who gets how many places', () => {
     for (const name of ['a', 'b', 'c', 'd']) slow.push(await channelAt(name, 'slow.test'));
     await channelAt('e', 'quick.test');
     await channelAt('f', 'other.test');
-    const other = await tellingBench(sql);
+    const other = await notificationBench(sql);
     await due(await other.channel('theirs'), 3, other.organisation);
     const claimed = await claim();
     expect(countBy(claimed, 'host')['slow.test']).toBe(4);
@@ -133,7 +133,7 @@ describe('who gets how many places', () => {
   });
 
   test('of what is planned together, each organisation has the first of its own before any has its second', async () => {
-    const [monitor, other] = [await bench.monitor('Shop'), await tellingBench(sql)];
+    const [monitor, other] = [await bench.monitor('Shop'), await notificationBench(sql)];
     const theirs = await other.monitor('Mail');
     await bench.channel('chat');
     await other.channel('theirs');

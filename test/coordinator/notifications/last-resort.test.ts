@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../../shared/base/crypto.ts';
 import { ownDatabase } from '../../support/own-database.ts';
-import { answered, tellingBench } from '../../support/telling-bench.ts';
+import { answered, notificationBench } from '../../support/telling-bench.ts';
 
 const { sql } = await ownDatabase({ name: 'rescue', connections: 8 });
 const minute = 60_000;
 
-let bench: Awaited<ReturnType<typeof tellingBench>>;
+let bench: Awaited<ReturnType<typeof notificationBench>>;
 beforeEach(async () => {
   await sql`truncate organisations, alerts cascade`;
-  bench = await tellingBench(sql);
+  bench = await notificationBench(sql);
 });
 
 describe('when nobody takes it', () => {

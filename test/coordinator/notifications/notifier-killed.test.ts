@@ -2,14 +2,14 @@ import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/own-database.ts';
-import { answered, tellingBench } from '../../support/telling-bench.ts';
+import { answered, notificationBench } from '../../support/telling-bench.ts';
 
 const { sql } = await ownDatabase({ name: 'telling-killed', connections: 8 });
 
-let bench: Awaited<ReturnType<typeof tellingBench>>;
+let bench: Awaited<ReturnType<typeof notificationBench>>;
 beforeEach(async () => {
   await sql`truncate organisations, alerts cascade`;
-  bench = await tellingBench(sql);
+  bench = await notificationBench(sql);
 });
 
 test('rules 28 and 31: what a killed coordinator had claimed is sent by another, with the same key; several send each message once', async () => {

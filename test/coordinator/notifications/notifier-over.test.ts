@@ -3,15 +3,15 @@ import type { Answer } from '../../../coordinator/notifications/kinds/types.ts';
 import { beginMute } from '../../../coordinator/notifications/queries.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/own-database.ts';
-import { answered, tellingBench } from '../../support/telling-bench.ts';
+import { answered, notificationBench } from '../../support/telling-bench.ts';
 
 const { sql } = await ownDatabase({ name: 'telling_over', connections: 8 });
 const [second, minute] = [1_000, 60_000];
 
-let bench: Awaited<ReturnType<typeof tellingBench>>;
+let bench: Awaited<ReturnType<typeof notificationBench>>;
 beforeEach(async () => {
   await sql`truncate organisations, alerts cascade`;
-  bench = await tellingBench(sql);
+  bench = await notificationBench(sql);
 });
 const told = (name: string) => bench.heard(name).flatMap(({ event, names }) => names.map((of) => `${event.split('.')[1]} ${of}`));
 const tellFor = async (ms: number): Promise<void> => {

@@ -3,15 +3,15 @@ import { writeAcknowledgement } from '../../../coordinator/incidents/queries.ts'
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/own-database.ts';
-import { answered, tellingBench } from '../../support/telling-bench.ts';
+import { answered, notificationBench } from '../../support/telling-bench.ts';
 
 const { sql } = await ownDatabase({ name: 'telling', connections: 8 });
 const minute = 60_000;
 
-let bench: Awaited<ReturnType<typeof tellingBench>>;
+let bench: Awaited<ReturnType<typeof notificationBench>>;
 beforeEach(async () => {
   await sql`truncate organisations, alerts cascade`;
-  bench = await tellingBench(sql);
+  bench = await notificationBench(sql);
 });
 const events = (name: string) => bench.heard(name).map(({ event }) => event.split('.')[1]);
 

@@ -1,7 +1,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Answer, OutgoingRequest, SendFailure } from '../../../coordinator/notifications/kinds/types.ts';
-import { createSender, type Sender, type SenderParts } from '../../../coordinator/notifications/transport.ts';
+import { createSender, type Sender, type SenderDependencies } from '../../../coordinator/notifications/transport.ts';
 import { UnknownName } from '../../../coordinator/outbound/connection.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
@@ -13,7 +13,7 @@ let receiver: Receiver;
 const senders: Sender[] = [];
 const loopback = ['127.0.0.0/8', '::1'];
 
-const senderOf = (parts: Partial<SenderParts> = {}): Sender => {
+const senderOf = (parts: Partial<SenderDependencies> = {}): Sender => {
   const sender = createSender({ clock: systemClock, allow: loopback, mail: undefined, vapid: undefined, ...parts });
   senders.push(sender);
   return sender;

@@ -12,7 +12,7 @@ import { setAside } from '../../../coordinator/engine/queries.ts';
 import { createOrganisationLookup } from '../../../coordinator/gate/lookups.ts';
 import { openNotice } from '../../../coordinator/health/notices.ts';
 import { countRefused } from '../../../coordinator/health/refusals.ts';
-import { type OperatorParts, runUnderstood, understand } from '../../../coordinator/operator/command-line.ts';
+import { type OperatorDependencies, runUnderstood, understand } from '../../../coordinator/operator/command-line.ts';
 import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-const parts = (): OperatorParts => ({
+const parts = (): OperatorDependencies => ({
   gate: bench.gate,
   organisations: createOrganisationLookup(bench.sql),
   migrate: () => migrate(bench.sql),

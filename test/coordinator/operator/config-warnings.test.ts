@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { createOrganisationLookup } from '../../../coordinator/gate/lookups.ts';
-import { type OperatorParts, runUnderstood, understand } from '../../../coordinator/operator/command-line.ts';
+import { type OperatorDependencies, runUnderstood, understand } from '../../../coordinator/operator/command-line.ts';
 import { gateBench } from '../../support/gate.ts';
 
 const bench = gateBench();
 const unused = () => Promise.reject(new Error('of no use here'));
 
 const run = async (...argv: readonly string[]) => {
-  const parts: OperatorParts = {
+  const parts: OperatorDependencies = {
     gate: bench.gate,
     organisations: createOrganisationLookup(bench.sql),
     migrate: async () => [],

@@ -8,7 +8,7 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { version } from '../../../shared/base/process.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 /** The operator's page asks through the gate alone: here the gate is asked as if a page had forgotten to look who asks. */
 
@@ -16,13 +16,13 @@ const bench = gateBench();
 const { markOperator, unmarkOperator } = installationOperations;
 const { listOrganisations, showFigures, listSetAside, dropSetAside, retrySetAside } = operatorOperations;
 
-let house: House;
+let house: TestOrganisation;
 beforeAll(async () => {
-  house = await createHouse(bench.sql, { name: 'harbour' });
+  house = await createTestOrganisation(bench.sql, { name: 'harbour' });
 });
 
 /** Somebody signed in who claims to be an operator. */
-const signedIn = ({ user, email }: House['owner'], proven_at = bench.now): Person => ({
+const signedIn = ({ user, email }: TestOrganisation['owner'], proven_at = bench.now): Person => ({
   ...{ user, email, name: '', email_verified: true, is_operator: true, session: newId(), proven_at },
   from: { address: '192.0.2.1', device: 'a test' },
 });
@@ -78,7 +78,7 @@ describe('an operator', () => {
   test('sees every organisation by its name, a page at a time', async () => {
     await mark(markOperator, house.member.email);
     const operator = signedIn(house.member);
-    for (const name of ['Anchor', 'Zebra', 'anchor']) await createHouse(bench.sql, { name });
+    for (const name of ['Anchor', 'Zebra', 'anchor']) await createTestOrganisation(bench.sql, { name });
     await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Backup' });
     const first = await ask(listOrganisations, operator, { limit: 3 });
     expect(first.items.map(({ name }) => name)).toEqual(['Anchor', 'anchor', 'harbour']);

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { createOrganisationLookup } from '../../../coordinator/gate/lookups.ts';
-import { type OperatorParts, runUnderstood, understand } from '../../../coordinator/operator/command-line.ts';
+import { type OperatorDependencies, runUnderstood, understand } from '../../../coordinator/operator/command-line.ts';
 import { gateBench } from '../../support/gate.ts';
 
 const bench = gateBench();
 
 const nothing = () => Promise.reject(new Error('no invitation needs this'));
-const parts = (): OperatorParts => ({
+const parts = (): OperatorDependencies => ({
   gate: bench.gate,
   organisations: createOrganisationLookup(bench.sql),
   migrate: async () => [],

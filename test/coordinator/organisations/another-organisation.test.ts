@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mostOwned, planOfAnother } from '../../../coordinator/organisations/model.ts';
+import { maxOwned, planOfAnother } from '../../../coordinator/organisations/model.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 
 const outcome = (...asked: Parameters<typeof planOfAnother>): string => {
@@ -23,7 +23,7 @@ describe('another organisation', () => {
   });
 
   test('is one too many after a few, whoever asks', () => {
-    const owned = Array.from({ length: mostOwned }, () => 'free' as const);
+    const owned = Array.from({ length: maxOwned }, () => 'free' as const);
     expect(outcome({ owned, isProven: true }, open)).toBe('organisations_enough');
     expect(outcome({ owned, isProven: true }, invited)).toBe('organisations_enough');
     expect(outcome({ owned: owned.slice(1), isProven: true }, invited)).toBe('free');

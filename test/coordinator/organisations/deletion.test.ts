@@ -11,7 +11,7 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House, type Person, testSecretKey } from '../../support/people.ts';
+import { createTestOrganisation, type Person, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 
 /** An organisation that its owner ends: what happens at once, and that undoing it puts back exactly what was. */
 
@@ -20,10 +20,10 @@ const { endOrganisation, keepOrganisation, muteAlerts, showMute, inviteMember, s
 const day = 86_400_000;
 const log = createLog({ name: 'ending', level: 'silent' });
 
-let house: House;
+let house: TestOrganisation;
 let monitors: readonly string[];
 beforeEach(async () => {
-  house = await createHouse(bench.sql, { name: 'Corner shop' });
+  house = await createTestOrganisation(bench.sql, { name: 'Corner shop' });
   const made: string[] = [];
   for (const name of ['A', 'B', 'C']) made.push((await bench.call(createMonitor, house.owner, { type: 'heartbeat', name })).id);
   monitors = made;
@@ -82,7 +82,7 @@ describe('ending', () => {
   test('lets nobody join; the invitation is good again when it is undone', async () => {
     const { address } = await bench.call(inviteMember, house.owner, { email: `${newId()}@example.org`, role: 'viewer' });
     const secret = address?.split('/').at(-1) ?? '';
-    const other = (await createHouse(bench.sql)).viewer;
+    const other = (await createTestOrganisation(bench.sql)).viewer;
     const person: SignedInPerson = {
       ...{
         user: other.user,

@@ -8,14 +8,14 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { seedDemo } from '../../support/demo.ts';
 import { testLog } from '../../support/network.ts';
 import { ownDatabase } from '../../support/own-database.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const day = 86_400_000;
 const { sql } = await ownDatabase();
 const bite = { rows: 5, monitors: 7 };
 const always = (): boolean => true;
 
-const end = (house: House, now: number): Promise<number> =>
+const end = (house: TestOrganisation, now: number): Promise<number> =>
   inTransaction(sql, (transaction) =>
     beginEnding(transaction, {
       ...{ organisation: house.organisation, user: house.owner.user },
@@ -24,8 +24,8 @@ const end = (house: House, now: number): Promise<number> =>
   );
 
 /** One that has some monitors, and ends in a week from `now`. */
-const ending = async (now: number): Promise<House> => {
-  const house = await createHouse(sql);
+const ending = async (now: number): Promise<TestOrganisation> => {
+  const house = await createTestOrganisation(sql);
   const monitors = Array.from({ length: 20 }, (_, number) => ({
     ...{ id: newId(), organisation_id: house.organisation, partition: number, name: `M ${number}` },
     ...{ type: 'heartbeat', target: '', interval_s: 60 },
@@ -36,8 +36,8 @@ const ending = async (now: number): Promise<House> => {
 };
 
 /** As ending(), with some of everything. */
-const endingEstate = async (now: number): Promise<House> => {
-  const house = await createHouse(sql);
+const endingEstate = async (now: number): Promise<TestOrganisation> => {
+  const house = await createTestOrganisation(sql);
   const { idOf } = await seedDemo(sql, house.organisation, now);
   const { organisation } = house;
   await sql`insert into probes (id, organisation_id, name, continent, keys)
@@ -85,7 +85,7 @@ const mailsTo = async (recipient: string): Promise<string[]> =>
 describe('an organisation whose days are over', () => {
   test('goes bite by bite, waits until everybody heard of it, and leaves its people and nothing else', async () => {
     let now = Date.now();
-    const [house, other] = [await endingEstate(now), await createHouse(sql)];
+    const [house, other] = [await endingEstate(now), await createTestOrganisation(sql)];
     const before = await rowsOf(house.organisation);
     for (const table of [
       'monitors',
@@ -163,8 +163,8 @@ describe('an organisation whose days are over', () => {
     const now = Date.now();
     const at = new Date(now + 7 * day);
     const [late, kept] = [await ending(now), await ending(now)];
-    const step = (of: House) => inTransaction(sql, (transaction) => endOrganisation(transaction, of.organisation, at, bite));
-    const keep = (of: House, when: Date) => inTransaction(sql, (transaction) => undoEnding(transaction, of.organisation, when));
+    const step = (of: TestOrganisation) => inTransaction(sql, (transaction) => endOrganisation(transaction, of.organisation, at, bite));
+    const keep = (of: TestOrganisation, when: Date) => inTransaction(sql, (transaction) => undoEnding(transaction, of.organisation, when));
     expect(await step(late)).toBe('more');
     // Whose clock is behind.
     expect(await keep(late, new Date(now))).toBeUndefined();

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { startMaintenanceNow } from '../../../coordinator/maintenance/contract.ts';
 import { showOrganisation } from '../../../coordinator/organisations/contract.ts';
-import { mayHaveOneMore, plans } from '../../../coordinator/organisations/plans.ts';
+import { enforceLimit, plans } from '../../../coordinator/organisations/plans.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
 import {
   createMaintenanceWindow,
@@ -11,21 +11,21 @@ import {
 } from '../../../shared/api/maintenance.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
 const hour = 3_600_000;
 const day = 24 * hour;
-let house: House;
-let own: House;
+let house: TestOrganisation;
+let own: TestOrganisation;
 let monitors: string[];
 
 const iso = (at: number): string => new Date(at).toISOString();
 const used = async (what: string) => (await bench.call(showOrganisation, house.owner)).used.find((one) => one.what === what);
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql, { plan: 'free' });
-  own = await createHouse(bench.sql, { plan: 'self_hosted' });
+  house = await createTestOrganisation(bench.sql, { plan: 'free' });
+  own = await createTestOrganisation(bench.sql, { plan: 'self_hosted' });
   monitors = [(await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'job' })).id];
 });
 
@@ -107,12 +107,12 @@ test('one window covers ten thousand monitors, named or by their group', async (
 });
 
 test('a plan with none of something says so', () => {
-  expect(() => mayHaveOneMore('private_probes', 'free', 0)).toThrow('The plan free has no private probes; take a larger plan.');
+  expect(() => enforceLimit('private_probes', 'free', 0)).toThrow('The plan free has no private probes; take a larger plan.');
 });
 
 test.each([
   ['members', 1, 'The plan free allows 1 member, and there is 1. Remove one, or take a larger plan.'],
   ['monitors', plans.free.monitors, `allows ${plans.free.monitors} monitors, and there are ${plans.free.monitors}. Delete one,`],
 ] as const)('one %s more than the plan has is refused in words that fit the number', (of, present, words) => {
-  expect(() => mayHaveOneMore(of, 'free', present)).toThrow(words);
+  expect(() => enforceLimit(of, 'free', present)).toThrow(words);
 });

@@ -8,14 +8,14 @@ import { createToken, getToken, listTokens, revokeToken } from '../../../coordin
 import { whoami } from '../../../shared/api/organisations.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House, testSecretKey } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 
 const bench = gateBench();
-let house: House;
+let house: TestOrganisation;
 let tokens: Tokens;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql, { name: 'Shop' });
+  house = await createTestOrganisation(bench.sql, { name: 'Shop' });
   tokens = createTokens({
     sql: bench.sql,
     secretKey: testSecretKey,
@@ -39,7 +39,7 @@ test('whoami tells whose token it is', async () => {
 
 describe('users and members', () => {
   test('are made by owners and admins, as far as the plan goes, also at once', async () => {
-    const small = await createHouse(bench.sql, { plan: 'team' });
+    const small = await createTestOrganisation(bench.sql, { plan: 'team' });
     const user = (index: number) => ({ email: `user-${index}@small.example`, password: 'correct horse', role: 'member' });
     const made = await Promise.all(Array.from({ length: 10 }, (_, index) => bench.refusal(createUser, small.admin, user(index))));
     expect(made.filter((code) => code === 'taken')).toHaveLength(6);
@@ -62,7 +62,7 @@ describe('users and members', () => {
   });
 
   test('lose their tokens with a change of role, and keep them when the role stays', async () => {
-    const { admin, owner, organisation } = await createHouse(bench.sql);
+    const { admin, owner, organisation } = await createTestOrganisation(bench.sql);
     await bench.call(setMemberRole, owner, { email: admin.email.toUpperCase(), role: 'admin' });
     expect(await works(admin.readWrite)).toBe(true);
     await bench.call(setMemberRole, owner, { email: admin.email, role: 'viewer' });
@@ -73,7 +73,7 @@ describe('users and members', () => {
   });
 
   test('always include an owner, unless the operator wants otherwise', async () => {
-    const { owner, admin, organisation, name } = await createHouse(bench.sql);
+    const { owner, admin, organisation, name } = await createTestOrganisation(bench.sql);
     expect(await bench.refusal(setMemberRole, admin, { email: owner.email, role: 'viewer' })).toBe('last_owner');
     expect(await bench.refusal(removeMember, admin, { email: owner.email })).toBe('last_owner');
     await bench.call(setMemberRole, owner, { email: admin.email, role: 'owner' });
@@ -90,7 +90,7 @@ describe('users and members', () => {
   });
 
   test('of other organisations are nobody here, except for the operator who takes them in', async () => {
-    const other = await createHouse(bench.sql);
+    const other = await createTestOrganisation(bench.sql);
     const input = { email: other.owner.email, role: 'viewer' };
     expect(await bench.refusal(setMemberRole, house.owner, input)).toBe('member_not_found');
     expect(await bench.refusal(removeMember, house.owner, input)).toBe('member_not_found');
@@ -120,7 +120,7 @@ describe('tokens', () => {
   });
 
   test('are refused to whoever was removed since their call was let in', async () => {
-    const own = await createHouse(bench.sql);
+    const own = await createTestOrganisation(bench.sql);
     await bench.call(removeMember, own.owner, { email: own.member.email });
     expect(await bench.refusal(createToken, own.member, { name: 'x', scope: 'read' })).toBe('organisation_not_found');
   });
@@ -139,9 +139,9 @@ describe('tokens', () => {
   });
 
   test('are listed to whoever made them, and all of them to owners and admins; never the token itself', async () => {
-    const own = await createHouse(bench.sql);
+    const own = await createTestOrganisation(bench.sql);
     const { id, token } = await bench.call(createToken, own.member, { name: 'CI', scope: 'read' });
-    const listed = async (who: House['owner']) => (await bench.call(listTokens, who)).items;
+    const listed = async (who: TestOrganisation['owner']) => (await bench.call(listTokens, who)).items;
     for (const who of [own.owner, own.admin]) expect((await listed(who)).map(({ owner }) => owner.email)).toHaveLength(9);
     expect((await listed(own.member)).map(({ name }) => name)).toEqual(['CI', 'read_write of a test', 'read of a test']);
     expect((await listed(own.viewer)).every(({ own }) => own)).toBe(true);
@@ -161,7 +161,7 @@ describe('tokens', () => {
   test('are ended by their creator, and by owners and admins', async () => {
     const make = () => bench.call(createToken, house.member, { name: 'x', scope: 'read' });
     const [one, two, three] = [await make(), await make(), await make()];
-    const stranger = await createHouse(bench.sql);
+    const stranger = await createTestOrganisation(bench.sql);
     expect(await bench.refusal(revokeToken, house.viewer, { token_id: one.id })).toBe('token_not_found');
     expect(await bench.refusal(revokeToken, stranger.owner, { token_id: one.id })).toBe('token_not_found');
     await bench.call(revokeToken, house.member, { token_id: one.id });
@@ -183,6 +183,6 @@ test('what the operator does to the installation is for nobody else', async () =
   expect(await code(createOrganisation, { name: 'x', plan: 'huge' })).toBe('plan_unknown');
   expect(await code(createOrganisation, { name: 'x', time_zone: '+02:00' })).toBe('time_zone_invalid');
   expect(await code(createOrganisation, { name: 'x', time_zone: 'Mars/Olympus' })).toBe('time_zone_invalid');
-  const small = await createHouse(bench.sql, { plan: 'free' });
+  const small = await createTestOrganisation(bench.sql, { plan: 'free' });
   expect(await code(createProbe, { name: 'Own', continent: 'Europe', organisation: small.organisation })).toBe('plan_limit_private_probes');
 });

@@ -1,25 +1,25 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { personOperations, visitorOperations } from '../../../coordinator/contracts.ts';
+import { anonymousOperations, personOperations } from '../../../coordinator/contracts.ts';
 import type { Person as SignedInPerson } from '../../../coordinator/gate/caller.ts';
 import { createUser } from '../../../coordinator/organisations/contract.ts';
 import { codeOf, stepAt } from '../../../coordinator/people/second-factor.ts';
 import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
 import { codeSecretOf } from '../../../coordinator/secrets/at-rest.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { codeOfRefusal, doorOf, intake } from '../../support/coming-in.ts';
+import { codeOfRefusal, intake, signUpPolicyOf } from '../../support/coming-in.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House, testSecretKey } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 
 const bench = gateBench({ signUp: 'invited', signUpPlan: 'free', mail: true });
-const door = doorOf(bench);
-const { signIn, finishSignIn, resetPassword } = visitorOperations;
+const door = signUpPolicyOf(bench);
+const { signIn, finishSignIn, resetPassword } = anonymousOperations;
 const { showSecondFactor, proposeSecondFactor, startSecondFactor, replaceRecoveryCodes, endSecondFactor, changePassword } =
   personOperations;
 const password = 'correct horse';
-let house: House;
+let house: TestOrganisation;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql, { name: 'Shop' });
+  house = await createTestOrganisation(bench.sql, { name: 'Shop' });
 });
 
 type Ada = { readonly email: string; readonly person: SignedInPerson; readonly secret: string; readonly codes: readonly string[] };

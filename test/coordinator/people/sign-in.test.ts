@@ -1,16 +1,16 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { installationOperations, personOperations, visitorOperations } from '../../../coordinator/contracts.ts';
+import { anonymousOperations, installationOperations, personOperations } from '../../../coordinator/contracts.ts';
 import { createUser } from '../../../coordinator/organisations/contract.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { codeOfRefusal, doorOf, intake } from '../../support/coming-in.ts';
+import { codeOfRefusal, intake, signUpPolicyOf } from '../../support/coming-in.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House, type Person } from '../../support/people.ts';
+import { createTestOrganisation, type Person, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
-const door = doorOf(bench);
-const { signIn, enter } = visitorOperations;
-let house: House;
+const door = signUpPolicyOf(bench);
+const { signIn, enter } = anonymousOperations;
+let house: TestOrganisation;
 
 const password = 'correct horse';
 const personWithPassword = async (): Promise<string> => {
@@ -27,7 +27,7 @@ const linkFor = async (email: string, made_for = 'operator'): Promise<string> =>
 };
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql, { name: 'Shop' });
+  house = await createTestOrganisation(bench.sql, { name: 'Shop' });
 });
 
 describe('a sign-in link', () => {
@@ -183,7 +183,7 @@ describe('a session', () => {
   });
 
   test('acts in the organisation that its person chose, and in another when they leave that one', async () => {
-    const other = await createHouse(bench.sql, { name: 'Side project' });
+    const other = await createTestOrganisation(bench.sql, { name: 'Side project' });
     await bench.sql`insert into memberships (organisation_id, user_id, role) values (${other.organisation}, ${house.admin.user}, 'viewer')`;
     const cookie = await door.comeIn(house.admin.email);
     const { person, caller } = await door.signedIn(cookie);
@@ -196,7 +196,7 @@ describe('a session', () => {
     const { switchOrganisation } = personOperations;
     await door.act(switchOrganisation, person, { organisation_id: other.organisation });
     expect((await door.signedIn(cookie)).caller).toMatchObject({ organisation: { name: 'Side project' }, role: 'viewer' });
-    const foreign = await createHouse(bench.sql);
+    const foreign = await createTestOrganisation(bench.sql);
     expect(await codeOfRefusal(door.act(switchOrganisation, person, { organisation_id: foreign.organisation }))).toBe(
       'organisation_not_found',
     );

@@ -1,25 +1,34 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { innerOperations, personOperations, visitorOperations } from '../../../coordinator/contracts.ts';
+import { anonymousOperations, innerOperations, personOperations } from '../../../coordinator/contracts.ts';
 import { createMailer, type Mailer } from '../../../coordinator/mail/delivery.ts';
 import { createMailSender, type MailSender } from '../../../coordinator/mail/sender.ts';
 import { createUser } from '../../../coordinator/organisations/contract.ts';
 import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { codeOfRefusal, doorOf } from '../../support/coming-in.ts';
+import { codeOfRefusal, signUpPolicyOf } from '../../support/coming-in.ts';
 import { gateBench } from '../../support/gate.ts';
 import { type Mailbox, openMailbox } from '../../support/mailbox.ts';
-import { createHouse, type House, testSecretKey } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 
 /** An installation with mail where anybody may sign up. */
 const bench = gateBench({ signUp: 'open', signUpPlan: 'team', mail: true });
-const door = doorOf(bench);
-const { signIn, signUp, finishSignUp, requestPasswordReset, resetPassword, keepEmail, showLink, showInvitation, showDoor } =
-  visitorOperations;
+const door = signUpPolicyOf(bench);
+const {
+  signIn,
+  signUp,
+  finishSignUp,
+  requestPasswordReset,
+  resetPassword,
+  keepEmail,
+  showLink,
+  showInvitation,
+  showDoor: showSignUpPolicy,
+} = anonymousOperations;
 const { acceptInvitation, changeEmail, changePassword, showProfile, verifyEmail } = personOperations;
 const { createToken, inviteMember, listInvitations, listMembers, withdrawInvitation } = innerOperations;
 
-let house: House;
+let house: TestOrganisation;
 let mailbox: Mailbox;
 let sender: MailSender;
 let mailer: Mailer;
@@ -32,7 +41,7 @@ beforeAll(async () => {
     ...{ sql: bench.sql, clock: { now: () => bench.now }, log: createLog({ name: 't', level: 'silent' }), sender },
     ...{ accountSecrets: createAccountSecrets(bench.sql, { secretKey: testSecretKey }), baseUrl: () => 'https://antipode.test' },
   });
-  house = await createHouse(bench.sql, { name: 'Shop' });
+  house = await createTestOrganisation(bench.sql, { name: 'Shop' });
 });
 afterAll(async () => {
   sender.close();
@@ -113,7 +122,7 @@ describe('signing up', () => {
   });
 
   test('is told of at the door', async () => {
-    expect(await door.visit(showDoor, {})).toMatchObject({ sign_up: 'open', mail: true });
+    expect(await door.visit(showSignUpPolicy, {})).toMatchObject({ sign_up: 'open', mail: true });
   });
 });
 
@@ -393,7 +402,7 @@ describe('an invitation', () => {
     const { items } = await bench.call(listInvitations, house.owner);
     expect(items.filter((one) => one.email === email)).toMatchObject([{ id: again.id, role: 'admin', inviter: house.owner.email }]);
     expect(await bench.refusal(withdrawInvitation, house.owner, { invitation_id: id })).toBe('invitation_not_found');
-    const foreign = await createHouse(bench.sql);
+    const foreign = await createTestOrganisation(bench.sql);
     expect(await bench.refusal(withdrawInvitation, foreign.owner, { invitation_id: again.id })).toBe('invitation_not_found');
     await bench.call(withdrawInvitation, house.owner, { invitation_id: again.id });
     const late = await invite();
@@ -415,7 +424,7 @@ describe('an invitation', () => {
   });
 
   test('counts as a member of the plan while it waits, is sent to a mailbox five times at most, and thirty times for an organisation', async () => {
-    const small = await createHouse(bench.sql, { plan: 'team', name: 'https://evil.example/win' });
+    const small = await createTestOrganisation(bench.sql, { plan: 'team', name: 'https://evil.example/win' });
     const codes = [];
     for (let index = 0; index < 8; index += 1)
       codes.push(await codeOfRefusal(bench.call(inviteMember, small.owner, { email: fresh(), role: 'viewer' })));
@@ -434,7 +443,7 @@ describe('an invitation', () => {
   });
 
   test('joins nobody when the plan is full by then, also when two follow theirs at once', async () => {
-    const small = await createHouse(bench.sql, { plan: 'business', name: 'Small' });
+    const small = await createTestOrganisation(bench.sql, { plan: 'business', name: 'Small' });
     const secrets: string[] = [];
     for (let index = 0; index < 8; index += 1) {
       const email = fresh();

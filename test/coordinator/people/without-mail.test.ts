@@ -1,26 +1,26 @@
 import { beforeAll, expect, test } from 'vitest';
-import { innerOperations, personOperations, visitorOperations } from '../../../coordinator/contracts.ts';
+import { anonymousOperations, innerOperations, personOperations } from '../../../coordinator/contracts.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { codeOfRefusal, doorOf } from '../../support/coming-in.ts';
+import { codeOfRefusal, signUpPolicyOf } from '../../support/coming-in.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 /** An installation without mail, as `npm start` makes one. */
 const bench = gateBench();
-const door = doorOf(bench);
-const { signIn, signUp, requestPasswordReset, showDoor } = visitorOperations;
+const door = signUpPolicyOf(bench);
+const { signIn, signUp, requestPasswordReset, showDoor: showSignUpPolicy } = anonymousOperations;
 const { inviteMember } = innerOperations;
 const password = 'correct horse';
-let house: House;
+let house: TestOrganisation;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql, { name: 'Shop' });
+  house = await createTestOrganisation(bench.sql, { name: 'Shop' });
 });
 
 test('nobody signs up without an invitation', async () => {
   const application = { email: 'ada@shop.example', password, name: 'Ada', organisation: 'Engines', time_zone: 'UTC' };
   expect(await codeOfRefusal(door.visit(signUp, application))).toBe('sign_up_closed');
-  expect(await door.visit(showDoor, {})).toMatchObject({ sign_up: 'invited', mail: false });
+  expect(await door.visit(showSignUpPolicy, {})).toMatchObject({ sign_up: 'invited', mail: false });
 });
 
 test('an invitation is shown to whoever invites; it makes an account whose address is not proven, and signs nobody in by itself', async () => {

@@ -7,7 +7,7 @@ import { credentialsLiveMs } from '../../../shared/bus/identity.ts';
 import { createKey, readJwt } from '../../../shared/bus/nkeys.ts';
 import type { RosterProbe } from '../../../shared/checks/assignment.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse } from '../../support/people.ts';
+import { createTestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
 
@@ -32,7 +32,7 @@ test('signatures are required once every probe that is heard says that it verifi
 });
 
 test('a private probe’s credentials of before end whatever it says of those that it has now', async () => {
-  const { organisation } = await createHouse(bench.sql);
+  const { organisation } = await createTestOrganisation(bench.sql);
   const [offered] = await bench.sql<{ at: Date }[]>`select signing_offered_at as at from installation`;
   const add = async (key: string, createdAt = Date.now() - 3_600_000): Promise<string> => {
     const id = newId();

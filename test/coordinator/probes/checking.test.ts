@@ -5,13 +5,13 @@ import { clockText, refutedText } from '../../../coordinator/probes/pages.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 /** Who checks for an organisation, and why to believe them (rule 16). */
 
 const bench = gateBench();
-let house: House;
-let elsewhere: House;
+let house: TestOrganisation;
+let elsewhere: TestOrganisation;
 
 type Made = { readonly id: string; readonly key: number };
 
@@ -25,8 +25,8 @@ const probe = async (name: string, more: object = {}): Promise<Made> => {
 let frankfurt: Made;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql);
-  elsewhere = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
+  elsewhere = await createTestOrganisation(bench.sql);
   await makeResultDays(bench.sql, bench.now - 86_400_000, bench.now + 86_400_000);
   frankfurt = await probe('Frankfurt', { clock_offset_ms: -12, version: '1.2.0' });
   const lost = await probe('Oslo');
@@ -53,7 +53,7 @@ test('are the public probes that were heard and the own ones, by continent, each
 });
 
 test('what they looked at lately is counted, of the organisation alone', async () => {
-  const keyOf = async (of: House): Promise<number> => {
+  const keyOf = async (of: TestOrganisation): Promise<number> => {
     const { id } = await bench.call(createMonitor, of.owner, { type: 'heartbeat', name: 'job' });
     const [row] = await bench.sql<{ key: number }[]>`select key from monitors where id = ${id}`;
     return row?.key ?? 0;

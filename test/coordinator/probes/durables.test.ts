@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { createDurables, type Durable } from '../../../coordinator/probes/bus-keeper.ts';
+import { type Consumer, createConsumers } from '../../../coordinator/probes/bus-keeper.ts';
 import { BusRefusal } from '../../../shared/bus/jetstream.ts';
 import { probeConsumers } from '../../../shared/bus/subjects.ts';
 
 /** Durables of probes on a bus of three servers, of which one may be gone: what lies with it nobody answers for. */
 
-const durables: readonly Durable[] = ['a', 'b', 'c'].map((probe) => ({ stream: 'ASSIGN', consumer: probeConsumers.roster(probe) }));
+const durables: readonly Consumer[] = ['a', 'b', 'c'].map((probe) => ({ stream: 'ASSIGN', consumer: probeConsumers.roster(probe) }));
 const [name = ''] = durables.map(({ consumer }) => consumer.name);
 
 /** `falls`: the servers that chance lays the next durables with, one after the other, the last one for ever. */
@@ -40,7 +40,7 @@ const log = { info: () => undefined, debug: () => undefined };
 describe('durables of probes', () => {
   test('that lay with a server that is gone are made anew until they lie with one that is there; the others are left alone', async () => {
     const { bus, state, lies } = servers({ falls: [2, 0, 1, 2, 2, 0] });
-    const kept = createDurables({ bus, log });
+    const kept = createConsumers({ bus, log });
     await kept.keep(durables);
     state.gone = 2;
     await kept.keep(durables);
@@ -51,7 +51,7 @@ describe('durables of probes', () => {
 
   test('that nobody answers for, while no server is gone, are left as they are: the bus is slow, and shall not be made busier', async () => {
     const { bus, state } = servers({ falls: [0], isSlow: true });
-    await expect(createDurables({ bus, log }).keep(durables)).rejects.toThrow('timeout');
+    await expect(createConsumers({ bus, log }).keep(durables)).rejects.toThrow('timeout');
     expect(state).toMatchObject({ created: 3, deleted: [] });
   });
 
@@ -62,14 +62,14 @@ describe('durables of probes', () => {
       if (consumer.name === name) throw new BusRefusal(10_026, 'maximum consumers limit reached');
       await bus.ensureConsumer(stream, consumer);
     };
-    await expect(createDurables({ bus: { ...bus, ensureConsumer }, log }).keep(durables)).rejects.toThrow('maximum consumers');
+    await expect(createConsumers({ bus: { ...bus, ensureConsumer }, log }).keep(durables)).rejects.toThrow('maximum consumers');
     expect([...lies.keys()]).toEqual(durables.slice(1).map(({ consumer }) => consumer.name));
     expect(state.deleted).toEqual([]);
   });
 
   test('are renewed and forgotten though their server is gone', async () => {
     const { bus, state, lies } = servers({ falls: [2, 2, 2, 0] });
-    const kept = createDurables({ bus, log });
+    const kept = createConsumers({ bus, log });
     await kept.keep(durables);
     state.gone = 2;
     await kept.renew(durables.slice(0, 1));
@@ -80,7 +80,7 @@ describe('durables of probes', () => {
 
   test('that fall to the server that is gone again and again are told of, and kept in a later turn', async () => {
     const { bus, state } = servers({ falls: [2] });
-    const kept = createDurables({ bus, log });
+    const kept = createConsumers({ bus, log });
     await kept.keep(durables);
     state.gone = 2;
     await expect(kept.keep(durables.slice(0, 1))).rejects.toThrow('timeout');
@@ -92,7 +92,7 @@ describe('durables of probes', () => {
 test('lost durables are looked for when a server has been away for a while, and not while it is only started anew', async () => {
   const { bus, state, lies } = servers({ falls: [2, 0] });
   let now = 0;
-  const kept = createDurables({ bus, log, elapsed: () => now });
+  const kept = createConsumers({ bus, log, elapsed: () => now });
   await kept.keep(durables);
   const at = async (ms: number): Promise<number | undefined> => {
     now = ms;

@@ -5,16 +5,16 @@ import { createMonitor } from '../../../shared/api/monitors.ts';
 import { endProbe, inviteProbe } from '../../../shared/api/probes.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 /** An organisation ends its own private probe, as the operator ends any. */
 
 const bench = gateBench();
-let house: House;
-let strangers: House;
+let house: TestOrganisation;
+let strangers: TestOrganisation;
 beforeAll(async () => {
-  house = await createHouse(bench.sql, { plan: 'team' });
-  strangers = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql, { plan: 'team' });
+  strangers = await createTestOrganisation(bench.sql);
 });
 
 const monitorOf = (probe: string | null, name: string) =>
@@ -63,7 +63,7 @@ describe('a private probe', () => {
   });
 
   test('once ended, makes room in the plan', async () => {
-    const small = await createHouse(bench.sql, { plan: 'team' });
+    const small = await createTestOrganisation(bench.sql, { plan: 'team' });
     const probes: string[] = [];
     while ((await bench.refusal(inviteProbe, small.owner, { name: newId(), continent: 'Africa' })) === 'taken') {
       await bench.sql`delete from probe_invitations where organisation_id = ${small.organisation}`;

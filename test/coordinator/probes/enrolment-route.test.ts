@@ -1,13 +1,13 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { restServerOptions } from '../../../coordinator/api/routes.ts';
-import type { Visitor } from '../../../coordinator/gate/caller.ts';
+import type { AnonymousCaller } from '../../../coordinator/gate/caller.ts';
 import { enrolmentRoute } from '../../../coordinator/probes/enrolment-route.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { enrolmentPath } from '../../../shared/bus/identity.ts';
 
 let app: FastifyInstance;
-let heard: { visitor: Visitor; body: unknown }[];
+let heard: { visitor: AnonymousCaller; body: unknown }[];
 let answer: () => Promise<{ body: unknown }>;
 
 beforeEach(() => {

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { innerOperations, installationOperations, visitorOperations } from '../../../coordinator/contracts.ts';
+import { anonymousOperations, innerOperations, installationOperations } from '../../../coordinator/contracts.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { inviteProbe, listProbeInvitations, revokeProbeInvitation } from '../../../shared/api/probes.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -8,16 +8,16 @@ import { enrolmentAnswer, enrolmentProof } from '../../../shared/bus/identity.ts
 import { createKey, type Key, readJwt } from '../../../shared/bus/nkeys.ts';
 import { inboxOf } from '../../../shared/bus/subjects.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
 const hour = 3_600_000;
-const { enrolProbe } = visitorOperations;
+const { enrolProbe } = anonymousOperations;
 const { invitePublicProbe, listAllProbeInvitations, revokeAnyProbeInvitation } = installationOperations;
-let house: House;
+let house: TestOrganisation;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql, { plan: 'business' });
+  house = await createTestOrganisation(bench.sql, { plan: 'business' });
 });
 beforeEach(async () => {
   await bench.sql`delete from attempts`;
@@ -68,7 +68,7 @@ describe('an invitation', () => {
   });
 
   test('counts against the plan while it is open, and so does the probe that comes of it', async () => {
-    const small = await createHouse(bench.sql, { plan: 'team' });
+    const small = await createTestOrganisation(bench.sql, { plan: 'team' });
     const first = await invitePrivate(small);
     expect(await bench.refusal(inviteProbe, small.owner, nairobi())).toBe('plan_limit_private_probes');
     await bench.call(revokeProbeInvitation, small.owner, { probe_invitation_id: first.id });
@@ -79,7 +79,7 @@ describe('an invitation', () => {
     await enrol(third.token, createKey('user'));
     bench.now += hour;
     expect(await bench.refusal(inviteProbe, small.owner, nairobi())).toBe('plan_limit_private_probes');
-    const free = await createHouse(bench.sql, { plan: 'free' });
+    const free = await createTestOrganisation(bench.sql, { plan: 'free' });
     expect(await bench.refusal(inviteProbe, free.owner, nairobi())).toBe('plan_limit_private_probes');
   });
 
@@ -88,7 +88,7 @@ describe('an invitation', () => {
     expect(await bench.refusal(inviteProbe, house.owner, { name, continent: 'Africa' })).toBe('name_taken');
     expect(await bench.refusal(inviteProbe, house.owner, { name: 'x', continent: 'Atlantis' })).toBe('continent_unknown');
     // What others call theirs is not told.
-    const others = await createHouse(bench.sql, { plan: 'business' });
+    const others = await createTestOrganisation(bench.sql, { plan: 'business' });
     expect(await bench.refusal(inviteProbe, others.owner, { name, continent: 'Africa' })).toBe('taken');
     expect(await atMachine(invitePublicProbe, { name, continent: 'Africa' })).toMatchObject({ name, state: 'open' });
     expect(await refusalOf(atMachine(invitePublicProbe, { name, continent: 'Africa' }))).toBe('name_taken');
@@ -173,7 +173,7 @@ describe('a host that enrols', () => {
     const { probe } = await enrol(token, key);
     bench.now += 40 * 24 * hour;
     const elsewhere = await bench.call(inviteProbe, house.admin, { name: newId(), continent: 'Asia' });
-    const others = await bench.call(inviteProbe, (await createHouse(bench.sql)).admin, nairobi());
+    const others = await bench.call(inviteProbe, (await createTestOrganisation(bench.sql)).admin, nairobi());
     for (const wrong of [elsewhere, others]) expect(await refusalOf(enrol(wrong.token, key))).toBe('join_proof_invalid');
     // Nothing of these was spent.
     await bench.call(revokeProbeInvitation, house.owner, { probe_invitation_id: elsewhere.id });
@@ -217,7 +217,7 @@ describe('a host that enrols', () => {
   });
 
   test('of an organisation that is about to end is good again when that is undone', async () => {
-    const ending = await createHouse(bench.sql, { plan: 'business' });
+    const ending = await createTestOrganisation(bench.sql, { plan: 'business' });
     const { token } = await invitePrivate(ending);
     const key = createKey('user');
     await bench.call(innerOperations.endOrganisation, ending.owner, { name: ending.name });

@@ -10,7 +10,7 @@ import type { Continent } from '../../../shared/base/continents.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
 import { testLog } from '../../support/network.ts';
-import { createHouse } from '../../support/people.ts';
+import { createTestOrganisation } from '../../support/people.ts';
 import { type MadeUp, measuring } from '../../support/whereabouts.ts';
 
 /** Rule 16: a probe that cannot be on the continent that it claims confirms nothing until the operator says otherwise. */
@@ -129,7 +129,7 @@ describe('rule 16: a probe that is where it cannot be', () => {
   });
 
   test('is never one at a private address, on this host, at a shared gate, or of an organisation', async () => {
-    const house = await createHouse(bench.sql);
+    const house = await createTestOrganisation(bench.sql);
     await makeProbe('Here', 'Oceania', '127.0.0.1');
     await makeProbe('Behind', 'South America', '10.1.2.3');
     await makeProbe('Unknown', 'North America');

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { hearSession, noSessions, type Sessions } from '../../../coordinator/probes/duplicates.ts';
+import { noSessions, noteSession, type Sessions } from '../../../coordinator/probes/duplicates.ts';
 
 /** What a listener makes of presences, each `[heard at, id, started at, spoken at]` in seconds. */
 const listenTo = (said: readonly (readonly [at: number, id: string, began: number, spoken: number])[]) => {
   let sessions: Sessions = noSessions;
   return said.map(([at, id, began, spoken]) => {
-    const heard = hearSession(sessions, { id, up_ms: (spoken - began) * 1_000 }, at * 1_000);
+    const heard = noteSession(sessions, { id, up_ms: (spoken - began) * 1_000 }, at * 1_000);
     ({ sessions } = heard);
     return heard.ends ? 'ends' : heard.isOlder ? 'older' : 'stays';
   });

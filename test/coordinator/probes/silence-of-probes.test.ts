@@ -10,13 +10,13 @@ const judge = (silent: Readonly<Record<string, number>>, listening = 100_000) =>
     now - listening,
     now,
   );
-const nobody = { lost: [], busAway: false };
+const noOne = { lost: [], busAway: false };
 
 describe('rule 7: a probe', () => {
   test('is lost when it has been silent for fifteen seconds, and no sooner', () => {
     expect(judge({ a: 15, b: 1, c: 2 })).toEqual({ lost: ['a'], busAway: false });
-    expect(judge({ a: 14.999, b: 1, c: 2 })).toEqual(nobody);
-    expect(judge({})).toEqual(nobody);
+    expect(judge({ a: 14.999, b: 1, c: 2 })).toEqual(noOne);
+    expect(judge({})).toEqual(noOne);
   });
 
   test('is lost also when it is the only one', () => {
@@ -24,7 +24,7 @@ describe('rule 7: a probe', () => {
   });
 
   test('that was never heard counts from when we began to listen', () => {
-    expect(judge({ a: 999, b: 1, c: 1 }, 14_999)).toEqual(nobody);
+    expect(judge({ a: 999, b: 1, c: 1 }, 14_999)).toEqual(noOne);
     expect(judge({ a: 999, b: 1, c: 1 }, 15_000)).toEqual({ lost: ['a'], busAway: false });
     // By that count these three fell silent together, whenever they were last heard.
     expect(judge({ a: 999, b: 500, c: 50, d: 1 }, 15_000)).toEqual({ lost: [], busAway: true });

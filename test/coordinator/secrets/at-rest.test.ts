@@ -3,13 +3,13 @@ import { hashPassword, verifyPassword } from '../../../coordinator/people/secret
 import { createSecretsAtRest, pingTokenOf, secretsOf } from '../../../coordinator/secrets/at-rest.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { ownDatabase } from '../../support/own-database.ts';
-import { createHouse, type House, testSecretKey } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 
 const { sql } = await ownDatabase({ name: 'test', connections: 6 });
-let house: House;
+let house: TestOrganisation;
 
 beforeAll(async () => {
-  house = await createHouse(sql);
+  house = await createTestOrganisation(sql);
 });
 
 const stored = async (id: string): Promise<Buffer> =>

@@ -9,18 +9,18 @@ import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { systemClock } from '../../../shared/base/time.ts';
-import { createHouse, type House, testSecretKey } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 import { createAccount, createDatabase, environmentOf, type TestDatabase } from '../../support/services.ts';
 
 let database: TestDatabase;
 let sql: Sql;
-let house: House;
+let house: TestOrganisation;
 const monitors = Array.from({ length: 450 }, () => newId());
 
 beforeAll(async () => {
   database = await createDatabase();
   sql = connect(database.url, { name: 'test', connections: 6 });
-  house = await createHouse(sql);
+  house = await createTestOrganisation(sql);
   const secrets = createSecretsAtRest(testSecretKey);
   await sql.begin(async (transaction) => {
     for (const id of monitors) {

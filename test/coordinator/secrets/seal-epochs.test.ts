@@ -4,7 +4,7 @@ import { growEverySealEpoch, readSealing, sealEpochOf } from '../../../coordinat
 import type { Continent } from '../../../shared/base/continents.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { ownDatabase } from '../../support/own-database.ts';
-import { createHouse } from '../../support/people.ts';
+import { createTestOrganisation } from '../../support/people.ts';
 
 const { sql } = await ownDatabase();
 
@@ -19,7 +19,11 @@ const epochs = async (...places: readonly string[]): Promise<number[]> => {
 };
 
 test('the epoch of a place grows with every revocation there, and no other does', async () => {
-  const [first, second, other] = [await make('Europe'), await make('Europe'), await make('Europe', (await createHouse(sql)).organisation)];
+  const [first, second, other] = [
+    await make('Europe'),
+    await make('Europe'),
+    await make('Europe', (await createTestOrganisation(sql)).organisation),
+  ];
   expect(await epochs('Europe', 'Asia', other)).toEqual([1, 1, 1]);
   await sql.begin((transaction) => revokeProbe(transaction, first));
   const [once = 0, ...still] = await epochs('Europe', 'Asia', other);

@@ -12,25 +12,25 @@ import {
 } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
-let house: House;
-let stranger: House;
+let house: TestOrganisation;
+let unknownSender: TestOrganisation;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql);
-  stranger = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
+  unknownSender = await createTestOrganisation(bench.sql);
 });
 
-const page = async (of: House = house): Promise<string> =>
+const page = async (of: TestOrganisation = house): Promise<string> =>
   (await bench.call(createStatusPage, of.owner, { name: 'Status', slug: newId() })).id;
-const monitor = async (name: string, group: string | null = null, of: House = house): Promise<string> =>
+const monitor = async (name: string, group: string | null = null, of: TestOrganisation = house): Promise<string> =>
   (await bench.call(createMonitor, of.owner, { type: 'heartbeat', name, group })).id;
 
 describe('a status page', () => {
   test('is created under an address of its own, as far as the plan goes, also by many at once', async () => {
-    const small = await createHouse(bench.sql, { plan: 'team' });
+    const small = await createTestOrganisation(bench.sql, { plan: 'team' });
     const made = await Promise.all(
       Array.from({ length: 9 }, (_, index) => bench.refusal(createStatusPage, small.owner, { name: 'S', slug: `small-${index}` })),
     );
@@ -48,8 +48,8 @@ describe('a status page', () => {
     expect(await bench.call(getStatusPage, house.viewer, { page_id: id })).toMatchObject({
       ...{ id, name: 'Status', description: null, enabled: true, monitors: [], groups: [] },
     });
-    expect((await bench.call(listStatusPages, stranger.owner)).items.map((item) => item.id)).not.toContain(id);
-    expect(await bench.refusal(getStatusPage, stranger.owner, { page_id: id })).toBe('status_page_not_found');
+    expect((await bench.call(listStatusPages, unknownSender.owner)).items.map((item) => item.id)).not.toContain(id);
+    expect(await bench.refusal(getStatusPage, unknownSender.owner, { page_id: id })).toBe('status_page_not_found');
     expect(await bench.refusal(getStatusPage, house.owner, { page_id: newId() })).toBe('status_page_not_found');
   });
 
@@ -67,9 +67,9 @@ describe('a status page', () => {
     expect(await code({ position: -1 })).toBe('position_invalid');
     expect(await code({ position: 1e9 })).toBe('position_invalid');
     expect(await code({ monitor: newId() })).toBe('monitor_not_found');
-    expect(await code({ monitor: await monitor('theirs', null, stranger) })).toBe('monitor_not_found');
+    expect(await code({ monitor: await monitor('theirs', null, unknownSender) })).toBe('monitor_not_found');
     expect(await code({}, house.viewer)).toBe('role_insufficient');
-    expect(await code({}, stranger.owner)).toBe('status_page_not_found');
+    expect(await code({}, unknownSender.owner)).toBe('status_page_not_found');
     expect((await bench.call(getStatusPage, house.viewer, { page_id: id })).monitors.map(({ display_name }) => display_name)).toEqual([
       'Shop',
       'db-4',
@@ -85,7 +85,7 @@ describe('a status page', () => {
     const code = (page_id: string, who = house.owner) => bench.refusal(removeStatusPageMonitor, who, { page_id, monitor_id: shared });
     expect(await code(one)).toBe('status_page_monitor_not_found');
     expect(await code(newId())).toBe('status_page_not_found');
-    expect(await code(two, stranger.owner)).toBe('status_page_not_found');
+    expect(await code(two, unknownSender.owner)).toBe('status_page_not_found');
     expect(await code(two, house.viewer)).toBe('role_insufficient');
     await bench.call(deleteMonitor, house.owner, { monitor_id: shared });
     expect((await bench.call(getStatusPage, house.owner, { page_id: two })).monitors).toEqual([]);
@@ -109,7 +109,7 @@ describe('a status page', () => {
     expect(await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: later })).toMatchObject({ group });
     expect(await bench.refusal(addStatusPageGroup, house.owner, { page_id: id, group })).toBe('already_published');
     expect(await bench.refusal(addStatusPageGroup, house.owner, { page_id: id, group: newId() })).toBe('group_not_found');
-    expect(await bench.refusal(addStatusPageGroup, stranger.owner, { page_id: id, group })).toBe('status_page_not_found');
+    expect(await bench.refusal(addStatusPageGroup, unknownSender.owner, { page_id: id, group })).toBe('status_page_not_found');
     expect(await bench.refusal(removeStatusPageGroup, house.viewer, { page_id: id, group_id: group })).toBe('role_insufficient');
     await bench.call(removeStatusPageGroup, house.member, { page_id: id, group_id: group });
     const left = await bench.call(getStatusPage, house.viewer, { page_id: id });

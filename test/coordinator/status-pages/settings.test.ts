@@ -31,15 +31,15 @@ import {
 } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 /** What stands in DNS, as far as the gate is told. */
 const records = new Map<string, readonly string[]>();
 const bench = gateBench(undefined, async (name) => records.get(name) ?? []);
-let house: House;
+let house: TestOrganisation;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
 });
 
 const page = async (more: object = {}): Promise<string> =>
@@ -155,7 +155,7 @@ describe('the settings of a page', () => {
   });
 
   test('a page that is deleted is gone, and makes room for another', async () => {
-    const small = await createHouse(bench.sql, { plan: 'free' });
+    const small = await createTestOrganisation(bench.sql, { plan: 'free' });
     const slug = newId();
     const made = await bench.call(createStatusPage, small.owner, { name: 'One', slug });
     expect(await bench.refusal(createStatusPage, small.owner, { name: 'Two', slug: newId() })).toBe('plan_limit_status_pages');

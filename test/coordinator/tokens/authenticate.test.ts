@@ -13,16 +13,16 @@ import { deleteTokensOf, writeLastUsed } from '../../../coordinator/tokens/queri
 import { Refusal } from '../../../shared/base/errors.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { ownDatabase } from '../../support/own-database.ts';
-import { createHouse, type House, testSecretKey } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 
 const { database, sql } = await ownDatabase({ name: 'test', connections: 4 });
-let house: House;
+let house: TestOrganisation;
 let now = Date.parse('2026-11-20T10:00:00Z');
 let tokens: Tokens;
 const queries: string[] = [];
 
 beforeAll(async () => {
-  house = await createHouse(sql, { name: 'Shop' });
+  house = await createTestOrganisation(sql, { name: 'Shop' });
   tokens = createTokens({ sql, secretKey: testSecretKey, clock: { now: () => now }, log: createLog({ name: 'test', level: 'silent' }) });
 });
 
@@ -84,7 +84,7 @@ describe('a caller', () => {
   });
 
   test('whose role changes is known by the new one at once, and their tokens die', async () => {
-    const { organisation, admin } = await createHouse(sql);
+    const { organisation, admin } = await createTestOrganisation(sql);
     expect((await bearer(admin.read)).role).toBe('admin');
     await writeRole(sql, organisation, admin.user, 'viewer');
     expect((await bearer(admin.read)).role).toBe('viewer');
@@ -93,14 +93,14 @@ describe('a caller', () => {
   });
 
   test('who leaves the organisation takes the tokens along', async () => {
-    const { organisation, member } = await createHouse(sql);
+    const { organisation, member } = await createTestOrganisation(sql);
     await deleteMember(sql, organisation, member.user);
     expect(await refused(`Bearer ${member.read}`)).toBe('token_invalid');
     expect(await sql`select 1 from tokens where user_id = ${member.user}`).toHaveLength(0);
   });
 
   test('whose token has ended is refused from that moment', async () => {
-    const { member } = await createHouse(sql);
+    const { member } = await createTestOrganisation(sql);
     await sql`update tokens set expires_at = ${new Date(now + 1000)} where user_id = ${member.user}`;
     expect((await bearer(member.read)).user).toBe(member.user);
     now += 1000;
@@ -129,7 +129,7 @@ describe('a caller', () => {
 });
 
 test('the last use of a token is written behind, once for many calls, and never moved back', async () => {
-  const { owner } = await createHouse(sql);
+  const { owner } = await createTestOrganisation(sql);
   const lastUsed = async () =>
     (await sql<{ at: Date | null }[]>`select last_used_at as at from tokens where id = ${owner.caller.token?.id ?? ''}`)[0]?.at;
   await bearer(owner.readWrite);

@@ -5,7 +5,7 @@ import type { Page } from '../../../coordinator/web/page.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { connectAssistant } from '../../support/assistants.ts';
 import { type Demo, seedDemo } from '../../support/demo.ts';
-import { createHouse, type House, type Person } from '../../support/people.ts';
+import { createTestOrganisation, type Person, type TestOrganisation } from '../../support/people.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 import { ofTheAccount } from './who-may-see-account.ts';
 
@@ -200,7 +200,7 @@ const expected: Readonly<Record<string, string>> = {
 
 let web: TestWeb;
 let demo: Demo;
-let elsewhere: House;
+let elsewhere: TestOrganisation;
 let removed: Person;
 /** The owner's. */
 let token: string;
@@ -210,8 +210,8 @@ let spare: string;
 beforeAll(async () => {
   web = await startWeb();
   demo = await seedDemo(web.sql, web.house.organisation, Date.now());
-  elsewhere = await createHouse(web.sql, { name: 'Elsewhere' });
-  removed = (await createHouse(web.sql)).member;
+  elsewhere = await createTestOrganisation(web.sql, { name: 'Elsewhere' });
+  removed = (await createTestOrganisation(web.sql)).member;
   await web.sql`delete from memberships where user_id = ${removed.user}`;
   token = web.house.owner.caller.token?.id ?? '';
   connection = (await connectAssistant(web.sql, web.house.owner, { baseUrl: web.url })).connection;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { bundles } from '../../../deploy/bundle/make.ts';
-import { type ImageParts, obtainArm64 } from '../../../deploy/image/arm64.ts';
+import { type ImageDependencies, obtainArm64 } from '../../../deploy/image/arm64.ts';
 import { architecture, imageNames, imageUser, makeImage } from '../../../deploy/image/make.ts';
 import { version } from '../../../shared/base/process.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
@@ -221,7 +221,7 @@ describe.runIf(engine !== undefined)('as images', () => {
   });
 
   describe('for arm64, out of what is fetched for it; nothing of it is run here', () => {
-    let parts: ImageParts | string;
+    let parts: ImageDependencies | string;
     beforeAll(async () => {
       const scratch = await mkdtemp(join(folder, 'arm64-'));
       parts = await obtainArm64(scratch).catch((error: unknown) => String(error));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { busVariables, readSettings, type Settings } from '../../../deploy/local/home.ts';
-import { faultsOfOwnParts } from '../../../deploy/local/nats.ts';
+import { faultsOfOwnDependencies } from '../../../deploy/local/nats.ts';
 import { createBusIdentity } from '../../../shared/bus/identity.ts';
 import { createAccount, createDatabase, environmentOf, freePort, type TestAccount, type TestDatabase } from '../../support/services.ts';
 
@@ -23,11 +23,11 @@ const changed = (change: (url: URL) => void): string => {
 
 const own = (more: Readonly<Record<string, string>>): Settings => readSettings({ ...environmentOf(database, account), ...more });
 
-const faultsWith = async (more: Readonly<Record<string, string>>): Promise<string> => (await faultsOfOwnParts(own(more))).join('\n');
+const faultsWith = async (more: Readonly<Record<string, string>>): Promise<string> => (await faultsOfOwnDependencies(own(more))).join('\n');
 
 describe('a database and a bus of one’s own', () => {
   test('that let us in have no fault', async () => {
-    expect(await faultsOfOwnParts(own({}))).toEqual([]);
+    expect(await faultsOfOwnDependencies(own({}))).toEqual([]);
   });
 
   test('at a wrong port are told by the variable and the place, without the password', async () => {

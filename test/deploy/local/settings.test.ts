@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { busEnvironment, doorEnvironment, probeEnvironment, readSettings } from '../../../deploy/local/home.ts';
+import { busEnvironment, probeEnvironment, readSettings, signUpEnvironment } from '../../../deploy/local/home.ts';
 import { createBusIdentity } from '../../../shared/bus/identity.ts';
 
 const bus = busEnvironment(createBusIdentity(Date.now()), 'nats://bus.example:4222');
@@ -75,7 +75,7 @@ test('credentials that lost their line breaks on the way are told by their name,
 });
 
 test('messages reach networks of one’s own, unless it was said otherwise or anybody may sign up', () => {
-  const allowed = (set: Record<string, string>) => doorEnvironment(set, readSettings(set)).ALERT_ALLOW_CIDRS;
+  const allowed = (set: Record<string, string>) => signUpEnvironment(set, readSettings(set)).ALERT_ALLOW_CIDRS;
   expect(allowed({})).toContain('127.0.0.0/8');
   expect(allowed({ SIGN_UP: 'open' })).toBeUndefined();
   expect(allowed({ ALERT_ALLOW_CIDRS: '' })).toBe('');
@@ -99,7 +99,7 @@ test('where a file says that anyone may sign up, the same holds', async () => {
     const SIGN_UP_FILE = join(folder, 'sign-up');
     await writeFile(SIGN_UP_FILE, 'open\n');
     expect(readSettings({ SIGN_UP_FILE }).allowCidrs).toBe('');
-    expect(doorEnvironment({ SIGN_UP_FILE }, readSettings({ SIGN_UP_FILE }))).toEqual({ SIGN_UP_FILE });
+    expect(signUpEnvironment({ SIGN_UP_FILE }, readSettings({ SIGN_UP_FILE }))).toEqual({ SIGN_UP_FILE });
   } finally {
     await rm(folder, { recursive: true });
   }

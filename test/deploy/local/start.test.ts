@@ -12,7 +12,7 @@ import { createHome, type Local, processesOf, removeHome, type Service, startSer
 
 const heartbeatShape = z.strictObject({ Frankfurt: z.url(), Virginia: z.url(), Singapore: z.url() });
 
-const nobody = { uid: 65_534, gid: 65_534 };
+const noOne = { uid: 65_534, gid: 65_534 };
 
 const ask = async (url: string, token?: string): Promise<{ status: number; body: unknown }> => {
   const answer = await fetch(url, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
@@ -161,7 +161,7 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
 describe.runIf(hasBinaries())('npm start, elsewhere', { timeout: 150_000 }, () => {
   const homes: string[] = [];
   const services: Service[] = [];
-  const begin = (home: string, person?: typeof nobody, more?: Readonly<Record<string, string>>): Service => {
+  const begin = (home: string, person?: typeof noOne, more?: Readonly<Record<string, string>>): Service => {
     const service = startService(home, person, more);
     homes.push(home);
     services.push(service);
@@ -172,7 +172,7 @@ describe.runIf(hasBinaries())('npm start, elsewhere', { timeout: 150_000 }, () =
     for (const home of homes.splice(0)) await removeHome(home);
   });
 
-  const nobodyCan = isRoot && isPassableFor(nobody.uid, import.meta.dirname) && isRunnableFor(nobody.uid, process.execPath);
+  const nobodyCan = isRoot && isPassableFor(noOne.uid, import.meta.dirname) && isRunnableFor(noOne.uid, process.execPath);
 
   test('is quick the first time and the second because every program finds what one of them compiled', async () => {
     const home = await createHome();
@@ -196,7 +196,7 @@ describe.runIf(hasBinaries())('npm start, elsewhere', { timeout: 150_000 }, () =
   });
 
   test.runIf(nobodyCan)('works for a user without rights', async () => {
-    const service = begin(await createHome(nobody), nobody);
+    const service = begin(await createHome(noOne), noOne);
     expect(await isWell(await service.ready)).toBe(true);
   });
 

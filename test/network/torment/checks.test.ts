@@ -7,7 +7,7 @@ import { judgePings } from './pings.ts';
 import type { Incident, StoredPing } from './records.ts';
 import { holds, isAtRest, type Report } from './report.ts';
 import { floods } from './requests.ts';
-import { findStanding } from './standing-partitions.ts';
+import { findStalled } from './standing-partitions.ts';
 import { judge } from './verdict.ts';
 
 /** Torment's checks find what they are there for: each is shown a story that is right, and the same story with one thing wrong. */
@@ -237,7 +237,7 @@ test('all is at rest when nothing is on its way any more, whatever was found whi
 test('a partition of which nothing new is stored while all is well is found, with what coordinators say of themselves', async () => {
   let asked = 0;
   const look = (moves: (since: number) => readonly Row[]) =>
-    findStanding({
+    findStalled({
       places: [place],
       rowsSince: async (since) => {
         asked += 1;

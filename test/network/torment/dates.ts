@@ -6,7 +6,7 @@ import type { Continent } from '../../../shared/base/continents.ts';
 import type { Row } from './ledger.ts';
 import type { Outage } from './outages.ts';
 import { type Incident, isUnmade } from './records.ts';
-import { tellIncident } from './verdict.ts';
+import { describeIncident } from './verdict.ts';
 
 /** A check that began before the target changed may have been answered after it. */
 const checkMs = 3_000;
@@ -77,6 +77,6 @@ export const crookedDates = (incidents: readonly Incident[], outages: readonly O
     const before = incidents.filter(({ place, started_at }) => place === incident.place && started_at < incident.started_at);
     const closedBefore = Math.max(0, ...before.map(({ resolved_at }) => resolved_at ?? 0));
     const fault = faultOf(incident, outage, byPlace.get(incident.place) ?? [], closedBefore);
-    return fault === undefined ? [] : [{ place: incident.place, fault: `${tellIncident(incident)} ${fault}` }];
+    return fault === undefined ? [] : [{ place: incident.place, fault: `${describeIncident(incident)} ${fault}` }];
   });
 };

@@ -1,7 +1,7 @@
 /** Whether no ping was lost or counted twice, and every silence and every failure is an incident, dated by them (rules 19, 20). Pure. */
 import type { Ping } from './jobs.ts';
 import type { Incident, StoredPing } from './records.ts';
-import { tellIncident } from './verdict.ts';
+import { describeIncident } from './verdict.ts';
 
 export type PingVerdict = { readonly taken: number; readonly lost: readonly string[]; readonly crooked: readonly string[] };
 
@@ -31,12 +31,12 @@ const faultsOf = (place: string, pings: readonly StoredPing[], incidents: readon
     if (before !== undefined && before + deadlineMs > started_at && resolved_at === confirmed_at) continue;
     if (!bads.includes(started_at) && (before === undefined || before + deadlineMs !== started_at))
       faults.push(
-        `${tellIncident(incident)} started neither at a failure nor at the deadline of the good ping before it, ${before && at(before)}`,
+        `${describeIncident(incident)} started neither at a failure nor at the deadline of the good ping before it, ${before && at(before)}`,
       );
     const after = goods.find((good) => good > started_at);
     // Nothing ends before it was confirmed, by places that had not heard of the ping either.
     if (resolved_at !== (after === undefined ? null : Math.max(after, confirmed_at)))
-      faults.push(`${tellIncident(incident)} did not end with the next good ping, ${after && at(after)}`);
+      faults.push(`${describeIncident(incident)} did not end with the next good ping, ${after && at(after)}`);
   }
   return faults;
 };

@@ -67,7 +67,7 @@ const readRows = async (sql: Transaction, placeOf: PlaceOf, since: number): Prom
 };
 
 /** All incidents as they are to be told, and the messages of which nobody knows whether they were taken. */
-export const readToBeTold = (sql: Sql, placeOf: PlaceOf) =>
+export const readExpectedMessages = (sql: Sql, placeOf: PlaceOf) =>
   inTransaction(sql, async (transaction) => {
     await transaction`set transaction isolation level repeatable read, read only`;
     const rows = await transaction<{ id: string; monitor: string; confirmed: Date | null; resolved: Date | null; is_due: boolean }[]>`

@@ -2,7 +2,7 @@
 import type { FaultKind } from './faults.ts';
 import type { Balance } from './ledger.ts';
 import type { PingVerdict } from './pings.ts';
-import type { ToldVerdict } from './told.ts';
+import type { MessagesVerdict } from './told.ts';
 import type { Verdict } from './verdict.ts';
 
 export type Report = {
@@ -14,7 +14,7 @@ export type Report = {
   readonly balance: Balance;
   readonly verdict: Verdict;
   readonly pings: PingVerdict;
-  readonly told: ToldVerdict;
+  readonly told: MessagesVerdict;
   /** What was seen while it happened, and cannot mend itself. */
   readonly dates: readonly string[];
   readonly floods: readonly string[];

@@ -24,12 +24,12 @@ import { allFaults, choose, type Fault, type FaultKind, faultKinds } from './fau
 import { balance } from './ledger.ts';
 import type { Outage } from './outages.ts';
 import { judgePings } from './pings.ts';
-import { type Moment, readJudged, readMoment, readPings, readToBeTold, type StoredPing } from './records.ts';
+import { type Moment, readExpectedMessages, readJudged, readMoment, readPings, type StoredPing } from './records.ts';
 import { holds, isAtRest, linesOf, type Report } from './report.ts';
 import { floods, type Upheaval } from './requests.ts';
 import { deadlineMs, intervalMs, keepLogs, poll, type Stage, setStage } from './stage.ts';
-import { findStanding } from './standing-partitions.ts';
-import { judgeTold } from './told.ts';
+import { findStalled } from './standing-partitions.ts';
+import { judgeMessages } from './told.ts';
 import { judge } from './verdict.ts';
 
 export type TormentOptions = {
@@ -126,7 +126,7 @@ const torment = async (stage: Stage, options: TormentOptions, problems: () => nu
   const calm = async (): Promise<void> => {
     const isWhole = await poll(stage.areWell, wholeWithinMs);
     const found = isWhole
-      ? await findStanding({
+      ? await findStalled({
           places: truth.places.map(({ place }) => place),
           rowsSince: async (since) => (await readMoment(network.sql, stage.placeOf, since)).rows,
           partitionOf: stage.partitionOf,
@@ -208,7 +208,9 @@ const settle = async (stage: Stage, watch: ReturnType<typeof watchDates>, done: 
         truth.stalls(),
       ),
       pings: judgePings({ places: stage.jobPlaces, taken: jobs.taken, stored, incidents, denied: jobs.denied, deadlineMs, until }),
-      told: receivers ? judgeTold({ ...receivers, ...(await readToBeTold(network.sql, placeOf)) }) : { taken: 0, lost: [], wrong: [] },
+      told: receivers
+        ? judgeMessages({ ...receivers, ...(await readExpectedMessages(network.sql, placeOf)) })
+        : { taken: 0, lost: [], wrong: [] },
       dates: watch.found(),
       floods: floods([...truth.seen, ...truth.asked], upheavals, intervalMs),
       looks: watch.looks(),

@@ -8,7 +8,7 @@ import { createChance } from '../../simulation/chance.ts';
 import { addHeartbeat } from '../../support/heartbeats.ts';
 import { type MortalServices, startMortalServices } from '../../support/mortal-services.ts';
 import { createNetwork, type MadeProbe, type Network } from '../../support/network.ts';
-import { createHouse } from '../../support/people.ts';
+import { createTestOrganisation } from '../../support/people.ts';
 import { letLoose } from '../../support/rogue-probe.ts';
 import { freePort } from '../../support/services.ts';
 import { createTcpProxy } from '../../support/tcp-proxy.ts';
@@ -146,7 +146,7 @@ export const setStage = async (seed: number, coordinators: number, hasChannels: 
     const jobs = startJobs(createChance(seed + 2), all, addresses);
     ends.push(jobs.stop);
     // Someone of another organisation, with the real credentials of its private probe.
-    const other = await createHouse(network.sql);
+    const other = await createTestOrganisation(network.sql);
     const rogue = await letLoose(await network.makeProbe('Europe', 'rogue', other.organisation), {
       ...{
         organisation: network.organisation,

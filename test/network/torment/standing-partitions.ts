@@ -6,7 +6,7 @@ import type { Row } from './ledger.ts';
 const usuallyStandsMs = 30_000;
 const lookMs = 500;
 
-export const findStanding = async (parts: {
+export const findStalled = async (parts: {
   /** Of these each must get a result that began after the calm did. */
   readonly places: readonly string[];
   readonly rowsSince: (since: number) => Promise<readonly Row[]>;

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Channel, Got } from './receivers.ts';
-import { judgeTold, type ToBeTold } from './told.ts';
+import { type ExpectedMessage, judgeMessages } from './told.ts';
 
 const minute = 60_000;
 const everywhere: Channel = { name: 'well', covers: null, delay_s: 0 };
 
-const outage = (id: string, confirmed_at: number, more: Partial<ToBeTold> = {}): ToBeTold => ({
+const outage = (id: string, confirmed_at: number, more: Partial<ExpectedMessage> = {}): ExpectedMessage => ({
   ...{ id, place: '/failing/0', confirmed_at, resolved_at: confirmed_at + minute, isDue: true },
   ...more,
 });
@@ -15,8 +15,8 @@ const got = (id: string, at: number, incident: string, event: string, more: Part
   ...more,
 });
 
-const judged = (incidents: readonly ToBeTold[], told: readonly Got[], channel = everywhere, overtaken: readonly string[] = []) =>
-  judgeTold({ channels: [channel], got: told, incidents, overtaken: new Set(overtaken) });
+const judged = (incidents: readonly ExpectedMessage[], told: readonly Got[], channel = everywhere, overtaken: readonly string[] = []) =>
+  judgeMessages({ channels: [channel], got: told, incidents, overtaken: new Set(overtaken) });
 
 const right = [got('m1', 1_000, 'a', 'down'), got('m2', 62_000, 'a', 'up')];
 const first = outage('a', 500);

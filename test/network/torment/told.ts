@@ -5,7 +5,7 @@
 import type { Channel, Got } from './receivers.ts';
 
 /** An incident as it stands, and whether its "down" became due to be told. */
-export type ToBeTold = {
+export type ExpectedMessage = {
   readonly id: string;
   readonly place: string;
   readonly confirmed_at: number | null;
@@ -13,7 +13,7 @@ export type ToBeTold = {
   readonly isDue: boolean;
 };
 
-export type ToldVerdict = {
+export type MessagesVerdict = {
   /** Messages that somebody took. */
   readonly taken: number;
   readonly lost: readonly string[];
@@ -24,7 +24,7 @@ const minute = 60_000;
 type Way = 'plain' | 'flapping' | 'silent';
 
 /** Rule 37, by the outages of one place in order of time. */
-const waysOf = (incidents: readonly ToBeTold[]): ReadonlyMap<string, Way> => {
+const waysOf = (incidents: readonly ExpectedMessage[]): ReadonlyMap<string, Way> => {
   const ways = new Map<string, Way>();
   for (const own of Map.groupBy(incidents, ({ place }) => place).values()) {
     let recent: number[] = [];
@@ -47,13 +47,13 @@ const waysOf = (incidents: readonly ToBeTold[]): ReadonlyMap<string, Way> => {
 const beginnings: readonly string[] = ['down', 'was_down', 'flapping'];
 const ends: readonly string[] = ['up', 'closed'];
 
-export const judgeTold = (input: {
+export const judgeMessages = (input: {
   readonly channels: readonly Channel[];
   readonly got: readonly Got[];
-  readonly incidents: readonly ToBeTold[];
+  readonly incidents: readonly ExpectedMessage[];
   /** Messages of which it was never stored that somebody took them: who sent them was killed, and their end was told in another. */
   readonly overtaken: ReadonlySet<string>;
-}): ToldVerdict => {
+}): MessagesVerdict => {
   const { channels, got, incidents, overtaken } = input;
   const due = incidents.filter(({ isDue }) => isDue);
   const ways = waysOf(due);

@@ -29,10 +29,10 @@ type Span = { readonly from: number; readonly until: number };
 const touches = ({ started_at, resolved_at }: Incident, { from, until }: Span): boolean =>
   started_at <= until + slack && (resolved_at ?? ever) >= from;
 
-export const tellIncident = ({ place, started_at, confirmed_at, resolved_at }: Incident): string =>
+export const describeIncident = ({ place, started_at, confirmed_at, resolved_at }: Incident): string =>
   `${place} ${[started_at, confirmed_at, resolved_at].map((at) => (at === null ? '–' : new Date(at).toISOString())).join(' … ')}`;
 
-const tellOutage = ({ place, from, until }: Outage): string =>
+const describeOutage = ({ place, from, until }: Outage): string =>
   `${place} ${[from, until].map((at) => (at === ever ? 'now' : new Date(at).toISOString())).join(' … ')}`;
 
 /** How many of these results each continent has of the place in that time. */
@@ -53,10 +53,10 @@ const areApart = (one: Outage, other: Outage, rows: readonly Row[]): boolean =>
 
 const pairing = (incident: Incident): string | undefined => {
   const { downs, ups, resolved_at } = incident;
-  if (downs > 1) return `${tellIncident(incident)} was told ${downs} times`;
-  if (ups > 1) return `${tellIncident(incident)}: its end was told ${ups} times`;
-  if (ups > downs) return `${tellIncident(incident)}: its end was told, and its beginning was not`;
-  if (resolved_at !== null && downs > ups) return `${tellIncident(incident)}: its beginning was told, and its end was not`;
+  if (downs > 1) return `${describeIncident(incident)} was told ${downs} times`;
+  if (ups > 1) return `${describeIncident(incident)}: its end was told ${ups} times`;
+  if (ups > downs) return `${describeIncident(incident)}: its end was told, and its beginning was not`;
+  if (resolved_at !== null && downs > ups) return `${describeIncident(incident)}: its beginning was told, and its end was not`;
   return undefined;
 };
 
@@ -89,15 +89,15 @@ export const judge = (
   });
   return {
     outages: wanted.length,
-    missed: wanted.filter((outage) => about(outage).length === 0).map(tellOutage),
-    false_alerts: incidents.filter((one) => (one.confirmed_at !== null || one.downs > 0) && !isReal(one)).map(tellIncident),
+    missed: wanted.filter((outage) => about(outage).length === 0).map(describeOutage),
+    false_alerts: incidents.filter((one) => (one.confirmed_at !== null || one.downs > 0) && !isReal(one)).map(describeIncident),
     crooked: [
-      ...overlapping.map((one) => `${tellIncident(one)} lies over another`),
-      ...incidents.filter(({ resolved_at }) => resolved_at === null).map((one) => `${tellIncident(one)} is still open`),
+      ...overlapping.map((one) => `${describeIncident(one)} lies over another`),
+      ...incidents.filter(({ resolved_at }) => resolved_at === null).map((one) => `${describeIncident(one)} is still open`),
       ...wanted
         .filter((one) => about(one).length > 1)
-        .map((one) => `${tellOutage(one)} is ${about(one).length} incidents: ${about(one).map(tellIncident).join(', ')}`),
-      ...merged.map((one) => `${tellIncident(one)} takes several outages for one`),
+        .map((one) => `${describeOutage(one)} is ${about(one).length} incidents: ${about(one).map(describeIncident).join(', ')}`),
+      ...merged.map((one) => `${describeIncident(one)} takes several outages for one`),
     ],
     unpaired: incidents.flatMap((one) => pairing(one) ?? []),
     confirmed: confirmed.length,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAnnouncementReader } from '../../../probe/presence/announcements.ts';
 import { createCorrectedClock } from '../../../probe/presence/clock.ts';
-import { createPresence, type PresenceParts } from '../../../probe/presence/signal.ts';
+import { createPresence, type PresenceDependencies } from '../../../probe/presence/signal.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { subjects } from '../../../shared/bus/subjects.ts';
@@ -24,7 +24,7 @@ test('a coordinator that does not read what this probe says is quoted in its log
   const errors: unknown[] = [];
   const log = Object.assign(Object.create(silentLog), { error: (...said: unknown[]) => void errors.push(said) });
   const replies: unknown[] = [];
-  const parts: PresenceParts = {
+  const parts: PresenceDependencies = {
     describe: async () => ({
       ...{ probe: bench.probe.id, generation: newId(), version: '0.1.0', seal_key: '', allowed_cidrs: [], ear: null },
       ...{ spool: { waiting: 0, dropped: 0, bytes: 0 }, assignments: { count: 0, digest: '' } },

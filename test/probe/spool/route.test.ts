@@ -10,8 +10,8 @@ import {
   landed,
   landedUpTo,
   left,
+  maxFlights,
   mayLeave,
-  mostFlights,
   newRoute,
   ownedBy,
   type Route,
@@ -48,7 +48,7 @@ describe('the route of a partition', () => {
   });
 
   test('lets only so many be in flight', () => {
-    const lasts = Array.from({ length: mostFlights }, (_, nth) => nth + 1);
+    const lasts = Array.from({ length: maxFlights }, (_, nth) => nth + 1);
     expect(mayLeave(flying(...lasts.slice(1)).route)).toBe(true);
     expect(mayLeave(flying(...lasts).route)).toBe(false);
   });

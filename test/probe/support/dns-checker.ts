@@ -1,4 +1,4 @@
-import { createDnsCheck, type DnsParts } from '../../../probe/checks/dns/perform.ts';
+import { createDnsCheck, type DnsDependencies } from '../../../probe/checks/dns/perform.ts';
 import type { UdpSockets } from '../../../probe/checks/dns/sockets.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import type { CheckDeadline } from '../../../probe/checks/limits.ts';
@@ -33,7 +33,7 @@ type Asked = {
 };
 
 /** Performs whole DNS checks as a runner does. */
-export const dnsChecker = (sockets: UdpSockets, parts: Omit<DnsParts, 'sockets'> = {}): ((asked: Asked) => Promise<Verdict>) => {
+export const dnsChecker = (sockets: UdpSockets, parts: Omit<DnsDependencies, 'sockets'> = {}): ((asked: Asked) => Promise<Verdict>) => {
   const check = promised(createDnsCheck({ sockets, ...parts }));
   return ({ target, config = {}, timeout_ms = 5_000, public_only = false, others_may = false, deadline = deadlineIn(timeout_ms) }) =>
     check({

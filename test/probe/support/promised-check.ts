@@ -1,7 +1,7 @@
-import type { Check, ToldCheck } from '../../../probe/checks/types.ts';
+import type { CallbackCheck, Check } from '../../../probe/checks/types.ts';
 
 /** A check for a test to wait for. */
 export const promised =
-  (check: ToldCheck): Check =>
+  (check: CallbackCheck): Check =>
   (context) =>
     new Promise((resolve, reject) => check(context, resolve, reject));

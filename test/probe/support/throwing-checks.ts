@@ -5,7 +5,7 @@ import { createDnsCheck } from '../../../probe/checks/dns/perform.ts';
 import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import { chargeUncaught, newAlarm, setAlarm } from '../../../probe/checks/limits.ts';
-import { type CheckContext, type ToldCheck, told } from '../../../probe/checks/types.ts';
+import { type CallbackCheck, type CheckContext, told } from '../../../probe/checks/types.ts';
 import { createRunner } from '../../../probe/schedule/runner.ts';
 import { createReachability } from '../../../probe/schedule/self-check.ts';
 import { systemClock } from '../../../shared/base/time.ts';
@@ -46,7 +46,7 @@ const throwing: Readonly<Record<string, (context: CheckContext) => void>> = {
 const sockets = createUdpSockets();
 const resolver = await startResolver(({ query, name }) => answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.1' }] }));
 const dns = createDnsCheck({ sockets });
-const dnsThrowing: ToldCheck = (context, ended, failed) =>
+const dnsThrowing: CallbackCheck = (context, ended, failed) =>
   // The answer is heard by a socket that all questions share, and the throwing is in what is done with it.
   dns({ ...context, evidence_wanted: true }, context.assignment.target.startsWith('thrown') ? boom : ended, failed);
 

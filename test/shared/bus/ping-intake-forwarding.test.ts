@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { newId } from '../../../shared/base/crypto.ts';
 import { openPingSpool, type SpooledPing } from '../../../shared/bus/ping-spool.ts';
-import { createPingIntake, type PingBus, type PingForwarding, type PingIntake, type PingIntakeParts } from '../../../shared/bus/pings.ts';
+import {
+  createPingIntake,
+  type PingBus,
+  type PingForwarding,
+  type PingIntake,
+  type PingIntakeDependencies,
+} from '../../../shared/bus/pings.ts';
 import { newPingToken } from '../../../shared/checks/heartbeat/config.ts';
 import { silentLog } from '../../probe/support/bus-of-probe.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -21,7 +27,7 @@ type Way = { state: 'away' | 'failing' | 'stalling' | 'well'; readonly came: Spo
 
 const bodies = ({ came }: Way): string[] => came.map(({ ping }) => ping.body);
 
-const setUp = async (clock: PingIntakeParts['clock'] = { now: Date.now }) => {
+const setUp = async (clock: PingIntakeDependencies['clock'] = { now: Date.now }) => {
   const folder = await mkdtemp(join(tmpdir(), 'antipode-detour-'));
   ends.push(() => rm(folder, { recursive: true, force: true }));
   const bus: Way = { state: 'away', came: [], tried: 0 };

@@ -5,7 +5,13 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { newId } from '../../../shared/base/crypto.ts';
 import { jsonOf, pingMessage } from '../../../shared/bus/messages.ts';
 import { openPingSpool, type PingSpool } from '../../../shared/bus/ping-spool.ts';
-import { createPingBus, createPingIntake, createPingRecords, type KnownKey, type PingIntakeParts } from '../../../shared/bus/pings.ts';
+import {
+  createPingBus,
+  createPingIntake,
+  createPingRecords,
+  type KnownKey,
+  type PingIntakeDependencies,
+} from '../../../shared/bus/pings.ts';
 import { partitionOf, probeConsumers, streams, subjects } from '../../../shared/bus/subjects.ts';
 import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/config.ts';
 import { foldPing, noPings, type Ping } from '../../../shared/checks/heartbeat/state.ts';
@@ -104,7 +110,7 @@ describe('the ping intake', () => {
     wire: BusOfProbe,
     known: KnownKey,
     until: number | null = null,
-    clock: PingIntakeParts['clock'] = { now: Date.now },
+    clock: PingIntakeDependencies['clock'] = { now: Date.now },
   ) => {
     const connection = await wire.connect();
     const pingBus = createPingBus(connection, createPingRecords(connection, { timeoutMs: 500 }), 'Europe');

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { configFaults, keySchemas, knownKeys } from '../../../shared/checks/config.ts';
 import { configKeys, defaultWords } from '../../../shared/checks/config-keys.ts';
-import { dnsTerms } from '../../../shared/checks/dns/config.ts';
+import { dnsSettings } from '../../../shared/checks/dns/config.ts';
 import { httpsSettings } from '../../../shared/checks/https/config.ts';
 import { type Kind, kinds } from '../../../shared/checks/kinds.ts';
 import type { Json } from '../../../shared/checks/result.ts';
@@ -66,7 +66,7 @@ describe('the words of every config key', () => {
     expect(defaultWords(row)).not.toBe('');
     if (row.initial === undefined) return;
     expect(faults(kind, key, row.initial)).toEqual([]);
-    const read = { https: httpsSettings, dns: (config: Readonly<Record<string, Json>>) => dnsTerms({ target: target.dns, config }) };
+    const read = { https: httpsSettings, dns: (config: Readonly<Record<string, Json>>) => dnsSettings({ target: target.dns, config }) };
     if (kind === 'heartbeat') return;
     const { expected_given: _given, ...left } = { expected_given: null, ...read[kind]({}) };
     const { expected_given: _too, ...written } = { expected_given: null, ...read[kind]({ [key]: row.initial }) };

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Exit, exits } from '../../../shared/client/http.ts';
 import { createCommand, type Ran, type World } from '../../support/cli.ts';
 import { debianProgram } from '../../support/debian.ts';
-import { createHouse, type House } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { machineNode, runProgram } from '../../support/programs.ts';
 import { openServed, type Served } from '../../support/served-api.ts';
 
@@ -14,14 +14,14 @@ const unknownId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
 const zsh = await debianProgram('zsh', ['zsh', 'zsh-common']);
 
 let served: Served;
-let house: House;
-let stranger: House;
+let house: TestOrganisation;
+let unknownSender: TestOrganisation;
 let url: string;
 
 beforeAll(async () => {
   served = await openServed();
   ({ house, url } = served);
-  stranger = await createHouse(served.api.sql);
+  unknownSender = await createTestOrganisation(served.api.sql);
   command = createCommand({ url, token: house.member.readWrite });
 });
 
@@ -174,7 +174,7 @@ describe('antipode', () => {
     const made = await json('monitors', 'create', '--type', 'https', '--target', 'https://mine.example/');
     expect((await run(['groups', 'create', '--name', 'x'], { token: house.owner.read })).err).toContain('scope_insufficient');
     expect((await run(['groups', 'create', '--name', 'x'], { token: house.viewer.readWrite })).err).toContain('role_insufficient');
-    expect((await run(['monitors', 'get', id(made)], { token: stranger.owner.readWrite })).err).toContain('monitor_not_found');
+    expect((await run(['monitors', 'get', id(made)], { token: unknownSender.owner.readWrite })).err).toContain('monitor_not_found');
   });
 
   test('a config key that does nothing is told of, on create and on update, and the monitor is there all the same', async () => {

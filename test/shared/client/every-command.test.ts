@@ -8,7 +8,7 @@ import { commands } from '../../../shared/client/commands.ts';
 import { exits } from '../../../shared/client/http.ts';
 import { widthOf } from '../../../shared/client/terminal.ts';
 import { createCommand } from '../../support/cli.ts';
-import { createHouse } from '../../support/people.ts';
+import { createTestOrganisation } from '../../support/people.ts';
 import { openServed, type Served } from '../../support/served-api.ts';
 
 /**
@@ -31,7 +31,7 @@ type Things = Readonly<Record<string, string | undefined>>;
 /** One of each thing, with its id by the word that a command's place for it has. */
 const furnish = async (): Promise<{ things: Things; command: ReturnType<typeof createCommand> }> => {
   const { sql } = served.api;
-  const house = await createHouse(sql, { name: names[0] ?? '' });
+  const house = await createTestOrganisation(sql, { name: names[0] ?? '' });
   const command = createCommand({ url: served.url, token: house.owner.readWrite });
   const made = async (...line: string[]): Promise<string> => String((await command.json(...line)).id);
   const [a = '', b = '', c = '', d = ''] = names;

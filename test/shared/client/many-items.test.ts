@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { UsageFault } from '../../../shared/base/env.ts';
-import { itemsIn, mostInCall, partsOf, togetherOf } from '../../../shared/client/arguments.ts';
+import { itemsIn, maxInCall, partsOf, togetherOf } from '../../../shared/client/arguments.ts';
 import { exits } from '../../../shared/client/http.ts';
 import { createCommand } from '../../support/cli.ts';
 import { openServed, type Served } from '../../support/served-api.ts';
@@ -39,9 +39,9 @@ describe('many things in a file', () => {
   });
 
   test('goes in as many calls as it needs, where each stands by itself, and is told as one', () => {
-    const items = Array.from({ length: 2 * mostInCall + 1 }, (_, nth) => ({ nth }));
+    const items = Array.from({ length: 2 * maxInCall + 1 }, (_, nth) => ({ nth }));
     const parts = partsOf({ items, mode: 'each' });
-    expect(parts.map((part) => Object(part).items.length)).toEqual([mostInCall, mostInCall, 1]);
+    expect(parts.map((part) => Object(part).items.length)).toEqual([maxInCall, maxInCall, 1]);
     expect(parts.flatMap((part) => Object(part).items)).toEqual(items);
     expect(() => partsOf({ items, mode: 'all' })).toThrow('--mode each');
     expect(() => partsOf({ items })).toThrow('1,001 at once are more than 500');

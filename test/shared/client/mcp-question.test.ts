@@ -3,7 +3,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../../shared/base/crypto.ts';
 import { textsOf } from '../../support/assistant-face.ts';
-import { createHouse } from '../../support/people.ts';
+import { createTestOrganisation } from '../../support/people.ts';
 import { machineNode } from '../../support/programs.ts';
 import { openServed, type Served } from '../../support/served-api.ts';
 
@@ -15,7 +15,7 @@ afterAll(() => served.close());
 
 test('why was the shop down last night, and for how long? Three calls of the ten tools tell', async () => {
   const { sql } = served.api;
-  const asking = await createHouse(sql, { time_zone: 'Europe/Vienna' });
+  const asking = await createTestOrganisation(sql, { time_zone: 'Europe/Vienna' });
   const [shop, incident] = [newId(), newId()];
   const began = new Date(Date.now() - 8 * 3_600_000);
   const after = (minutes: number) => new Date(began.getTime() + minutes * 60_000);

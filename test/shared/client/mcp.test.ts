@@ -1,12 +1,12 @@
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { House } from '../../support/people.ts';
+import type { TestOrganisation } from '../../support/people.ts';
 import { machineNode, runProgram } from '../../support/programs.ts';
 import { openServed, type Served } from '../../support/served-api.ts';
 
 let served: Served;
-let house: House;
+let house: TestOrganisation;
 let env: Readonly<Record<string, string>>;
 let script: string;
 let monitor: string;

@@ -6,13 +6,13 @@ import { commands } from '../../../shared/client/commands.ts';
 import { CallRefused, createHttpClient } from '../../../shared/client/http.ts';
 import { toolCall } from '../../../shared/client/mcp.ts';
 import { type Api, call } from '../../support/api.ts';
-import type { House } from '../../support/people.ts';
+import type { TestOrganisation } from '../../support/people.ts';
 import { runProgram } from '../../support/programs.ts';
 import { openServed, type Served } from '../../support/served-api.ts';
 
 let served: Served;
 let api: Api;
-let house: House;
+let house: TestOrganisation;
 let url: string;
 
 beforeAll(async () => {

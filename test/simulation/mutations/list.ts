@@ -71,8 +71,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a clock that was set back stays ahead',
     file: core('views'),
-    text: 'if (!isAhead(state.clock, now)) return state;',
-    instead: 'if (!isAhead(state.clock, now) || now > 0) return state;',
+    text: 'if (!isEarlierThanBacklog(state.clock, now)) return state;',
+    instead: 'if (!isEarlierThanBacklog(state.clock, now) || now > 0) return state;',
     tells: 'network',
     seed: 97,
   },
@@ -95,7 +95,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'an incident is dated by what was heard since the last restart alone',
     file: core('lifecycle'),
-    text: 'stored.map(sightingOf)',
+    text: 'stored.map(observationOf)',
     instead: '[]',
     tells: 'network',
     seed: 3,
@@ -223,8 +223,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a hand-over is waited for one second',
     file: core('backlog'),
-    text: 'const handoverAtMost = 30_000;',
-    instead: 'const handoverAtMost = 1_000;',
+    text: 'const maxBacklogMs = 30_000;',
+    instead: 'const maxBacklogMs = 1_000;',
     tells: 'network',
     seed: 28,
   },

@@ -12,7 +12,7 @@ export const offerOwnZone = (): void => {
 };
 
 /** Whoever points at a time is told it on their own clock. */
-export const tellOwnTime = (): void => {
+export const showLocalTime = (): void => {
   const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
   document.addEventListener('pointerover', (event) => {
     const time = event.target instanceof Element ? event.target.closest('time') : null;

@@ -81,7 +81,7 @@ export const stayOnForms = (): void => {
 };
 
 /** For half a minute; then by a press alone. */
-const mostTries = 15;
+const maxTries = 15;
 const retryMs = 2_000;
 
 const isAnswering = (): Promise<boolean> =>
@@ -100,7 +100,7 @@ export const sendForms = (): void => {
   if (!bar || !again) return;
   let waiting: HTMLFormElement | undefined;
   let ready: HTMLFormElement | undefined;
-  const deliver = async (form: HTMLFormElement, submitter: HTMLElement | null, tries = mostTries): Promise<void> => {
+  const deliver = async (form: HTMLFormElement, submitter: HTMLElement | null, tries = maxTries): Promise<void> => {
     waiting = form;
     bar.hidden = await isAnswering();
     if (waiting !== form) return;

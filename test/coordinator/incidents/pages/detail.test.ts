@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../../../shared/base/crypto.ts';
-import { createHouse, type House, type Person } from '../../../support/people.ts';
+import { createTestOrganisation, type Person, type TestOrganisation } from '../../../support/people.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
 /** The incident page: what it says, to whom, and what it never says. */
 
 let web: TestWeb;
-let stranger: House;
+let unknownSender: TestOrganisation;
 
 beforeAll(async () => {
   web = await startWeb();
-  stranger = await createHouse(web.sql);
+  unknownSender = await createTestOrganisation(web.sql);
 });
 afterAll(() => web.close());
 
@@ -71,11 +71,11 @@ describe('the page of an incident', () => {
 
   test('is not there for another organisation, nor for an id of nothing', async () => {
     const id = await incident();
-    const foreign = await web.get(`/incidents/${id}`, { as: stranger.owner });
-    const nothing = await web.get(`/incidents/${newId()}`, { as: stranger.owner });
+    const foreign = await web.get(`/incidents/${id}`, { as: unknownSender.owner });
+    const nothing = await web.get(`/incidents/${newId()}`, { as: unknownSender.owner });
     expect([foreign.status, nothing.status]).toEqual([404, 404]);
     expect(foreign.text.replaceAll(id, '')).not.toContain('Checkout');
-    expect((await web.get('/incidents/x', { as: stranger.owner })).status).toBe(404);
+    expect((await web.get('/incidents/x', { as: unknownSender.owner })).status).toBe(404);
   });
 
   test('offers to write and to share to those alone who may', async () => {
@@ -85,7 +85,7 @@ describe('the page of an incident', () => {
     expect(reader.text).not.toContain('/share"');
     expect((await post(`/incidents/${id}/share`, {}, web.house.viewer)).status).toBe(403);
     expect((await post(`/incidents/${id}/notes`, { text: 'x' }, web.house.viewer)).status).toBe(403);
-    expect((await post(`/incidents/${id}/notes`, { text: 'x' }, stranger.owner)).status).toBe(404);
+    expect((await post(`/incidents/${id}/notes`, { text: 'x' }, unknownSender.owner)).status).toBe(404);
   });
 
   test('takes a note into the story, and an empty one back with what is wrong', async () => {
@@ -133,12 +133,12 @@ describe('the list of incidents', () => {
   });
 
   test('of a new organisation is one sentence and one thing to do', async () => {
-    const { text } = await web.get('/incidents', { as: stranger.owner });
+    const { text } = await web.get('/incidents', { as: unknownSender.owner });
     expect(text).toContain('Nothing is down.');
     expect(text).toContain('href="/monitors/new"');
   });
 
   test('of a time or a place that there is none of is not there', async () => {
-    expect((await web.get('/incidents?cursor=x&days=many', { as: stranger.owner })).status).toBe(404);
+    expect((await web.get('/incidents?cursor=x&days=many', { as: unknownSender.owner })).status).toBe(404);
   });
 });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { toldInWords } from '../../../../coordinator/incidents/pages/detail.ts';
+import { notificationInWords } from '../../../../coordinator/incidents/pages/detail.ts';
 import { createChannel, deleteChannel } from '../../../../shared/api/channels.ts';
 import { createGroup } from '../../../../shared/api/groups.ts';
 import { type Operation, type OutputOf, rawInput } from '../../../../shared/api/operation.ts';
 import { type Demo, seedDemo } from '../../../support/demo.ts';
 import { sameSite } from '../../../support/monitor-forms.ts';
-import { createHouse } from '../../../support/people.ts';
+import { createTestOrganisation } from '../../../support/people.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
 /** Why somebody was told, who is on it, and where the links of messages lead. */
@@ -93,7 +93,7 @@ test('the form of a monitor says who would be told, as the channels chose, in th
   expect(told(chosen.text)).toContain('Group hook at once');
   const checkout = `/monitors/${demo.idOf('Checkout')}/edit`;
   expect(told((await web.get(checkout, { as: web.house.member })).text)).toContain('Night shift');
-  expect(toldInWords([])).toBe('Nobody would be told when it is down.');
+  expect(notificationInWords([])).toBe('Nobody would be told when it is down.');
   await ask(deleteChannel, { channel_id: channel });
 });
 
@@ -167,7 +167,7 @@ describe('the link of a message', () => {
   });
 
   test('and the page of a message tell nobody of another organisation', async () => {
-    const other = await createHouse(web.sql);
+    const other = await createTestOrganisation(web.sql);
     expect((await web.get(`/alerts/${demo.channels.ops}/messages/${demo.channels.message}`, { as: other.owner })).status).toBe(404);
     expect((await web.get(`/alerts/${demo.channels.ops}/messages/${demo.channels.message}`, { as: web.house.viewer })).text).toContain(
       'Why were you told?',

@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { hostile, type MonitorForms, monitorForms, sameSite, type Values, wanted } from '../../../support/monitor-forms.ts';
-import { createHouse, type House } from '../../../support/people.ts';
-import { createTrialsByHand } from '../../../support/trials.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../../support/people.ts';
+import { createTestRunsByHand } from '../../../support/trials.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
 /** What can be done to a monitor on a page, and by whom. */
 
-const trials = createTrialsByHand([
+const trials = createTestRunsByHand([
   { continent: 'Europe', probe: 'Frankfurt' },
   { continent: 'Asia', probe: 'Singapore' },
 ]);
 let web: TestWeb;
 let forms: MonitorForms;
-let stranger: House;
+let unknownSender: TestOrganisation;
 
 beforeAll(async () => {
   web = await startWeb({ trials: trials.part });
   forms = monitorForms(web);
-  stranger = await createHouse(web.sql);
+  unknownSender = await createTestOrganisation(web.sql);
   for (const [at, continent] of ['Europe', 'Asia'].entries())
     await web.sql`insert into probes (id, name, continent) values (${newId()}, ${`probe ${at}`}, ${continent})`;
 });
@@ -59,7 +59,7 @@ describe('who may', () => {
   const acts = ['edit', 'pause', 'resume', 'delete'];
 
   test('members, admins and owners see every page; a viewer is told why not; nobody else finds it', async () => {
-    const removed = await createHouse(web.sql);
+    const removed = await createTestOrganisation(web.sql);
     await web.cookieOf(removed.member);
     await web.sql`delete from memberships where user_id = ${removed.member.user}`;
     const id = await forms.made({ name: 'Guarded' });
@@ -73,7 +73,7 @@ describe('who may', () => {
       expect([path, viewer.status, viewer.text.includes('You may not do this.')]).toEqual([path, 403, true]);
       expect([path, (await web.get(path, { as: removed.member })).status]).toEqual([path, 403]);
       expect((await web.get(path)).headers.get('location')).toBe(`/sign-in?next=${encodeURIComponent(path)}`);
-      if (path !== '/monitors/new') expect([path, (await web.get(path, { as: stranger.owner })).status]).toEqual([path, 404]);
+      if (path !== '/monitors/new') expect([path, (await web.get(path, { as: unknownSender.owner })).status]).toEqual([path, 404]);
     }
   });
 
@@ -93,7 +93,7 @@ describe('who may', () => {
       expect([path, (await forms.post(path, form, web.house.viewer)).status]).toEqual([path, 403]);
       const foreign = await web.post(path, form, { as: web.house.owner, headers: { 'sec-fetch-site': 'cross-site' } });
       expect([path, foreign.status, foreign.text.includes('another site sent it')]).toEqual([path, 403, true]);
-      if (path !== '/monitors/new') expect([path, (await forms.post(path, form, stranger.owner)).status]).toEqual([path, 404]);
+      if (path !== '/monitors/new') expect([path, (await forms.post(path, form, unknownSender.owner)).status]).toEqual([path, 404]);
       expect((await web.post(path, form, { headers: sameSite })).status).toBe(303);
     }
     expect(await forms.rowOf(id)).toEqual(before);

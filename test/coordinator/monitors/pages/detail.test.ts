@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeResultDays } from '../../../../coordinator/engine/result-queries.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
-import { createHouse, type House, type Person } from '../../../support/people.ts';
+import { createTestOrganisation, type Person, type TestOrganisation } from '../../../support/people.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
 /** The page of a monitor: how it is, what it was, and why its uptime is what it is. */
 
 let web: TestWeb;
-let stranger: House;
+let unknownSender: TestOrganisation;
 
 beforeAll(async () => {
   web = await startWeb();
-  stranger = await createHouse(web.sql);
+  unknownSender = await createTestOrganisation(web.sql);
   await makeResultDays(web.sql, Date.now() - 3 * 86_400_000, Date.now() + 86_400_000);
   for (const [at, continent] of ['Europe', 'Asia'].entries())
     await web.sql`insert into probes (id, name, continent) values (${newId()}, ${`probe ${at}`}, ${continent})`;
@@ -84,8 +84,8 @@ describe('the page of a monitor', () => {
     const { text } = await web.get(`/monitors/${id}`, { as: web.house.viewer });
     for (const word of ['/edit', '/pause', '/delete']) expect(text).not.toContain(`/monitors/${id}${word}`);
     expect((await web.get(`/monitors/${id}`, { as: web.house.member })).text).toContain(`/monitors/${id}/edit`);
-    expect((await web.get(`/monitors/${id}`, { as: stranger.owner })).status).toBe(404);
-    expect((await web.get('/monitors/nothing', { as: stranger.owner })).status).toBe(404);
+    expect((await web.get(`/monitors/${id}`, { as: unknownSender.owner })).status).toBe(404);
+    expect((await web.get('/monitors/nothing', { as: unknownSender.owner })).status).toBe(404);
   });
 
   test('takes a time that is none for the usual one', async () => {
@@ -115,7 +115,7 @@ describe('the page of a heartbeat', () => {
     const [address] = new RegExp(`${web.url}/beat/[A-Za-z0-9_-]+`).exec(rotated.text) ?? [];
     expect(address).toBeDefined();
     expect((await post(`/monitors/${id}/address`, {}, web.house.member)).text).toContain(address);
-    expect((await post(`/monitors/${id}/address`, {}, stranger.owner)).status).toBe(404);
+    expect((await post(`/monitors/${id}/address`, {}, unknownSender.owner)).status).toBe(404);
     expect((await post(`/monitors/${id}/address/rotate`, { overlap_s: '0' }, web.house.viewer)).status).toBe(403);
   });
 });

@@ -3,19 +3,19 @@ import { settingsOf, silentKeys } from '../../../../coordinator/monitors/pages/f
 import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { fieldsIn, hostile, type MonitorForms, monitorForms, wanted } from '../../../support/monitor-forms.ts';
-import { createHouse, type House } from '../../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../../support/people.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
 /** The form of a monitor: what it asks for, takes, refuses and keeps. */
 
 let web: TestWeb;
 let forms: MonitorForms;
-let small: House;
+let small: TestOrganisation;
 
 beforeAll(async () => {
   web = await startWeb();
   forms = monitorForms(web);
-  small = await createHouse(web.sql, { plan: 'free' });
+  small = await createTestOrganisation(web.sql, { plan: 'free' });
   for (const [at, continent] of ['Europe', 'Asia'].entries())
     await web.sql`insert into probes (id, name, continent) values (${newId()}, ${`probe ${at}`}, ${continent})`;
 });

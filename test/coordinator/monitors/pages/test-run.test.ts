@@ -3,13 +3,13 @@ import { newId } from '../../../../shared/base/crypto.ts';
 import { createLog } from '../../../../shared/base/log.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { hostile, type MonitorForms, monitorForms, sameSite, wanted } from '../../../support/monitor-forms.ts';
-import { createHouse } from '../../../support/people.ts';
-import { createTrialsByHand } from '../../../support/trials.ts';
+import { createTestOrganisation } from '../../../support/people.ts';
+import { createTestRunsByHand } from '../../../support/trials.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
 /** Rule 41 on a page: a monitor is tried before it is saved, and what every continent sees is shown as it comes. */
 
-const trials = createTrialsByHand([
+const trials = createTestRunsByHand([
   { continent: 'Europe', probe: 'Frankfurt' },
   { continent: 'Asia', probe: 'Singapore' },
 ]);
@@ -118,7 +118,7 @@ describe('a trial', () => {
   });
 
   test('is told in words when ten were made in a minute', async () => {
-    const house = await createHouse(web.sql);
+    const house = await createTestOrganisation(web.sql);
     const attempts: number[] = [];
     for (let at = 0; at < 11; at += 1) {
       const count = trials.wanted.length;

@@ -2,22 +2,22 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createChannel } from '../../../../shared/api/channels.ts';
 import { createMonitor } from '../../../../shared/api/monitors.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';
-import { createHouse, type House, type Person } from '../../../support/people.ts';
+import { createTestOrganisation, type Person, type TestOrganisation } from '../../../support/people.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
 let web: TestWeb;
-let other: House;
+let other: TestOrganisation;
 const same = { 'sec-fetch-site': 'same-origin' };
 
 beforeAll(async () => {
   web = await startWeb();
-  other = await createHouse(web.sql, { name: 'Elsewhere' });
+  other = await createTestOrganisation(web.sql, { name: 'Elsewhere' });
 });
 afterAll(() => web.close());
 
 const post = (path: string, form: Readonly<Record<string, string>>, as: Person = web.house.owner) =>
   web.post(path, form, { as, headers: same });
-const makeJob = (name: string, of: House = web.house) =>
+const makeJob = (name: string, of: TestOrganisation = web.house) =>
   web.gate.execute(createMonitor, of.owner.caller, rawInput(createMonitor, { type: 'heartbeat', name, interval_s: 60 }));
 
 describe('the log', () => {
@@ -72,7 +72,7 @@ describe('the export', () => {
   });
 
   test('masks what was stored openly before it counted as a secret', async () => {
-    const mine = await createHouse(web.sql);
+    const mine = await createTestOrganisation(web.sql);
     const { caller } = mine.owner;
     const hook = { kind: 'webhook', config: { url: 'https://hooks.example.org/hook-s3cret' }, try: false };
     await web.gate.execute(createChannel, caller, rawInput(createChannel, hook));
@@ -100,7 +100,7 @@ test('the name and the clock are changed, and the log says from what', async () 
 
 describe('the end', () => {
   test('is asked for with the name, stands on every page, and is undone by a button there', async () => {
-    const house = await createHouse(web.sql, { name: 'Short-lived' });
+    const house = await createTestOrganisation(web.sql, { name: 'Short-lived' });
     await makeJob('Job', house);
     const wrong = await post('/organisation/delete', { name: 'Short' }, house.owner);
     expect([wrong.status, wrong.text.includes('This is not what the organisation is called')]).toEqual([400, true]);
@@ -128,7 +128,7 @@ describe('the end', () => {
   });
 
   test('wants a proof that is fresh', async () => {
-    const house = await createHouse(web.sql, { name: 'Guarded' });
+    const house = await createTestOrganisation(web.sql, { name: 'Guarded' });
     await web.cookieOf(house.owner);
     await web.sql`update sessions set proven_at = now() - interval '1 hour' where user_id = ${house.owner.user}`;
     const { status, headers } = await post('/organisation/delete', { name: 'Guarded' }, house.owner);
@@ -140,7 +140,7 @@ describe('the end', () => {
 
 describe('another organisation', () => {
   test('is made by who owns one, with its plan, and is shown from then on; five are enough', async () => {
-    const house = await createHouse(web.sql, { name: 'First', plan: 'team' });
+    const house = await createTestOrganisation(web.sql, { name: 'First', plan: 'team' });
     const make = (name: string, by: Person) => post('/organisations/new', { name, time_zone: 'Europe/Oslo' }, by);
     expect((await web.get('/organisations', { as: house.admin })).text).not.toContain('/organisations/new');
     expect((await make('Mine', house.admin)).text).toContain('Only who owns an organisation here makes another one');
@@ -159,7 +159,7 @@ describe('another organisation', () => {
 });
 
 test('how much of a plan is used stands there as a number and a bar', async () => {
-  const small = await createHouse(web.sql, { plan: 'team' });
+  const small = await createTestOrganisation(web.sql, { plan: 'team' });
   const { text } = await web.get('/organisation', { as: small.viewer });
   expect(text).toContain('4 of 10');
   expect(text).toMatch(/class="use-bar-used" width="40"/);
@@ -167,7 +167,7 @@ test('how much of a plan is used stands there as a number and a bar', async () =
 
 describe('members', () => {
   test('get another role, and leave; of owners one stays', async () => {
-    const house = await createHouse(web.sql);
+    const house = await createTestOrganisation(web.sql);
     const role = (of: Person, to: string, by: Person) => post(`/members/${of.user}/role`, { role: to }, by);
     expect((await role(house.viewer, 'member', house.admin)).status).toBe(303);
     expect((await role(house.owner, 'viewer', house.owner)).text).toContain('This is the only owner');
@@ -179,7 +179,7 @@ describe('members', () => {
   });
 
   test('leave by themselves, whatever their role, and what is theirs ends; the last owner stays', async () => {
-    const house = await createHouse(web.sql, { name: 'Departures' });
+    const house = await createTestOrganisation(web.sql, { name: 'Departures' });
     expect((await web.get('/members', { as: house.viewer })).text).toContain('href="/members/leave"');
     const leave = (by: Person) => post('/members/leave', {}, by);
     const stays = await leave(house.owner);
@@ -193,7 +193,7 @@ describe('members', () => {
   });
 
   test('who are no owners make none, nor unmake them, nor invite one', async () => {
-    const house = await createHouse(web.sql);
+    const house = await createTestOrganisation(web.sql);
     expect((await post(`/members/${house.admin.user}/role`, { role: 'owner' }, house.admin)).status).toBe(403);
     expect((await post('/members/invite', { email: 'x@example.org', role: 'owner' }, house.admin)).status).toBe(403);
     expect((await post(`/members/${house.member.user}/role`, { role: 'owner' }, house.owner)).status).toBe(303);
@@ -203,7 +203,7 @@ describe('members', () => {
   });
 
   test('an invitation that is renewed has another link, and the one before leads nowhere', async () => {
-    const house = await createHouse(web.sql);
+    const house = await createTestOrganisation(web.sql);
     const linkIn = (text: string): string => /\/join\/[\w-]{43}/.exec(text)?.[0] ?? '';
     const first = linkIn((await post('/members/invite', { email: 'new@example.org', role: 'viewer' }, house.owner)).text);
     const [row] = await web.sql<{ id: string }[]>`select id from invitations where organisation_id = ${house.organisation}`;

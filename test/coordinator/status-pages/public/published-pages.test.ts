@@ -5,13 +5,13 @@ import { createMonitor } from '../../../../shared/api/monitors.ts';
 import { addStatusPageGroup, addStatusPageMonitor, createStatusPage, orderStatusPage } from '../../../../shared/api/status-pages.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { gateBench } from '../../../support/gate.ts';
-import { createHouse, type House } from '../../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../../support/people.ts';
 
 const bench = gateBench();
-let house: House;
+let house: TestOrganisation;
 
 beforeAll(async () => {
-  house = await createHouse(bench.sql);
+  house = await createTestOrganisation(bench.sql);
 });
 
 const page = async (slug: string): Promise<string> => (await bench.call(createStatusPage, house.owner, { name: 'Status', slug })).id;

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createMailer, type Mailer } from '../../../../coordinator/mail/delivery.ts';
-import type { Letter } from '../../../../coordinator/mail/sender.ts';
-import { tellSubscribers } from '../../../../coordinator/status-pages/public/subscribing.ts';
+import type { MailTemplate } from '../../../../coordinator/mail/sender.ts';
+import { notifySubscribers } from '../../../../coordinator/status-pages/public/subscribing.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { createLog } from '../../../../shared/base/log.ts';
-import { createHouse } from '../../../support/people.ts';
+import { createTestOrganisation } from '../../../support/people.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
 const minute = 60_000;
 
 let web: TestWeb;
 let mailer: Mailer;
-const letters: Letter[] = [];
+const letters: MailTemplate[] = [];
 const clock = { at: Date.now(), now: () => clock.at };
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => web.close());
 
 const fresh = (): string => `ada-${newId()}@reader.example`;
-const to = (address: string): readonly Letter[] => letters.filter((letter) => letter.to === address);
+const to = (address: string): readonly MailTemplate[] => letters.filter((letter) => letter.to === address);
 
 /** With one monitor, named Checkout there and something else within. */
 const page = async (slug: string, organisation = web.house.organisation): Promise<{ readonly id: string; readonly monitor: string }> => {
@@ -65,7 +65,7 @@ const subscriber = async (slug: string): Promise<string> => {
 
 /** As two coordinators do it at once. */
 const tellAll = async (): Promise<void> => {
-  await Promise.all([tellSubscribers(web.sql, clock.at), tellSubscribers(web.sql, clock.at)]);
+  await Promise.all([notifySubscribers(web.sql, clock.at), notifySubscribers(web.sql, clock.at)]);
   await mailer.tick();
 };
 
@@ -106,7 +106,7 @@ describe('updates by e-mail', () => {
   });
 
   test('are asked about whatever pages of another organisation asked before', async () => {
-    const { organisation } = await createHouse(web.sql);
+    const { organisation } = await createTestOrganisation(web.sql);
     await Promise.all(['away-first', 'away-second', 'away-third', 'away-fourth'].map((slug) => page(slug, organisation)));
     await page('wanted');
     const address = fresh();

@@ -4,7 +4,7 @@ import { type DnsMessage, type DnsRecord, flagBits } from '../../../../probe/che
 import { judge } from '../../../../probe/checks/dns/verdict.ts';
 import type { Config } from '../../../../shared/checks/assignment.ts';
 import { causeLayer, causeSentence } from '../../../../shared/checks/causes.ts';
-import { dnsTerms } from '../../../../shared/checks/dns/config.ts';
+import { dnsSettings } from '../../../../shared/checks/dns/config.ts';
 import { recordTypes } from '../../../../shared/checks/dns/keys.ts';
 
 const a = (value: string, ttl = 300, name = 'example.test'): DnsRecord => ({ name, type: recordTypes.A, ttl, fields: [value] });
@@ -29,7 +29,7 @@ const verdictOf = (
   outcome: Outcome,
   seen: { own?: boolean; reached_other?: boolean; family?: 4 | 6; has_family?: boolean } = {},
 ) => {
-  const terms = dnsTerms({ target: 'example.test', config });
+  const terms = dnsSettings({ target: 'example.test', config });
   if (!terms) throw new Error('no terms');
   const { own = false, reached_other = false, family = 4, has_family = true } = seen;
   const resolver = { address: '192.0.2.53', port: 53, family };

@@ -9,7 +9,7 @@ import { httpsChecker } from '../../support/https-checker.ts';
 const day = 86_400_000;
 const root = mintAuthority('Test Root');
 const between = mintAuthority('Test Intermediate', root);
-const stranger = mintAuthority('Unknown Root');
+const unknownSender = mintAuthority('Unknown Root');
 
 /** Names lead to loopback, so that a certificate's name can be anything. */
 const toLoopback: Lookup = async () => ({ addresses: ['127.0.0.1'] });
@@ -108,7 +108,7 @@ describe('a certificate that is not good is refused before anything is asked', (
     ['that signed itself', mint({ names: ['good.example'] }), 'good.example', 'certificate_self_signed'],
     [
       'of an unknown root',
-      mint({ names: ['good.example'], issuer: mintAuthority('Unknown Intermediate', stranger) }),
+      mint({ names: ['good.example'], issuer: mintAuthority('Unknown Intermediate', unknownSender) }),
       'good.example',
       'certificate_untrusted',
     ],
@@ -143,7 +143,7 @@ describe('a certificate that is not good is refused before anything is asked', (
   });
 
   test('and a root that signed no such thing helps nobody: a certificate with a forged issuer', async () => {
-    const forged = mint({ names: ['good.example'], issuer: { ...stranger, name: root.name } });
+    const forged = mint({ names: ['good.example'], issuer: { ...unknownSender, name: root.name } });
     const target = await serve({ certificate: forged });
     expect(await check(at(target, 'good.example'))).toMatchObject({ outcome: 'fail' });
     expect(target.hits).toEqual([]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { configFaults, defaultName, targetFault } from '../../../../shared/checks/config.ts';
-import { dnsTerms, parseResolver } from '../../../../shared/checks/dns/config.ts';
+import { dnsSettings, parseResolver } from '../../../../shared/checks/dns/config.ts';
 import type { RecordType } from '../../../../shared/checks/dns/keys.ts';
 import { dnsName, expectation, meets, questionName, type RecordFields } from '../../../../shared/checks/dns/values.ts';
 
@@ -141,7 +141,7 @@ describe('a DNS config', () => {
     expect(parseResolver('2001:DB8::53')).toEqual({ address: '2001:db8::53', port: 53, family: 6 });
     expect(parseResolver('[2001:db8::53]:5353')).toEqual({ address: '2001:db8::53', port: 5_353, family: 6 });
     expect(parseResolver('192.0.2.53:99999')).toBeUndefined();
-    expect(dnsTerms({ target: 'example.com', config: {} })).toMatchObject({
+    expect(dnsSettings({ target: 'example.com', config: {} })).toMatchObject({
       type: 'A',
       resolver: null,
       transport: 'udp',

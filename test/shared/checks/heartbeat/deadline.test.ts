@@ -1,21 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type PingTerms, pingTerms } from '../../../../shared/checks/heartbeat/config.ts';
+import { type PingSettings, pingSettings } from '../../../../shared/checks/heartbeat/config.ts';
 import {
   coveredUntil,
   foldPing,
   judgePings,
   mergePings,
-  nextLook,
+  nextRecheckAt,
   noPings,
   type Ping,
   type PingState,
-  underTerms,
+  withSettings,
 } from '../../../../shared/checks/heartbeat/state.ts';
 
 const minute = 60_000;
-const terms = (config: Parameters<typeof pingTerms>[0]['config'] = {}, interval_ms = 5 * minute): PingTerms =>
-  pingTerms({ interval_ms, config });
+const terms = (config: Parameters<typeof pingSettings>[0]['config'] = {}, interval_ms = 5 * minute): PingSettings =>
+  pingSettings({ interval_ms, config });
 
 let made = 0;
 const pingAt = (at: number, kind: Ping['kind'] = 'success', more: Partial<Ping> = {}): Ping => {
@@ -106,10 +106,10 @@ describe('a heartbeat is judged', () => {
   });
 
   test('by the very next run when it is watched anew shortly before it, unless a ping came for that already', () => {
-    const before = underTerms(stateAfter(pingAt(noon - day)), { version: 1, paused: true }, noon - 60 * minute);
-    const resumed = underTerms(before, { version: 1, paused: false }, noon - 5_000);
+    const before = withSettings(stateAfter(pingAt(noon - day)), { version: 1, paused: true }, noon - 60 * minute);
+    const resumed = withSettings(before, { version: 1, paused: false }, noon - 5_000);
     expect(judgePings(resumed, daily, noon)).toEqual({ is: 'good', until: noon + 10 * minute });
-    const early = underTerms(foldPing(before, pingAt(noon - 6_000)).state, { version: 1, paused: false }, noon - 5_000);
+    const early = withSettings(foldPing(before, pingAt(noon - 6_000)).state, { version: 1, paused: false }, noon - 5_000);
     expect(judgePings(early, daily, noon)).toEqual({ is: 'good', until: noon + day + 10 * minute });
   });
 
@@ -149,14 +149,14 @@ describe('a heartbeat is judged', () => {
   });
 
   test('with its whole time anew after a pause or a change of its terms', () => {
-    const state = underTerms(stateAfter(pingAt(0)), { version: 1, paused: false }, 0);
-    const paused = underTerms(state, { version: 1, paused: true }, minute);
-    const resumed = underTerms(paused, { version: 1, paused: false }, 60 * minute);
+    const state = withSettings(stateAfter(pingAt(0)), { version: 1, paused: false }, 0);
+    const paused = withSettings(state, { version: 1, paused: true }, minute);
+    const resumed = withSettings(paused, { version: 1, paused: false }, 60 * minute);
     expect(judgePings(resumed, terms(), 61 * minute)).toEqual({ is: 'good', until: 66 * minute });
-    const edited = underTerms(state, { version: 2, paused: false }, 4 * minute);
+    const edited = withSettings(state, { version: 2, paused: false }, 4 * minute);
     expect(judgePings(edited, terms({}, minute), 4 * minute)).toEqual({ is: 'good', until: 5.5 * minute });
-    expect(underTerms(state, { version: 1, paused: false }, 9 * minute)).toBe(state);
-    expect(underTerms(edited, { version: 1, paused: false }, 9 * minute)).toBe(edited);
+    expect(withSettings(state, { version: 1, paused: false }, 9 * minute)).toBe(state);
+    expect(withSettings(edited, { version: 1, paused: false }, 9 * minute)).toBe(edited);
   });
 
   test('never later than a ping that comes right after could make it overdue', () => {
@@ -180,7 +180,7 @@ describe('a heartbeat is judged', () => {
           const past = pings.filter(([, at]) => at <= now).toSorted((a, b) => a[1] - b[1]);
           const state = stateAfter(...past.map(([one, at, rid]) => pingAt(at, one, { rid })));
           const judgement = judgePings(state, agreed, now);
-          const look = nextLook(judgement, state, agreed, now);
+          const look = nextRecheckAt(judgement, state, agreed, now);
           expect(look).toBeGreaterThan(now);
           // Only a good ping mends what fails already.
           if (kind === 'fail' || (judgement.is === 'failing' && kind !== 'success')) return;
@@ -237,7 +237,7 @@ describe('what pings come to', () => {
 
   test('comes back whole from what the database knew and what the bus heard since', () => {
     const [first, second, third] = [pingAt(0), pingAt(10, 'start', { rid: 'a' }), pingAt(20, 'fail')];
-    const known = underTerms(stateAfter(first, second), { version: 3, paused: false }, 5);
+    const known = withSettings(stateAfter(first, second), { version: 3, paused: false }, 5);
     const seen = stateAfter(third);
     expect(mergePings(known, seen)).toMatchObject({
       terms: 3,

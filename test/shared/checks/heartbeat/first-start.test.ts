@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type PingTerms, pingTerms } from '../../../../shared/checks/heartbeat/config.ts';
+import { type PingSettings, pingSettings } from '../../../../shared/checks/heartbeat/config.ts';
 import {
   foldPing,
   judgePings,
@@ -7,11 +7,12 @@ import {
   noPings,
   type Ping,
   type PingState,
-  underTerms,
+  withSettings,
 } from '../../../../shared/checks/heartbeat/state.ts';
 
 const minute = 60_000;
-const terms = (config: Parameters<typeof pingTerms>[0]['config'] = {}): PingTerms => pingTerms({ interval_ms: 5 * minute, config });
+const terms = (config: Parameters<typeof pingSettings>[0]['config'] = {}): PingSettings =>
+  pingSettings({ interval_ms: 5 * minute, config });
 
 let made = 0;
 const pingAt = (at: number, kind: Ping['kind'] = 'success', more: Partial<Ping> = {}): Ping => {
@@ -37,9 +38,9 @@ describe('a job that only ever says that it begins', () => {
   });
 
   test('has the limit of a first run that is under way, and its whole time anew after a pause', () => {
-    const first = underTerms(stateAfter(pingAt(0, 'start')), { version: 1, paused: false }, 0);
+    const first = withSettings(stateAfter(pingAt(0, 'start')), { version: 1, paused: false }, 0);
     expect(judgePings(first, terms({ max_run_s: 3_600 }), 20 * minute)).toEqual({ is: 'good', until: 60 * minute });
-    const resumed = underTerms(underTerms(first, { version: 1, paused: true }, minute), { version: 1, paused: false }, 60 * minute);
+    const resumed = withSettings(withSettings(first, { version: 1, paused: true }, minute), { version: 1, paused: false }, 60 * minute);
     expect(judgePings(resumed, terms(), 61 * minute)).toEqual({ is: 'good', until: 66 * minute });
   });
 });

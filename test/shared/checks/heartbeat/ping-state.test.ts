@@ -7,7 +7,7 @@ import {
   notAfter,
   type Ping,
   type PingState,
-  underTerms,
+  withSettings,
 } from '../../../../shared/checks/heartbeat/state.ts';
 
 /** What pings come to, held against plain words: the last of each kind, and the runs that have begun and not ended. */
@@ -166,20 +166,20 @@ describe('rule 20: terms that change', () => {
   const known: PingState = { ...fold([pingAt('success', 10)]), terms: 3, paused: false, from: 20 };
 
   test('give the job its whole time anew from now on, but never from an earlier moment than before', () => {
-    expect(underTerms(known, { version: 4, paused: false }, now)).toEqual({ ...known, terms: 4, from: now });
-    expect(underTerms({ ...known, from: now + 5 }, { version: 4, paused: false }, now).from).toBe(now + 5);
-    expect(underTerms({ ...known, from: null }, { version: 4, paused: false }, now).from).toBe(now);
+    expect(withSettings(known, { version: 4, paused: false }, now)).toEqual({ ...known, terms: 4, from: now });
+    expect(withSettings({ ...known, from: now + 5 }, { version: 4, paused: false }, now).from).toBe(now + 5);
+    expect(withSettings({ ...known, from: null }, { version: 4, paused: false }, now).from).toBe(now);
   });
 
   test('so does the end of a pause, and not its beginning, nor the first that is known of them', () => {
-    const paused = underTerms(known, { version: 3, paused: true }, now);
+    const paused = withSettings(known, { version: 3, paused: true }, now);
     expect(paused).toEqual({ ...known, paused: true });
-    expect(underTerms(paused, { version: 3, paused: false }, now)).toEqual({ ...known, from: now });
-    expect(underTerms(noPings, { version: 7, paused: false }, now)).toEqual({ ...noPings, terms: 7 });
+    expect(withSettings(paused, { version: 3, paused: false }, now)).toEqual({ ...known, from: now });
+    expect(withSettings(noPings, { version: 7, paused: false }, now)).toEqual({ ...noPings, terms: 7 });
   });
 
   test('are nothing new when they are the same, or older', () => {
-    expect(underTerms(known, { version: 3, paused: false }, now)).toBe(known);
-    expect(underTerms(known, { version: 2, paused: true }, now)).toBe(known);
+    expect(withSettings(known, { version: 3, paused: false }, now)).toBe(known);
+    expect(withSettings(known, { version: 2, paused: true }, now)).toBe(known);
   });
 });
