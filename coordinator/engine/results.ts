@@ -1,4 +1,4 @@
-import { type Batch, lastSeqOf, newestBatch, resultAt, seqAt, startAt, versionAt } from '../../shared/bus/batch.ts';
+import { type Batch, lastSeqOf, resultAt, seqAt, startAt, versionAt } from '../../shared/bus/batch.ts';
 import type { ReceiptMessage } from '../../shared/bus/messages.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Result } from '../../shared/checks/result.ts';
@@ -220,7 +220,7 @@ export const receiveBatches = (state: PartitionState, batches: readonly Found[],
   const { partition } = state.lease;
   const receipts = [...answers.values()].map(({ probe, generation, committed, again }): [string, ReceiptMessage] => [
     subjects.receipt(probe),
-    { v: 1, generation, committed: { [partition]: committed }, again: again ? [partition] : [], batches: newestBatch },
+    { v: 1, generation, committed: { [partition]: committed }, again: again ? [partition] : [] },
   ]);
   return { decisions, judged, refused, receipts };
 };

@@ -23,7 +23,7 @@ export type Timing = {
   readonly lookAgainMs: number;
   /** How often assignments held by the probes are compared with the database. */
   readonly digestMs: number;
-  /** So long a probe is left alone after everything was sent to it again: until it has read that, or lost its poll and asked again. */
+  /** So long a probe is left alone after everything was sent to it anew: with a server of 2.9 it finds out only after ten seconds. */
   readonly resyncMs: number;
   /** A notice of what is only ever seen to happen ends when it was not seen for so long. */
   readonly noticeQuietMs: number;

@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { apiRevision, apiVersion } from '../../shared/api/operation.ts';
 import { version } from '../../shared/base/process.ts';
-import { newestBatch } from '../../shared/bus/batch.ts';
 import { serverFault } from '../../shared/bus/jetstream.ts';
-import { wireVersion } from '../../shared/bus/messages.ts';
+import { batchVersion, wireVersion } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { partitionCount } from '../../shared/bus/subjects.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
@@ -133,7 +132,7 @@ export type Versions = {
   readonly api: string;
   /** What was added to that document since, counted: `x-revision` in it. */
   readonly api_revision: number;
-  /** Of the messages on the bus, and of the newest form of results that this coordinator reads. */
+  /** Of the messages on the bus, and of the batches of results among them. */
   readonly wire: number;
   readonly batches: number;
   /** The number of the newest migration that this coordinator knows; the database may be ahead of it. */
@@ -146,6 +145,6 @@ export const versions = (): Versions => ({
   api: apiVersion,
   api_revision: apiRevision,
   wire: wireVersion,
-  batches: newestBatch,
+  batches: batchVersion,
   schema: migrationNames().at(-1)?.slice(0, 3) ?? 'none',
 });

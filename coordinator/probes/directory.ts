@@ -3,7 +3,7 @@ import { isRecord } from '../../shared/base/json.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { type Batch, readBatch, seqAt } from '../../shared/bus/batch.ts';
 import { isSignedBy, type Signed } from '../../shared/bus/identity.ts';
-import { strictJsonOf } from '../../shared/bus/messages.ts';
+import { batchVersion, strictJsonOf } from '../../shared/bus/messages.ts';
 import type { Delivered } from '../../shared/bus/nats.ts';
 import type { Sql } from '../database/connect.ts';
 import type { RefusedReason } from '../health/refusals.ts';
@@ -106,7 +106,7 @@ const parse = (data: Uint8Array): unknown => {
   }
 };
 
-const isOfOtherVersion = (body: unknown): boolean => isRecord(body) && 'v' in body && body.v !== 1 && body.v !== 2;
+const isOfOtherVersion = (body: unknown): boolean => isRecord(body) && 'v' in body && body.v !== batchVersion;
 
 const rises = (batch: Batch): boolean => {
   let last = batch.after ?? 0;

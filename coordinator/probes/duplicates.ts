@@ -63,7 +63,7 @@ export const noteSession = ({ known, told }: Sessions, { id, up_ms }: Said, now:
 /**
  * One connection for each probe: a newer one displaces the older, so that a probe that comes back need not wait until the server notices
  * that it had gone. Two that keep displacing each other hold the same credentials; then the operator is told, and they are left in peace for
- * a while. Of two processes that live, presence tells the older one to end (see Twins).
+ * a while. A server of 2.9 cannot end connections and ends a dead one by itself; of two that live, presence tells the older (probes/duplicates.ts).
  */
 export type Displacer = {
   /** The address that a key's newest connection comes from, as the server sees it. */
@@ -126,7 +126,7 @@ export const watchConnections = async (parts: Dependencies): Promise<Displacer> 
     await system
       .request(`$SYS.REQ.SERVER.${server}.KICK`, JSON.stringify({ cid: client }))
       .catch((error: unknown) =>
-        log.info({ err: error, probe: probe.id }, 'an older connection of a probe could not be ended; the server ends it when it is dead'),
+        log.info({ err: error, probe: probe.id }, 'the server cannot end a connection; it ends it by itself when it is dead'),
       );
     if (times.length >= tooOften) onTwice(probe);
   };
@@ -179,7 +179,7 @@ export const watchConnections = async (parts: Dependencies): Promise<Displacer> 
   };
 };
 
-/** Two processes that speak as one probe: noticed by their presence, and the older one is told to end. */
+/** Two processes that speak as one probe: noticed by their presence, whatever the version of the server, and the older one is told to end. */
 export type DuplicateProbes = {
   /** Whether this presence is of a process that a later one has displaced, and whether it is to be told so. */
   readonly hear: (probe: ProbeRow, message: PresenceMessage) => { readonly isOlder: boolean; readonly ends: boolean };

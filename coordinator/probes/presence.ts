@@ -4,7 +4,6 @@ import type { Log } from '../../shared/base/log.ts';
 import { version } from '../../shared/base/process.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { AnnouncementTrust } from '../../shared/bus/announcement.ts';
-import { newestBatch } from '../../shared/bus/batch.ts';
 import { isAnswerableTo, isRenewalDue } from '../../shared/bus/identity.ts';
 import {
   jsonOf,
@@ -134,7 +133,6 @@ export const hearPresence = (parts: Dependencies): Subscription => {
       roster_epoch: parts.rosterEpoch(),
       committed: await committed(probe, read.data.generation),
       seal_keys: sealKeysFor(probe, read.data.seal_key),
-      batches: newestBatch,
       signing: signingOf(parts.announcements.trust()),
       ...(ends ? { displaced: true } : renewed(probe, read.data, now)),
     };

@@ -43,13 +43,17 @@ const inspect = async (file: string): Promise<NatsBinary | undefined> => {
   return major === undefined ? undefined : { file, version: [Number(major), Number(minor), Number(patch)] };
 };
 
-const isNewEnough = ({ version: [major, minor] }: Pick<NatsBinary, 'version'>): boolean => major > 2 || (major === 2 && minor >= 10);
+const isAtLeast = (found: NatsBinary, minor: number): boolean =>
+  found.version[0] > 2 || (found.version[0] === 2 && found.version[1] >= minor);
 
-/** Those of this machine, too old ones included. */
-const onMachine = async (path: string): Promise<readonly NatsBinary[]> => {
-  const folders = new Set([...path.split(delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/local/bin']);
-  const found = await Promise.all([...folders].map((folder) => (folder === '' ? undefined : inspect(join(folder, 'nats-server')))));
-  return found.filter((each) => each !== undefined);
+const onMachine = async (path: string): Promise<NatsBinary | undefined> => {
+  let best: NatsBinary | undefined;
+  for (const folder of new Set([...path.split(delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/local/bin'])) {
+    const found = folder === '' ? undefined : await inspect(join(folder, 'nats-server'));
+    if (found !== undefined && isAtLeast(found, 10)) return found;
+    best ??= found;
+  }
+  return best;
 };
 
 const inCache = async (cache: string): Promise<NatsBinary | undefined> => {
@@ -57,8 +61,7 @@ const inCache = async (cache: string): Promise<NatsBinary | undefined> => {
   for (const entry of entries) {
     const [, major, minor, patch] = /^nats-server-(\d+)\.(\d+)\.(\d+)$/.exec(entry) ?? [];
     const file = join(cache, entry, 'nats-server');
-    const kept: NatsBinary = { file, version: [Number(major), Number(minor), Number(patch)] };
-    if (major !== undefined && isNewEnough(kept) && (await exists(file))) return kept;
+    if (major !== undefined && (await exists(file))) return { file, version: [Number(major), Number(minor), Number(patch)] };
   }
   return undefined;
 };
@@ -66,7 +69,7 @@ const inCache = async (cache: string): Promise<NatsBinary | undefined> => {
 /** Moves a fetched binary to its place in one step, so that a start beside this one never finds half of it. */
 const keep = async (cache: string, file: string): Promise<NatsBinary> => {
   const found = await inspect(file);
-  if (found === undefined || !isNewEnough(found)) throw new Error('what was fetched is no nats-server of 2.10 or newer');
+  if (found === undefined || !isAtLeast(found, 9)) throw new Error('what was fetched is no nats-server of 2.9 or newer');
   const folder = join(cache, `nats-server-${found.version.join('.')}`);
   await mkdir(folder, { recursive: true });
   await rename(file, join(folder, 'nats-server'));
@@ -100,15 +103,14 @@ const fromMirror = async (scratch: string): Promise<string> =>
  */
 export const obtainNatsServer = async (cache: string, path: string, say: (line: string) => void): Promise<NatsBinary> => {
   const installed = await onMachine(path);
-  const usable = installed.find(isNewEnough);
-  if (usable !== undefined) return usable;
+  if (installed !== undefined && isAtLeast(installed, 10)) return installed;
   const kept = await inCache(cache);
   if (kept !== undefined) return kept;
   const ways = [
     { what: `the official release ${release.version}`, fetch: fromRelease },
     { what: "this machine's package mirror", fetch: fromMirror },
   ];
-  const faults = installed.map(({ file, version }) => `${file} is ${version.join('.')}, which is too old`);
+  const faults: string[] = [];
   for (const { what, fetch } of ways) {
     await mkdir(cache, { recursive: true });
     const scratch = await mkdtemp(join(cache, 'fetch-'));
@@ -122,15 +124,16 @@ export const obtainNatsServer = async (cache: string, path: string, say: (line: 
       await rm(scratch, { recursive: true, force: true });
     }
   }
+  if (installed !== undefined && isAtLeast(installed, 9)) return installed;
   throw new Error(
-    `no nats-server 2.10 or newer could be found or fetched (${faults.join('; ')}). Install it (Debian 13: apt-get install nats-server; ` +
+    `no nats-server 2.9 or newer could be found or fetched (${faults.join('; ')}). Install it (Debian: apt-get install nats-server; ` +
       'macOS: brew install nats-server; else github.com/nats-io/nats-server/releases) and start again, or name a running one with NATS_URL.',
   );
 };
 
 /**
  * nats-server in operator mode: an operator, the system account, one account for coordinators and probes, and the full resolver, so that
- * a revocation pushed to it outlives a restart.
+ * a revocation pushed to it outlives a restart. Only features of 2.9 are needed.
  */
 
 export type NatsOptions = {
@@ -143,16 +146,17 @@ export type NatsOptions = {
 };
 
 export type NatsPlace = {
+  readonly version: NatsBinary['version'];
   readonly folder: string;
   readonly identity: BusIdentity;
   readonly host: string;
   readonly port: number;
 };
 
-export const natsConfiguration = ({ folder, identity, host, port }: NatsPlace): string => {
+export const natsConfiguration = ({ version, folder, identity, host, port }: NatsPlace): string => {
   const path = (name: string): string => JSON.stringify(join(folder, name));
-  // A second instead of two minutes between syncs; the spools of the probes are the guarantee, this only spares a replay.
-  const sync = 'sync_interval: "1s"';
+  // Since 2.10 a second instead of two minutes between syncs; the spools of the probes are the guarantee, this only spares a replay.
+  const sync = version[0] > 2 || version[1] >= 10 ? 'sync_interval: "1s"' : '';
   // Streams reserve their bounds against this number: by default three quarters of the free disk, so that a small disk refused a start, and
   // a run of tests its thirtieth account. The bounds of the streams themselves are what keeps the disk.
   const store = 'max_file_store: 1TB';
@@ -178,7 +182,7 @@ export const prepareNats = async (options: NatsOptions): Promise<Command> => {
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   const file = join(options.folder, 'nats.conf');
   const { binary, folder, identity, port } = options;
-  await writeFile(file, natsConfiguration({ folder, identity, host: '127.0.0.1', port }), { mode: 0o600 });
+  await writeFile(file, natsConfiguration({ version: binary.version, folder, identity, host: '127.0.0.1', port }), { mode: 0o600 });
   return { name: 'nats', file: binary.file, args: ['-c', file], stopSignal: 'SIGTERM', log: options.log };
 };
 
@@ -210,7 +214,7 @@ const faultsOfDatabase = async (url: string): Promise<readonly string[]> => {
 
 /** Both users must be let in: the coordinator's own, and the one who hands revocations to the server. */
 const faultsOfBus = async (bus: BusEnvironment, tls: Settings['busTls']): Promise<readonly string[]> => {
-  const { enterOnce, TooOld } = await loadLightly(() => import('../../shared/bus/nats.ts'));
+  const { enterOnce } = await loadLightly(() => import('../../shared/bus/nats.ts'));
   const url = bus.NATS_URL;
   const faultWith = async (name: 'NATS_CREDENTIALS' | 'NATS_SYSTEM_CREDENTIALS'): Promise<string | undefined> => {
     try {
@@ -218,7 +222,6 @@ const faultsOfBus = async (bus: BusEnvironment, tls: Settings['busTls']): Promis
       return undefined;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      if (error instanceof TooOld) return `NATS_URL: the bus at ${url} cannot be used: ${why}`;
       const isAboutUser = /authori[sz]ation|authentication|credentials|nonce|seed|key/i.test(why);
       if (/tls|certificate|issuer|altname/i.test(why))
         return `NATS_URL: the bus at ${url} has no TLS that can be relied on (${why}): check its certificate, NATS_CA and NATS_TLS_FIRST`;

@@ -1,5 +1,4 @@
 import type { Clock } from '../../shared/base/time.ts';
-import { formFor, newestBatch } from '../../shared/bus/batch.ts';
 import type { PresenceReply, ReceiptMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import type { Result } from '../../shared/checks/result.ts';
@@ -10,7 +9,6 @@ import {
   createReporterGate,
   createSenders,
   landedUpTo,
-  ownedBy,
   type PartitionSender,
   type SendersOptions,
 } from './senders.ts';
@@ -50,10 +48,10 @@ export type Reporter = {
   /** Takes a result in. Urgent ones leave at once, with what waits of their partition; others within two seconds. */
   readonly report: (result: Omit<Result, 'seq'>, urgent: boolean) => void;
   readonly attach: (bus: Bus) => void;
-  /** The owner of a partition tells how far it has committed, and which batches it reads. */
+  /** The owner of a partition tells how far it has committed. */
   readonly receive: (receipt: Omit<ReceiptMessage, 'v'>) => void;
-  /** Any coordinator tells the same of all partitions. One that reads only the first batches may own any of them, or will. */
-  readonly hear: (reply: Pick<PresenceReply, 'committed' | 'batches'>) => void;
+  /** Any coordinator tells the same of all partitions. */
+  readonly hear: (reply: Pick<PresenceReply, 'committed'>) => void;
   /** Whether everything seen until three seconds ago has landed (rule 4). */
   readonly handedOver: () => boolean;
   readonly close: () => Promise<void>;
@@ -122,21 +120,16 @@ export const createReporter = (options: SendersOptions & { readonly clock?: Cloc
       });
       begin();
     },
-    receive: ({ generation, committed, again, batches }) => {
+    receive: ({ generation, committed, again }) => {
       if (generation !== spool.generation) return;
       heardAt = now();
       commit(committed);
-      for (const sender of senders) {
-        const isAgain = again.includes(sender.partition);
-        if (isAgain || sender.partition in committed) sender.route = ownedBy(sender.route, batches);
-        if (isAgain) sender.route = askedToRewind(sender.route);
-      }
+      for (const sender of senders) if (again.includes(sender.partition)) sender.route = askedToRewind(sender.route);
       if (again.length > 0) tick();
     },
-    hear: ({ committed, batches }) => {
+    hear: ({ committed }) => {
       heardAt = now();
       commit(committed);
-      if (formFor(batches) < newestBatch) for (const sender of senders) sender.route = ownedBy(sender.route, batches);
     },
     handedOver: () =>
       senders.every(({ route, partition }) => (spool.nextAfter(partition, landedUpTo(route)) ?? Number.POSITIVE_INFINITY) > old.seq()),

@@ -2,7 +2,7 @@ import { createPump, type Pump } from '../../shared/actor/mailbox.ts';
 import { backoff } from '../../shared/base/async.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { type BatchVersion, batchText, formFor } from '../../shared/bus/batch.ts';
+import { batchText } from '../../shared/bus/batch.ts';
 import { signaturesOf } from '../../shared/bus/identity.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import type { Key } from '../../shared/bus/nkeys.ts';
@@ -72,8 +72,6 @@ export type Route = {
   /** Since when the oldest result that was sent has not been committed. */
   readonly outstandingSince: number | undefined;
   readonly patienceMs: number;
-  /** What the owner of the partition said that it reads; old ones say nothing. */
-  readonly form: BatchVersion;
 };
 
 export const maxFlights = 4;
@@ -85,7 +83,7 @@ const longAgo = Number.NEGATIVE_INFINITY;
 
 export const newRoute = (patienceMs: number): Route => ({
   ...{ sent: 0, flights: [], waitingSince: undefined, rewoundAt: longAgo, rewindAsked: false },
-  ...{ outstandingSince: undefined, patienceMs, form: 1 },
+  ...{ outstandingSince: undefined, patienceMs },
 });
 
 /** A result came. */
@@ -134,12 +132,6 @@ export const committedUpTo = (route: Route, mark: number, at: number, patienceMs
   outstandingSince: mark < route.sent ? at : undefined,
 });
 
-/** `told`: the newest form of batches that the owner reads; undefined when it said nothing of it, as old ones do. */
-export const ownedBy = (route: Route, told: number | undefined): Route => {
-  const form = formFor(told);
-  return form === route.form ? route : { ...route, form };
-};
-
 export const askedToRewind = (route: Route): Route => ({ ...route, rewindAsked: true });
 
 /** A gap was reported, and it was not put back just now. */
@@ -149,12 +141,11 @@ export const isRewindDue = ({ rewindAsked, rewoundAt }: Route, at: number): bool
 export const isLost = ({ outstandingSince, flights, patienceMs }: Route, at: number): boolean =>
   outstandingSince !== undefined && flights.length === 0 && at - outstandingSince >= patienceMs;
 
-/** It goes again in the form that everybody reads, and is waited for longer. */
+/** It goes again, and is waited for longer. */
 export const afterLoss = (route: Route): Route => ({
   ...route,
   outstandingSince: undefined,
   patienceMs: Math.min(maxTimeoutMs, route.patienceMs * 2),
-  form: 1,
 });
 
 export const landedUpTo = ({ flights, sent }: Route): number => flights.reduce((least, { before }) => Math.min(least, before), sent);
@@ -250,7 +241,7 @@ export const createSenders = (
 
   const send = (through: Bus, sender: PartitionSender, { after, last, texts }: Taken): void => {
     const { partition } = sender;
-    const body = Buffer.from(batchText(sender.route.form, { probe, generation: spool.generation, partition, after }, texts));
+    const body = Buffer.from(batchText({ probe, generation: spool.generation, partition, after }, texts));
     const { route, flight } = left(sender.route, last, now());
     sender.route = route;
     departures

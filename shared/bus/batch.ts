@@ -1,6 +1,6 @@
 import { isRecord } from '../base/json.ts';
 import { outcomes, type Phases, type Result } from '../checks/result.ts';
-import { type BatchMessage, batchMessage, denseBatchMessage, maxResults, resultMessage } from './messages.ts';
+import { batchMessage, batchVersion, maxResults, resultMessage } from './messages.ts';
 
 /**
  * A batch of results as it is worked on. Nearly all are passes of which nothing but numbers matters: they stand in one array, because an object
@@ -162,24 +162,13 @@ const isPass = (value: unknown): value is Result =>
   isNumber(value.took_ms, 0) &&
   arePhases(value.phases);
 
-type BatchReadingHead = Pick<Batch, 'probe' | 'generation' | 'partition' | 'after'>;
-
-const isHead = <Value extends Readonly<Record<string, unknown>>>(value: Value): value is Value & BatchReadingHead =>
+const isHead = <Value extends Readonly<Record<string, unknown>>>(value: Value): value is Value & Head =>
+  value.v === batchVersion &&
   isId(value.probe) &&
   isId(value.generation) &&
   isWhole(value.partition, 0) &&
   value.partition <= 31 &&
   (value.after === null || isWhole(value.after, 1));
-
-const isRoutineBatch = (value: unknown): value is BatchMessage =>
-  isRecord(value) &&
-  hasOnly(value, 6) &&
-  value.v === 1 &&
-  isHead(value) &&
-  Array.isArray(value.results) &&
-  value.results.length >= 1 &&
-  value.results.length <= maxResults &&
-  value.results.every(isPass);
 
 /** Whether the numbers of plain passes, `width` for each, lie between the bounds that the schema of a result sets. */
 const arePassNumbers = (numbers: readonly unknown[]): boolean => {
@@ -226,38 +215,23 @@ const readOthers = (values: readonly unknown[]): readonly Result[] | undefined =
 
 const isCount = (count: number): boolean => count >= 1 && count <= maxResults;
 
-const readDense = (value: unknown): Batch | undefined => {
+/** The batch, or undefined when it has not the form of one. */
+export const readBatch = (value: unknown): Batch | undefined => {
   if (isRecord(value) && hasOnly(value, 7) && isHead(value) && arePasses(value.passes) && Array.isArray(value.others)) {
     const { passes } = value;
     if (!isCount(passes.monitors.length + value.others.length)) return undefined;
     const others = readOthers(value.others);
     return others && batchOfBoth(value, passes, others);
   }
-  const { success, data } = denseBatchMessage.safeParse(value);
+  const { success, data } = batchMessage.safeParse(value);
   if (!success || !fits(data.passes) || !isCount(data.passes.monitors.length + data.others.length)) return undefined;
   return batchOfBoth(data, data.passes, data.others);
 };
 
-/** The batch, or undefined when it has not the form of one. */
-export const readBatch = (value: unknown): Batch | undefined => {
-  if (isRoutineBatch(value)) return batchOf(value, value.results);
-  if (isRecord(value) && value.v === 2) return readDense(value);
-  const { success, data } = batchMessage.safeParse(value);
-  return success ? batchOf(data, data.results) : undefined;
-};
-
 /**
  * Batches as they are written. Each result has a text of its own, so that whoever sends them has only to join these: that of a plain pass is the
- * array of its monitor and its numbers, that of any other the whole result as an object. Old readers want every one of them whole.
+ * array of its monitor and its numbers, that of any other the whole result as an object.
  */
-export type BatchVersion = 1 | 2;
-
-/** The newest form of batches that a coordinator of this version reads: what it tells probes. */
-export const newestBatch: BatchVersion = 2;
-
-/** The newest form that a reader who told this of itself understands; one that told nothing is old. */
-export const formFor = (told: number | undefined): BatchVersion => (told !== undefined && told >= 2 ? 2 : 1);
-
 export const wholeText = (seq: number, result: Omit<Result, 'seq'>): string => `{"seq":${seq},${JSON.stringify(result).slice(1)}`;
 
 /** The short text of a plain pass; undefined for what is more than that. */
@@ -271,25 +245,9 @@ export const passText = (seq: number, result: Omit<Result, 'seq'>): string | und
 
 const isShort = (text: string): boolean => text.startsWith('[');
 
-/** The whole text of a result of whichever text. */
-const asWhole = (text: string): string => {
-  if (!isShort(text)) return text;
-  const values: unknown = JSON.parse(text);
-  const [monitor, seq, config_version, at, took_ms, ...told] = Array.isArray(values) ? values : [];
-  const [dns, tcp, tls, first_byte, total] = told.map((value) => (value === noPhase ? null : value));
-  const phases = { dns, tcp, tls, first_byte, total };
-  const rest = { monitor, config_version, at, took_ms, outcome: 'ok', cause: null, phases, evidence: null, look: null };
-  return JSON.stringify({ seq, ...rest });
-};
-
 /** The body of a batch of these results, in order of seq. */
-export const batchText = (
-  version: BatchVersion,
-  { probe, generation, partition, after }: Pick<Batch, 'probe' | 'generation' | 'partition' | 'after'>,
-  texts: readonly string[],
-): string => {
-  const head = `{"v":${version},"probe":"${probe}","generation":"${generation}","partition":${partition},"after":${after}`;
-  if (version === 1) return `${head},"results":[${texts.map(asWhole).join(',')}]}`;
+export const batchText = ({ probe, generation, partition, after }: Head, texts: readonly string[]): string => {
+  const head = `{"v":${batchVersion},"probe":"${probe}","generation":"${generation}","partition":${partition},"after":${after}`;
   const short = texts.filter(isShort);
   // A monitor's id has no comma.
   const monitors = short.map((text) => text.slice(1, text.indexOf(','))).join(',');

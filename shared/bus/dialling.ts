@@ -12,7 +12,6 @@ import { NodeTransport } from '@nats-io/transport-node/lib/node_transport.js';
 import { backoff, pause } from '../base/async.ts';
 import type { Log } from '../base/log.ts';
 import { trustHere } from '../base/network.ts';
-import { whyTooOld } from './jetstream.ts';
 import { keyFromSeed, parseCredentials } from './nkeys.ts';
 
 /**
@@ -31,9 +30,6 @@ export type BusEntry = {
   /** Authorities besides those that the machine trusts, as PEM; of no matter where `ca` says which. */
   readonly authorities?: string | undefined;
 };
-
-/** The server let us in, and is of a version that we cannot use. */
-export class TooOld extends Error {}
 
 export type FailedDial = (server: string, why: Error) => void;
 
@@ -116,11 +112,11 @@ const authenticatorOf = (credentials: BusEntry['credentials']): Authenticator =>
 };
 
 /** Tries each server once. @throws why the last one did not let us in. */
-export const dialOnce = async (entrance: BusEntry, more: NodeConnectionOptions, onFailed?: FailedDial): Promise<NatsConnection> => {
+export const dialOnce = (entrance: BusEntry, more: NodeConnectionOptions, onFailed?: FailedDial): Promise<NatsConnection> => {
   const servers = entrance.url.split(',').map((server) => server.trim());
   if (onFailed) watchers.set(servers, onFailed);
   const tls = tlsOf(entrance);
-  const made = await NatsConnectionImpl.connect({
+  return NatsConnectionImpl.connect({
     ...more,
     ...(tls === undefined ? {} : { tls }),
     servers,
@@ -130,10 +126,6 @@ export const dialOnce = async (entrance: BusEntry, more: NodeConnectionOptions, 
     timeout: dialMs,
     noAsyncTraces: true,
   });
-  const tooOld = whyTooOld(made.info?.version ?? '');
-  if (tooOld === undefined) return made;
-  await made.close();
-  throw new TooOld(tooOld);
 };
 
 const waitMs = 200;

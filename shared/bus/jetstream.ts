@@ -31,17 +31,7 @@ export const readAnswer = <Shape extends z.ZodType>(data: Uint8Array, shape: Sha
   return shape.parse(body);
 };
 
-/** Which nats-servers we work with, and which may face the world. Pure. */
-
-/** The oldest line, in 2.x; Debian 13's. */
-const leastMinor = 10;
-
-/** Why a server cannot be used at all; undefined where it can, or is of a version of its own. */
-export const whyTooOld = (version: string): string | undefined => {
-  const [, major, minor] = /^v?(\d+)\.(\d+)\./.exec(version) ?? [];
-  const isOld = major !== undefined && (Number(major) < 2 || (major === '2' && Number(minor) < leastMinor));
-  return isOld ? `nats-server ${version} is too old, it must be 2.${leastMinor} or newer` : undefined;
-};
+/** Which nats-servers may face the world. Pure. */
 
 /** The first of each line without the holes that were told in 2026; a line that is not named is judged by the last one. */
 const leastOfLine = { '2.11': 15, '2.12': 6 } as const;
@@ -71,10 +61,10 @@ export const serverFault = (version: string, urls: readonly string[]): string | 
     ? undefined
     : `The bus is nats-server ${version}, which has known holes and can be reached from other machines; it must be ${leastServers} or newer.`;
 
-/** JetStream's own protocol: requests with JSON, spoken directly so that no more rights are needed than we use. */
+/** JetStream's own protocol: requests with JSON, spoken directly so that no more rights and no newer server are needed than we use. */
 export type Request = (subject: string, data: string, timeoutMs: number) => Promise<{ readonly data: Uint8Array }>;
 
-/** The settings of a stream that we use; durations in milliseconds. */
+/** The settings of a stream that 2.9 knows and that we use; durations in milliseconds. */
 export type StreamOptions = {
   readonly name: string;
   readonly subjects: readonly string[];

@@ -104,26 +104,18 @@ export const resultMessage = z.object({
 /** In one batch. */
 export const maxResults = 500;
 
-/**
- * Results of one partition in order of seq. `after` is the seq of the result of this partition that the probe sent before this
- * batch and that is not known to be committed; null when nothing before it is outstanding. A coordinator that has not committed
- * `after` refuses the batch as a gap, and the probe sends again from what is committed: so a wiped bus loses nothing.
- */
-export const batchMessage = z.object({
-  v: version,
-  probe: id,
-  generation: id,
-  partition: z.int().min(0).max(31),
-  after: z.int().min(1).nullable(),
-  results: z.array(resultMessage).min(1).max(maxResults),
-});
+/** The form of batches. It has a number of its own, and is what probes write and coordinators read. */
+export const batchVersion = 2;
 
 /**
- * The same in a third of the bytes. Of a plain pass (nobody asked for it, and it has nothing to show) only its monitor and its numbers stand
- * there, in the order of bus/batch.ts; bus/batch.ts holds how many these are and between what bounds. Both lists are in order of seq.
+ * Results of one partition in order of seq. Of a plain pass (nobody asked for it, and it has nothing to show) only its monitor and its numbers
+ * are in it, in the order of bus/batch.ts, which also holds how many these are and between what bounds. Both lists are in order of seq. `after`
+ * is the seq of the result of this partition that the probe sent before this batch and that is not known to be committed; null when nothing
+ * before it is outstanding. A coordinator that has not committed `after` refuses the batch as a gap, and the probe sends again from what is
+ * committed: so a wiped bus loses nothing.
  */
-export const denseBatchMessage = z.object({
-  v: z.literal(2),
+export const batchMessage = z.object({
+  v: z.literal(batchVersion),
   probe: id,
   generation: id,
   partition: z.int().min(0).max(31),
@@ -134,9 +126,6 @@ export const denseBatchMessage = z.object({
 
 /** How far results are committed, for each partition of one generation of the spool. */
 const committed = z.record(z.string(), z.int().min(0));
-
-/** The newest version of batches that whoever says so reads. Probes write the first to those who say nothing. */
-const batches = z.int().min(1).exactOptional();
 
 export const presenceMessage = z.object({
   v: version,
@@ -201,14 +190,13 @@ export const presenceReply = z.object({
   signing: signingShape.exactOptional(),
   /** The credentials of the probe, renewed. */
   jwt: z.string().max(8_192).exactOptional(),
-  batches,
 });
 
 /** The answer to a presence that this coordinator cannot read, because it is of another version of the wire; the words are for whoever reads the probe's log. */
 export const presenceRefusal = z.object({ refused: z.string().max(500) });
 
 /** Sent after each commit, so that probes trim their spools at once; presence replies say the same for those that missed it. */
-export const receiptMessage = z.object({ v: version, generation: id, committed, again: z.array(z.int()).default([]), batches });
+export const receiptMessage = z.object({ v: version, generation: id, committed, again: z.array(z.int()).default([]) });
 
 export const pingKinds = ['success', 'start', 'fail', 'log'] as const;
 
@@ -272,7 +260,6 @@ export type TestAnswerMessage = z.infer<typeof testAnswerMessage>;
 export type AssignmentMessage = z.infer<typeof assignmentMessage>;
 export type RosterMessage = z.infer<typeof rosterMessage>;
 export type RecheckMessage = z.infer<typeof recheckMessage>;
-export type BatchMessage = z.infer<typeof batchMessage>;
 export type PresenceMessage = z.infer<typeof presenceMessage>;
 export type PresenceReply = z.infer<typeof presenceReply>;
 export type ReceiptMessage = z.infer<typeof receiptMessage>;

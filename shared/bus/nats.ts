@@ -43,7 +43,6 @@ export type Bus = Management & {
   readonly close: () => Promise<void>;
 };
 
-export { TooOld } from './dialling.ts';
 export type { BusStatus, Delivered, Headers, Message, Pull, PullOptions, Subscription };
 
 export type BusOptions = BusEntry & {

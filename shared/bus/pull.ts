@@ -180,7 +180,7 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
         ask();
       }
       if (waiting.length === 0) await something(Math.max(100, heardAt + silentMs - performance.now()));
-      // No sign of life for two pings: the poll got lost, perhaps with the server that had it.
+      // No sign of life for two pings: the poll got lost, or there is nobody to ask, which a server of 2.9 does not say.
       if (waiting.length === 0 && performance.now() - heardAt >= silentMs) {
         outstanding = 0;
         missing = connected;

@@ -57,7 +57,7 @@ export const partitionCount = 32;
 /** The partition of a monitor: its id is random in the last digits, so they spread evenly. */
 export const partitionOf = (monitor: string): number => Number.parseInt(monitor.slice(-4), 16) % partitionCount;
 
-/** The streams of the bus. */
+/** The streams of the bus. Only what nats-server 2.9 knows. */
 export const streams = {
   /** Results wait here until a coordinator has committed them; when it is full, probes keep them on their disks. */
   results: {

@@ -5,7 +5,7 @@ import { assignmentMessage } from '../../shared/bus/messages.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { probeConsumers, streams, subjects } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/eventually.ts';
-import { announceAsCoordinator, createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+import { announceAsCoordinator, createNetwork, type MadeProbe, type Network, quickResync } from '../support/network.ts';
 import type { Target } from '../support/targets.ts';
 
 /** A probe that holds something else than the database wants it to: presence tells, and it is mended. */
@@ -15,7 +15,7 @@ let bus: Bus;
 
 beforeAll(async () => {
   network = await createNetwork();
-  await network.startCoordinator({ timing: { digestMs: 500, resyncMs: 1_000 } });
+  await network.startCoordinator({ timing: { digestMs: 500, ...quickResync() } });
   const { url, coordinatorCredentials: credentials } = network.account;
   bus = await connectBus({ url, credentials, name: 'test', log: network.log, announce: announceAsCoordinator });
 });

@@ -13,7 +13,7 @@ import { streams, subjects } from '../../shared/bus/subjects.ts';
 import { deriveNetworkKey, keyIdOf } from '../../shared/checks/sealed-secrets.ts';
 import { startCoordinatorProcess } from '../support/coordinator-process.ts';
 import { eventually, passed } from '../support/eventually.ts';
-import { announceAsCoordinator, createNetwork, type Network } from '../support/network.ts';
+import { announceAsCoordinator, createNetwork, type Network, quickResync } from '../support/network.ts';
 import { testSecretKey } from '../support/people.ts';
 import { startTarget, type Target } from '../support/targets.ts';
 
@@ -77,7 +77,7 @@ const keysOnDisk = async (folder: string): Promise<string[]> =>
 
 describe('the key of a place', () => {
   test('is another one once a probe there is revoked: who stays goes on checking, who is gone opens nothing new', async () => {
-    const timing = { digestMs: 500, resyncMs: 1_000 };
+    const timing = { digestMs: 500, ...quickResync() };
     coordinators.push(await network.startCoordinator({ timing }), await network.startCoordinator({ timing }));
     const [url = '', other = ''] = coordinators.map((each) => each.url);
     const stays = await network.addProbe('Europe');

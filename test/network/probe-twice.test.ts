@@ -9,7 +9,7 @@ import { subjects } from '../../shared/bus/subjects.ts';
 import { createSealPair } from '../../shared/checks/sealed-secrets.ts';
 import { speakAs } from '../support/bus-voice.ts';
 import { eventually } from '../support/eventually.ts';
-import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+import { createNetwork, type MadeProbe, type Network, quickResync } from '../support/network.ts';
 import { startProbeProcess } from '../support/probe-process.ts';
 import type { Target } from '../support/targets.ts';
 
@@ -21,7 +21,7 @@ let target: Target;
 beforeAll(async () => {
   network = await createNetwork();
   target = await network.startTarget();
-  await network.startCoordinator({ timing: { noticeQuietMs: 4_000, digestMs: 500, resyncMs: 1_000 } });
+  await network.startCoordinator({ timing: { noticeQuietMs: 4_000, digestMs: 500, ...quickResync() } });
 });
 afterAll(() => network.close());
 

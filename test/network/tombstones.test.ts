@@ -7,7 +7,7 @@ import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { probeConsumers, streams, subjects } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/eventually.ts';
 import { addHeartbeat, call, type Heartbeat, ping } from '../support/heartbeats.ts';
-import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+import { createNetwork, type MadeProbe, type Network, quickResync } from '../support/network.ts';
 
 /** A probe that was away for longer than a tombstone lies on the bus: nothing there tells it any more what was deleted meanwhile. */
 
@@ -16,7 +16,7 @@ let bus: Bus;
 
 beforeAll(async () => {
   network = await createNetwork();
-  await network.startCoordinator({ timing: { digestMs: 500, housekeepMs: 300, tombstoneMs: 1_500, resyncMs: 1_000 } });
+  await network.startCoordinator({ timing: { digestMs: 500, housekeepMs: 300, tombstoneMs: 1_500, ...quickResync() } });
   const { url, coordinatorCredentials: credentials } = network.account;
   bus = await connectBus({ url, credentials, name: 'test', log: network.log });
 });

@@ -1,6 +1,7 @@
 /** For test files: speaks on the bus with a probe's own credentials and key, whatever the test wants said. */
 import { newId } from '../../shared/base/crypto.ts';
 import { parseProbeCredentials, relayedSubject, signatureOf } from '../../shared/bus/identity.ts';
+import { batchVersion } from '../../shared/bus/messages.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { type Key, keyFromSeed, parseCredentials } from '../../shared/bus/nkeys.ts';
 import { inboxOf, partitionOf, subjects } from '../../shared/bus/subjects.ts';
@@ -51,7 +52,10 @@ export const speakAs = async (made: MadeProbe): Promise<Voice> => {
         cause: result.outcome === 'ok' ? null : { class: 'http_status', params: { status: 503 } },
         ...result,
       }));
-      const body = JSON.stringify({ v: 1, probe: made.id, generation, partition, after, results: full, ...more });
+      const body = JSON.stringify({
+        ...{ v: batchVersion, probe: made.id, generation, partition, after },
+        ...{ passes: { monitors: [], numbers: [] }, others: full, ...more },
+      });
       // Said again where nobody answered, as a probe does: a stream may be without a leader for a while.
       await eventually(() => shout(subjects.result(made.continent, partition, made.id), body).then(() => true));
     },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { needsEngine, wayToServices } from './choice-of-services.ts';
 
-const noNats = 'no nats-server 2.10 or newer could be found or fetched';
+const noNats = 'no nats-server 2.9 or newer could be found or fetched';
 
 test('where both binaries can be had they are taken, and no engine is asked', () => {
   expect(needsEngine({ wanted: undefined, binaryFaults: [] })).toBe(false);
@@ -15,7 +15,7 @@ test('where one binary cannot be had but an engine answers, both come from conta
 
 test('where neither can be had, one message names what is missing and why no engine helped', () => {
   const nothing = { wanted: undefined, binaryFaults: ['there is no Postgres for this machine', noNats], engineFault: 'no socket' };
-  expect(() => wayToServices(nothing)).toThrow(/no Postgres for this machine; no nats-server 2\.10.*a Docker engine answer.*no socket/);
+  expect(() => wayToServices(nothing)).toThrow(/no Postgres for this machine; no nats-server 2\.9.*a Docker engine answer.*no socket/);
 });
 
 test('containers can be asked for, and are then not silently replaced by binaries', () => {

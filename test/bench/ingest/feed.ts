@@ -1,6 +1,6 @@
 import type { Continent } from '../../../shared/base/continents.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { batchText, newestBatch, passText } from '../../../shared/bus/batch.ts';
+import { batchText, passText } from '../../../shared/bus/batch.ts';
 import { parseProbeCredentials, signaturesOf } from '../../../shared/bus/identity.ts';
 import type { Bus } from '../../../shared/bus/nats.ts';
 import { keyFromSeed, parseCredentials } from '../../../shared/bus/nkeys.ts';
@@ -52,7 +52,7 @@ export const feedResults = async (
         return passText(seq, { ...pass, monitor, at: at + (index % 50) }) ?? '';
       });
       const head = { probe: probe.id, generation, partition, after };
-      const body = Buffer.from(batchText(newestBatch, head, texts));
+      const body = Buffer.from(batchText(head, texts));
       after = seq;
       batches += 1;
       leaving.push({ subject: subjects.result(probe.continent, partition, probe.id), body });

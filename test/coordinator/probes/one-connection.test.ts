@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { createDirectory } from '../../../coordinator/probes/directory.ts';
 import { watchConnections } from '../../../coordinator/probes/duplicates.ts';
 import { systemClock } from '../../../shared/base/time.ts';
@@ -53,30 +53,36 @@ test('a server that could not be asked who is connected to it is asked again whe
   displacer.stop();
 });
 
-test('a newer connection displaces the older also when nobody had read anew since the probe was made', async () => {
-  const log = testLog();
-  // Read before the probe is made, and told of nothing: a coordinator whose notification is still on its way.
-  const directory = await createDirectory({ sql: network.sql, log });
-  const { url, systemCredentials: credentials, account } = network.account;
-  const system = await connectBus({ url, credentials, name: 'test of the displacer', log });
-  const displacer = await watchConnections({
-    ...{ system, account, clock: systemClock, log, directory },
-    isLeader: () => true,
-    onTwice: () => undefined,
-  });
-  await system.flush();
-  const made = await network.makeProbe('Europe');
-  expect(directory.byId(made.id)).toBeUndefined();
-  const older = await speakAs(made);
-  const gone = Promise.withResolvers<void>();
-  older.bus.onStatus((status) => {
-    if (status === 'disconnected') gone.resolve();
-  });
-  const newer = await speakAs(made);
-  await gone.promise;
-  expect(newer.bus.isConnected()).toBe(true);
-  displacer.stop();
-  await older.close();
-  await newer.close();
-  await system.close();
-}, 60_000);
+const [major = 0, minor = 0] = inject('services').nats.version;
+
+test.skipIf(major === 2 && minor < 10)(
+  'a newer connection displaces the older also when nobody had read anew since the probe was made',
+  async () => {
+    const log = testLog();
+    // Read before the probe is made, and told of nothing: a coordinator whose notification is still on its way.
+    const directory = await createDirectory({ sql: network.sql, log });
+    const { url, systemCredentials: credentials, account } = network.account;
+    const system = await connectBus({ url, credentials, name: 'test of the displacer', log });
+    const displacer = await watchConnections({
+      ...{ system, account, clock: systemClock, log, directory },
+      isLeader: () => true,
+      onTwice: () => undefined,
+    });
+    await system.flush();
+    const made = await network.makeProbe('Europe');
+    expect(directory.byId(made.id)).toBeUndefined();
+    const older = await speakAs(made);
+    const gone = Promise.withResolvers<void>();
+    older.bus.onStatus((status) => {
+      if (status === 'disconnected') gone.resolve();
+    });
+    const newer = await speakAs(made);
+    await gone.promise;
+    expect(newer.bus.isConnected()).toBe(true);
+    displacer.stop();
+    await older.close();
+    await newer.close();
+    await system.close();
+  },
+  60_000,
+);

@@ -47,7 +47,6 @@ describe.runIf(hasBinaries())('a nats-server', () => {
 
   test('that is older gives way to the one in the cache, without a fetch', async () => {
     const said: string[] = [];
-    await cached('2.9.10');
     const cache = await cached(binary.version.join('.'));
     const found = await obtainNatsServer(cache, await installed('2.9.10'), (line) => said.push(line));
     // A machine with one of its own in the usual places has that taken, and nothing is fetched either way.

@@ -183,62 +183,6 @@ describe('the reporter', () => {
     await expect.poll(() => reporter.handedOver(), waitFor).toBe(true);
   });
 
-  test('writes passes short as soon as the owner of their partition says that it reads them so, and whole until then', async () => {
-    const taken = take();
-    await attach();
-    const phases = { dns: 1, tcp: null, tls: 2, first_byte: 3, total: 4 };
-    for (const [nth, at] of [1, 2, 3].entries()) {
-      reporter.report(resultOf(monitorIn(3), at, { phases }), true);
-      await expect.poll(() => taken.accepted.length, waitFor).toBe(nth + 1);
-      await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
-    }
-    reporter.report(resultOf(monitorIn(4), 4, { phases }), true);
-    await expect.poll(() => taken.accepted.length, waitFor).toBe(4);
-    expect(taken.batches.map(({ v, partition }) => [v, partition])).toEqual([
-      [1, 3],
-      [2, 3],
-      [2, 3],
-      [1, 4],
-    ]);
-    expect(taken.accepted).toMatchObject([1, 2, 3, 4].map((at) => ({ at, phases })));
-  });
-
-  test('loses nothing to an older coordinator that takes over and cannot read what it is sent, nor waits for its patience to end', async () => {
-    const taken = take();
-    await attach();
-    fill(0, 64, true);
-    await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
-    taken.isOld = true;
-    fill(64, 96, true);
-    await expect.poll(() => taken.refusals.length, waitFor).toBeGreaterThanOrEqual(32);
-    // What comes next is read, because a coordinator said by its silence what it knows; and it shows that something before it is missing.
-    reporter.hear({ committed: {} });
-    fill(96, 128, true);
-    await expect.poll(() => taken.accepted.length, waitFor).toBe(128);
-    expect(times(taken)).toEqual(range(0, 128));
-    await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
-    taken.isOld = false;
-    for (const from of [128, 160]) {
-      fill(from, from + 32, true);
-      await expect.poll(() => taken.accepted.length, waitFor).toBe(from + 32);
-      await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
-    }
-    expect(taken.batches.at(-1)?.v).toBe(2);
-  });
-
-  test('goes back to what everybody reads when what it sent is never committed, although nobody told it of an older coordinator', async () => {
-    await reporter.close();
-    await openReporter(400);
-    const taken = take();
-    await attach();
-    fill(0, 32, true);
-    await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
-    taken.isOld = true;
-    fill(32, 64, true);
-    await expect.poll(() => taken.accepted.length, waitFor).toBe(64);
-    expect(taken.refusals.length).toBeGreaterThan(0);
-  });
-
   test('pays no heed to receipts of another generation', async () => {
     fill(0, 10);
     reporter.receive({ generation: wire.probe.id, committed: { 0: 1_000 }, again: [] });

@@ -13,7 +13,6 @@ import {
   maxFlights,
   mayLeave,
   newRoute,
-  ownedBy,
   type Route,
   reconnected,
   rewound,
@@ -96,15 +95,5 @@ describe('the route of a partition', () => {
     let again = down;
     for (let time = 0; time < 8; time += 1) again = afterLoss(again);
     expect(again.patienceMs).toBe(600_000);
-  });
-
-  test('speaks the first form until its owner says that it reads a newer one, and again after a loss', () => {
-    const fresh = newRoute(1);
-    expect(fresh.form).toBe(1);
-    const told = ownedBy(fresh, 2);
-    expect(told.form).toBe(2);
-    expect(ownedBy(told, 7).form).toBe(2);
-    expect(ownedBy(told, undefined).form).toBe(1);
-    expect(afterLoss(told).form).toBe(1);
   });
 });

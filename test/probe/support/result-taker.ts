@@ -1,7 +1,6 @@
 import { memberOf } from '../../../shared/base/json.ts';
-import { lastSeqOf, newestBatch, readBatch, resultAt } from '../../../shared/bus/batch.ts';
+import { lastSeqOf, readBatch, resultAt } from '../../../shared/bus/batch.ts';
 import { isSignedBy } from '../../../shared/bus/identity.ts';
-import { batchMessage } from '../../../shared/bus/messages.ts';
 import type { Bus } from '../../../shared/bus/nats.ts';
 import { partitionConsumer, partitionCount, streams, subjects } from '../../../shared/bus/subjects.ts';
 import type { Result } from '../../../shared/checks/result.ts';
@@ -17,8 +16,6 @@ export type Taker = {
   readonly committed: () => Record<string, number>;
   /** Results are taken from the bus and answered by nothing, as if the coordinator broke before its commit, until it is set back. */
   isDeaf: boolean;
-  /** It is of a time when there was one form of batches only: it refuses all others, and says nothing of what it reads. */
-  isOld: boolean;
   /** How many batches it took while it was. */
   readonly lost: () => number;
   readonly stop: () => Promise<void>;
@@ -33,7 +30,7 @@ export const startTaker = (bus: Bus, probe: string, key: string): Taker => {
   const committed = () =>
     Object.fromEntries([...watermarks].flatMap(([name, seq]) => (name.startsWith(generation) ? [[name.split('/')[1] ?? '', seq]] : [])));
   let lost = 0;
-  const taker = { isDeaf: false, isOld: false };
+  const taker = { isDeaf: false };
 
   const pulls = Array.from({ length: partitionCount }, (_, partition) =>
     bus.pull({
@@ -52,7 +49,7 @@ export const startTaker = (bus: Bus, probe: string, key: string): Taker => {
             continue;
           }
           const body: unknown = JSON.parse(Buffer.from(message.data).toString());
-          const batch = taker.isOld && !batchMessage.safeParse(body).success ? undefined : readBatch(body);
+          const batch = readBatch(body);
           if (!batch) {
             refusals.push('form');
             continue;
@@ -68,10 +65,7 @@ export const startTaker = (bus: Bus, probe: string, key: string): Taker => {
           }
           bus.publish(
             subjects.receipt(probe),
-            JSON.stringify({
-              ...{ v: 1, generation, committed: committed(), again: isGap ? [partition] : [] },
-              ...(taker.isOld ? {} : { batches: newestBatch }),
-            }),
+            JSON.stringify({ v: 1, generation, committed: committed(), again: isGap ? [partition] : [] }),
           );
         }
       },

@@ -9,7 +9,7 @@ import type { Result } from '../../../shared/checks/result.ts';
 /** What it gives, as whoever reads it on the bus takes it. */
 export const told = (taken: Taken | undefined): readonly Result[] => {
   const head = { probe: newId(), generation: newId(), partition: 0, after: null };
-  const batch = readBatch(JSON.parse(batchText(2, head, taken?.texts ?? [])));
+  const batch = readBatch(JSON.parse(batchText(head, taken?.texts ?? [])));
   return batch?.monitors.map((_, place) => resultAt(batch, place)) ?? [];
 };
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../../shared/base/crypto.ts';
-import { type BatchVersion, batchText, formFor, newestBatch, passText, readBatch, resultAt, wholeText } from '../../../shared/bus/batch.ts';
-import { batchMessage } from '../../../shared/bus/messages.ts';
+import { batchText, passText, readBatch, resultAt, wholeText } from '../../../shared/bus/batch.ts';
 import type { Result } from '../../../shared/checks/result.ts';
 
 const phase = fc.option(fc.double({ min: 0, max: 30_000, noNaN: true }));
@@ -25,33 +24,27 @@ const textsOf = (results: readonly Omit<Result, 'seq'>[]): string[] =>
   results.map((one, nth) => passText(nth + 4, one) ?? wholeText(nth + 4, one));
 
 describe('the text of a batch', () => {
-  test('is read as the very results that it was written of, in either form', () => {
+  test('is read as the very results that it was written of', () => {
     fc.assert(
-      fc.property(fc.array(result, { minLength: 1, maxLength: 20 }), fc.constantFrom<BatchVersion>(1, 2), (results, version) => {
-        const body: unknown = JSON.parse(batchText(version, head, textsOf(results)));
+      fc.property(fc.array(result, { minLength: 1, maxLength: 20 }), (results) => {
+        const body: unknown = JSON.parse(batchText(head, textsOf(results)));
         const read = readBatch(body);
         // What JSON cannot tell apart is the same.
         const expected: unknown = JSON.parse(JSON.stringify(results.map((one, nth) => ({ seq: nth + 4, ...one }))));
         expect(read?.monitors.map((_, place) => resultAt(read, place))).toEqual(expected);
         expect(read).toMatchObject(head);
-        // Whoever knows the old form only reads it as ever.
-        if (version === 1) expect(batchMessage.parse(body).results).toEqual(expected);
       }),
       { numRuns: 500 },
     );
   });
 
-  test('takes less than half of the bytes of the old one for passes', () => {
+  test('takes less than half of the bytes for passes that they take as whole results', () => {
     const phases = { dns: 1.2, tcp: 9.8, tls: 20.1, first_byte: 30.5, total: 35.2 };
     const passes = Array.from({ length: 100 }, () => ({
       ...{ monitor: newId(), config_version: 1, at: 1_795_000_000_000, took_ms: 35.25, outcome: 'ok' as const, cause: null },
       ...{ phases, evidence: null, look: null },
     }));
-    expect(batchText(2, head, textsOf(passes)).length).toBeLessThan(0.45 * batchText(1, head, textsOf(passes)).length);
-  });
-
-  test('is in the form that its reader told of', () => {
-    expect([undefined, 1, 2, 3].map(formFor)).toEqual([1, 1, 2, 2]);
-    expect(newestBatch).toBe(2);
+    const whole = passes.map((one, nth) => wholeText(nth + 4, one));
+    expect(batchText(head, textsOf(passes)).length).toBeLessThan(0.45 * batchText(head, whole).length);
   });
 });

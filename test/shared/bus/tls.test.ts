@@ -179,7 +179,12 @@ describe.runIf(hasBinaries())('a bus at tls://', () => {
   });
 });
 
-describe.runIf(hasBinaries())('a bus that takes TLS first', () => {
+const hasFirst = (): boolean => {
+  const [major = 0, minor = 0] = inject('services').nats.version;
+  return hasBinaries() && (major > 2 || minor >= 10);
+};
+
+describe.runIf(hasFirst())('a bus that takes TLS first', () => {
   test('is entered with that setting, and without it is said to be silent', async () => {
     const of = await bus({ tls: { shows: server, way: 'first' } });
     const entered = await reach(of, { ca, tlsFirst: true });
