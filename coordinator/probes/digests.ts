@@ -91,7 +91,7 @@ export const createDigestCheck = ({ sql, directory, keyOf, roster, resyncMs, pre
         if (!present || probe.revoked_at !== null) continue;
         const digest = digestFor(probe);
         const { epoch } = roster();
-        const { count, digest: held, roster_epoch = epoch } = present.message.assignments;
+        const { count, digest: held, roster_epoch } = present.message.assignments;
         const wants = isComparable(held) ? assignmentsDigest(digest) : held;
         const signature = `${digest.count()} ${wants} ${epoch} ${count} ${held} ${roster_epoch}`;
         const before = differing.get(probe.id);

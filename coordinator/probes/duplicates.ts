@@ -191,8 +191,6 @@ export const createDuplicateProbes = ({ log, onTwice }: DuplicatesDependencies):
   const sessionsOf = new Map<string, Sessions>();
   return {
     hear: (probe, { session, up_ms }) => {
-      // A probe of an older version does not say which process it is.
-      if (session === undefined || up_ms === undefined) return { isOlder: false, ends: false };
       const { sessions, isOlder, ends } = noteSession(sessionsOf.get(probe.id) ?? noSessions, { id: session, up_ms }, performance.now());
       sessionsOf.set(probe.id, sessions);
       if (isOlder) {

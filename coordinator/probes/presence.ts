@@ -159,7 +159,7 @@ export const createDroppedResults = ({ sql, onDropped }: DroppedResultsDependenc
   const known = new Map<string, string>();
   return {
     hear: ({ probe, message }) => {
-      const { session = message.generation, spool } = message;
+      const { session, spool } = message;
       if (spool.dropped > 0) said.set(probe.id, { name: probe.name, session, dropped: spool.dropped });
     },
     tick: async () => {

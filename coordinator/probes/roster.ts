@@ -115,7 +115,7 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
   const heardAt = new Map<string, number>();
   const lost = new Set((await openNotices(sql, 'probe_lost')).map(({ subject }) => subject));
   /** Probes that said that they stop, with the process that said so. */
-  const leaving = new Map<string, string | undefined>();
+  const leaving = new Map<string, string>();
   let listeningSince = performance.now();
   let tickedAt = performance.now();
   let unwritten = new Map<string, Seen>();
@@ -266,7 +266,7 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
     if (leaves === leaving.has(id) || organisation_id !== null) return;
     if (leaves && !words().some(({ probe }) => probe !== id && !leaving.has(probe))) return;
     if (leaves) leaving.set(id, session);
-    else if (session === undefined || leaving.get(id) !== session) leaving.delete(id);
+    else if (leaving.get(id) !== session) leaving.delete(id);
     if (leaves === leaving.has(id)) onComingOrGoing();
   };
 

@@ -99,7 +99,7 @@ export const createPresence = (options: {
     const refusal = presenceRefusal.safeParse(told);
     if (refusal.success) throw new Refused(refusal.data.refused);
     const reply = presenceReply.parse(told);
-    clock.observe({ sent, received, heard: reply.heard_at ?? reply.now, theirs: reply.now });
+    clock.observe({ sent, received, heard: reply.heard_at, theirs: reply.now });
     saidHandedOver = handedOver;
     parts.onReply(isBelieved.revision === undefined && parts.knowsCoordinators() ? withoutSigning(reply) : reply);
   };

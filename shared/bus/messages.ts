@@ -132,8 +132,8 @@ export const presenceMessage = z.object({
   probe: id,
   generation: id,
   /** This very process, and for how long it has run: two may hold the same credentials. */
-  session: id.exactOptional(),
-  up_ms: z.int().min(0).exactOptional(),
+  session: id,
+  up_ms: z.int().min(0),
   sent_at: time,
   version: z.string().max(32),
   /** The public key (X25519, base64) that secrets are sealed to. */
@@ -145,7 +145,7 @@ export const presenceMessage = z.object({
     count: z.int(),
     digest: z.string().max(64),
     /** Of the roster that it goes by; 0 when it has none. */
-    roster_epoch: z.int().min(0).exactOptional(),
+    roster_epoch: z.int().min(0),
   }),
   /** By how much it corrects the clock of its host; left out until somebody has told it the time. */
   clock_offset_ms: z.int().exactOptional(),
@@ -177,7 +177,7 @@ export const presenceReply = z.object({
   v: version,
   now: time,
   /** When the presence came; `now` is when the answer left. */
-  heard_at: time.exactOptional(),
+  heard_at: time,
   base_url: z.string(),
   anchors: z.array(z.string()),
   roster_epoch: z.int().min(0),

@@ -18,13 +18,15 @@ export const keepPresent = (
   monitors: number,
 ): { readonly stop: () => void } => {
   const key = keyFromSeed(parseCredentials(parseProbeCredentials(credentials).nats_credentials).seed, 'user');
-  const [generation, seal_key] = [newId(), createSealPair().open];
+  const [generation, session, seal_key] = [newId(), newId(), createSealPair().open];
+  const startedAt = performance.now();
   const speak = (): void => {
     const message: PresenceMessage = {
       ...{ v: 1, probe: id, generation, sent_at: Date.now(), version: 'bench', seal_key, allowed_cidrs: [], ear: null },
       spool: { waiting: 0, dropped: 0, bytes: 0 },
-      // A digest of a form that no coordinator can compare.
-      assignments: { count: monitors, digest: 'bench' },
+      // A digest of a form that no coordinator can compare, and whatever roster there is.
+      assignments: { count: monitors, digest: 'bench', roster_epoch: Number.MAX_SAFE_INTEGER },
+      ...{ session, up_ms: Math.floor(performance.now() - startedAt) },
       load: { in_flight: 0, late_ms: 0 },
       self_test: { ok: true, detail: '' },
       handed_over: true,

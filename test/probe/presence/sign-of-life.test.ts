@@ -26,8 +26,9 @@ test('a coordinator that does not read what this probe says is quoted in its log
   const replies: unknown[] = [];
   const parts: PresenceDependencies = {
     describe: async () => ({
-      ...{ probe: bench.probe.id, generation: newId(), version: '0.1.0', seal_key: '', allowed_cidrs: [], ear: null },
-      ...{ spool: { waiting: 0, dropped: 0, bytes: 0 }, assignments: { count: 0, digest: '' } },
+      ...{ probe: bench.probe.id, generation: newId(), session: newId(), up_ms: 0 },
+      ...{ version: '0.1.0', seal_key: '', allowed_cidrs: [], ear: null },
+      ...{ spool: { waiting: 0, dropped: 0, bytes: 0 }, assignments: { count: 0, digest: '', roster_epoch: 0 } },
       ...{ load: { in_flight: 0, late_ms: 0 }, self_test: { ok: true, detail: '' } },
     }),
     handedOver: () => true,

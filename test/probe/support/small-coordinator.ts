@@ -46,10 +46,12 @@ export const startSmallCoordinator = (wire: BusOfProbe): SmallCoordinator => {
     if (!isSignedBy([key.id], message)) unsigned += 1;
     const said = presenceMessage.parse(JSON.parse(Buffer.from(message.data).toString()));
     presences.push(said);
+    const now = Date.now() + small.ahead;
     message.respond(
       JSON.stringify({
         v: 1,
-        now: Date.now() + small.ahead,
+        now,
+        heard_at: now,
         base_url: 'https://antipode.example',
         anchors: small.anchors,
         roster_epoch: epoch,
