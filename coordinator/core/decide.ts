@@ -16,7 +16,10 @@ const isUsable = ({ rules, moment, state }: Draft, result: SeenResult): boolean 
   return (outcome !== 'unknown' || !rules.unknown_decides_nothing) && !isVoid(result, state.beat_at);
 };
 
-/** Rule 15: the first answer of each continent to what was asked in the moment of the first failure, whatever it says. */
+/**
+ * Rule 15: the first answer of each continent to the recheck at the first failure, whatever the
+ * result.
+ */
 const intoMatrix = (draft: Draft, result: SeenResult, usable: boolean): void => {
   const { incident } = draft.state;
   const matrix = incident?.progress.matrix;
@@ -33,14 +36,17 @@ const intoMatrix = (draft: Draft, result: SeenResult, usable: boolean): void => 
   });
 };
 
-/** Until when a result covers: what was seen before a resume or an edit says nothing of the time after it (rule 18). */
+/**
+ * Until when a result covers. A result from before a resume or an edit says nothing about the time
+ * after it (rule 18).
+ */
 const coversUntil = ({ watched, decides_from }: Draft['state'], { at, config_version }: SeenResult): number => {
   const until = at + allowedSilence(watched);
   if (at < decides_from && config_version >= watched.config_version - 1) return Math.min(until, decides_from);
   return config_version === watched.config_version ? until : at;
 };
 
-/** Rule 22. A heartbeat is covered by its pings, and by failures alone of what its probes say. */
+/** Rule 22. Pings cover a heartbeat; of its probes' results only failures do. */
 const covers = (draft: Draft, result: SeenResult): void => {
   const { state, rules } = draft;
   const { watched, covered_until, gaps } = state;
@@ -58,16 +64,20 @@ const olderThanView = (draft: Draft, result: SeenResult, newest: boolean): void 
   const { incident } = draft.state;
   if (!incident || result.outcome !== 'ok') return;
   const isOpen = incident.confirmed_at === null && !incident.progress.refuted;
-  // Too old for a view, but it was so: the failure was another matter than what both may see by now (rule 10).
+  // This pass is too old for a view, but it was true: the failure was a separate one from what both
+  // may see now (rule 10).
   const refutes = isOpen && newest && result.from.continent !== incident.seen?.continent && result.at > incident.started_at;
   if (refutes) progress(draft, incident, { refuted: true });
 };
 
-/** Probes come and go: what one saw that has long not checked is forgotten, so that a state stays small. */
+/**
+ * Probes come and go: views of probes that have not checked for long are dropped, so that a state
+ * stays small.
+ */
 const forget = (views: readonly ProbeView[], clock: number, { able, turn_ms }: Draft['reach']): readonly ProbeView[] =>
   views.length > able.length ? views.filter(({ at }) => clock - at <= 10 * turn_ms) : views;
 
-/** What a result does that counts. */
+/** The effect of a result that counts. */
 const judge = (draft: Draft, result: SeenResult): void => {
   const { probe, continent } = result.from;
   const before = draft.state.incident ? newestOf(draft.state.views, continent) : undefined;
@@ -81,15 +91,16 @@ const judge = (draft: Draft, result: SeenResult): void => {
         );
   const clock = Math.max(draft.state.clock, result.at);
   const { incident: known } = draft.state;
-  // What comes late from within an outage that is over is no evidence of the next (rule 3).
+  // A late failure from within an outage that is over is no evidence of the next one (rule 3).
   if (result.outcome === 'fail' && known && isOfLastDown(draft.state, result.at) && !isOfLastDown(draft.state, known.started_at)) return;
-  // Of an open incident it matters when each was last heard of.
+  // An open incident needs to know when each probe last reported.
   draft.state = { ...draft.state, views: draft.state.incident ? views : forget(views, clock, draft.reach), clock };
-  // What nearly every result is: all is well, and stays so.
+  // Nearly every result: the monitor is up and stays up.
   if (result.outcome === 'ok' && !draft.state.incident) return;
   const view = newestOf(views, continent);
   const { failing, passing } = tally(views, draft.state.clock, draft.reach.turn_ms);
-  // Older than this probe's newest, than what another of its continent has seen, or than a view may be: it decides nothing (rule 3).
+  // The result is older than this probe's newest, than its continent's view, or than a view may be:
+  // it decides nothing (rule 3).
   if (!newest || view?.from.probe !== probe || !(view.ok ? passing : failing).includes(view)) {
     olderThanView(draft, result, newest);
     return;
@@ -103,7 +114,7 @@ const judge = (draft: Draft, result: SeenResult): void => {
   else failWhileDown(draft, incident, result);
 };
 
-/** Rule 3: what comes late dates the incident anew, before it does what else it does. */
+/** Rule 3: a late result retimes the incident before it has any other effect. */
 const remember = (draft: Draft, result: SeenResult): void => {
   const { state, rules } = draft;
   const { incident, clock, watched, sightings } = state;
@@ -141,7 +152,7 @@ const sample = (draft: Draft, incident: Incident): void => {
   progressLightly(draft, incident, { sampling: { ...sampling, next_at, turn: sampling.turn + 1 } });
 };
 
-/** What was under way when the coordinator went away, or was put off until the past had been decided. */
+/** Continues what a restart interrupted, or what waited until the past had been decided. */
 const catchUp = (draft: Draft): void => {
   const { incident, restored, clock, views } = draft.state;
   draft.state = { ...draft.state, restored: false };
@@ -165,7 +176,10 @@ const onTick = (draft: Draft): void => {
   if (draft.state.incident) sample(draft, draft.state.incident);
 };
 
-/** The core: what an event means for a monitor. Pure: time, network and fresh ids come with the moment. */
+/**
+ * The core: what an event means for a monitor. It is pure: time, network and new ids come in
+ * `moment`.
+ */
 export const decide = (known: MonitorState, event: MonitorEvent, moment: Moment): Decision => {
   const state = withoutFuture(known, moment.now);
   const draft = createDraft(

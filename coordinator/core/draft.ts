@@ -3,7 +3,9 @@ import type { Effect, EvidenceRow, Failure, Incident, Moment, MonitorState, Obse
 import { allRules, type Rules } from './types.ts';
 import { type Reach, reachOf } from './views.ts';
 
-/** One decision while it is being made: the state so far and what it wants done. Lives inside one call of decide(). */
+/**
+ * A decision in progress: the state so far and its effects. It lives inside one call of decide().
+ */
 export type Draft = {
   state: MonitorState;
   readonly effects: Effect[];
@@ -22,7 +24,10 @@ export const createDraft = (state: MonitorState, moment: Moment): Draft => ({
 
 type Change = Extract<Effect, { is: 'incident' }>['change'];
 
-/** The incident is now so. Several changes of one decision become one row, in the place of the first. */
+/**
+ * Replaces the incident. Several changes of one decision become one row, at the position of the
+ * first.
+ */
 export const put = (draft: Draft, incident: Incident, change: Change): void => {
   draft.state = { ...draft.state, incident: change === 'closed' ? null : incident };
   const index = draft.effects.findIndex((effect) => effect.is === 'incident' && effect.incident.id === incident.id);
@@ -39,7 +44,10 @@ export const progress = (draft: Draft, incident: Incident, step: Partial<Progres
   return next;
 };
 
-/** Progress that a restart may lose: who was asked when. It is written only along with something else. */
+/**
+ * Progress that a restart may lose: which probes were asked when. It is written only along with
+ * other changes.
+ */
 export const progressLightly = (draft: Draft, incident: Incident, step: Partial<Progress>): Incident => {
   const next = { ...incident, progress: { ...incident.progress, ...step } };
   if (draft.effects.some((effect) => effect.is === 'incident' && effect.incident.id === incident.id)) put(draft, next, 'progressed');

@@ -4,8 +4,9 @@ import { cover } from './ledger.ts';
 import { type Failure, heartbeatParams, type Incident, type SeenPing, type SeenResult } from './types.ts';
 
 /**
- * Pings that come after newer ones, from a ping receiver that kept them or because the database refused for a while: order of time decides, not that
- * of handing over (rule 20). What they tell of is over, so that nobody is alerted (rule 4).
+ * Pings that arrive after newer ones, because a ping receiver kept them or the database refused
+ * writes for a while. Order of time decides, not order of arrival (rule 20). What they report is
+ * over, so no one is alerted (rule 4).
  */
 
 export const whoTook = ({ evidence }: SeenPing) => {
@@ -13,7 +14,7 @@ export const whoTook = ({ evidence }: SeenPing) => {
   return { continent: null, name: typeof name === 'string' ? name : '' };
 };
 
-/** A row that is over, written beside whatever is open. */
+/** Writes a resolved incident beside the open one. */
 const write = (draft: Draft, incident: Incident, change: 'opened' | 'moved'): void => {
   draft.effects.push({ is: 'incident', change, incident });
   remember(draft, incident);
@@ -25,7 +26,10 @@ const past = (draft: Draft, id: string, failure: Failure, confirmed_at: number, 
   resolved_at,
 });
 
-/** Whether this good ping, from before the incident, says that the deadline was not missed: whoever judged so had not heard of it. */
+/**
+ * Whether this good ping from before the incident shows that the deadline was met: the probe that
+ * judged had not received it.
+ */
 export const isNewsTo = ({ cause }: Incident, at: number): boolean => {
   const after = cause?.params[heartbeatParams.after];
   return !isSaidByTheJob(cause) && (typeof after !== 'number' || after < at);
@@ -40,14 +44,20 @@ const lateFrom = (draft: Draft, began_at: number, at: number, until: number): vo
 
 const endOf = ({ resolved_at, started_at }: Incident): number => resolved_at ?? started_at;
 
-/** What ended for another reason ended then. */
+/** An incident that ended for another reason keeps its end. */
 const mayEndSooner = ({ note }: Incident): boolean => note === null || note === notes.unobserved;
 
-/** What the job said after this good ping is of another outage, and what it ended was sure by then. */
+/**
+ * A failure that the job reported after this good ping belongs to another outage. What the ping
+ * ended was confirmed by then.
+ */
 export const confirmedBefore = ({ confirmed, confirmed_at }: Incident, at: number): number | null =>
   confirmed === null && confirmed_at !== null && confirmed_at > at ? at : confirmed_at;
 
-/** An incident that is over ended with this ping, if it came before the one that closed it; and what it left may have gone wrong again before that. */
+/**
+ * A resolved incident ended with this ping if the ping is older than the one that closed it. The
+ * rest of that time may contain a new failure.
+ */
 export const goodThatCameLate = (draft: Draft, { at, covers_until, fails_at }: SeenPing): void => {
   const closed = draft.state.closed.filter(mayEndSooner);
   const over = closed.find((incident) => at >= incident.started_at && at < endOf(incident));
@@ -59,14 +69,15 @@ export const goodThatCameLate = (draft: Draft, { at, covers_until, fails_at }: S
   const confirmed_at = over ? confirmedBefore(found, at) : found.confirmed_at;
   const resolved_at = Math.max(over ? at : started_at, confirmed_at ?? started_at);
   write(draft, { ...found, note: over ? null : notes.pingWasOnTime, confirmed_at, resolved_at }, 'moved');
-  // It may be known already, from a failure that was told before this.
+  // An earlier late failure may have recorded it already.
   const isKnown = draft.state.closed.some((other) => other.started_at === fails_at);
   if (fails_at !== null && fails_at < endOf(found) && !isKnown) lateFrom(draft, fails_at, at, endOf(found));
 };
 
 /**
- * A start that comes after the good ping that made up for it: its run has a limit of its own, so that what ended with that ping began sooner, or later,
- * or was none. What nobody saw meanwhile stays unseen.
+ * A start that arrives after the good ping that completed it. Its run has a limit of its own, so
+ * the incident that ended with that ping began sooner or later, or did not happen. Time that no one
+ * observed stays unknown.
  */
 export const startThatCameLate = (draft: Draft, { fails_at, next_good_at }: SeenPing): void => {
   const ended = draft.state.closed.find((incident) => mayEndSooner(incident) && endOf(incident) === next_good_at);
@@ -80,8 +91,8 @@ export const startThatCameLate = (draft: Draft, { fails_at, next_good_at }: Seen
 };
 
 /**
- * Where an incident begins by what the job itself says of it. What a good ping has parted from it meanwhile belongs to it no more: whoever says so is
- * the one that confirmed it.
+ * When an incident begins by the job's own report. If a good ping has split it off meanwhile,
+ * earlier time no longer belongs to it: the report that says so is the one that confirmed it.
  */
 export const beginningOf = (
   { started_at, seen, confirmed, confirmed_at }: Incident,
@@ -91,7 +102,10 @@ export const beginningOf = (
   return began_at < started_at || isParted ? { started_at: began_at, seen: null } : { started_at, seen };
 };
 
-/** A failure that was made up for at `until` before it was told leaves its incident all the same. */
+/**
+ * A failure that a good ping at `until` resolved before the failure arrived still leaves its
+ * incident.
+ */
 export const badThatCameLate = (draft: Draft, ping: SeenPing, failure: Failure, until: number): void => {
   const { id, at, began_at } = ping;
   const isOf = (incident: Incident) => incident.resolved_at === until || (at >= incident.started_at && at < endOf(incident));
@@ -109,16 +123,22 @@ export const badThatCameLate = (draft: Draft, ping: SeenPing, failure: Failure, 
   keepEvidence(draft, closed.id, moved.seen === null ? 'seen' : 'confirmed', whoTook(ping), at, failure);
 };
 
-/** What pings do to a heartbeat's incident (rule 20); lateness itself is judged by probes and comes as results. */
+/**
+ * What pings do to a heartbeat's incident (rule 20). Probes judge lateness, which arrives as
+ * results.
+ */
 
-/** A judgement from an older ping than the newest good one that is known: its probe had not heard of that one. */
+/**
+ * A failure judged from a ping older than the newest known good one: its probe had not received
+ * that one.
+ */
 export const isVoid = ({ outcome, cause }: SeenResult, beat_at: number | null): boolean => {
   if (beat_at === null || outcome !== 'fail') return false;
   const { [heartbeatParams.after]: after, [heartbeatParams.deadline]: deadline } = cause?.params ?? {};
   return (typeof after === 'number' && after < beat_at) || (typeof deadline === 'number' && deadline < beat_at);
 };
 
-/** What was agreed before a resume or an edit says nothing of the time after it (rule 18). */
+/** A ping from before a resume or an edit covers no time after it (rule 18). */
 const covered = (draft: Draft, { at, covers_until }: SeenPing): void => {
   const { watched, decides_from } = draft.state;
   const until = at < decides_from ? Math.min(covers_until, decides_from) : covers_until;
@@ -141,14 +161,18 @@ const good = (draft: Draft, ping: SeenPing): void => {
     const confirmed_at = confirmedBefore(incident, ping.at);
     close(draft, confirmed_at === incident.confirmed_at ? incident : { ...incident, confirmed_at }, ping.at, null);
   } else if (incident && incident.seen !== null && isNewsTo(incident, ping.at)) {
-    // It was late only for us. Whether the deadline that this ping set has passed too is for the probes to say, at once.
+    // It was late only for us. Probes judge at once whether the deadline that this ping set has
+    // passed too.
     close(draft, incident, incident.started_at, notes.pingWasOnTime);
     ask(draft, draft.reach.able, 'recovery');
-    // A place that had heard of it may have ended the incident before we did.
+    // A probe that had received it may have ended the incident before we did.
   } else goodThatCameLate(draft, ping);
 };
 
-/** The open incident with what the job itself says of it, which is sure, and may be of before what others saw. */
+/**
+ * The open incident with the job's own report. The report is certain, and may be older than what
+ * others saw.
+ */
 const toldOf = (draft: Draft, incident: Incident, { began_at, at }: SeenPing): Incident => {
   const isSooner = incident.confirmed_at === null || at < incident.confirmed_at;
   const begins = beginningOf(incident, { began_at, at });
@@ -158,7 +182,10 @@ const toldOf = (draft: Draft, incident: Incident, { began_at, at }: SeenPing): I
   return isSooner ? confirm(draft, { ...moved, confirmed_at: null, confirmed: null }, null, at) : moved;
 };
 
-/** The good ping that made up for this bad one before it was told; null when none has. After a restart it may be known from the record alone. */
+/**
+ * The good ping that resolved this bad one before it arrived, or null. After a restart only the
+ * stored record may know it.
+ */
 const madeUpAt = ({ state: { incident, beat_at } }: Draft, { at, next_good_at }: SeenPing): number | null => {
   if (beat_at !== null && at < beat_at) return next_good_at ?? beat_at;
   return next_good_at !== null && next_good_at <= (incident?.started_at ?? next_good_at) ? next_good_at : null;
@@ -169,7 +196,7 @@ const bad = (draft: Draft, ping: SeenPing): void => {
   const { began_at, at, id, cause, evidence } = ping;
   const failure: Failure = { began_at, took_ms: 0, cause, phases: null, evidence };
   const until = madeUpAt(draft, ping);
-  // Told once more, after an older good ping has parted it from the outage that it had confirmed.
+  // Repeated after an older good ping split it from the outage that it had confirmed.
   const own = draft.state.closed.some((other) => other.id === id) ? draft.moment.newId() : id;
   if (until !== null) {
     badThatCameLate(draft, { ...ping, id: own }, failure, until);
@@ -177,7 +204,8 @@ const bad = (draft: Draft, ping: SeenPing): void => {
   }
   const told = incident ? toldOf(draft, incident, ping) : confirm(draft, open(draft, null, at, failure, own), null, at);
   if (told === incident) return;
-  // What the job said, often why it failed: a probe that judged by the record has not heard that.
+  // The job's report often says why it failed. A probe that judged from the record does not have
+  // it.
   keepEvidence(draft, told.id, told.seen === null ? 'seen' : 'confirmed', whoTook(ping), at, failure);
   raise(draft, told, false);
 };

@@ -18,8 +18,9 @@ import {
 import { failureOf, isOfLastDown, newestOf, tally, together } from './views.ts';
 
 /**
- * What alerts an incident means (rules 25 and 28). A "down" is a row for each channel.
- * Modes of a row: held (due later, or inside cover) → due (to be sent) → sent; held → dropped (over before it was due).
+ * Which alerts an incident causes (rules 25 and 28). A "down" is one row for each channel. Modes of
+ * a row: held (due later, or inside cover) → due (to be sent) → sent; held → dropped (over before
+ * it was due).
  */
 export type AlertEvent = 'down' | 'up' | 'closed';
 export type AlertState = 'held' | 'due' | 'sent' | 'dropped';
@@ -27,13 +28,17 @@ export type Alert = {
   readonly event: AlertEvent;
   readonly channel: string;
   readonly state: AlertState;
-  /** A down: confirmed_at + alert_after_s, whatever the cover; the others: when the incident ended. */
+  /**
+   * Of a down: confirmed_at + alert_after_s, whatever the cover. Of the others: when the incident
+   * ended.
+   */
   readonly due_at: number;
 };
 
 /**
- * A confirmed incident's downs: held, until release() finds them due. One for each channel, however often it is told (rule 28). Told again,
- * the incident was dated anew: those that are held are due then, and one that left has left.
+ * The "down" rows of a confirmed incident, held until release() finds them due: one for each
+ * channel, however often this runs (rule 28). When it runs again, the incident was retimed: held
+ * rows get the new due time, sent rows stay.
  */
 export const downs = (rows: readonly Alert[], channels: readonly string[], due_at: number): Alert[] =>
   rows.length > 0
@@ -43,15 +48,17 @@ export const downs = (rows: readonly Alert[], channels: readonly string[], due_a
 export type Release = { readonly is: 'due' } | { readonly is: 'held'; readonly until: number };
 
 /**
- * Whether what is known of an incident is of now, so that its "down" may go out: while a partition's past is still being decided after an
- * absence, the outage may be over (rule 4). What is decided as it comes need not wait for that, nor what the target itself told us.
+ * Whether what we know of an incident is current, so that its "down" may leave. While a partition's
+ * past is being decided after an absence, the outage may be over (rule 4). Early decisions need not
+ * wait for that, nor does what the target itself reported.
  */
 export const mayNotify = (is: { readonly isPastDecided: boolean; readonly isToldByTarget: boolean }, rules: Rules = allRules): boolean =>
   is.isPastDecided || is.isToldByTarget || !rules.past_is_not_alerted;
 
 /**
- * Whether a held "down" may go out now: its time has come and the monitor is not covered; else when to ask again. Asked with the cover
- * as it is now, so that a window made, moved by its group or deleted in the meantime counts, and before each attempt to send.
+ * Whether a held "down" may leave now: it is due and the monitor is not covered. Otherwise, when to
+ * ask again. It uses the current cover before each attempt to send, so a window that was made,
+ * moved by its group or deleted meanwhile counts.
  */
 export const release = (due_at: number, cover: readonly Interval[], now: number, rules: Rules = allRules): Release => {
   const time = Math.max(due_at, now);
@@ -61,8 +68,8 @@ export const release = (due_at: number, cover: readonly Interval[], now: number,
 };
 
 /**
- * The incident has ended: what was held is dropped, and exactly the channels that took its "down" are told. Gives the rows that
- * change or come new.
+ * The incident has ended: held rows are dropped, and exactly the channels that accepted its "down"
+ * are notified. Returns changed and new rows.
  */
 export const settle = (rows: readonly Alert[], event: 'up' | 'closed', at: number, rules: Rules = allRules): Alert[] => {
   if (rows.some((row) => row.event !== 'down')) return [];
@@ -71,15 +78,18 @@ export const settle = (rows: readonly Alert[], event: 'up' | 'closed', at: numbe
   return [...dropped, ...took.map(({ channel }): Alert => ({ event, channel, state: 'due', due_at: at }))];
 };
 
-/** A pass counts for the scope when it started before or soon after confirmation: a later one tells of the recovery. */
+/**
+ * A pass counts for the scope if it started before or soon after confirmation. A later pass shows
+ * the recovery.
+ */
 const afterConfirmation = 60_000;
 
-/** Said by the job itself, which is the same for everybody, and not seen from anywhere. */
+/** Reported by the job itself: the same for every continent, and seen from none. */
 const saidByTheJob: readonly string[] = ['heartbeat_failed', 'heartbeat_exit_code'];
 
 export const isSaidByTheJob = (cause: Cause | null): boolean => cause !== null && saidByTheJob.includes(cause.class);
 
-/** Which continents saw an outage, which did not, and all that are asked. */
+/** Which continents saw an outage, which did not, and which can check. */
 export type SeenByContinents = {
   readonly failed: readonly Continent[];
   readonly passed: readonly Continent[];
@@ -87,8 +97,9 @@ export type SeenByContinents = {
 };
 
 /**
- * From where an outage is seen (rule 15): a continent that failed once in it failed, whatever it saw before or after. Everywhere is it only once all
- * that are asked have failed.
+ * From where an outage is seen (rule 15). A continent that failed once in it counts as failed,
+ * whatever it saw before or after. The scope is everywhere only once all continents that are asked
+ * have failed.
  */
 export const scopeOf = (cause: Cause | null, { failed, passed, asked }: SeenByContinents): Scope => {
   if (isSaidByTheJob(cause)) return 'everywhere';
@@ -100,7 +111,10 @@ export const layerOf = (cause: Cause | null): Layer | null => (cause ? causeLaye
 
 type Saw = { readonly continent: Continent; readonly ok: boolean; readonly at: number };
 
-/** The incident with what this continent saw counted in; `asked`: all that can check it now. Gives the same incident when nothing changed. */
+/**
+ * The incident with this continent's observation counted in; `asked`: all continents that can check
+ * now. Returns the same incident when nothing changed.
+ */
 export const counted = (incident: Incident, { continent, ok, at }: Saw, asked: readonly Continent[]): Incident => {
   const { progress } = incident;
   if (ok && incident.confirmed_at !== null && at > incident.confirmed_at + afterConfirmation) return incident;
@@ -124,18 +138,20 @@ export const notes = {
   pingWasOnTime: 'the beat had come in time and reached us late',
 } as const;
 
-/** What a continent saw, counted into the scope (rule 15). */
+/** Counts a continent's observation into the scope (rule 15). */
 export const count = (draft: Draft, incident: Incident, continent: Continent, ok: boolean, at: number): Incident => {
   const next = counted(incident, { continent, ok, at }, draft.reach.able);
   if (next !== incident) put(draft, next, 'progressed');
   return next;
 };
 
-/** Whether another continent is known to have passed since: a failure that comes late may be refuted already (rule 10). */
+/**
+ * Whether another continent has passed since: it may have refuted a late failure already (rule 10).
+ */
 export const passedSince = ({ state }: Draft, continent: Continent, time: number): boolean =>
   state.views.some(({ from, ok_at }) => from.continent !== continent && ok_at !== null && ok_at > time);
 
-/** An incident as it begins. `seen` is null when the target itself told us. */
+/** An incident as it begins. `seen` is null when the target itself reported it. */
 export const begun = (draft: Draft, from: ObservingProbe | null, at: number, failure: Failure, id: string): Incident => {
   const { now } = draft.moment;
   const { watched } = draft.state;
@@ -209,7 +225,7 @@ export const confirm = (draft: Draft, incident: Incident, by: ProbeView | null, 
   return next;
 };
 
-/** So many of a heartbeat are remembered after their end. */
+/** How many ended incidents of a heartbeat are remembered. */
 export const maxClosed = 5;
 
 export const remember = (draft: Draft, ended: Incident): void => {
@@ -218,7 +234,10 @@ export const remember = (draft: Draft, ended: Incident): void => {
   draft.state = { ...draft.state, closed };
 };
 
-/** It is over. Whoever was told that it was down is told so; what nobody was told ends in silence. */
+/**
+ * Ends the incident. Recipients of its "down" are notified; without a "down" there is no recovery
+ * alert.
+ */
 export const close = (draft: Draft, incident: Incident, at: number, note: string | null, told: 'up' | 'closed' = 'up'): Incident => {
   const resolved_at = Math.max(at, incident.confirmed_at ?? incident.started_at);
   const next = { ...incident, resolved_at, note };
@@ -230,13 +249,18 @@ export const close = (draft: Draft, incident: Incident, at: number, note: string
   return next;
 };
 
-/** What has been decided reaches to now, or later results of the past are still to come. */
+/**
+ * Whether decisions have reached the present. If not, later results of the past are still to come.
+ */
 const isUpToDate = ({ state: { watched, clock }, moment }: Draft): boolean =>
   moment.now - clock <= watched.interval_ms + watched.timeout_ms + resultsTake;
-/** What a result may take from the end of its check to its decision, while all is well. */
+/** How long a result normally takes from the end of its check to its decision, at most. */
 const resultsTake = 15_000;
 
-/** Whether a confirmed outage is one of now: two continents see it, or the only one does, or the target said so itself. */
+/**
+ * Whether a confirmed outage is current: two continents see it, or the only one does, or the target
+ * reported it.
+ */
 const isOfNow = (draft: Draft, incident: Incident): boolean => {
   const { state, moment, reach } = draft;
   if (incident.seen === null) return true;
@@ -249,7 +273,10 @@ const notifyDown = (draft: Draft, { id }: Incident, confirmed_at: number): void 
   draft.effects.push({ is: 'alert', event: 'down', incident: id, due_at });
 };
 
-/** Rules 4 and 25: the "down" is handed to the alerts once the outage is one of now; one that is over by then is never alerted. */
+/**
+ * Rules 4 and 25: creates the "down" alerts once the outage is current. An outage that is over by
+ * then is never alerted.
+ */
 export const raise = (draft: Draft, incident: Incident, handedOver: boolean): Incident => {
   const past = draft.rules.past_is_not_alerted && (handedOver || !isOfNow(draft, incident));
   if (incident.confirmed_at === null || incident.progress.alerted || past) return incident;
@@ -258,7 +285,7 @@ export const raise = (draft: Draft, incident: Incident, handedOver: boolean): In
   return next;
 };
 
-/** Rules 3 and 25: a "down" that waits is due by the dates as they are now. */
+/** Rules 3 and 25: a held "down" is due by the incident's current times. */
 export const reschedule = (draft: Draft, before: Incident | null): void => {
   const { incident } = draft.state;
   const isSame = incident !== null && incident.id === before?.id && before.progress.alerted;
@@ -268,7 +295,10 @@ export const reschedule = (draft: Draft, before: Incident | null): void => {
 
 /** What results do to a confirmed incident (rules 12 and 14). */
 
-/** The first pass where only one continent may check: its second is asked for soon, whatever the method. */
+/**
+ * The first pass where only one continent may check: its second check is requested soon, whatever
+ * the method.
+ */
 const recheckSoon = (draft: Draft, incident: Incident): void => {
   const { sampling } = incident.progress;
   const soon = draft.moment.now + samplingStep;
@@ -281,7 +311,7 @@ export const passWhileDown = (draft: Draft, incident: Incident, result: SeenResu
   const seen = count(draft, incident, result.from.continent, true, result.at);
   if (state.watched.kind === 'heartbeat') return;
   const { failing, passing } = tally(state.views, state.clock, reach.turn_ms);
-  // What somebody saw before the outage says nothing of its end.
+  // A pass from before the outage says nothing about its end.
   const since = passing.filter(({ at }) => at >= incident.started_at).length;
   const below = failing.length < 2 ? (seen.progress.below_since ?? result.at) : null;
   const dated = below === seen.progress.below_since ? seen : progress(draft, seen, { below_since: below });
@@ -308,18 +338,24 @@ export const failWhileDown = (draft: Draft, incident: Incident, result: SeenResu
   raise(draft, down, result.handed_over);
 };
 
-/** What results do to an incident that is not confirmed, or not open yet (rules 8 to 11 and 14). */
+/** What results do to an incident that is unconfirmed or not open yet (rules 8 to 11 and 14). */
 
-/** Distance of the failures with which a lone continent confirms itself, less what a corrected clock may be wrong by (rule 14). */
+/**
+ * Distance of the failures with which a lone continent confirms its own, minus the error of a
+ * corrected clock (rule 14).
+ */
 const loneDistance = 5_000 - 500;
 
 type Pair = { readonly second: ProbeView; readonly partner: ProbeView };
 
-/** The failing view that confirms, and the failure of another continent that it stands beside: never two of one continent. */
+/**
+ * The failing view that confirms, and its partner: a failure of another continent, never of the
+ * same one.
+ */
 const confirming = (draft: Draft, incident: Incident): Pair | undefined => {
   const { rules, state, reach } = draft;
   const views = tally(state.views, state.clock, reach.turn_ms).failing;
-  // One that lies beside an outage that is over is not confirmed by what was that outage (rule 3).
+  // An incident beside an outage that is over is not confirmed by failures of that outage (rule 3).
   const failing = isOfLastDown(state, incident.started_at) ? views.filter(({ at }) => !isOfLastDown(state, at)) : views;
   const pairs: Pair[] = [];
   for (const second of failing) {
@@ -330,12 +366,16 @@ const confirming = (draft: Draft, incident: Incident): Pair | undefined => {
       pairs.push({ second, partner });
     }
   }
-  // Together with the continent that saw it first, if that one still does; else the earliest.
+  // Prefer the pair with the continent that saw it first, if it still fails; else the earliest
+  // pair.
   const bySeeing = (pair: Pair) => (pair.partner.from.continent === incident.seen?.continent ? 0 : 1);
   return pairs.toSorted((a, b) => bySeeing(a) - bySeeing(b) || a.second.at - b.second.at)[0];
 };
 
-/** Rule 10, second paragraph: after a refutation the long lonely failure was another matter, and the outage begins with the latest one. */
+/**
+ * Rule 10, second paragraph: after a refutation the long lonely failure was a separate one. The
+ * outage begins with that continent's latest failure.
+ */
 const partFromLonely = (draft: Draft, incident: Incident, { second, partner }: Pair): { incident: Incident; second: ProbeView } => {
   const first = partner.from.continent === incident.seen?.continent || partner.at <= second.at ? partner : second;
   const other = first === partner ? second : partner;
@@ -366,9 +406,10 @@ const confirmAlone = (draft: Draft, incident: Incident, result: SeenResult): Inc
 };
 
 /**
- * The first failure while nothing is open. It may be a late one of a probe that was lost, from within an outage that others saw end: staleness
- * is judged for each probe (rule 3) and what is over stays as it is (rule 24), so it becomes an incident of its own that lies beside the other,
- * with what that probe saw; time that both were down counts once (rule 21).
+ * The first failure while no incident is open. It may be a late one, of a lost probe, from within
+ * an outage that others saw end. Staleness is judged for each probe (rule 3) and the past stays as
+ * it is (rule 24), so it becomes a separate incident beside the other. Time when both were down
+ * counts once (rule 21).
  */
 export const openWith = (draft: Draft, result: SeenResult): void => {
   const failure = failureOf(result);
@@ -393,7 +434,8 @@ export const passWhileVerifying = (draft: Draft, incident: Incident, result: See
   }
   if (!draft.rules.passing_continent_closes) return;
   close(draft, seen, result.at, null);
-  // Who else still fails opens an incident of its own with its next failure: asked for now, not only when its turn comes.
+  // Another continent that still fails opens its own incident with its next failure. Request that
+  // now, not only at its turn.
   const { failing } = tally(draft.state.views, draft.state.clock, draft.reach.turn_ms);
   if (!result.handed_over)
     ask(
@@ -403,16 +445,22 @@ export const passWhileVerifying = (draft: Draft, incident: Incident, result: See
     );
 };
 
-/** The past comes in pieces, one right after the other. */
+/** Results of the past arrive in pieces, one right after the other. */
 const pastIsOver = 5_000;
 
-/** When an unconfirmed incident ends as no longer observed: two turns after the last that was heard of its continent (rule 11). */
+/**
+ * When an unconfirmed incident ends as no longer observed: two turns after its continent's last
+ * result (rule 11).
+ */
 export const unobservedAt = ({ state, reach }: Pick<Draft, 'state' | 'reach'>, incident: Incident): number => {
   const last = incident.seen ? newestOf(state.views, incident.seen.continent)?.at : undefined;
   return Math.max(last ?? incident.started_at, incident.started_at) + 2 * reach.turn_ms;
 };
 
-/** When that is to be decided: not while the past is still being told, which may have heard of it since (rule 4). */
+/**
+ * When to decide that: not while results of the past, which may include newer ones, still arrive
+ * (rule 4).
+ */
 export const lapsesAt = (draft: Pick<Draft, 'state' | 'reach'>, incident: Incident): number =>
   Math.max(unobservedAt(draft, incident), incident.progress.past_at + pastIsOver);
 

@@ -2,16 +2,20 @@ import { subtract } from '../../shared/base/time.ts';
 import type { Effect, Gap, MonitorState, Watched } from './types.ts';
 
 /**
- * Unknown time (rule 22): whatever no usable result covers. A result covers from its start for two intervals and the time limit, so
- * that the order in which results come makes no difference: a late original takes its stretch out of a gap that was written before.
+ * Unknown time (rule 22) is time that no usable result covers. A result covers two intervals plus
+ * the timeout from its start. So the order in which results arrive makes no difference: a late
+ * original takes its time out of a gap that was written before.
  */
 export const allowedSilence = ({ interval_ms, timeout_ms }: Pick<Watched, 'interval_ms' | 'timeout_ms'>): number =>
   2 * interval_ms + timeout_ms;
 
-/** A gap is written a little after it began, because results take their time to arrive; it is dated right all the same. */
+/**
+ * A gap is written a little after it began, because results take time to arrive. Its start is exact
+ * all the same.
+ */
 export const gapNoticed = 5_000;
 
-/** Gaps older than this are history: no original comes so late. */
+/** Older gaps are history: no original arrives so late. */
 const remembered = 8 * 86_400_000;
 
 type Covered = Pick<MonitorState, 'covered_until' | 'gaps'>;
@@ -29,7 +33,7 @@ const changed = (before: readonly Gap[], after: readonly Gap[]): Effect[] => {
 export const cover = (state: Covered & { readonly watched: Watched }, from: number, to: number): Change => {
   const { covered_until, gaps, watched } = state;
   const last = gaps.at(-1);
-  // What nearly every result is: it goes on where all before it ended, and touches no gap.
+  // Nearly every result: it continues the covered time and touches no gap.
   if (from <= covered_until && (!last || (last.to !== null && last.to <= from)))
     return { covered: { covered_until: Math.max(covered_until, to), gaps }, effects: [] };
   const open = gaps.findLast((gap) => gap.to === null);
@@ -49,18 +53,24 @@ export const cover = (state: Covered & { readonly watched: Watched }, from: numb
   return { covered: { covered_until: end, gaps: after }, effects: changed(gaps, after) };
 };
 
-/** From this time on, what was seen before says nothing any more: until somebody looks again, nobody knows (rule 18). */
+/**
+ * From this time on earlier results say nothing: until the next check the status is unknown (rule
+ * 18).
+ */
 export const forgetFrom = (state: Covered & { readonly watched: Watched }, at: number): Change => {
   const { covered_until, gaps, watched } = state;
   if (gaps.some((gap) => gap.to === null)) return { covered: { covered_until, gaps }, effects: [] };
-  // A gap that ends later was ended by who had not heard of the change.
+  // A result that did not know of the change ended a gap that ends later.
   const reopened = gaps.find((gap) => gap.to !== null && gap.to > at);
   const open = { from: Math.min(reopened?.from ?? covered_until, at), to: null, interval_ms: reopened?.interval_ms ?? watched.interval_ms };
   const after = [...gaps.filter((gap) => gap.from < open.from), open];
   return { covered: { covered_until: open.from, gaps: after }, effects: changed(gaps, after) };
 };
 
-/** Time has come to `now`: a gap opens when what was observed ended, and old gaps are forgotten (here, not in the ledger). */
+/**
+ * Time has come to `now`: a gap opens where covered time ended, and old gaps are forgotten (here,
+ * not in the ledger).
+ */
 export const passTime = (state: Covered & { readonly watched: Watched }, now: number): Change => {
   const { covered_until, gaps, watched } = state;
   const kept = gaps.some((gap) => gap.to !== null && gap.to < now - remembered)

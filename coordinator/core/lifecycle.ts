@@ -6,9 +6,9 @@ import { observationOf, observationsAfterRestart, withoutProbe } from './observa
 import type { Checkpoint, Incident, MonitorState, Restoring, SeenResult, Watched } from './types.ts';
 import { mayCheck, reachOf, see, tally } from './views.ts';
 
-/** What happens to the monitor itself while it is watched (rules 16 and 17). */
+/** What happens to the monitor itself while it is monitored (rules 16 and 17). */
 
-/** Rule 18: what was seen before counts no more, and until somebody looks again nobody knows how it is. */
+/** Rule 18: earlier results count no more, and until the next check the status is unknown. */
 const restartMonitor = (draft: Draft, at: number): void => {
   const { covered, effects } = forgetFrom(draft.state, at);
   draft.state = { ...draft.state, ...covered, views: [], decides_from: at };
@@ -38,7 +38,7 @@ export const onResumed = (draft: Draft, at: number): void => {
   restartMonitor(draft, at);
 };
 
-/** The new row is in the state already. */
+/** The state contains the new row already. */
 export const onEdited = (draft: Draft, at: number, changed: boolean): void => {
   const { watched, views } = draft.state;
   if (changed) {
@@ -51,7 +51,10 @@ export const onDeleted = (draft: Draft, at: number): void => {
   closeOpen(draft, at, notes.deleted);
 };
 
-/** Rule 16: what a sick probe alone opened closes with that reason; what others saw too stands. */
+/**
+ * Rule 16: an incident that only a quarantined probe opened closes with that reason; an incident
+ * that others saw too stays.
+ */
 export const onQuarantined = (draft: Draft, at: number, probe: string): void => {
   const { views, incident } = draft.state;
   draft.state = { ...draft.state, views: views.filter((view) => view.from.probe !== probe) };
@@ -61,7 +64,7 @@ export const onQuarantined = (draft: Draft, at: number, probe: string): void => 
   if (incident && alone) close(draft, incident, at, notes.quarantined, 'closed');
 };
 
-/** The state of a monitor that was just made: nothing seen, nothing covered. */
+/** The state of a new monitor: no results, nothing covered. */
 export const createState = (watched: Watched): MonitorState => ({
   watched,
   views: [],
@@ -77,13 +80,19 @@ export const createState = (watched: Watched): MonitorState => ({
   restored: false,
 });
 
-/** The newest good ping that is known: a checkpoint is written behind, and those that ended an incident since say so by its end. */
+/**
+ * The newest known good ping. Checkpoints are written behind, so the end of an incident may name a
+ * newer one.
+ */
 const pingAtOf = (checkpoint: Checkpoint | null, closed: readonly Incident[]): number | null => {
   const ends = closed.flatMap(({ note, resolved_at }) => (note === null && resolved_at !== null ? [resolved_at] : []));
   return Math.max(checkpoint?.beat_at ?? 0, ...ends) || null;
 };
 
-/** The state as it was, from what the database holds. What was being asked is asked again with the next tick. */
+/**
+ * The state as the database holds it. Rechecks that were under way are requested again with the
+ * next tick.
+ */
 export const restore = (from: Restoring): MonitorState => {
   const { watched, checkpoint, results, told = [], resumed_at, incident, closed = [], last_down = null, gaps } = from;
   const fresh = createState(watched);
@@ -109,7 +118,9 @@ export const restore = (from: Restoring): MonitorState => {
   return { ...state, views, sightings, clock, decides_from, covered_until: openGap?.from ?? covered_until };
 };
 
-/** What a checkpoint keeps: the views without what a failure saw, which the incident's evidence has. */
+/**
+ * A checkpoint keeps the views without the details of failures: the incident's evidence has those.
+ */
 export const checkpointOf = ({ views, clock, covered_until, decides_from, beat_at }: MonitorState): Checkpoint => ({
   views: views.map((view) => (view.failure?.evidence ? { ...view, failure: { ...view.failure, evidence: null } } : view)),
   clock,
@@ -118,7 +129,7 @@ export const checkpointOf = ({ views, clock, covered_until, decides_from, beat_a
   beat_at,
 });
 
-/** When the state wants its next tick; null: only an event can change it. */
+/** When the state needs its next tick; null: only an event can change it. */
 export const nextTick = (state: MonitorState, network: Roster): number | null => {
   const { watched, incident, gaps, covered_until, restored, clock } = state;
   if (watched.paused_at !== null) return null;

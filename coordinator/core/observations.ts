@@ -4,9 +4,15 @@ import type { Draft } from './draft.ts';
 import type { Failure, Incident, MonitorState, Observation, ObservingProbe, SeenResult, Watched } from './types.ts';
 import { reachOf, together } from './views.ts';
 
-/** What is remembered of an open incident, so that it can be dated anew when something comes late (rule 3; see core/retime.ts). */
+/**
+ * What is remembered of an open incident, so that late results can retime it (rule 3; see
+ * core/retime.ts).
+ */
 
-/** Beyond so many they are thinned, and then the oldest forgotten, which only a failure that one continent sees for hours comes to. */
+/**
+ * Beyond this many, observations are thinned; then the oldest are forgotten. Only an incident that
+ * one continent sees for hours gets there.
+ */
 export const maxObservations = 200;
 
 export const observationOf = (result: SeenResult): Observation => {
@@ -15,7 +21,7 @@ export const observationOf = (result: SeenResult): Observation => {
   return { from, at, ok, took_ms, cause, phases: ok ? null : phases, evidence: ok ? null : evidence };
 };
 
-/** What a probe saw that started then; null: it passed. */
+/** The observation of a check that started at this time; null: it passed. */
 export const observationBy = (from: ObservingProbe, at: number, failure: Failure | null): Observation => {
   const { took_ms, cause, phases, evidence } = failure ?? { took_ms: 0, cause: null, phases: null, evidence: null };
   return { from, at, ok: failure === null, took_ms, cause, phases, evidence };
@@ -23,15 +29,19 @@ export const observationBy = (from: ObservingProbe, at: number, failure: Failure
 
 const isSame = (a: Observation, b: Observation): boolean => a.at === b.at && a.from.probe === b.from.probe;
 
-/** In order of start; of those that started together the failures first, which count (core/views.ts), and then the one that was told first. */
+/**
+ * In order of start. Of those that started together failures come first, because they count
+ * (core/views.ts), then the first to arrive.
+ */
 const inOrder = (sightings: readonly Observation[], added: readonly Observation[]): readonly Observation[] => {
   const fresh = added.filter((one) => !sightings.some((other) => isSame(one, other)));
   return [...sightings, ...fresh].toSorted((a, b) => a.at - b.at || Number(a.ok) - Number(b.ok)).slice(-maxObservations);
 };
 
 /**
- * Of a run of one continent that saw the same all the while most go, as long as those that stay lie less than a minute apart, and less than a view
- * lasts (two turns): so whatever comes late still finds the failure that it confirms, or is confirmed by, and nothing looks unobserved.
+ * Drops most of a run in which one continent saw the same result. Those that stay lie less than a
+ * minute apart, and less than a view lasts (two turns). So a late result still finds the failure
+ * that it confirms or that confirms it, and no time seems unobserved.
  */
 const thinned = (sightings: readonly Observation[], turn_ms: number): readonly Observation[] => {
   if (sightings.length < maxObservations) return sightings;
@@ -52,20 +62,29 @@ const thinned = (sightings: readonly Observation[], turn_ms: number): readonly O
   });
 };
 
-/** What a failure saw takes kilobytes: of each continent the newest alone keeps it, and the first of all. */
+/**
+ * A failure's details take kilobytes: only the newest of each continent, and the first of all, keep
+ * them.
+ */
 const withoutOldEvidence = (sightings: readonly Observation[], newest: Observation): readonly Observation[] => {
   const index = sightings.findLastIndex(({ ok, from }) => !ok && from.continent === newest.from.continent);
   const before = sightings[index];
   return before?.evidence && index > 0 ? sightings.with(index, { ...before, evidence: null }) : sightings;
 };
 
-/** What is known when an incident opens: the newest pass of each probe, and what an incident that it was parted from had seen since its beginning. */
+/**
+ * What is known when an incident opens: the newest pass of each probe, and what an incident that it
+ * was split from saw since it began.
+ */
 export const knownAtOpening = ({ sightings, views }: MonitorState, first: Observation): readonly Observation[] => {
   const passes = views.flatMap((view) => (view.ok_at === null ? [] : [observationBy(view.from, view.ok_at, null)]));
   return inOrder(passes, [first, ...sightings.filter(({ at }) => at >= first.at)]);
 };
 
-/** The last start that may date it: of two failures that confirm it together either may be the later one. */
+/**
+ * The last start that may retime it: of two failures that confirm it together, either may be the
+ * later one.
+ */
 const datedUntil = ({ confirmed_at }: Incident): number => (confirmed_at === null ? Number.POSITIVE_INFINITY : confirmed_at + together);
 
 export const remembersOf = (incident: Incident, at: number): boolean => incident.seen !== null && at <= datedUntil(incident);
@@ -76,7 +95,10 @@ export const withObservation = (sightings: readonly Observation[], seen: Observa
   return inOrder(thinned(isNewest && !seen.ok ? withoutOldEvidence(sightings, seen) : sightings, turn_ms), [seen]);
 };
 
-/** The time whose stored results may date this incident anew after a restart: from as long before it as a view lasts. */
+/**
+ * The time whose stored results may retime this incident after a restart: it begins as long before
+ * the incident as a view lasts.
+ */
 export const toldIn = (
   incident: Incident,
   watched: Watched,
@@ -86,7 +108,10 @@ export const toldIn = (
   return { from: incident.started_at - 2 * reachOf(watched, network).turn_ms, to: datedUntil(incident) };
 };
 
-/** After a restart: what the incident itself says, what is known of each probe, and what was stored since. */
+/**
+ * After a restart: the incident's own observations, the view of each probe, and results stored
+ * since.
+ */
 export const observationsAfterRestart = (
   { incident, views, watched }: Pick<MonitorState, 'incident' | 'views' | 'watched'>,
   stored: readonly Observation[],
@@ -98,7 +123,7 @@ export const observationsAfterRestart = (
   const told = [failed(seen, started_at), ...(confirmed && confirmed_at !== null ? [failed(confirmed, confirmed_at)] : [])];
   const all = inOrder(
     inOrder(
-      // Its turns are longer where several continents check it, who are not known here.
+      // Turns are longer with several continents, which are not known here.
       thinned(
         stored.toSorted((a, b) => a.at - b.at),
         watched.interval_ms,
@@ -110,7 +135,7 @@ export const observationsAfterRestart = (
   return all.filter(({ at }) => remembersOf(incident, at));
 };
 
-/** What started by then counts no more once its probe is known to be sick. */
+/** Observations up to then count no more once their probe is quarantined. */
 export const withoutProbe = (draft: Draft, probe: string): void => {
   draft.state = { ...draft.state, sightings: draft.state.sightings.filter(({ from }) => from.probe !== probe) };
 };

@@ -3,21 +3,28 @@ import type { MonitorState, ProbeView, SeenResult } from './types.ts';
 import { type Reach, tally } from './views.ts';
 
 /**
- * Whether a probe can be trusted (rule 16): sick when a large share of what it checks, counted by distinct targets, fails for it
- * alone while other continents pass; well again after a run of shadow checks that agree with the others.
+ * Whether a probe can be trusted (rule 16). A probe is sick when a large share of its checks,
+ * counted by distinct targets, fails for it alone while other continents pass. It is well again
+ * after a run of shadow checks that agree with the others.
  *
- * Modes: trusted (sick_since null) → quarantined (sick_since set; what it sees is kept as a shadow only) → trusted.
+ * Modes: trusted (sick_since null) → quarantined (sick_since set; its results are kept as a shadow
+ * only) → trusted.
  */
 export type Trust = {
-  /** Targets that its newest check found failing and others refuted, and until when that counts. */
+  /**
+   * Targets whose newest check by this probe failed and others refuted, and until when that counts.
+   */
   readonly refuted: ReadonlyMap<string, number>;
   readonly sick_since: number | null;
-  /** Shadow checks in a row that agreed, and the distinct targets among them. */
+  /** Consecutive shadow checks that agreed, and their distinct targets. */
   readonly clean: number;
   readonly cleanTargets: readonly string[];
 };
 
-/** One check, and what the other continents say of the same target. `turn_ms`: how long a turn at it takes, after which it is checked again. */
+/**
+ * One check, and what the other continents say of the same target. `turn_ms`: the length of a turn,
+ * after which it is checked again.
+ */
 export type Shown = {
   readonly target: string;
   readonly at: number;
@@ -28,11 +35,14 @@ export type Shown = {
 
 export const trusting: Trust = { refuted: new Map(), sick_since: null, clean: 0, cleanTargets: [] };
 
-/** A refuted failure counts so long, and where turns are longer for two of them, like a view: targets that are checked seldom count as much. */
+/**
+ * How long a refuted failure counts. Where turns are longer it counts for two of them, like a view,
+ * so that rarely checked targets count as much.
+ */
 const memory = 600_000;
 const fewestTargets = 3;
 const largeShare = 0.4;
-/** What silences all that is seen of a continent needs as much of it, or so many targets. */
+/** Silencing the only probe of a continent needs this share, or this many targets. */
 const largeShareOfOnly = 0.5;
 const manyTargets = 20;
 const cleanRun = 20;
@@ -46,20 +56,24 @@ const remember = (refuted: Trust['refuted'], { target, at, ok, others, turn_ms }
 };
 
 const shadow = (trust: Trust, { target, ok, others }: Shown, targets: number): Trust => {
-  // Where others fail it proves nothing: whoever fails everything agrees with them, and if it passes, who is right is not known.
+  // If others fail it proves nothing: a probe that fails everything agrees with them, and if it
+  // passes, either side may be right.
   if (others !== 'pass') return trust;
   if (!ok) return { ...trust, clean: 0, cleanTargets: [] };
   const clean = trust.clean + 1;
   const isNew = trust.cleanTargets.length < fewestTargets && !trust.cleanTargets.includes(target);
   const cleanTargets = isNew ? [...trust.cleanTargets, target] : trust.cleanTargets;
-  // A run is clean when it is long enough and was seen on several targets, or on all that the probe has.
+  // A run is clean when it is long enough and covers several targets, or all that the probe has.
   const isOver = clean >= cleanRun && cleanTargets.length >= Math.min(fewestTargets, targets);
   return isOver ? trusting : { ...trust, clean, cleanTargets };
 };
 
-/** How many distinct targets a probe checks, and whether nobody else of its continent is there to see them. */
+/** How many distinct targets a probe checks, and whether it is the only one of its continent. */
 type Known = { readonly targets: number; readonly isOnly: boolean };
-/** `isAll`: nobody else knows more of the probe; else it is judged once all that is known has been put together. */
+/**
+ * `isAll`: this coordinator knows all of the probe. Otherwise the probe is judged once the shares
+ * of all coordinators are merged.
+ */
 export type Observed = Known & { readonly isAll: boolean };
 
 const isLarge = (refuted: number, { targets, isOnly }: Known): boolean =>
@@ -70,8 +84,8 @@ const isLarge = (refuted: number, { targets, isOnly }: Known): boolean =>
 const sickSince = (sick_since: number): Trust => ({ ...trusting, sick_since });
 
 /**
- * The trust after one more check of a probe. It falls and returns by itself: `sick_since` tells.
- * A pass of a target that it had right before changes nothing and costs nothing.
+ * The trust after one more check of a probe. It changes only as `sick_since` shows. A pass of a
+ * target that passed before changes nothing and costs nothing.
  */
 export const observe = (trust: Trust, shown: Shown, observed: Observed): Trust => {
   if (trust.sick_since !== null) return shown.at < trust.sick_since ? trust : shadow(trust, shown, observed.targets);
@@ -80,13 +94,13 @@ export const observe = (trust: Trust, shown: Shown, observed: Observed): Trust =
   return observed.isAll && isLarge(refuted.size, observed) ? sickSince(shown.at) : { ...trust, refuted };
 };
 
-/** The trust in a probe of which several know something, by what they know together. */
+/** The trust in a probe of which several coordinators know something, by their merged knowledge. */
 export const judge = (trust: Trust, now: number, { refuted, ...known }: Known & { readonly refuted: number }): Trust =>
   trust.sick_since === null && isLarge(refuted, known) ? sickSince(now) : trust;
 
 /**
- * What is believed of a probe, given what is written down of it: every coordinator judges, and whoever goes on after the one that
- * quarantined a probe must be able to let it return.
+ * The trust as the stored row says. Every coordinator judges, so another one than the one that
+ * quarantined a probe must be able to release it.
  */
 export const asWritten = (known: Trust | undefined, quarantined_at: number | null): Trust => {
   if (known && (known.sick_since === null) === (quarantined_at === null)) return known;
@@ -94,11 +108,15 @@ export const asWritten = (known: Trust | undefined, quarantined_at: number | nul
 };
 
 /**
- * What checks of one target show about the probes that made them (rule 16). A failure is refuted when every other continent passed right
- * after it: passes from before it say nothing, for every outage begins after a pass; and whoever has not answered yet may have seen it too.
+ * What checks of one target show about the probes that made them (rule 16). A failure is refuted
+ * when every other continent passed right after it. Earlier passes prove nothing, because every
+ * outage begins after a pass. A continent that has not answered yet may have seen it too.
  */
 
-/** Others look as soon as the failure is known (rule 9); who passed much later may have seen another time of the target. */
+/**
+ * Others recheck as soon as the failure is known (rule 9); a much later pass may be of another
+ * time.
+ */
 const rightAfter = 10_000;
 
 type Of = {
@@ -113,12 +131,12 @@ const othersOf = ({ state, reach }: Of, continent: Continent, counts: (pass: Pro
   const elsewhere = state.views.filter((view) => view.from.continent !== continent);
   const { failing, passing } = tally(elsewhere, state.clock, reach.turn_ms);
   if (failing.length > 0) return 'fail';
-  // Nobody waits for the word of a continent that cannot check now.
+  // A continent that cannot check now is not awaited.
   const asked = passing.filter(({ from }) => reach.able.includes(from.continent));
   return asked.length > 0 && asked.every(counts) ? 'pass' : 'nothing';
 };
 
-/** A failure is known when its check ends, which for a silent target is as late as its time limit. */
+/** A failure is known when its check ends: for a silent target as late as its timeout. */
 const rightAfterThat =
   ({ at, took_ms }: Pick<SeenResult, 'at' | 'took_ms'>) =>
   (pass: ProbeView): boolean =>
@@ -126,16 +144,19 @@ const rightAfterThat =
 
 export type ShownOf = { readonly probe: string; readonly shown: Omit<Shown, 'target'> };
 
-/** What this result, which the state contains, shows of its own probe, and of the one whose failure it refutes. */
+/**
+ * What this result, already part of the state, shows of its own probe and of the probe whose
+ * failure it refutes.
+ */
 export const shownBy = (result: SeenResult, of: Of): readonly ShownOf[] => {
   const { at, outcome, handed_over } = result;
   const { probe, continent } = result.from;
   if (outcome === 'unknown') return [];
   const ok = outcome === 'ok';
   const { turn_ms } = of.reach;
-  // A shadow prompts nobody to look: it is held against whatever others saw last.
+  // A shadow check causes no rechecks: it is compared with the newest result of the others.
   const others = ok || of.isSick(probe) ? othersOf(of, continent, () => true) : othersOf(of, continent, rightAfterThat(result));
-  // What was kept tells of a time that others have left behind.
+  // A backlog result is from a time that the others' views have passed.
   const own: readonly ShownOf[] = handed_over && !ok ? [] : [{ probe, shown: { at, ok, others, turn_ms } }];
   if (!ok) return own;
   const [lonely, another] = tally(of.state.views, of.state.clock, turn_ms).failing;
@@ -145,18 +166,22 @@ export const shownBy = (result: SeenResult, of: Of): readonly ShownOf[] => {
 };
 
 /**
- * What one coordinator knows of a probe that may be sick (rule 16), small enough to be told to the others, and what all of them know together. Each
- * decides about its own monitors only, and several may know the same host.
+ * What one coordinator knows of a probe that may be sick (rule 16), small enough to send to the
+ * others, and their merged knowledge. Each decides about its own monitors only, and several may
+ * know the same host.
  */
 export type Share = {
-  /** Hashes of the hosts that the probe checks, in order: the smallest of them, which are a fair sample of many. */
+  /**
+   * Hashes of the hosts that the probe checks, sorted: only the smallest, which are a fair sample
+   * of many.
+   */
   readonly hosts: readonly number[];
-  /** Those of them that are refuted, and until when that counts. */
+  /** The refuted ones among them, and until when that counts. */
   readonly refuted: ReadonlyMap<number, number>;
 };
 
 export const maxHosts = 256;
-/** Hashes of hosts are below this, evenly. */
+/** Hashes of hosts are evenly distributed below this. */
 const hashes = 2 ** 32;
 
 export const smallestOf = (hosts: ReadonlySet<number>): readonly number[] => [...Float64Array.from(hosts).sort().subarray(0, maxHosts)];
@@ -166,7 +191,7 @@ export const shareOf = (hosts: readonly number[], refuted: ReadonlyMap<number, n
   refuted: new Map(hosts.map((host): [number, number] => [host, refuted.get(host) ?? now]).filter(([, until]) => until > now)),
 });
 
-/** A refuted failure that is seen again counts for longer: that alone is told only once in a while. */
+/** A refuted failure that repeats counts for longer. That change alone is sent rarely. */
 const longer = 60_000;
 
 export const saysTheSame = (share: Share, told: Share | undefined): boolean =>
@@ -176,7 +201,10 @@ export const saysTheSame = (share: Share, told: Share | undefined): boolean =>
   share.hosts.every((host, index) => host === told.hosts[index]) &&
   [...share.refuted].every(([host, until]) => until - (told.refuted.get(host) ?? Number.NEGATIVE_INFINITY) < longer);
 
-/** How many distinct hosts the probe checks, and how many of them are refuted. Of more than a sample holds both are estimated. */
+/**
+ * How many distinct hosts the probe checks, and how many are refuted. Beyond the sample's size both
+ * are estimates.
+ */
 export const together = (shares: readonly Share[], now: number): { readonly targets: number; readonly refuted: number } => {
   const isSample = shares.some(({ hosts }) => hosts.length >= maxHosts);
   const all = [...new Set(shares.flatMap(({ hosts }) => hosts))].toSorted((a, b) => a - b);

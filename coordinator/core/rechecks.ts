@@ -4,14 +4,17 @@ import { continentsOf, nextTurn, type Placed, probeOf, turns } from '../../share
 import { ask, type Draft, progressLightly } from './draft.ts';
 import type { Incident, MonitorState, Progress, SeenResult, Watched } from './types.ts';
 
-/** Whether nobody has seen it since it was made, resumed or changed. A heartbeat is not looked at: it speaks itself. */
+/**
+ * Whether no probe has checked it since it was made, resumed or changed. A heartbeat gets no
+ * checks: it reports itself.
+ */
 export const isUnseen = ({ watched, views }: Pick<MonitorState, 'watched' | 'views'>): boolean =>
   watched.kind !== 'heartbeat' && watched.paused_at === null && views.length === 0;
 
-/** Who is to look, and when the first turn comes that makes the look needless. */
+/** The continent that makes the first check, and the next turn, which makes the check needless. */
 export type FirstCheck = { readonly continent: Continent; readonly turn_at: number };
 
-/** Whose first turn comes sooner than this needs no look of its own. */
+/** If the first turn comes sooner than this, no first check is needed. */
 const soon = 1_000;
 
 const nextProbe = (assignment: Placed, roster: Roster, now: number): FirstCheck | undefined => {
@@ -24,22 +27,26 @@ const nextProbe = (assignment: Placed, roster: Roster, now: number): FirstCheck 
   return next;
 };
 
-/** What a first answer is awaited of: a probe that was asked to look, or whose turn comes soon. */
+/** A first result that is awaited: of a probe that was asked, or whose turn comes soon. */
 export type AwaitedRecheck = {
   readonly continent: Continent;
   readonly probe: string;
-  /** When it is taken for lost, and how long it will have been waited for by then. */
+  /** When it counts as lost, and how long it will have been awaited by then. */
   readonly until: number;
   readonly patience_ms: number;
 };
 
-/** Beyond the time limit of the check: for its way there and back, and for waiting for room among a thousand others. */
+/**
+ * On top of the check's timeout: for the way there and back, and for the queue behind a thousand
+ * others.
+ */
 const patienceMs = 15_000;
 
 /**
- * Who is to look at once at a monitor that is new, goes on after a pause, or is to be checked otherwise: the continent whose turn is next, or
- * nobody when that turn comes soon. Without it a monitor of an hour could tell nothing for an hour. A look that is awaited already is asked for
- * again only when its probe is no longer the one to look, or has not answered for long, and then for twice as long.
+ * Which continent checks at once a monitor that is new, resumed or edited: the one whose turn is
+ * next, or none when that turn comes soon. Without it an hourly monitor could show no data for an
+ * hour. An awaited check is requested again only when its probe is no longer the one to check, or
+ * has not answered for long; then it is awaited for twice as long.
  */
 export const firstCheck = (
   assignment: Placed & { readonly timeout_ms: number },
@@ -60,21 +67,26 @@ export const firstCheck = (
   return { awaited: { continent: next.continent, probe: probe.id, until, patience_ms }, look: isSoon ? undefined : next };
 };
 
-/** Answers need a moment: within it the same question is not asked again. */
+/** Answers take a moment: within it the same recheck is not requested again. */
 const patience = 1_000;
 
 /** Every other continent that may check it. */
 const others = (draft: Draft, than: Continent): readonly Continent[] => draft.reach.able.filter((continent) => continent !== than);
 
-/** Whether a result tells of now: nothing is asked about the past, which others cannot see any more. */
+/**
+ * Whether a result is current. The past causes no rechecks, because others can no longer see it.
+ */
 const tellsOfNow = (draft: Draft, result: Pick<SeenResult, 'at' | 'handed_over'>): boolean =>
   !result.handed_over && draft.moment.now - result.at <= 2 * draft.reach.turn_ms;
 
-/** Rule 9: in the moment of the first failure everybody else is asked; their answers are the matrix. Also told: that nobody else is left. */
+/**
+ * Rule 9: at the first failure all other continents are asked at once; their answers are the
+ * matrix. It also notices when no other continent is left.
+ */
 export const askFirst = (draft: Draft, incident: Incident, from: Continent, result: Pick<SeenResult, 'at' | 'handed_over'>): Incident => {
   if (result.handed_over) return incident;
   const { now } = draft.moment;
-  // Nobody was asked: what is seen of now need not wait for an answer.
+  // No recheck was requested, so the first current result need not wait for an answer.
   if (!tellsOfNow(draft, result)) return progressLightly(draft, incident, { asked_at: result.at });
   const continents = others(draft, from);
   if (continents.length === 0 && !draft.reach.lone) {
@@ -85,7 +97,10 @@ export const askFirst = (draft: Draft, incident: Incident, from: Continent, resu
   return progressLightly(draft, incident, { asked_at: now, matrix: look === null ? null : { look, asked_at: now, waiting: continents } });
 };
 
-/** Rule 11: each further failure asks again, all but the continent that has just answered. */
+/**
+ * Rule 11: each further failure requests a recheck from all but the continent that has just
+ * answered.
+ */
 export const askAgain = (draft: Draft, incident: Incident, from: Continent, result: Pick<SeenResult, 'at' | 'handed_over'>): Incident => {
   const { now } = draft.moment;
   if (!tellsOfNow(draft, result)) return incident;
@@ -100,7 +115,7 @@ export const askAgain = (draft: Draft, incident: Incident, from: Continent, resu
   return progressLightly(draft, incident, { asked_at: now });
 };
 
-/** Rule 12: the first pass of a failing continent asks all others to look at once. */
+/** Rule 12: the first pass of a failing continent requests a recheck from all others at once. */
 export const askRecovery = (
   draft: Draft,
   incident: Incident,
@@ -112,27 +127,36 @@ export const askRecovery = (
   return progressLightly(draft, incident, { asked_at: draft.moment.now });
 };
 
-/** Rule 13: an open incident is looked at every 5 s for two minutes, then at doubling distances up to the interval. */
+/**
+ * Rule 13: an open incident is rechecked every 5 s for two minutes, then at doubling distances up
+ * to the interval.
+ */
 export const samplingStep = 5_000;
 const closely = 120_000;
 const unconfirmedAtMost = 600_000;
-/** A late heartbeat that nobody else has judged yet is judged again at least this often, and without end: it costs its target nothing. */
+/**
+ * A late heartbeat that no other continent has judged yet is judged again at least this often,
+ * without end: this costs its target nothing.
+ */
 const heartbeatStep = 30_000;
 
-/** The distance to the next sample, `elapsed` after the sampling began. */
+/** The distance to the next sample, `elapsed` after sampling began. */
 const distanceAfter = (elapsed: number, interval_ms: number): number => {
   if (elapsed < closely) return samplingStep;
   const doublings = Math.floor(Math.log2((elapsed - closely) / (2 * samplingStep) + 1));
   return Math.max(samplingStep, Math.min(interval_ms, 2 * samplingStep * 2 ** doublings));
 };
 
-/** Why an incident is sampled now: it is safe; or a lone continent needs its next look, which is no sampling but its confirmation (rule 14). */
+/**
+ * Why an incident is sampled: sampling is safe, or a lone continent needs its next check, which is
+ * its confirmation and no sampling (rule 14).
+ */
 const samples = (watched: Watched, confirmed: boolean, undecidedAlone: boolean): boolean => {
   if (watched.kind === 'heartbeat') return !confirmed;
   return watched.sampled || undecidedAlone;
 };
 
-/** When the next sample is due after one at `now`; null: sampling is over. */
+/** When the next sample is due after one at `now`; null: sampling has ended. */
 export const nextSample = (
   watched: Watched,
   sampling: Progress['sampling'],
@@ -148,8 +172,8 @@ export const nextSample = (
 };
 
 /**
- * How many samples may be asked for: so many a second for the whole coordinator and for each probe, saved up for a short burst
- * (rule 13). A sample that is not granted is left out; the next one comes at its own time.
+ * How many samples may be requested a second, for the coordinator and for each probe, with a short
+ * burst (rule 13). A sample over the budget is left out; the next one comes at its own time.
  */
 export type Budget = {
   readonly all: Purse;
@@ -167,7 +191,7 @@ const fill = (purse: Purse | undefined, { perSecond, burst }: Allowance, now: nu
   at: now,
 });
 
-/** One sample by this probe, if both purses have it. */
+/** Spends one sample of this probe, if both budgets have one. */
 export const spend = (
   budget: Budget,
   probe: string,
@@ -183,17 +207,21 @@ export const spend = (
 };
 
 /**
- * How often somebody may be asked to look at one monitor, whatever the wishes are (rule 13). What wishes for looks is made anew from the database
- * whenever something failed, and then knows no more whom it asked; this outlives that, so that no target pays for our faults.
+ * How often rechecks of one monitor may be requested, whatever the wishes are (rule 13). After any
+ * failure the wishes are rebuilt from the database and forget which probes were asked. This record
+ * survives that, so that no target pays for our faults.
  */
 export type Asked = { readonly purse: Purse | undefined; readonly sampled_at: number };
 
 export const neverChecked: Asked = { purse: undefined, sampled_at: Number.NEGATIVE_INFINITY };
 
-/** All others at a first failure, and once more soon after, on seven continents; and in the long run as much as a lonely failure asks for. */
+/**
+ * Enough for all others at a first failure and once more soon after, on seven continents; in the
+ * long run enough for what a lonely failure requests.
+ */
 const askedAtMost: Allowance = { perSecond: 0.5, burst: 12 };
 
-/** Samples are five seconds apart, less what one of them may be late by. */
+/** Samples are five seconds apart, minus the delay that one of them may have. */
 const samplesApart = 4_000;
 
 export const mayAsk = (before: Asked, isSample: boolean, now: number): { readonly asked: Asked; readonly granted: boolean } => {
@@ -206,6 +234,6 @@ export const mayAsk = (before: Asked, isSample: boolean, now: number): { readonl
   return { asked: { ...before, purse: granted ? { ...purse, left: purse.left - 1 } : purse }, granted };
 };
 
-/** Whether nothing of it is left to remember. */
+/** Whether its record has expired. */
 export const isForgotten = ({ purse, sampled_at }: Asked, now: number): boolean =>
   now - sampled_at >= samplesApart && fill(purse, askedAtMost, now).left >= askedAtMost.burst;

@@ -4,20 +4,26 @@ import type { Failure, Incident, MonitorState, Observation, ObservingProbe, Prob
 import { isOfLastDown } from './views.ts';
 
 /**
- * Rule 3: what comes late dates an open incident anew: all that is known of it is decided once more in order of start, by the same rules and
- * without any effect, and the dates and places that come of it are taken over together. So two continents stay two, and what came when
- * changes nothing.
+ * Rule 3: a late result retimes an open incident. All that is known of it is decided again in order
+ * of start, by the same rules and without effects. The resulting times and places are taken over
+ * together. So two continents stay two, and the order of arrival makes no difference.
  */
 
-/** What a result does to a draft: core/decide.ts, which is told here so that neither needs the other first. */
+/**
+ * Applies a result to a draft (core/decide.ts). It is passed in, because an import would be a
+ * cycle.
+ */
 type InOrder = (draft: Draft, result: SeenResult) => void;
 
 type RetimedEvents = {
-  /** As it would be open by now. */
+  /** The incident as it would be open now. */
   readonly incident: Incident;
-  /** What it was parted from would have ended when it began, as seen from one continent only (rule 10). */
+  /**
+   * Whether the incident that it was split from would have ended when it began, as seen from one
+   * continent only (rule 10).
+   */
   readonly isParted: boolean;
-  /** Outages that would have ended before it began, in order: what came late says that they were over. */
+  /** Outages that, by the late results, ended before it began, in order. */
   readonly ended: readonly Ended[];
 };
 
@@ -32,10 +38,16 @@ const resultOf = ({ from, ok, ...seen }: Observation, { watched }: MonitorState)
   outcome: ok ? 'ok' : 'fail',
 });
 
-/** As it was while nobody else had confirmed it: what came before the oldest that is remembered stays as it was decided. */
+/**
+ * The incident before it was confirmed. What is older than the oldest observation stays as it was
+ * decided.
+ */
 const unconfirmed = (incident: Incident): Incident => ({ ...incident, confirmed_at: null, confirmed: null });
 
-/** What an outage before it saw is no part of its story, but the failure that it began with, which came late (rule 3). */
+/**
+ * An earlier outage's observations are not part of it, except its first failure if that came late
+ * (rule 3).
+ */
 const storyOf = (state: MonitorState, { started_at }: Incident): readonly Observation[] =>
   state.sightings.filter(({ ok, at }) => ok || at === started_at || !isOfLastDown(state, at));
 
@@ -54,7 +66,8 @@ const retimeEvents = (draft: Draft, incident: Incident, inOrder: InOrder): Retim
   const again: Draft = { state: before, effects: [], moment: { ...moment, newId }, rules, reach };
   for (const sighting of sightings) {
     const known = again.state.incident;
-    // No tick comes meanwhile to end what nobody observes any more. Who saw it shortly before what is remembered is forgotten.
+    // No tick runs meanwhile to end an unobserved incident. Observations from shortly before the
+    // oldest are forgotten.
     const unobserved = known && Math.max(unobservedAt(again, known), from + 2 * reach.turn_ms);
     if (known?.confirmed_at === null && unobserved !== null && sighting.at > unobserved) again.state = { ...again.state, incident: null };
     inOrder(again, resultOf(sighting, state));
@@ -67,14 +80,15 @@ const retimeEvents = (draft: Draft, incident: Incident, inOrder: InOrder): Retim
   const outages = again.effects.flatMap((effect) =>
     effect.is === 'incident' && isOutageThatEnded(effect.incident) ? [effect.incident] : [],
   );
-  // One that ended before this incident began has a row of its own; what is known of it after a restart retells it.
+  // An outage that ended before this incident began has its own row; observations loaded after a
+  // restart repeat it.
   const ended = outages.filter(({ resolved_at }) => resolved_at > incident.started_at);
   return { incident: last, isParted, ended: ended.toSorted((a, b) => a.resolved_at - b.resolved_at) };
 };
 
 const isObservingProbe = (one: ObservingProbe | null, other: ObservingProbe | null): boolean => one?.probe === other?.probe;
 
-/** What the failing check of this probe saw that started then. */
+/** The failure of this probe's check that started at this time. */
 const failureOf = ({ state }: Draft, from: ObservingProbe, at: number): Failure => {
   const found = state.sightings.find((sighting) => !sighting.ok && sighting.at === at && sighting.from.probe === from.probe);
   const { took_ms, cause, phases, evidence } = found ?? { took_ms: 0, cause: null, phases: null, evidence: null };
@@ -121,7 +135,10 @@ const isConfirmed = (draft: Draft, incident: Incident, { confirmed_at, confirmed
   return moved;
 };
 
-/** Each outage that was over ends where it did, and the next begins as an incident of its own: none becomes another. */
+/**
+ * Each outage that was over ends where it did, and the next begins as a separate incident: none
+ * becomes another.
+ */
 const endThoseBefore = (draft: Draft, incident: Incident, { ended, incident: last }: RetimedEvents): Incident => {
   let current = incident;
   for (const [index, one] of ended.entries()) {
@@ -134,7 +151,10 @@ const endThoseBefore = (draft: Draft, incident: Incident, { ended, incident: las
   return current;
 };
 
-/** Whether one of the two that confirm it had passed by then, as is known only now: who fails next dates it anew (rule 3). */
+/**
+ * Whether, as late results show, one of the two confirming continents had passed by then. The next
+ * failure then retimes the incident (rule 3).
+ */
 export const isDoubted = ({ seen, confirmed, confirmed_at }: Incident, sightings: readonly Observation[]): boolean => {
   if (seen === null || confirmed === null || confirmed_at === null) return false;
   const hadPassed = (continent: string): boolean =>
@@ -151,7 +171,7 @@ export const retimeIncident = (draft: Draft, incident: Incident, inOrder: InOrde
     isConfirmed(draft, begins(draft, current, retold.incident), retold.incident);
     return;
   }
-  // What was told as an outage is not taken back.
+  // An outage that was alerted is not taken back.
   if (incident.confirmed_at !== null && (confirmed_at === null || started_at > incident.confirmed_at)) return;
   if (retold.isParted && incident.confirmed_at === null && started_at > incident.started_at) {
     const failure = failureOf(draft, seen, started_at);

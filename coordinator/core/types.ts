@@ -4,8 +4,8 @@ import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Cause, Evidence, Layer, Outcome, Phases, Result } from '../../shared/checks/result.ts';
 
 /**
- * Rules of the law that can be turned off one by one. Nobody does, except the test that shows that the simulator would notice: each
- * name is a promise, and a core without it must be found out.
+ * Rules that can be turned off one by one. Only a test does so: it shows that the simulator notices
+ * a core without the rule. Each name is a promise.
  */
 export const ruleNames = [
   'unknown_decides_nothing', // 1
@@ -36,7 +36,7 @@ export const ruleNames = [
 export type RuleName = (typeof ruleNames)[number];
 export type Rules = Readonly<Record<RuleName, boolean>>;
 
-/** The law. */
+/** All rules are on. */
 export const allRules: Rules = {
   unknown_decides_nothing: true,
   stale_to_charts: true,
@@ -63,10 +63,13 @@ export const allRules: Rules = {
   up_only_to_who_took_down: true,
 };
 
-/** The law without one rule. */
+/** All rules but one. */
 export const without = (rule: RuleName): Rules => ({ ...allRules, [rule]: false });
 
-/** What the core must know of a monitor to decide about it. Times are milliseconds since the epoch. */
+/**
+ * What the core must know of a monitor to decide about it. Times are in milliseconds since the
+ * epoch.
+ */
 export type Watched = {
   readonly id: string;
   readonly organisation: string;
@@ -75,35 +78,53 @@ export type Watched = {
   readonly timeout_ms: number;
   readonly continents: readonly Continent[] | null;
   readonly probe: string | null;
-  /** The addresses that its target stands for, when none of them is public: only probes that are allowed to can check it. */
+  /**
+   * The target's addresses when none of them is public: only probes with that permission can check
+   * it.
+   */
   readonly inside?: readonly string[] | undefined;
   readonly config_version: number;
   readonly alert_after_ms: number;
-  /** Whether asking more often does no harm: GET and HEAD, DNS (rule 13). */
+  /** Whether extra checks do no harm: GET and HEAD, DNS (rule 13). */
   readonly sampled: boolean;
   readonly created_at: number;
   readonly paused_at: number | null;
 };
 
-/** The name and place of a probe, as incidents keep them. */
+/** A probe's name and place as incidents keep them. */
 export type ObservingProbe = { readonly probe: string; readonly name: string; readonly continent: Continent };
 
-/** A result with what the coordinator knows of its probe. `handed_over`: decided in order after an absence, more may follow (rule 4). */
+/**
+ * A result with what the coordinator knows of its probe. `handed_over`: part of a backlog that is
+ * decided in order; more may follow (rule 4).
+ */
 export type SeenResult = Result & { readonly from: ObservingProbe; readonly quarantined: boolean; readonly handed_over: boolean };
 
-/** A ping as the coordinator took it from the bus. `covers_until` is the deadline that it sets: the next ping is due before it. */
+/**
+ * A ping as the coordinator received it from the bus. `covers_until`: the deadline that it sets for
+ * the next ping.
+ */
 export type SeenPing = {
-  /** An incident that it opens has the same, so that it is one however often the ping comes. */
+  /** An incident that it opens has the same id, so that a repeated ping opens it once. */
   readonly id: string;
   readonly at: number;
-  /** good: closes; bad: /fail or an exit code other than 0; mark: /start and /log, which decide nothing here. */
+  /**
+   * good: closes; bad: /fail or an exit code other than 0; mark: /start and /log, which decide
+   * nothing here.
+   */
   readonly is: 'good' | 'bad' | 'mark';
   readonly covers_until: number;
-  /** Of a bad one: since when it has gone wrong, which is a deadline if one had passed before it (rule 20). Of others: `at`. */
+  /**
+   * Of a bad one: when the failure began, which is the deadline if that passed before it (rule 20).
+   * Of others: `at`.
+   */
   readonly began_at: number;
   /** The next good one in order of time, if it is known already. */
   readonly next_good_at: number | null;
-  /** Of a good one or a start that came late: since when it had gone wrong by the next good one; null when it had not. */
+  /**
+   * Of a late good one or a late start: when the failure before the next good one began; null when
+   * there was none.
+   */
   readonly fails_at: number | null;
   readonly cause: Cause | null;
   readonly evidence: Evidence | null;
@@ -113,14 +134,20 @@ export type MonitorEvent =
   | { readonly is: 'result'; readonly result: SeenResult }
   | { readonly is: 'ping'; readonly ping: SeenPing }
   | { readonly is: 'tick' }
-  /** Any change of the row but pausing; `changed`: what is checked really changed (its config version went up). */
+  /**
+   * Any change of the row but pausing; `changed`: the check itself changed (its config version went
+   * up).
+   */
   | { readonly is: 'edited'; readonly at: number; readonly watched: Watched; readonly changed: boolean }
   | { readonly is: 'paused'; readonly at: number }
   | { readonly is: 'resumed'; readonly at: number }
   | { readonly is: 'deleted'; readonly at: number }
   | { readonly is: 'quarantined'; readonly at: number; readonly probe: string };
 
-/** All that a decision may look at besides state and event. `newId` gives ids for incidents and looks. `rules`: see core/types.ts. */
+/**
+ * All that a decision depends on besides state and event. `newId` gives ids for incidents and
+ * rechecks; `rules`: see core/types.ts.
+ */
 export type Moment = {
   readonly now: number;
   readonly network: Roster;
@@ -128,18 +155,21 @@ export type Moment = {
   readonly rules?: Rules;
 };
 
-/** The newest usable result of one probe. What a failure saw is kept while it is the newest. */
+/** The newest usable result of one probe. A failure's details are kept while it is the newest. */
 export type ProbeView = {
   readonly from: ObservingProbe;
   readonly at: number;
   readonly ok: boolean;
-  /** Start of the newest pass known of this probe; null when none is. */
+  /** Start of this probe's newest known pass, or null. */
   readonly ok_at: number | null;
   readonly failure: Failure | null;
 };
 
 export type Failure = {
-  /** When what it found began: the start of the check, or the deadline that a heartbeat missed (rule 20). */
+  /**
+   * When its finding began: the start of the check, or the deadline that a heartbeat missed (rule
+   * 20).
+   */
   readonly began_at: number;
   readonly took_ms: number;
   readonly cause: Cause | null;
@@ -147,43 +177,58 @@ export type Failure = {
   readonly evidence: Evidence | null;
 };
 
-/** What the state machine needs to go on with an open incident after a restart; stored as `incidents.progress`. */
+/** What an open incident needs to continue after a restart; stored as `incidents.progress`. */
 export type Progress = {
   /** Another continent passed after started_at and before confirmation (rule 10). */
   readonly refuted: boolean;
   /** Start of the check with which fewer than two continents failed; null while two fail (rule 12). */
   readonly below_since: number | null;
-  /** Failures in a row (unconfirmed) or passes in a row (confirmed) of the only continent, and when the last one counted started (rule 14). */
+  /**
+   * Consecutive failures (unconfirmed) or passes (confirmed) of the only continent, and when the
+   * last one counted started (rule 14).
+   */
   readonly run: number;
   readonly run_at: number;
-  /** The look that everybody else was asked in the moment of the first failure, and who has not answered yet (rules 9, 15). */
+  /**
+   * The recheck that all others were asked for at the first failure, and which have not answered
+   * yet (rules 9, 15).
+   */
   readonly matrix: { readonly look: string; readonly asked_at: number; readonly waiting: readonly Continent[] } | null;
-  /** When all others were last asked to look. */
+  /** When all others were last asked for a recheck. */
   readonly asked_at: number;
-  /** Sampling (rule 13): when it began, when the next look is due (null: it ended), and whose turn it is. */
+  /**
+   * Sampling (rule 13): when it began, when the next sample is due (null: it ended), and whose turn
+   * it is.
+   */
   readonly sampling: { readonly since: number; readonly next_at: number | null; readonly turn: number };
-  /** When a result of the past was last decided: soon after, more of it may come. */
+  /** When a result of the past was last decided: more may come soon after. */
   readonly past_at: number;
-  /** Whether its "down" has been handed to the alerts (rules 4, 25). */
+  /** Whether its "down" has been created (rules 4, 25). */
   readonly alerted: boolean;
-  /** Whether the operator was told that nobody is left to confirm it (rule 14). */
+  /** Whether the operator was notified that no continent is left to confirm it (rule 14). */
   readonly told_alone: boolean;
-  /** Continents that were seen failing since the incident began, and passing: what the scope is judged from (rule 15). */
+  /**
+   * Continents that failed since the incident began, and those that passed: they decide the scope
+   * (rule 15).
+   */
   readonly failed: readonly Continent[];
   readonly passed: readonly Continent[];
-  /** Continents that could check it when the last of these was counted; absent in what the version before stored. */
+  /**
+   * Continents that could check it when the last of these was counted; absent in rows of the
+   * previous version.
+   */
   readonly asked?: readonly Continent[];
 };
 
 export type Scope = 'everywhere' | 'some_continents' | 'one_continent';
 
-/** One row of `incidents`, as it stands after the decision. */
+/** One row of `incidents` after the decision. */
 export type Incident = {
   readonly id: string;
   readonly started_at: number;
   readonly confirmed_at: number | null;
   readonly resolved_at: number | null;
-  /** null when the target itself told us (a heartbeat's /fail). */
+  /** null when the target itself reported it (a heartbeat's /fail). */
   readonly seen: ObservingProbe | null;
   readonly confirmed: ObservingProbe | null;
   readonly cause: Cause | null;
@@ -193,48 +238,60 @@ export type Incident = {
   readonly progress: Progress;
 };
 
-/** An ok or fail that may date an open incident. */
+/** An ok or fail that may retime an open incident. */
 export type Observation = Pick<SeenResult, 'from' | 'at' | 'took_ms' | 'cause' | 'phases' | 'evidence'> & { readonly ok: boolean };
 
-/** A stretch without a usable result; `to` is null while it lasts. `interval_ms`: the interval in force when it began (rule 22). */
+/**
+ * Time without a usable result; `to` is null while it is open. `interval_ms`: the interval in force
+ * when it began (rule 22).
+ */
 export type Gap = { readonly from: number; readonly to: number | null; readonly interval_ms: number };
 
-/** From its beginning to its end. */
 export type Outage = { readonly from: number; readonly to: number };
 
 /**
- * Everything about one monitor; plain data. Modes: paused (watched.paused_at); quiet (incident null); verifying (incident with
- * confirmed_at null); down (confirmed). Small when nothing is wrong: a view for each probe that checks it.
+ * Everything about one monitor, as plain data. Modes: paused (watched.paused_at); up (incident
+ * null); verifying (incident with confirmed_at null); down (confirmed). It is small when nothing is
+ * wrong: one view for each probe that checks it.
  */
 export type MonitorState = {
   readonly watched: Watched;
   readonly views: readonly ProbeView[];
-  /** The newest start that was decided on: a view's age is measured from here, so that the past is judged as the past (rule 4). */
+  /**
+   * The newest start that was decided. A view's age is measured from here, so that the past is
+   * judged as the past (rule 4).
+   */
   readonly clock: number;
-  /** Until when time counts as observed (rule 22). */
+  /** Until when time counts as covered (rule 22). */
   readonly covered_until: number;
-  /** Stretches without a usable result, of the last days; only the last may be open. */
+  /** Gaps of the last days; only the last may be open. */
   readonly gaps: readonly Gap[];
   readonly incident: Incident | null;
-  /** What is remembered of the open incident, in order of start, so that what comes late can date it anew (rule 3). */
+  /**
+   * Observations of the open incident in order of start, so that late results can retime it (rule
+   * 3).
+   */
   readonly sightings: readonly Observation[];
-  /** Of a heartbeat, the incidents that ended last, the newest first: pings that come late may date them anew (rule 20). */
+  /** A heartbeat's last ended incidents, the newest first: late pings may retime them (rule 20). */
   readonly closed: readonly Incident[];
-  /** The confirmed outage that ended last: what comes late from within it confirms no other (rule 3). Of a heartbeat null. */
+  /**
+   * The last confirmed outage that ended: late results from within it confirm no other (rule 3).
+   * Null for a heartbeat.
+   */
   readonly last_down: Outage | null;
   /** Results that started before this decide nothing: the monitor was made or resumed then. */
   readonly decides_from: number;
-  /** The newest good ping known, of a heartbeat. */
+  /** A heartbeat's newest known good ping. */
   readonly beat_at: number | null;
-  /** Set by restore(): questions that were under way are asked again with the next tick. */
+  /** Set by restore(): open rechecks are requested again with the next tick. */
   readonly restored: boolean;
 };
 
 export type EvidenceRow = {
   readonly part: 'seen' | 'confirmed' | 'matrix';
-  /** null: a job said so itself, wherever that was taken. */
+  /** null: the job reported it, wherever its ping was received. */
   readonly continent: Continent | null;
-  /** Or the coordinator, where it took what a job said. */
+  /** Or the coordinator, where it received a job's report. */
   readonly probe: string;
   readonly at: number;
   readonly outcome: Outcome;
@@ -246,13 +303,25 @@ export type EvidenceRow = {
 
 export type LedgerRow = { readonly began_at: number; readonly ended_at: number | null; readonly interval_ms: number };
 
-/** What a decision wants written or sent. Rows are absolute: writing one twice changes nothing. They are to be applied in order. */
+/**
+ * What a decision wants written or sent. Rows are absolute: writing one twice changes nothing. They
+ * are applied in order.
+ */
 export type Effect =
-  /** Insert or update by id. `change` is for logs and wake-ups; `opened`: the row is new, whatever else this decision did to it. A close always comes before the opening of the next. */
+  /**
+   * Insert or update by id. `change` is for logs and wake-ups; `opened`: the row is new, whatever
+   * else this decision did to it. A close always comes before the opening of the next.
+   */
   | { readonly is: 'incident'; readonly change: 'opened' | 'moved' | 'confirmed' | 'closed' | 'progressed'; readonly incident: Incident }
-  /** Insert or replace by (incident, part, continent). Part `seen` and `confirmed` are single: an older row of another continent goes. */
+  /**
+   * Insert or replace by (incident, part, continent). Parts `seen` and `confirmed` are single: an
+   * older row of another continent is removed.
+   */
   | { readonly is: 'evidence'; readonly incident: string; readonly row: EvidenceRow }
-  /** Ask one probe of each continent to look now; the same look id for all. Core publish after the commit. */
+  /**
+   * Ask one probe of each continent for a recheck; all get the same id. It is published on the core
+   * bus after the commit.
+   */
   | {
       readonly is: 'look';
       readonly look: string;
@@ -261,24 +330,37 @@ export type Effect =
     }
   /** Rows by (monitor, kind, began_at): put inserts or updates, drop deletes. Drops first. */
   | { readonly is: 'ledger'; readonly kind: 'paused' | 'unknown'; readonly put: readonly LedgerRow[]; readonly drop: readonly number[] }
-  /** See core/incident.ts: `down` becomes held rows due at `due_at`, also those that are held by then; `up` and `closed` go to who took the down, and drop what is still held. */
+  /**
+   * See core/incident.ts. `down` makes rows held until `due_at`, and moves rows that are held
+   * already. `up` and `closed` go to the recipients of the down, and drop held rows.
+   */
   | { readonly is: 'alert'; readonly event: 'down'; readonly incident: string; readonly due_at: number }
   | { readonly is: 'alert'; readonly event: 'up' | 'closed'; readonly incident: string; readonly at: number }
-  /** To the operator, once for a continent and not for each monitor: failing here, and all others that may check are lost (rule 14). */
+  /**
+   * To the operator, once for a continent and not for each monitor: it fails there, and all other
+   * continents that may check are lost (rule 14).
+   */
   | { readonly is: 'notice'; readonly about: 'alone'; readonly continent: Continent };
 
 export type Decision = { readonly state: MonitorState; readonly effects: readonly Effect[] };
 
 /**
- * A heartbeat's failing result carries in its cause's params, where it applies, `deadline`: the moment that was missed, and `after`: the
- * time of the ping that it counts from; both milliseconds since the epoch. A judgement from an older ping than the newest good one is void.
+ * Params in the cause of a heartbeat's failing result, where they apply: `deadline`, the moment
+ * that was missed, and `after`, the time of the ping that it counts from. Both are in milliseconds
+ * since the epoch. A judgement from a ping older than the newest good one is void.
  */
 export const heartbeatParams = { deadline: 'deadline', after: 'after' } as const;
 
-/** What is written behind in `checkpoints.state`. Views are stored without what a failure saw: an open incident has its evidence rows. */
+/**
+ * What is written behind in `checkpoints.state`. Views are stored without failure details: an open
+ * incident has its evidence rows.
+ */
 export type Checkpoint = Pick<MonitorState, 'views' | 'clock' | 'covered_until' | 'decides_from' | 'beat_at'>;
 
-/** What a monitor's state is rebuilt from. `results`: those that were stored after the checkpoint, of any order. */
+/**
+ * What a monitor's state is rebuilt from. `results`: those stored after the checkpoint, in any
+ * order.
+ */
 export type Restoring = {
   readonly watched: Watched;
   readonly checkpoint: Checkpoint | null;
@@ -287,12 +369,14 @@ export type Restoring = {
   readonly resumed_at: number | null;
   /** The open incident's row, or null. */
   readonly incident: Incident | null;
-  /** Of a monitor with an open incident: what was stored in its time and shortly before, of any order. */
+  /**
+   * Of a monitor with an open incident: results stored during it and shortly before, in any order.
+   */
   readonly told?: readonly SeenResult[];
-  /** Of a heartbeat, the rows of the incidents that ended last, the newest first. */
+  /** Of a heartbeat: the rows of its last ended incidents, the newest first. */
   readonly closed?: readonly Incident[];
-  /** The confirmed outage that ended last, if it was one of the last days. */
+  /** The last confirmed outage that ended, if it was within the last days. */
   readonly last_down?: Outage | null;
-  /** Unknown rows of the ledger, those of the last days at least; the open one always. */
+  /** Unknown rows of the ledger: at least those of the last days, and always the open one. */
   readonly gaps: readonly Gap[];
 };

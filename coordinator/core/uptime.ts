@@ -3,7 +3,9 @@ import { clip, type Interval, length, subtract, union } from '../../shared/base/
 export const states = ['paused', 'maintenance', 'down', 'unknown', 'up'] as const;
 export type State = (typeof states)[number];
 
-/** What made a stretch count as it does; a gap has no more to tell, and time that is up needs no cause. */
+/**
+ * What made an interval count as it does. A gap has no details, and time that is up has no cause.
+ */
 export type Cause =
   | { readonly is: 'pause' }
   | { readonly is: 'window'; readonly id: string; readonly name: string | null }
@@ -14,7 +16,7 @@ export type Caused = Interval & { readonly cause: Cause };
 
 export type Stretch = Interval & { readonly state: State; readonly cause: Cause | null };
 
-/** As uptime() takes it, each interval with its cause. */
+/** The input of uptime(), each interval with its cause. */
 export type ExplainedInput = {
   readonly window: Interval;
   readonly created_at: number;
@@ -24,7 +26,7 @@ export type ExplainedInput = {
   readonly unknown: readonly Caused[];
 };
 
-/** Sorted and disjoint; where two overlap, the one that began first has the time. */
+/** Sorted and disjoint; where two overlap, the earlier one keeps the time. */
 const inTurn = (given: readonly Caused[]): Caused[] => {
   const turn: Caused[] = [];
   let covered = Number.NEGATIVE_INFINITY;
@@ -36,7 +38,7 @@ const inTurn = (given: readonly Caused[]): Caused[] => {
   return turn;
 };
 
-/** The parts of `given` that lie in `left`; both sorted and disjoint. */
+/** The parts of `given` inside `left`; both are sorted and disjoint. */
 const partsIn = (left: readonly Interval[], given: readonly Caused[]): Caused[] => {
   const parts: Caused[] = [];
   let first = 0;
@@ -51,7 +53,10 @@ const partsIn = (left: readonly Interval[], given: readonly Caused[]): Caused[] 
   return parts;
 };
 
-/** Rule 43: the stretches behind the sum of rule 21, in order of time, without a hole from the later of creation and the window's start until its end. */
+/**
+ * Rule 43: the intervals behind the sum of rule 21, in order and without a hole, from the later of
+ * creation and the window's start to its end.
+ */
 export const explained = ({ window, created_at, paused, cover, down, unknown }: ExplainedInput): Stretch[] => {
   const whole = { from: Math.max(window.from, created_at), to: window.to };
   let left = union([whole]);
@@ -71,16 +76,16 @@ export const explained = ({ window, created_at, paused, cover, down, unknown }: 
   return stretches.toSorted((a, b) => a.from - b.from);
 };
 
-/** What a bar of a strip can be: a state, being verified, or nothing: it is from before the monitor was made. */
+/** The states of a bar in a strip. `none` is time before the monitor was made. */
 export const barStates = ['up', 'verifying', 'down', 'maintenance', 'unknown', 'paused', 'none'] as const;
 export type BarState = (typeof barStates)[number];
 
-/** Where times of a bar are equal, the first of these has it: what is not known is never shown as up. */
+/** Where times of a bar are equal, the first of these wins: unknown time is never shown as up. */
 const order = ['unknown', 'maintenance', 'paused', 'up'] as const;
 
 /**
- * Time as bars of equal length, oldest first. A bar in which there was any downtime says so; else it is what most of it was.
- * `verifying`: since when an incident is being verified.
+ * Time as bars of equal length, oldest first. A bar with any downtime is down; else it is what most
+ * of it was. `verifying`: since when an incident is being verified.
  */
 export const barsOf = (stretches: readonly Stretch[], window: Interval, count: number, verifying: number | null): BarState[] => {
   const width = (window.to - window.from) / count;
@@ -105,13 +110,16 @@ export const barsOf = (stretches: readonly Stretch[], window: Interval, count: n
 
 const day = 86_400_000;
 
-/** What the five states are made of; intervals may overlap, touch, and reach beyond the window. What still lasts ends at the window's end. */
+/**
+ * What the five states are made of. Intervals may overlap, touch, and reach beyond the window. Open
+ * intervals end at the window's end.
+ */
 export type UptimeInput = {
   /** From `days` × 86,400 s back until now. */
   readonly window: Interval;
   readonly created_at: number;
   readonly paused: readonly Interval[];
-  /** Maintenance, as maintenance/window.ts gives it. */
+  /** Maintenance, from maintenance/window.ts. */
   readonly cover: readonly Interval[];
   /** Confirmed incidents, from started_at to resolved_at. */
   readonly down: readonly Interval[];

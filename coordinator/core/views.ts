@@ -5,18 +5,25 @@ import type { Outcome } from '../../shared/checks/result.ts';
 import { allowedSilence } from './ledger.ts';
 import { type Failure, heartbeatParams, type Incident, type MonitorState, type ProbeView, type SeenResult, type Watched } from './types.ts';
 
-/** When what a failing check found began: a missed deadline for a heartbeat (rule 20), else the start of the check. */
+/**
+ * When a failing check's finding began: a missed deadline for a heartbeat (rule 20), else the start
+ * of the check.
+ */
 export const beganAt = ({ at, cause }: Pick<SeenResult, 'at' | 'cause'>): number => {
   const deadline = cause?.params[heartbeatParams.deadline];
   return typeof deadline === 'number' ? Math.min(at, deadline) : at;
 };
 
-/** A start so far ahead of us tells of the probe's clock and not of the target (rule 1). */
+/**
+ * A start further than this in the future is a fault of the probe's clock, not of the target (rule
+ * 1).
+ */
 export const clockTolerance = 5_000;
 
 /**
- * What a result counts as when it is decided on at `now`: unknown if its probe is quarantined or its clock is wrong (rules 1 and 16). Raw
- * results are to be stored so, because a state is rebuilt from them.
+ * How a result counts when it is decided at `now`: unknown if its probe is quarantined or its clock
+ * is wrong (rules 1 and 16). Raw results must be stored like this, because a state is rebuilt from
+ * them.
  */
 export const countsAs = ({ outcome, quarantined, at }: Pick<SeenResult, 'outcome' | 'quarantined' | 'at'>, now: number): Outcome =>
   quarantined || at > now + clockTolerance ? 'unknown' : outcome;
@@ -32,7 +39,10 @@ export const failureOf = (result: SeenResult): Failure => ({
   evidence: result.evidence,
 });
 
-/** The views after this usable result, and whether it is the newest of its probe: an older one changes no view (rule 3). */
+/**
+ * The views after this usable result, and whether it is its probe's newest: an older one changes no
+ * view (rule 3).
+ */
 export const see = (
   views: readonly ProbeView[],
   result: SeenResult,
@@ -49,7 +59,10 @@ export const see = (
   return { views: before ? views.with(index, view) : [...views, view], newest: true };
 };
 
-/** Which of two views of one continent counts: the newer one; a failure where both started together. */
+/**
+ * Which of two views of one continent counts: the newer one, or the failure where both started
+ * together.
+ */
 const counts = (a: ProbeView, b: ProbeView): boolean => a.at > b.at || (a.at === b.at && !a.ok && b.ok);
 
 /** A continent's view: the newest ok or fail of any of its probes, whatever its age. */
@@ -59,11 +72,17 @@ export const newestOf = (views: readonly ProbeView[], continent: Continent): Pro
   return newest;
 };
 
-/** Whether a failure that started then was the confirmed outage that ended last: when it comes late it is no evidence of another (rule 3). */
+/**
+ * Whether a failure that started then belongs to the last confirmed outage: arriving late, it is no
+ * evidence of another one (rule 3).
+ */
 export const isOfLastDown = ({ last_down }: Pick<MonitorState, 'last_down'>, at: number): boolean =>
   last_down !== null && at >= last_down.from && at < last_down.to;
 
-/** F and P of the rules as the views themselves: one for each continent that has seen the monitor within two of its turns before `time`. */
+/**
+ * F and P of the rules, as views: one for each continent that has seen the monitor within two of
+ * its turns before `time`.
+ */
 export type Tally = { readonly failing: readonly ProbeView[]; readonly passing: readonly ProbeView[] };
 
 export const tally = (views: readonly ProbeView[], time: number, turn_ms: number): Tally => {
@@ -76,12 +95,12 @@ export const tally = (views: readonly ProbeView[], time: number, turn_ms: number
   return { failing, passing };
 };
 
-/** Whether the newest of what is known was seen by a clock that has been set back since. */
+/** Whether our clock was set back after the newest known result. */
 export const isEarlierThanBacklog = (clock: number, now: number): boolean => clock > now + clockTolerance;
 
 const atMost = (at: number | null, now: number): number | null => (at === null ? null : Math.min(at, now));
 
-/** What began then has begun by now, or nothing that is seen from now on could end it. */
+/** An incident from the future begins now; otherwise no later result could end it. */
 const begunByNow = (incident: Incident, now: number): Incident => {
   const { started_at, confirmed_at, progress } = incident;
   const { run_at, asked_at, past_at, below_since, sampling } = progress;
@@ -101,8 +120,8 @@ const begunByNow = (incident: Incident, now: number): Incident => {
 };
 
 /**
- * What was seen at a time that is not yet tells of a clock that was wrong, ours perhaps, by which all probes go: whatever is seen until then would
- * pass for older than that, and decide nothing.
+ * Results from the future come from a wrong clock, maybe ours, which all probes follow. Until that
+ * time, new results would seem older than those and decide nothing.
  */
 export const withoutFuture = (state: MonitorState, now: number): MonitorState => {
   if (!isEarlierThanBacklog(state.clock, now)) return state;
@@ -112,23 +131,30 @@ export const withoutFuture = (state: MonitorState, now: number): MonitorState =>
     clock: now,
     views: state.views.filter(({ at }) => !isEarlierThanBacklog(at, now)),
     sightings: state.sightings.filter(({ at }) => !isEarlierThanBacklog(at, now)),
-    // Until its deadline a heartbeat is covered by what it said, not by who looked.
+    // A heartbeat is covered until its deadline by its own pings, not by checks.
     covered_until: watched.kind === 'heartbeat' ? covered_until : Math.min(covered_until, now + allowedSilence(watched)),
     incident: incident && begunByNow(incident, now),
   };
 };
 
-/** From where a monitor can be seen: what rules 5, 9, 12 and 14 ask of the network. */
+/** From where a monitor can be checked: what rules 5, 9, 12 and 14 need to know of the network. */
 export type Reach = {
   /** Continents that can check it now. */
   readonly able: readonly Continent[];
-  /** Whether its configuration, or the installation's, lets only one continent check it, however well the others are (rule 14). */
+  /**
+   * Whether its configuration, or the installation's, lets only one continent check it, even when
+   * all others are healthy (rule 14).
+   */
   readonly lone: boolean;
-  /** How long a continent's turn takes: with n continents each checks every n × interval (rule 5). */
+  /**
+   * The length of a continent's turn: with n continents each checks every n × interval (rule 5).
+   */
   readonly turn_ms: number;
 };
 
-/** A heartbeat has deadlines and no turns; while it is late its probes judge it again about once a minute. */
+/**
+ * A heartbeat has deadlines and no turns; while it is late its probes judge it about once a minute.
+ */
 const heartbeatTurn = 60_000;
 
 const registeredIn = new WeakMap<Roster, readonly Continent[]>();
@@ -143,7 +169,9 @@ const registeredContinents = (roster: Roster): readonly Continent[] => {
   return made;
 };
 
-/** Continents with a public probe, well or not, whose host lets it reach what lies inside a network. */
+/**
+ * Continents with a public probe, healthy or not, whose host allows addresses inside its network.
+ */
 const continentsReaching = (inside: readonly string[], roster: Roster): readonly Continent[] => {
   const reaching = reachingInside(inside, roster);
   return continents.filter((continent) => roster.probes.some((probe) => probe.continent === continent && reaching.has(probe.id)));
@@ -162,7 +190,7 @@ export const reachOf = (
   return { able, lone: configured <= 1, turn_ms };
 };
 
-/** Whether nobody else of its continent is there to see what this public probe sees. */
+/** Whether this public probe is the only one of its continent. */
 export const isOnlyOne = (probe: string, { probes }: Roster): boolean => {
   const place = probes.find(({ id }) => id === probe)?.continent;
   return !probes.some(
@@ -171,11 +199,11 @@ export const isOnlyOne = (probe: string, { probes }: Roster): boolean => {
   );
 };
 
-/** Whether what this probe sees may count for the monitor as it is configured now. */
+/** Whether this probe's results may count for the monitor as it is configured now. */
 export const mayCheck = (watched: Pick<Watched, 'continents' | 'probe'>, probe: string, continent: Continent): boolean =>
   watched.probe !== null ? watched.probe === probe : watched.continents === null || watched.continents.includes(continent);
 
-/** Whether this probe could be given the monitor, now or if it were well. */
+/** Whether this probe could get the monitor, now or if it were healthy. */
 export const couldHold = (watched: Pick<Watched, 'continents' | 'probe' | 'inside'>, probe: RosterProbe, roster: Roster): boolean => {
   if (!mayCheck(watched, probe.id, probe.continent)) return false;
   if (watched.probe !== null) return true;
