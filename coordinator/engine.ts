@@ -50,7 +50,7 @@ import { createUnassignable } from './probes/uncheckable.ts';
 import type { WrappedKey } from './secrets/keys.ts';
 import { createDomainProofs } from './status-pages/public/domain-proofs.ts';
 
-/** The actors of a coordinator, put together: they start in this order and end in the reverse one. */
+/** The actors of a coordinator. They start in this order and end in the reverse one. */
 export type Engine = {
   readonly bus: Bus;
   readonly system: Bus;
@@ -74,21 +74,24 @@ export type EngineOptions = {
   readonly kept: Kept;
   readonly nats: BusPlace & { readonly account: string; readonly operatorSeed: string; readonly publicUrl: string | undefined };
   readonly databaseClock: Pick<DatabaseClock, 'observe' | 'differenceMs'>;
-  /** Begins something anew until the database lets it be done. */
+  /** Retries the work until the database allows it. */
   readonly untilDatabase: <Done>(work: () => Promise<Done>) => Promise<Done>;
-  /** Ends all waiting at the start. */
+  /** Aborts all waiting at the start. */
   readonly signal: AbortSignal;
-  /** The SECRET_KEY in force, which the keys of the network are derived from, by the newest key that secrets lie under. */
+  /**
+   * The SECRET_KEY in force, from which the network's keys are derived, found by the newest key
+   * that encrypts secrets.
+   */
   readonly masterOf: (newest: WrappedKey | undefined) => string;
   /** The file that keeps pings while the bus is away. */
   readonly pingSpool: string;
   readonly secrets: MonitorSecrets;
   readonly textRecords: TextRecords;
   readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number; readonly figures: Figures }) => Notifier;
-  /** Told what is done, as it is done. */
+  /** Receives counts as things happen. */
   readonly figures: Figures;
   readonly renew: (probe: ProbeRow, key: string, isRelayed: boolean) => string;
-  /** What the keys of announcements follow from, the newest first. */
+  /** The keys of announcements are derived from these, the newest first. */
   readonly secretKeys: readonly string[];
   readonly requireSigned: RequireSigned;
   readonly baseUrl: () => string;
@@ -125,7 +128,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   );
   const { announce } = announcements;
   const { bus, system } = await enterBus({ place: nats, owner, announce, log, ends, signal });
-  // It may have gone while the bus was waited for.
+  // The database may have gone away while we waited for the bus.
   await untilDatabase(async () => options.databaseClock.observe(await timeOf(sql)));
   const streamWatch = watchStreams({ bus, log, silentMs: timing.unmovedMs });
   await streamWatch.tick();
@@ -164,9 +167,10 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   };
   const trust = createProbeTrust({ sql, clock, log, directory, roster, owner, aliveMs: timing.leaseMs, targetsOf });
   const writer = createWriter({ sql, owner, clock, log, figures });
-  // Some thirty questions one after the other, which nobody here waits for: far from the database they take as long as all the rest.
+  // About thirty statements are prepared one after the other, without waiting: with a distant
+  // database that takes as long as all the rest.
   const prepared = untilDatabase(() => Promise.all([writer.prepare(), looks.prepare()]));
-  prepared.catch(() => undefined); // It is waited for at the end.
+  prepared.catch(() => undefined); // It is awaited at the end.
   const receipts = createReceipts({ bus });
   const parts: PartitionDependencies = {
     ...{ sql, bus, clock, log, timing, figures, writer, directory, announcements, refusals, receipts, assignments, loaded, roster, words },
@@ -232,7 +236,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const status = bus.onStatus((now) => {
     if (now !== 'connected') return;
     wasLeader = false;
-    // It may have been wiped: streams first, then what partitions put in them.
+    // The bus may have been wiped: streams come first, then what partitions put in them.
     const onFailure = (error: unknown) => log.error({ err: error }, 'the streams could not be looked after; it is tried again');
     ensureStreams(bus).then(partitions.reconcile).catch(onFailure);
   });
@@ -243,7 +247,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     if (isLeader()) await announcements.settle({ roster, presentOf: network.presentOf });
     else await announcements.refresh();
     const grew = await keys.refresh(directory.refresh);
-    // First of all: whoever is to be kept out.
+    // First: probes that must be kept out.
     if (isLeader() && bus.isConnected()) await keeper.drain();
     if (grew) partitions.reconcile();
     await network.tick();
@@ -263,7 +267,8 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     resyncMs: timing.resyncMs,
     presentOf: network.presentOf,
     resync: async (probe, times) => {
-      // The stream itself may lack something, or hold what nobody knows: every owner looks through all of it again.
+      // The stream itself may lack assignments, or hold unknown ones: every owner checks all of it
+      // again.
       if (times > 1) await doubtMarkers(bus);
       await keeper.resync(probe);
       partitions.reconcile();

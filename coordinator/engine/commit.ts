@@ -17,21 +17,27 @@ import { type AlertWrite, writeAlerts, writeDowns } from '../notifications/relea
 import { fence, fencedBy, type Lease, type StoredCheckpoint, type Watermark, writeCheckpoint, writeWatermarks } from './queries.ts';
 import { insertPasses, insertResults, markStale, noPasses, type PassColumns, type ResultRow } from './result-queries.ts';
 
-/** Everything that one decision round of a partition wants written: all of it or nothing, and only while its lease is ours. */
+/**
+ * Everything that one decision round of a partition writes: all or nothing, and only while we own
+ * its lease.
+ */
 export type Unit = {
   readonly lease: Lease;
   readonly results: readonly ResultRow[];
   readonly passes: PassColumns;
-  /** Hours that these results belong to and whose rollups have to be made (anew). */
+  /** Hours of these results, whose rollups must be made or made again. */
   readonly staleHours: readonly number[];
   readonly watermarks: readonly Watermark[];
   readonly incidents: readonly IncidentWrite[];
   readonly evidence: readonly EvidenceWrite[];
   readonly ledger: readonly LedgerWrite[];
   readonly alerts: readonly AlertWrite[];
-  /** Continents that fail while all others that may check are lost: for the operator (rule 14). */
+  /**
+   * Continents that fail while all others that may check are lost: the operator is notified (rule
+   * 14).
+   */
   readonly alone: readonly Continent[];
-  /** Lines of the outbox that this applies. */
+  /** Lines of the outbox that this unit applies. */
   readonly done: readonly number[];
   readonly checkpoint: StoredCheckpoint | null;
 };
@@ -51,13 +57,16 @@ export const emptyUnit = (lease: Lease): Unit => ({
   checkpoint: null,
 });
 
-/** How many results it stores: what a commit's time goes by. */
+/** How many results it stores: the commit time depends on that. */
 export const resultsIn = ({ results, passes }: Unit): number => results.length + passes.at.length;
 
-/** Whether all of it can be written without reading anything in between: what is over settles what was told of it, which is read first. */
+/**
+ * Whether everything can be written without a read in between: an incident that ended must first
+ * read which alerts it sent.
+ */
 const goesInOneTrip = ({ alerts, alone }: Unit): boolean => alone.length === 0 && alerts.every(({ event }) => event === 'down');
 
-/** All that goes in every commit, in the order in which it has to be written. */
+/** The statements of every commit, in the order in which they must run. */
 const statementsOf = (sql: Queryable, owner: string, units: readonly Unit[]): Statement[] => {
   const all = <Row>(rows: (unit: Unit) => readonly Row[]): Row[] => units.flatMap(rows);
   return [
@@ -117,7 +126,10 @@ const commitAfterReading = (sql: Sql, owner: string, units: readonly Unit[]): Pr
       );
   });
 
-/** Commits units of different partitions in one transaction, by the slot where it can be. @throws Fenced when one of their leases is another's. */
+/**
+ * Commits units of different partitions in one transaction, through the slot where possible.
+ * @throws Fenced when another coordinator owns one of their leases.
+ */
 export const commitUnits = async (
   by: { readonly sql: Sql; readonly slot: CommitSlot },
   owner: string,
@@ -134,7 +146,9 @@ export const commitUnits = async (
 
 const noOne = '00000000-0000-4000-8000-000000000000';
 
-/** One of everything; what is prepared is not executed, and only the kinds of values count. */
+/**
+ * One of everything. Prepared statements are not executed, so only the types of the values count.
+ */
 const sample: Unit = {
   ...emptyUnit({ partition: 0, epoch: 0 }),
   results: [{ monitor_key: 0, probe_key: 0, at: 0, took_ms: 0, outcome: 'fail', cause_class: null, phases: null }],
@@ -153,7 +167,7 @@ const sample: Unit = {
   checkpoint: { takenAt: 0, state: new Uint8Array() },
 };
 
-/** Has a slot prepared for all that a commit may consist of. */
+/** Prepares a slot for everything that a commit may contain. */
 export const prepareCommits = (slot: CommitSlot): Promise<void> =>
   slot.prepare((sql) => [
     ...statementsOf(sql, noOne, [sample]),

@@ -12,24 +12,30 @@ import type { Watermark } from './queries.ts';
 import { hourOf, noPasses, type ResultRow } from './result-queries.ts';
 import { type PartitionState, watermarkName } from './state.ts';
 
-/** Somebody is to look at a monitor now. */
+/** A probe must check a monitor now. */
 export type RecheckRequest = {
   readonly monitor: string;
   readonly look: string;
   readonly continents: readonly Continent[];
-  /** `now`: somebody waits for the answer; `sample`: may be left out; or the time of the turn before which a first look waits for room. */
+  /**
+   * `now`: a user or an incident waits for the answer; `sample`: may be left out; `before`: a first
+   * check, which waits in the queue until its turn comes at that time.
+   */
   readonly when: 'now' | 'sample' | { readonly before: number };
 };
 
 export type Mark = Omit<Watermark, 'ahead'>;
 
 type Row = Pick<MonitorRow, 'key' | 'target'>;
-/** `row`: what a monitor is added with in this batch of decisions; null for one whose row stands where it is kept. `slot` is null for one not held yet. */
+/**
+ * `row`: the row with which this batch adds a monitor; null for a monitor whose row is already
+ * kept. `slot` is null for a monitor that is not held yet.
+ */
 type Kept = { readonly slot: number; readonly row: null } | { readonly slot: number | null; readonly row: Row };
 
 /**
- * How a monitor is told in this batch of decisions: `numbers` (nothing was asked, or numbers say all) → `object` (its state was made; undefined when
- * it was removed). Nothing leads back.
+ * How this batch holds a monitor: `numbers` (its state was not needed, or numbers contain all of
+ * it) → `object` (its state was built; undefined when it was removed). It never goes back.
  */
 type Told =
   | { readonly is: 'numbers' }
@@ -37,17 +43,18 @@ type Told =
       readonly is: 'object';
       state: MonitorState | undefined;
       isMoved: boolean;
-      /** Whether what is checked changed. */
+      /** Whether the checked config changed. */
       isChanged: boolean;
     };
 
 export type Entry = Kept & { told: Told };
 
 /**
- * One batch of decisions of a partition while it is made: what was decided about as many events as there were, on top of a state that it does not
- * touch. The state follows when it is committed (engine/results.ts); a batch that fails is simply forgotten.
+ * A batch of decisions of a partition in progress: the decisions on any number of events, on top of
+ * a state that it does not touch. The state follows when the batch is committed
+ * (engine/results.ts). A batch that fails is discarded.
  *
- * Modes: `open` → `adopted` (the state is now so, and nothing more is decided in it).
+ * Modes: `open` → `adopted` (the state has its changes; it takes no more decisions).
  */
 export type DecisionBatch = {
   mode: 'open' | 'adopted';
@@ -55,19 +62,19 @@ export type DecisionBatch = {
   readonly network: Roster;
   readonly now: number;
   readonly entries: Map<string, Entry>;
-  /** As long as no state was made of numbers, and all are told by numbers, nobody has an incident. */
+  /** While no state was built and all monitors are numbers, no monitor has an incident. */
   isAnyMade: boolean;
-  /** By name: how far results are committed with it. */
+  /** By name: up to where it commits results. */
   readonly marks: Map<string, Watermark>;
-  /** The hours whose charts it changes, and the one that the last of its results belongs to. */
+  /** The hours whose samples it changes, and the hour of the last result. */
   readonly hours: Set<number>;
   hour: number;
-  /** Who is to look, when it is committed. */
+  /** Rechecks to request once it is committed. */
   readonly looks: RecheckRequest[];
-  /** Passes that were left to numbers. */
+  /** Passes that took the fast path. */
   readonly quiet: Passes[];
   readonly passes: ReturnType<typeof noPasses>;
-  /** What is written of it; `done`: lines of the outbox that are done with it. */
+  /** What it writes; `done`: lines of the outbox that it completes. */
   readonly rows: {
     readonly [Name in 'results' | 'incidents' | 'evidence' | 'ledger' | 'alerts' | 'alone' | 'done']: Unit[Name][number][];
   };
@@ -100,7 +107,11 @@ export const entryOf = (batch: DecisionBatch, monitor: string): Entry | undefine
   return entry;
 };
 
-/** Makes its state of numbers, with what was left to them and is asked for after all. States are made anew each time: who asks twice gets the same. */
+/**
+ * Builds the monitor's state from numbers, including its fast-path passes, because the state is
+ * needed after all. States are built on every call; the batch keeps the first, so a second call
+ * gets the same.
+ */
 export const objectOf = (batch: DecisionBatch, entry: Entry): Extract<Told, { is: 'object' }> => {
   const { slot, told } = entry;
   if (told.is === 'object') return told;
@@ -133,12 +144,15 @@ export const incidentOf = (batch: DecisionBatch, monitor: string): Incident | nu
   if (!batch.isAnyMade && monitors.areAllQuiet()) return null;
   const entry = entryOf(batch, monitor);
   if (!entry) return null;
-  // A monitor that is told by numbers has none.
+  // A monitor that is held as numbers has none.
   if (entry.told.is === 'numbers' && entry.slot !== null && monitors.isQuietAt(entry.slot)) return null;
   return objectOf(batch, entry).state?.incident ?? null;
 };
 
-/** What of its config says who may check it, and what the database calls it by; undefined when it is not held here. */
+/**
+ * The part of its config that says which probes may check it, and its key in the database;
+ * undefined when it is not held here.
+ */
 export const settingsOf = (
   batch: DecisionBatch,
   monitor: string,
@@ -180,7 +194,7 @@ export const decideOn = (batch: DecisionBatch, monitor: string, event: MonitorEv
   if (effects.length > 0) keep(batch, monitor, effects);
 };
 
-/** A monitor that this partition did not hold yet. */
+/** A monitor that this partition did not hold before. */
 export const addMonitor = (batch: DecisionBatch, key: number, watched: Watched, target: number): void => {
   assertOpen(batch);
   batch.isAnyMade = true;
@@ -197,7 +211,7 @@ export const removeMonitor = (batch: DecisionBatch, monitor: string): void => {
   if (entry) objectOf(batch, entry).state = undefined;
 };
 
-/** Somebody there is to look at it when this batch of decisions is committed, as soon as there is room. */
+/** Requests a first check, to be made after the commit as soon as the budget allows. */
 export const lookAt = ({ looks }: DecisionBatch, monitor: string, { continent, turn_at }: FirstCheck): void => {
   looks.push({ monitor, look: newId(), continents: [continent], when: { before: turn_at } });
 };
@@ -210,8 +224,8 @@ const belongsTo = (batch: DecisionBatch, at: number): void => {
 };
 
 /**
- * Takes passes that may be left to numbers (Monitors.passesQuietly) and puts them in the charts. Of each monitor they come in order of start, or
- * nothing else of it does.
+ * Takes passes that may use the fast path (Monitors.passesQuietly) and adds them to the samples.
+ * The passes of one monitor come in order of start, unless nothing else of it comes.
  */
 export const takeRoutine = (batch: DecisionBatch, taken: Passes): void => {
   assertOpen(batch);
@@ -227,26 +241,29 @@ export const chart = (batch: DecisionBatch, row: ResultRow): void => {
   belongsTo(batch, row.at);
 };
 
-/** How far results of this generation are committed, or decided in this batch of decisions. */
+/** Up to where results of this generation are committed, or decided in this batch. */
 export const passedTo = ({ marks, partition }: DecisionBatch, probeKey: number, generation: string): number => {
   const name = watermarkName(probeKey, generation);
   return marks.get(name)?.seq ?? partition.watermarks.get(name) ?? 0;
 };
 
-/** Results beyond the watermark that are committed, or decided in this batch of decisions. */
+/** Results beyond the watermark that are committed, or decided in this batch. */
 export const earlyDecisions = ({ marks, partition }: DecisionBatch, probeKey: number, generation: string): readonly number[] => {
   const name = watermarkName(probeKey, generation);
   return marks.get(name)?.ahead ?? partition.ahead.get(name) ?? [];
 };
 
-/** All results up to this one are decided in this batch of decisions, or before. */
+/** All results up to this one are decided in this batch or before. */
 export const passTo = (batch: DecisionBatch, mark: Mark): void => {
   assertOpen(batch);
   const ahead = earlyDecisions(batch, mark.probe_key, mark.generation).filter((seq) => seq > mark.seq);
   batch.marks.set(watermarkName(mark.probe_key, mark.generation), { ...mark, ahead });
 };
 
-/** These results beyond the watermark are decided in this batch of decisions, ahead of those before them. */
+/**
+ * This batch decides these results early: they are beyond the watermark, and results before them
+ * still wait.
+ */
 export const decideNow = (batch: DecisionBatch, of: Omit<Mark, 'seq'>, seqs: readonly number[]): void => {
   assertOpen(batch);
   const { probe_key, generation } = of;

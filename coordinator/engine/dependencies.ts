@@ -32,19 +32,21 @@ export type PartitionDependencies = {
   readonly receipts: Receipts;
   readonly assignments: Assignments;
   readonly installation: string;
-  /** What the partitions of this coordinator hold at the moment, for counting; only their owners change it. */
+  /**
+   * What the partitions of this coordinator hold now, for counting. Only their owners change it.
+   */
   readonly loaded: Map<number, PartitionState>;
-  /** Reading a partition from the database takes memory that is soon free again: only a few at a time. */
+  /** Loading a partition takes memory that is soon free again, so only a few load at a time. */
   readonly loading: <Result>(load: () => Promise<Result>) => Promise<Result>;
   readonly roster: () => Roster;
-  /** What healthy probes last said of themselves. */
+  /** The last presence of each healthy probe. */
   readonly words: () => readonly LatestPresence[];
-  /** Asks probes to look now. */
+  /** Requests rechecks from probes. */
   readonly askLooks: (wishes: readonly RecheckRequest[]) => void;
-  /** A check counted: what it says about its probe is for the quarantine to judge. */
+  /** A check counted: the quarantine judges what it shows about its probe. */
   readonly observe: (result: SeenResult, of: ObservedState) => void;
-  /** Whether passes of this probe, too, say something about it: those of one that is trusted say nothing new. */
+  /** Whether passes of this probe matter too: those of a trusted probe add nothing. */
   readonly attends: (probe: string) => boolean;
-  /** Results that started before this have no place in the database any more. */
+  /** The database no longer has room for results that started before this. */
   readonly oldestKept: (now: number) => number;
 };

@@ -13,21 +13,22 @@ import { type PartitionState, watermarkName } from './state.ts';
 type InHand = { readonly probe: ProbeRow; readonly generation: string; readonly result: Result };
 
 /**
- * What waits while a partition holds results back (rule 4), by monitor, and which monitors do not wait for it (domain/ahead-of-handover.ts). One for each
- * hold; what went ahead is remembered with the watermarks, so that the messages can come again as often as they will.
+ * Results that wait while a partition holds (rule 4), by monitor, and the monitors that do not wait
+ * (core/backlog.ts). There is one queue for each hold. Early decisions are remembered with the
+ * watermarks, so that messages may be delivered again any number of times.
  *
- * Modes of a monitor: waiting → ahead (what tells of it is decided as it comes, until the hold ends).
+ * Modes of a monitor: waiting → ahead (its results are decided as they come, until the hold ends).
  *
- * The partition alone changes it, as it looks at what waits.
+ * Only the partition changes it, when it goes through the waiting results.
  */
 export type WaitingQueue = {
-  /** Since when the past is waited for. */
+  /** Since when the past is awaited. */
   readonly began: number;
   readonly ahead: Set<string>;
   readonly about: Map<string, InHand[]>;
-  /** How many results are in hand: beyond `most` no more are taken in, and what they tell waits. */
+  /** How many results are in hand. Beyond `most` no more are taken in, and the rest wait. */
   size: number;
-  /** `<probe key>:<generation>` → the last result in hand before which none is missing. */
+  /** `<probe key>:<generation>` → the last result in hand without a missing one before it. */
   readonly reached: Map<string, number>;
 };
 
@@ -39,20 +40,20 @@ export const createWaitingQueue = (began: number): WaitingQueue => ({
   reached: new Map(),
 });
 
-/** What has come since the last time, and what became of those who are waited for. */
+/** What came since the last call, and which probes are still awaited. */
 export type Waiting = {
   readonly room: WaitingQueue;
   readonly deliveries: readonly Delivered[];
-  /** Who may still bring something. */
+  /** Probes that may still deliver results. */
   readonly awaited: ReadonlySet<string>;
-  /** Whether somebody is waited for no more since what is in hand was last looked through. */
+  /** Whether a probe is no longer awaited since the results in hand were last examined. */
   readonly isFewer: boolean;
 };
 
-/** After hours of absence there may be a hundred thousand: nothing that a glitch leaves. */
+/** Hours of absence may leave a hundred thousand results; a short glitch leaves fewer than this. */
 const most = 10_000;
 
-/** Takes in what has come since the last time. @returns the monitors that it tells of. */
+/** Takes in what came since the last call. @returns the monitors with new results. */
 const takeIn = async (
   room: WaitingQueue,
   state: PartitionState,
@@ -63,7 +64,7 @@ const takeIn = async (
   for (const delivered of deliveries) {
     if (room.size >= most) break;
     const judged = await judge(delivered, state.lease.partition, directory, clock.now());
-    // What is refused is counted when the hold ends and it is taken.
+    // A refused result is counted when the hold ends and it is processed.
     if (judged.is !== 'accepted') continue;
     const { probe, batch } = judged.accepted;
     const name = watermarkName(probe.key, batch.generation);
@@ -86,20 +87,23 @@ const takeIn = async (
 const mayGo = ({ room, awaited }: Waiting, monitor: string, decisions: DecisionBatch, roster: Roster): boolean => {
   if (room.ahead.has(monitor)) return true;
   const inHand = room.about.get(monitor) ?? [];
-  // Nearly always nothing failed, and nobody need ask for the state.
+  // Nearly always nothing failed, and the state is not needed.
   const isPrivate = inHand.some(({ probe }) => probe.organisation_id !== null);
   if (!isPrivate && incidentOf(decisions, monitor) === null && !inHand.some(({ result }) => result.outcome === 'fail')) return false;
   const known = stateOf(decisions, monitor);
   const seen = inHand.map(({ probe, result: { at, outcome } }) => ({ at, outcome, quarantined: probe.quarantined_at !== null }));
   if (known === undefined) return false;
-  // What was not taken in may tell of anybody.
+  // Results that were not taken in may be of any monitor.
   const isMore = room.size >= most || isAwaited(known.watched, awaited, roster);
   return canDecideEarly(known, seen, room.began, isMore);
 };
 
 type EarlyDecided = { readonly decisions: DecisionBatch; readonly judged: readonly Judged[]; readonly monitors: ReadonlySet<string> };
 
-/** Decides what need not wait of what has come. Undefined when all of it waits. Nothing is written yet. */
+/**
+ * Decides the waiting results that need not wait. Undefined when all of them wait. Nothing is
+ * written yet.
+ */
 export const decideEarly = async (
   waiting: Waiting,
   state: PartitionState,
@@ -119,7 +123,7 @@ export const decideEarly = async (
   for (const monitor of monitors) {
     const known = settingsOf(decisions, monitor);
     for (const { probe, generation, result } of room.about.get(monitor) ?? []) {
-      // What cannot count yet is judged again when the hold ends.
+      // A result that cannot count yet is judged again when the hold ends.
       if (!known || reasonAgainst(probe, result, known.terms, known.version, { now, oldest: oldestKept(now) })) continue;
       judged.push({ key: known.key, probe, seen: seenBy(probe, result, now, timing.lateMs) });
       const name = watermarkName(probe.key, generation);
@@ -134,7 +138,7 @@ export const decideEarly = async (
   return { decisions, judged, monitors };
 };
 
-/** It is committed. */
+/** The early decisions are committed. */
 export const adoptEarly = (room: WaitingQueue, monitors: ReadonlySet<string>): void => {
   for (const monitor of monitors) {
     room.ahead.add(monitor);

@@ -13,7 +13,10 @@ import { Fenced, setAside } from './queries.ts';
 import { type Found, find, observeAll, receiveBatches, settle } from './results.ts';
 import { type PartitionState, watermarkName } from './state.ts';
 
-/** What becomes of results that the bus delivers: who sent them is checked, they are decided about, committed, and only then acknowledged. */
+/**
+ * The path of results that the bus delivers: their sender is checked, they are decided and
+ * committed, and only then acknowledged.
+ */
 
 const putAside = async (
   state: PartitionState,
@@ -32,7 +35,10 @@ const putAside = async (
   delivered.ack();
 };
 
-/** Works on a set of messages; when it cannot be, on its halves, until the one that cannot is found and set aside. */
+/**
+ * Processes a set of messages. If that fails it processes its halves, until the bad message is
+ * found and set aside.
+ */
 const work = async (state: PartitionState, batches: readonly (Accepted & Found)[], parts: PartitionDependencies): Promise<void> => {
   const { refusals } = parts;
   try {
@@ -52,7 +58,10 @@ const work = async (state: PartitionState, batches: readonly (Accepted & Found)[
   }
 };
 
-/** Since when and by whom results were kept that are new here, of monitors that several may check. What only waits for us on the bus was handed over in time. */
+/**
+ * Since when and by which probes new results were kept, of monitors that several probes may check.
+ * Results that only waited for us on the bus were delivered in time.
+ */
 const keptIn = (state: PartitionState, batches: readonly Accepted[], now: number): Late | undefined => {
   const kept = batches.flatMap(({ delivered, probe, batch }) => {
     if (probe.organisation_id !== null) return [];
@@ -68,7 +77,7 @@ const keptIn = (state: PartitionState, batches: readonly Accepted[], now: number
   return { since: performance.now() - ageMs, from: [...new Set(kept.map(({ probe }) => probe))] };
 };
 
-/** Whether it tells of a monitor, or of a version of one, that is not known here. */
+/** Whether it contains a monitor, or a version of one, that is not known here. */
 const isEarlierThanBacklog = ({ batch, slots }: Found, monitors: Monitors): boolean => {
   for (let place = 0; place < slots.length; place += 1) {
     const slot = slots[place] ?? -1;
@@ -100,7 +109,7 @@ export const takeDeliveries = async (
   if (accepted.length === 0) return done;
   let found = accepted.map((one) => find(one, state.monitors));
   if (found.some((one) => isEarlierThanBacklog(one, state.monitors))) {
-    // The probe heard of a change before we did: its line is in the outbox.
+    // The probe received a change before we did: its line is in the outbox.
     await drainOutbox(state, parts, goesOn);
     found = accepted.map((one) => find(one, state.monitors));
   }

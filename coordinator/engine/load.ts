@@ -27,10 +27,13 @@ import { type PartitionState, watermarkName } from './state.ts';
 
 export type Loading = { readonly sql: Sql; readonly directory: Directory; readonly roster: () => Roster; readonly now: number };
 
-/** Results may be committed so long after others that started later; without a checkpoint so much is read. */
+/**
+ * Results may be committed this long after others that started later; without a checkpoint this
+ * much is read.
+ */
 const slackMs = 30_000;
 const withoutCheckpointMs = 2 * 3_600_000;
-/** A result may have started so long after now, by its probe's clock. */
+/** By its probe's clock, a result may have started this long after now. */
 const earlyMs = 120_000;
 const gapsBackMs = 8 * 86_400_000;
 
@@ -53,7 +56,9 @@ const seenOf = (row: NewestResult, monitor: MonitorRow, observer: ObservingProbe
   handed_over: true,
 });
 
-/** What opened and confirmed an incident, with all that they saw, which results do not say. */
+/**
+ * The observations that opened and confirmed an incident, with details that results do not have.
+ */
 const keptOf = ({ seen, confirmed }: Incident, monitor: MonitorRow, failures: readonly KeptFailure[]): SeenResult[] =>
   failures.flatMap(({ part, at, took_ms, cause, phases, evidence }) => {
     const observer = part === 'seen' ? seen : confirmed;
@@ -62,7 +67,7 @@ const keptOf = ({ seen, confirmed }: Incident, monitor: MonitorRow, failures: re
     return [{ ...bare, cause, phases, evidence }];
   });
 
-/** Rebuilds what the owner of a partition must know, from the database alone. */
+/** Rebuilds from the database alone everything that the owner of a partition must know. */
 export const loadPartition = async (lease: Lease, { sql, directory, roster, now }: Loading): Promise<PartitionState> => {
   const { partition } = lease;
   const [stored, incidents, kept, closed, downs, gaps, pauses, marks] = await Promise.all([
@@ -103,7 +108,8 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
     const [results, inTime] = await Promise.all([newestResults(sql, keys, since), resultsWithin(sql, times, 5 * maxObservations)]);
     for (const row of page) {
       const before = known?.get(row.key);
-      // What was seen of an older version of what is checked says nothing about this one, but until when it was seen stays so.
+      // Views of an older version of the config say nothing about this one, but the covered time
+      // stays.
       const same = before?.configVersion === row.config_version ? before : undefined;
       const checkpoint = same?.checkpoint ?? (before ? { ...before.checkpoint, views: [] } : null);
       const changedAt = same?.changedAt ?? (before ? now : 0);
@@ -114,7 +120,8 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
       };
       const incident = incidents.get(row.id) ?? null;
       const watched = watchedOf(row);
-      // Whether it is paused says the ledger, which the engine wrote; the row may be ahead, and a line of the outbox will tell.
+      // The ledger, which the engine wrote, says whether it is paused. The row may be newer; a line
+      // of the outbox will follow.
       const pause = pauses.get(row.id);
       const restored = restore({
         watched: {

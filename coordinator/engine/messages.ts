@@ -4,18 +4,18 @@ import type { SeenPing } from '../core/types.ts';
 import type { Waiting } from './early-decisions.ts';
 import type { ReconcileAnswer, ReconcileTurn } from './reconcile.ts';
 
-/** What a partition is told, and what it answers: data, never a function to call. */
+/** Messages to a partition and its answers: data, never a function to call. */
 export type PartitionMessage =
-  /** Nothing but to be there, and to have done all that came before. */
+  /** Only loads the partition, after all earlier messages. */
   | { readonly is: 'warm' }
-  /** Answered by `waits` when what is in them was kept, and others may have kept as much. */
+  /** Answered by `waits` when its results were kept and other probes may have kept as many. */
   | { readonly is: 'deliveries'; readonly deliveries: readonly Delivered[]; readonly handover: Backlog }
-  /** These wait; what of them need not is decided. */
+  /** These results wait; those that need not are decided. */
   | ({ readonly is: 'waiting' } & Waiting)
-  /** `only`: all others wait for what is handed over. */
+  /** `only`: all other monitors wait for the backlog. */
   | { readonly is: 'tick'; readonly only?: ReadonlySet<string> }
   | { readonly is: 'outbox' }
-  /** Answered by `reconciled` or `failed`: what fails in it takes no state with it. */
+  /** Answered by `reconciled` or `failed`: a failure in it does not discard the state. */
   | { readonly is: 'reconcile'; readonly turn: ReconcileTurn }
   | { readonly is: 'pings'; readonly pings: readonly { readonly monitor: string; readonly ping: SeenPing }[] }
   | { readonly is: 'quarantined'; readonly probe: string }
@@ -23,7 +23,10 @@ export type PartitionMessage =
 
 export type PartitionAnswer =
   | { readonly is: 'done' }
-  /** Nothing has been done with any of the deliveries: what probes kept is decided when those have handed over who may have kept as much. */
+  /**
+   * None of the deliveries was processed. Kept results are decided once the probes that may have
+   * kept as many have delivered them.
+   */
   | ({ readonly is: 'waits' } & Late)
   | ({ readonly is: 'reconciled' } & ReconcileAnswer)
   | { readonly is: 'failed'; readonly error: unknown };

@@ -10,9 +10,9 @@ import type { Checkpoint, Failure, Gap, MonitorState, ObservingProbe, Outage, Pr
 import { reachOf } from '../core/views.ts';
 import type { PassColumns } from './result-queries.ts';
 
-/** The numbers of a partition's monitors that are well, a column for each. */
+/** The numbers of a partition's up monitors, one column for each. */
 
-/** What a monitor that is well is told by. */
+/** The columns of an up monitor. */
 export const columnNames = [
   'key',
   'target',
@@ -55,26 +55,27 @@ export const makeColumns = (length: number): Record<Column, Float64Array> => ({
 });
 
 /**
- * Views of monitors that are well, as numbers: so many places for each slot, and more of them once a monitor has more views. Each is a pass, so
- * that who saw it and when says all. And their gaps, which nearly every monitor has one of: the time from its making to its first result.
+ * Views of up monitors, as numbers: a fixed number of places for each slot, more once a monitor has
+ * more views. Each is a pass, so that probe and time are all of it. Also their gaps, of which
+ * nearly every monitor has one: the time from its creation to its first result.
  */
 export type Views = {
   readonly read: (slot: number) => readonly ProbeView[];
   readonly write: (slot: number, views: readonly ProbeView[]) => void;
   readonly count: (slot: number) => number;
-  /** Whether one of them is of this probe. */
+  /** Whether one of the views is this probe's. */
   readonly has: (slot: number, probe: string) => boolean;
   /** A pass of a probe that has a view: see() in numbers. */
   readonly pass: (slot: number, from: ObservingProbe, at: number) => void;
   readonly grow: (capacity: number) => void;
 };
 
-/** Views beyond these are for objects. */
+/** A monitor with more views is held as an object. */
 export const maxViews = 16;
 
 const fewViews = 4;
 
-/** Whether this view is told by who saw it and when. */
+/** Whether this view consists of its probe and time only. */
 export const isRoutinePass = ({ at, ok, ok_at, failure }: ProbeView): boolean => ok && ok_at === at && failure === null;
 
 type Columns = {
@@ -160,7 +161,10 @@ export const createViews = (initial: number): Views => {
   };
 };
 
-/** Three numbers for each gap: from, to (none while it lasts), interval. An array of numbers alone takes a third of what objects take. */
+/**
+ * Three numbers for each gap: from, to (none while it is open), interval. An array of numbers takes
+ * a third of the memory of objects.
+ */
 export type FlatGaps = readonly number[];
 
 const none: readonly Gap[] = [];
@@ -175,13 +179,13 @@ const isFlatOf = (flat: FlatGaps, gaps: readonly Gap[]): boolean => {
   return true;
 };
 
-/** `before`: what they were; nearly always they still are. */
+/** `before`: the earlier array, which nearly always is still right. */
 export const flatGaps = (gaps: readonly Gap[], before: FlatGaps | undefined): FlatGaps | undefined => {
   const [first] = gaps;
   if (!first) return undefined;
   if (before && isFlatOf(before, gaps)) return before;
   if (gaps.length === 1) return [first.from, first.to ?? noTime, first.interval_ms];
-  // What was pushed to keeps room for many more: a slice does not.
+  // An array that was pushed to reserves capacity for many more; a slice does not.
   return gaps.flatMap(({ from, to, interval_ms }) => [from, to ?? noTime, interval_ms]).slice();
 };
 
@@ -196,39 +200,49 @@ export const gapsOf = (flat: FlatGaps | undefined): readonly Gap[] => {
 };
 
 /**
- * What is kept beside a monitor's state. `target` is a hash of the host that it checks and tells distinct targets apart; `changedAt` is when
- * its config last changed, as far as this matters for results read after a start, 0 when not known.
+ * What is kept beside a monitor's state. `target`: a hash of the target's host, which tells
+ * distinct targets apart. `changedAt`: when its config last changed, as far as results read after a
+ * start depend on it; 0 when unknown.
  */
 export type MonitorRow = { readonly key: number; readonly target: number; readonly changedAt: number };
 
 /**
- * The monitors of a partition, in memory. One that is well is told by a row of numbers, from which its state is made whenever it is asked
- * for: as objects, a hundred thousand of them would take four times as much.
+ * The monitors of a partition, in memory. An up monitor is a row of numbers; its state is built
+ * from it on demand. As objects, a hundred thousand of them would take four times the memory.
  */
 export type Monitors = {
   readonly size: () => number;
-  /** Where a monitor is kept, for who wants to know several things about it; good until it is removed. */
+  /**
+   * A monitor's slot, for callers that read several things about it. It is valid until the monitor
+   * is removed.
+   */
   readonly slotOf: (monitor: string) => number | undefined;
   readonly idAt: (slot: number) => string | undefined;
   readonly rowAt: (slot: number) => MonitorRow;
   readonly stateAt: (slot: number) => MonitorState | undefined;
-  /** Whether it is told by numbers: then nothing about it is not well. */
+  /** Whether it is held as numbers: then it is up and has no problem. */
   readonly isQuietAt: (slot: number) => boolean;
   readonly areAllQuiet: () => boolean;
-  /** What is decided about, without the making of a state. */
+  /** What decisions need, without building a state. */
   readonly termsAt: (slot: number) => { readonly terms: MonitorSettings | undefined; readonly version: number };
-  /** Whether this result may be left to `pass`: all that it would do is what that does. */
+  /** Whether this result may use `pass`, because that does everything that it would do. */
   readonly passesQuietly: (slot: number, result: SeenResult, moment: { readonly now: number; readonly network: Roster }) => boolean;
-  /** Takes such a pass, and says when the monitor wants its next tick. */
+  /** Applies such a pass and returns when the monitor needs its next tick. */
   readonly pass: (slot: number, result: Pick<SeenResult, 'at' | 'from'>) => number;
   readonly stateOf: (monitor: string) => MonitorState | undefined;
-  /** The state of one about which something is not well; undefined for all others. */
+  /**
+   * The state of a monitor that is held as an object because something is wrong; undefined for all
+   * others.
+   */
   readonly unwellOf: (monitor: string) => MonitorState | undefined;
   readonly keyOf: (monitor: string) => number | undefined;
-  /** The version of its config that is decided about; undefined for a stranger. */
+  /** The version of its config that decisions use; undefined for an unknown monitor. */
   readonly versionOf: (monitor: string) => number | undefined;
   readonly targetOf: (monitor: string) => number;
-  /** `due`: when it wants its next tick; infinite when only an event can change it. `slot`: where it is kept, for who knows. */
+  /**
+   * `due`: when it needs its next tick; infinity when only an event can change it. `slot`: its
+   * slot, if the caller knows it.
+   */
   readonly put: (state: MonitorState, of: MonitorRow & { readonly due: number }, slot?: number | null) => void;
   readonly remove: (monitor: string) => void;
   readonly postpone: (monitor: string, due: number) => void;
@@ -241,13 +255,13 @@ export type Monitors = {
 /** What many monitors have in common. */
 export type MonitorSettings = Omit<Watched, 'id' | 'config_version' | 'created_at' | 'paused_at'>;
 
-/** Intervals and the like are few. */
+/** There are few different intervals and the like. */
 const sharedSettings = createShared<MonitorSettings>(100_000);
 
 const settingsOf = ({ id: _id, config_version: _version, created_at: _created, paused_at: _paused, ...terms }: Watched): MonitorSettings =>
   sharedSettings(JSON.stringify(terms), terms);
 
-/** Whether these are the terms that the state was made with: nearly always, and to be told in no time. */
+/** Whether the state was made with these settings: nearly always, and fast to check. */
 const areSettingsOf = (watched: Watched, terms: MonitorSettings): boolean =>
   watched.continents === terms.continents &&
   watched.inside === terms.inside &&
@@ -335,7 +349,10 @@ export const createMonitors = (): Monitors => {
     views.write(slot, state.views);
   };
 
-  /** How many continents can check monitors of these terms, as long as the roster is the same. */
+  /**
+   * How many continents can check monitors with these settings, cached while the roster is the
+   * same.
+   */
   let ableIn: Roster | undefined;
   const ables = new Map<MonitorSettings, number>();
   const ableOf = (common: MonitorSettings, network: Roster): number => {
@@ -387,7 +404,8 @@ export const createMonitors = (): Monitors => {
         decides_from: columns.from[slot] ?? 0,
         gaps_until: gapsUntil(slot),
       };
-      // Views of probes that long checked nothing are to be forgotten, which needs all of the state.
+      // Views of probes that have not checked for long must be dropped, which needs the whole
+      // state.
       return (
         goesWithoutSaying(result, common, times, now) && views.has(slot, result.from.probe) && views.count(slot) <= ableOf(common, network)
       );
@@ -456,7 +474,10 @@ export const createMonitors = (): Monitors => {
   };
 };
 
-/** What a partition knew, in one piece: rows as arrays and each probe named once, because it is written over and over. */
+/**
+ * A partition's knowledge in one piece. It is written often, so rows are arrays and each probe is
+ * named once.
+ */
 const version = 2;
 
 const view = z.tuple([
@@ -494,7 +515,10 @@ export const pack = (monitors: Iterable<Packed>): Uint8Array => {
   return deflateRawSync(JSON.stringify({ version, seers: observers, rows }), { level: 1 });
 };
 
-/** By the monitor's key. A checkpoint of another version, or a broken one, is none: what is needed is then read from the results. */
+/**
+ * By the monitor's key. A broken checkpoint, or one of another version, counts as none: the results
+ * are read instead.
+ */
 export const unpack = (
   bytes: Uint8Array,
   intern: (observer: ObservingProbe) => ObservingProbe,
@@ -515,12 +539,13 @@ export const unpack = (
 };
 
 /**
- * Passes of a batch that only move numbers (domain/plain-pass.ts), by far the most of what comes: they are decided about without an object for each.
- * `slots`: by their place in the batch where their monitors are kept, −1 for what is none of them.
+ * Passes of a batch that only move numbers (core/fast-path.ts), which are most of them: they are
+ * decided without an object for each. `slots`: the slot of each result's monitor by its place in
+ * the batch, −1 where the result is none of them.
  */
 export type Passes = { readonly probe_key: number; readonly from: ObservingProbe; readonly batch: Batch; readonly slots: Int32Array };
 
-/** Does what they do, and says when the first of their monitors wants its next tick. */
+/** Applies them and returns when the first of their monitors needs its next tick. */
 export const passAll = (monitors: Monitors, { from, batch, slots }: Passes): number => {
   let due = Number.POSITIVE_INFINITY;
   for (let place = 0; place < slots.length; place += 1) {
@@ -530,7 +555,7 @@ export const passAll = (monitors: Monitors, { from, batch, slots }: Passes): num
   return due;
 };
 
-/** Puts them into the charts. */
+/** Adds them to the samples. */
 export const chartPasses = (columns: PassColumns, { probe_key, batch, slots }: Passes, monitors: Monitors): void => {
   for (let place = 0; place < slots.length; place += 1) {
     const slot = slots[place] ?? -1;
@@ -547,7 +572,10 @@ export const chartPasses = (columns: PassColumns, { probe_key, batch, slots }: P
   }
 };
 
-/** Takes those of one monitor out, as results, because its state is asked for after all. They stay in the charts. */
+/**
+ * Takes one monitor's passes out, as results, because its state is needed after all. They stay in
+ * the samples.
+ */
 export const takeBack = ({ from, batch, slots }: Passes, slot: number): SeenResult[] => {
   const results: SeenResult[] = [];
   for (let place = slots.indexOf(slot); place >= 0; place = slots.indexOf(slot, place + 1)) {

@@ -13,10 +13,11 @@ import type { PartitionState } from './state.ts';
 
 const most = 500;
 
-/** Applies one change of a monitor, as an operation wrote it down, to what is known of it. */
+/** Applies one change of a monitor, as an operation wrote it, to what is known of it. */
 const apply = (decisions: DecisionBatch, line: OutboxLine<'monitor'>, row: MonitorRow | undefined, now: number): void => {
   const { monitor, change, what_is_checked_changed } = line.payload;
-  // Dated by the database, whose clock may be ahead of ours: what is looked at after this is seen after it.
+  // The database's clock, which set this time, may be ahead of ours. Every later check must count
+  // as after the change.
   const at = Math.min(line.at, now);
   const known = stateOf(decisions, monitor);
   if (change === 'deleted' || !row) {
@@ -25,7 +26,7 @@ const apply = (decisions: DecisionBatch, line: OutboxLine<'monitor'>, row: Monit
     return;
   }
   if (!known) {
-    // The row may be paused already by a later line; that line says since when.
+    // A later line may have paused the row already; that line has the time of the pause.
     addMonitor(decisions, row.key, { ...watchedOf(row), paused_at: null }, targetHash(row));
     if (change === 'created' && row.paused_at !== null && row.paused_at.getTime() <= at)
       decideOn(decisions, monitor, { is: 'paused', at: row.paused_at.getTime() });
@@ -39,13 +40,19 @@ const apply = (decisions: DecisionBatch, line: OutboxLine<'monitor'>, row: Monit
   }
 };
 
-/** Whether the line makes people wait for a first answer. A heartbeat is not looked at: it speaks itself. */
+/**
+ * Whether users wait for a first result after this change. A heartbeat gets no checks: it reports
+ * itself.
+ */
 const needsRecheck = ({ payload: { change, what_is_checked_changed } }: OutboxLine<'monitor'>, row: MonitorRow): boolean =>
   row.type !== 'heartbeat' &&
   row.paused_at === null &&
   (change === 'created' || change === 'resumed' || (change === 'edited' && what_is_checked_changed));
 
-/** Whether it is to be checked less often from now on: what was seen last covers only the old interval, and the next turn may be far (rule 22). */
+/**
+ * Whether it is checked less often from now on. The last result covers only the old interval, and
+ * the next turn may be far away (rule 22).
+ */
 const isSlower = (known: Watched | undefined, row: MonitorRow): boolean =>
   known !== undefined && row.type !== 'heartbeat' && row.paused_at === null && watchedOf(row).interval_ms > known.interval_ms;
 
@@ -57,7 +64,10 @@ type OutboxDecisions = {
   readonly more: boolean;
 };
 
-/** What the outbox holds for this partition: decided, and ready to be published. Undefined when it holds nothing. */
+/**
+ * The partition's lines of the outbox: decided, and ready to be published. Undefined when there are
+ * none.
+ */
 const readOutbox = async (state: PartitionState, { sql, roster, clock }: PartitionDependencies): Promise<OutboxDecisions | undefined> => {
   const lines = await waitingLines(sql, 'monitor', state.lease.partition, most);
   if (lines.length === 0) return undefined;
@@ -74,7 +84,7 @@ const readOutbox = async (state: PartitionState, { sql, roster, clock }: Partiti
     if (row && (needsRecheck(line, row) || isSlower(known, row))) lookedAt.add(row);
   }
   for (const { id } of lookedAt) {
-    // What is awaited of it as it was before says nothing of it as it is now.
+    // An awaited check of the old config says nothing about the new one.
     state.unseen.awaited.delete(id);
     askForFirst(state.unseen, decisions, id, roster(), now);
   }
@@ -83,7 +93,7 @@ const readOutbox = async (state: PartitionState, { sql, roster, clock }: Partiti
   return { decisions, lines: lines.map(({ id }) => id), changes, more: lines.length === most };
 };
 
-/** Decides about all that waits in the outbox, has the bus know it, and commits both. */
+/** Decides everything that waits in the outbox, publishes it on the bus, and commits both. */
 export const drainOutbox = async (state: PartitionState, parts: PartitionDependencies, goesOn?: () => void): Promise<void> => {
   for (;;) {
     goesOn?.();
@@ -109,12 +119,16 @@ export const drainOutbox = async (state: PartitionState, parts: PartitionDepende
 };
 
 /**
- * The generation that a message counts under when it is worked on again: its own says already that it is over and done with. One for each
- * message, so that a second time (after a crash between the two writes) is told as a repeat.
+ * The generation under which a message is processed again: its own is marked as complete already.
+ * It is unique for each message, so that a second run (after a crash between the two writes) is
+ * detected as a repeat.
  */
 const generationOf = (id: number): string => `00000000-0000-4000-8000-${id.toString(16).padStart(12, '0')}`;
 
-/** Who sent it was judged when it came; what it says is decided about as any late result. @throws why it cannot be. */
+/**
+ * Its sender was verified when it came; its content is decided like any late result. @throws the
+ * reason when it cannot be processed.
+ */
 const workOnBatch = async (state: PartitionState, id: number, data: Uint8Array, parts: PartitionDependencies): Promise<void> => {
   const batch = readBatch(strictJsonOf(data));
   if (!batch || batch.partition !== state.lease.partition) throw new Error('it is no batch of results of this partition');
@@ -129,7 +143,10 @@ const workOnBatch = async (state: PartitionState, id: number, data: Uint8Array, 
   for (const one of refused) parts.refusals.count(one.probe, one.reason);
 };
 
-/** Works once more on what the operator asked for. What cannot be worked on this time either stays set aside. */
+/**
+ * Processes set-aside messages again that the operator asked for. A message that fails again stays
+ * set aside.
+ */
 export const retryAsked = async (state: PartitionState, parts: PartitionDependencies): Promise<void> => {
   const { sql, bus, log } = parts;
   for (const line of await waitingLines(sql, 'set_aside', state.lease.partition, 100)) {
@@ -140,7 +157,7 @@ export const retryAsked = async (state: PartitionState, parts: PartitionDependen
       const isPing = subject.startsWith('beat.');
       if (isPing && !bus.isConnected()) return;
       try {
-        // A ping that comes twice is one ping, so it may simply come again.
+        // A repeated ping is the same ping, so it can be sent again.
         if (isPing) await bus.store(subject, data);
         else await workOnBatch(state, id, data, parts);
         await dropSetAside(sql, id);

@@ -15,19 +15,22 @@ import { holdAgain, knownOf, passThrough, type RunningPartition, startPartition,
 import type { Timing } from './timing.ts';
 
 /**
- * How many partitions a coordinator should hold. Who has lost the bus decides about nothing, but holds its leases all the same, because the
- * database is there: it leaves them to those who have it. While nobody has it, nobody gives up anything.
+ * How many partitions a coordinator should hold. A coordinator without the bus decides nothing. It
+ * still holds its leases, because it has the database, and leaves them to coordinators with the
+ * bus. While no coordinator has the bus, none gives up anything.
  */
 export type OwnershipInput = {
-  /** For how long it has been without the bus; null while it has it. */
+  /** How long it has been without the bus; null while it is connected. */
   readonly cutOffMs: number | null;
-  /** How many others live and have the bus. */
+  /** How many other coordinators are alive and have the bus. */
   readonly others: number;
-  /** Whoever lost the bus in the same moment has said so by then. */
+  /** By then any other coordinator that lost the bus in the same moment has reported it. */
   readonly patienceMs: number;
 };
 
-/** `most`: what it holds beyond that it gives away; `takes`: whether it takes free ones up to there. */
+/**
+ * `most`: it gives away what it holds beyond that; `takes`: whether it takes free ones up to there.
+ */
 export type FairShare = { readonly most: number; readonly takes: boolean };
 
 export const fairShare = (partitions: number, { cutOffMs, others, patienceMs }: OwnershipInput): FairShare => {
@@ -37,27 +40,30 @@ export const fairShare = (partitions: number, { cutOffMs, others, patienceMs }: 
 };
 
 /**
- * The partitions of this coordinator: its fair share of all, held through leases that it renews. One that it did not renew in time it
- * stops working on by its own clock; one that another took it forgets. While it is cut off from the bus and another is not, its share is none.
+ * The partitions of this coordinator: its fair share of all, held through leases that it renews. It
+ * stops working on a partition that it did not renew in time, by its own clock, and forgets one
+ * that another coordinator took. While it is cut off from the bus and another is not, its share is
+ * none.
  *
- * Modes: `fit` → (partitions stood and were given up, three times) `resting` (all go to another coordinator if there is one, and the connection to the bus
- * is made anew, since that is what they have in common) → (after a while) `fit`.
+ * Modes: `fit` → (partitions stalled and were given up, three times) `resting` (all go to another
+ * coordinator if there is one; the connection to the bus, which they have in common, is made again)
+ * → (after a while) `fit`.
  */
 export type Partitions = {
   readonly start: () => Promise<void>;
   readonly owns: (partition: number) => boolean;
-  /** What is known of the past of those that may work. */
+  /** The backlog state of the partitions that may work. */
   readonly known: () => readonly Known[];
   /** @throws when the partition is not ours. */
   readonly tell: (partition: number, message: PartitionMessage) => Promise<void>;
   readonly tellAll: (message: PartitionMessage) => void;
-  /** Looks whether the bus has all assignments of our partitions. */
+  /** Checks that the bus has all assignments of our partitions. */
   readonly reconcile: () => void;
-  /** Those that are at work here, or about to be. */
+  /** Partitions that run here, or are about to. */
   readonly held: () => readonly number[];
-  /** Whether it leaves its partitions to others, because too many of them stood. */
+  /** Whether it leaves its partitions to others, because too many of them stalled. */
   readonly isResting: () => boolean;
-  /** Settles when all that this one was told before has been worked on, and rejects when it cannot be. */
+  /** Settles when the partition has processed all earlier messages, and rejects when it cannot. */
   readonly pass: (partition: number) => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -66,14 +72,17 @@ type Options = {
   readonly owner: string;
   readonly version: string;
   readonly parts: PartitionDependencies;
-  /** Ends the waiting of its start. */
+  /** Aborts the wait at the start. */
   readonly signal?: AbortSignal;
 };
 
-/** So often partitions may stand within so many times the patience with them before it is taken for the coordinator's own trouble. */
+/**
+ * After this many stalls, within this many stall timeouts, the coordinator itself is the likely
+ * cause.
+ */
 const maxStandstills = 3;
 const withinPatiences = 10;
-/** It takes its share again after so many times the patience. */
+/** It takes its share again after this many stall timeouts. */
 const restPatiences = 2;
 
 export const createPartitions = ({ owner, version, parts, signal }: Options): Partitions => {
@@ -84,9 +93,9 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
   const stops: { readonly stop: () => Promise<void> | void }[] = [];
   let closing = false;
   let balancing: Promise<void> = Promise.resolve();
-  /** Since when there is no bus; undefined while there is one. */
+  /** Since when there is no bus; undefined while it is connected. */
   let cutOffAt: number | undefined;
-  /** When partitions stood; those that stood together count once. */
+  /** When partitions stalled; simultaneous stalls count once. */
   let standstills: readonly number[] = [];
   let restsUntil = 0;
   const isResting = (): boolean => performance.now() < restsUntil;
@@ -97,7 +106,7 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
     const held = running.get(partition);
     if (!held) return;
     running.delete(partition);
-    // Until it has finished what it was at, it must not begin anew beside itself.
+    // A partition must finish its work before it starts again, so that it never runs twice.
     stopping.add(partition);
     await stopPartition(held, leaveCheckpoint).finally(() => stopping.delete(partition));
   };
@@ -117,12 +126,18 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
     running.set(partition, mine);
   };
 
-  /** One that still stops begins when it has: the next look finds its lease ours. */
+  /**
+   * A partition that still stops starts afterwards: the next run of balance() finds that we hold
+   * its lease.
+   */
   const beginUnlessStopping = (lease: Lease, isTaken = false): void => {
     if (!running.has(lease.partition) && !stopping.has(lease.partition)) begin(lease, isTaken);
   };
 
-  /** Renews what is held, forgets what was taken, gives up what is more than the fair share, takes what is free. */
+  /**
+   * Renews the leases we hold, forgets partitions that others took, gives up those beyond the fair
+   * share, takes free ones.
+   */
   const balance = async (): Promise<void> => {
     const askedAt = performance.now();
     cutOffAt = bus.isConnected() ? undefined : (cutOffAt ?? askedAt);
@@ -141,7 +156,8 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
     if (extra.length > 0) {
       log.info({ partitions: extra, others, cut_off_ms: cutOffMs }, 'partitions are given to another coordinator');
       const dropped = Promise.all(extra.map((partition) => drop(partition, !rests)));
-      // What stands may take its time to end: whoever takes the lease has another epoch, and fences it off.
+      // A stalled partition may take its time to end: the next owner of the lease has another
+      // epoch, which fences it off.
       if (rests) dropped.catch(onFailure);
       else await dropped;
       await releaseLeases(sql, owner, extra);
@@ -158,7 +174,10 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
 
   const onFailure = (error: unknown) => log.error({ err: error }, 'the leases could not be looked after');
 
-  /** The lease goes back, so that whatever it was at can write nothing any more: its epoch is over when it is taken again. */
+  /**
+   * The lease is released, so that a stalled write can no longer commit: its epoch has ended when
+   * the lease is taken again.
+   */
   const giveUp = async (partition: number, given: RunningPartition): Promise<void> => {
     if (closing || running.get(partition) !== given) return;
     parts.figures.gaveUp();
@@ -176,7 +195,7 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
       await releaseLeases(sql, owner, [partition]);
       await balanceSoon();
     };
-    // What stands may end only when there is another connection.
+    // A stalled partition may need a new connection before it can end.
     await Promise.all([leave(), isTrouble ? bus.reconnect() : undefined]);
   };
   return {
@@ -195,7 +214,8 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
         if (now === 'disconnected' || now === 'connected') for (const { deliveries } of running.values()) holdAgain(deliveries);
         if (now === 'connected') for (const { outbox } of running.values()) void outbox.run();
       });
-      // First of all: until there is a connection to hear the database on, leases are renewed all the same.
+      // This comes first: leases are renewed even before there is a connection for notifications of
+      // the database.
       stops.push(ticker, again, status);
       const hear = (line: string): void => {
         const [topic, partition] = line.split(':');
@@ -236,7 +256,7 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
       const held = [...running.keys()];
       const isThere = await answersSoon(sql);
       await Promise.all(held.map((partition) => drop(partition, isThere)));
-      // The others will notice without being told.
+      // The others notice by themselves.
       if (!isThere) return;
       await releaseLeases(sql, owner, held).catch(onFailure);
       await sayGoodbye(sql, owner).catch(onFailure);
@@ -244,7 +264,10 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
   };
 };
 
-/** The parts of a coordinator that are to go on: each partition of its own, and what it reads for it from the bus. */
+/**
+ * The watchdog's subjects: each partition of this coordinator, and the pull that reads for it from
+ * the bus.
+ */
 export const createPartitionWatchdog = (options: {
   readonly bus: Bus;
   readonly partitions: Partitions;
@@ -256,7 +279,7 @@ export const createPartitionWatchdog = (options: {
 
   const reader = (stream: string, consumer: string): Part => ({
     name: `stream ${consumer}`,
-    // What tells of the past is left there while others may hand over what belongs before it.
+    // Backlog results stay there while other probes may deliver earlier ones.
     mayStandMs: unmovedMs + catchUpMs,
     moved: readerOf(async () => {
       const state = await bus.consumerState(stream, consumer);
@@ -284,7 +307,10 @@ type Dependencies = {
   readonly partitions: Pick<Partitions, 'reconcile' | 'tellAll'>;
 };
 
-/** Partitions are told what the directory shows anew: a continent that now has a probe, a probe that is now in quarantine. */
+/**
+ * Partitions are notified of changes in the directory: a continent has a first probe, a probe is in
+ * quarantine.
+ */
 export const announceProbeChanges = ({ directory, assignments, partitions }: Dependencies): void => {
   let served = assignments.served().join();
   const quarantined = new Set(directory.all().flatMap((row) => (row.quarantined_at === null ? [] : [row.id])));

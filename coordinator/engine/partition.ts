@@ -14,10 +14,12 @@ import { observeAll, settle, unitWithCheckpoint } from './results.ts';
 import type { PartitionState } from './state.ts';
 
 /**
- * The owner of one partition: takes results and changes of its monitors one after the other, decides, has it committed, and only then
- * acknowledges. Its state can be thrown away at any time: the database holds all of it.
+ * The owner of one partition. It takes results and changes of its monitors one after the other,
+ * decides, commits, and only then acknowledges. Its state can be discarded at any time: the
+ * database holds all of it.
  *
- * Modes: as every actor; `cold` means that the next message reads the partition from the database first.
+ * Modes: as every actor; `cold` means that the next message loads the partition from the database
+ * first.
  */
 const maxTicks = 2_000;
 const hopelessMs = 60_000;
@@ -31,7 +33,10 @@ const decideWaiting = async (state: PartitionState, waiting: Waiting, parts: Par
   parts.log.debug({ monitors: gone.monitors.size, results: gone.judged.length }, 'decided ahead of what others hand over');
 };
 
-/** Whether a tick would find anything to do, or nobody knows. Nearly all find nothing, and to be woken for them costs a coordinator at rest a fifth. */
+/**
+ * Whether a tick may find anything to do. Nearly all find nothing, and waking up for them costs an
+ * idle coordinator a fifth of its time.
+ */
 export const isTickDue = (state: PartitionState | undefined, roster: Roster, now: number): boolean =>
   state === undefined || now >= state.nextDue || needsFirstChecks(state.unseen, roster, now);
 
@@ -47,7 +52,7 @@ const tick = async (state: PartitionState, parts: PartitionDependencies, only?: 
     try {
       decideOn(decisions, monitor, { is: 'tick' });
     } catch (error) {
-      // One monitor that cannot be decided about must not stop the others.
+      // One monitor that cannot be decided must not stop the others.
       parts.log.error({ err: error, monitor }, 'a monitor cannot be decided about');
       state.monitors.postpone(monitor, now + hopelessMs);
     }
@@ -70,7 +75,7 @@ const decideEach = async (state: PartitionState, parts: PartitionDependencies, e
   await settle(decisions, parts);
 };
 
-/** What fails takes no state with it. */
+/** A failure here does not discard the state. */
 const reconcileIn = ({ lease }: PartitionState, turn: ReconcileTurn, parts: PartitionDependencies): Promise<PartitionAnswer> =>
   takeTurn(lease.partition, turn, parts).then(
     (answer) => ({ is: 'reconciled', ...answer }),
@@ -118,7 +123,7 @@ const receive = async (
   }
 };
 
-/** @param leaseToRead the lease under which it may be read, and all that was sent before can write nothing any more. */
+/** @param leaseToRead the lease to load it under; nothing sent before can write any more. */
 export const createPartition = (
   partition: number,
   leaseToRead: () => Promise<Lease>,

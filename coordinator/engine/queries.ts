@@ -12,7 +12,7 @@ import { enqueue } from '../database/outbox.ts';
 import { inPages } from '../gate/cursors.ts';
 import { outcomeOf } from './result-queries.ts';
 
-/** What the owner of a partition knew at `takenAt`, as it packed it. */
+/** What the owner of a partition knew at `takenAt`, packed by it. */
 export type StoredCheckpoint = { readonly takenAt: number; readonly state: Uint8Array };
 
 export const readCheckpoint = async (sql: Queryable, partition: number): Promise<StoredCheckpoint | undefined> => {
@@ -25,8 +25,9 @@ export const writeCheckpoint = (sql: Queryable, partition: number, checkpoint: S
     on conflict (partition) do update set taken_at = excluded.taken_at, state = excluded.state`;
 
 /**
- * Who owns which partition. The epoch goes up with every change of owner and is checked in every commit, so that an owner who was
- * frozen and does not know that he was replaced can write nothing. A lease that ran out still holds until somebody takes it.
+ * Who owns which partition. The epoch rises with every change of owner, and every commit checks it.
+ * So an owner that was frozen, and does not know that it was replaced, can write nothing. An
+ * expired lease still holds until another coordinator takes it.
  */
 export type Lease = { readonly partition: number; readonly epoch: number };
 
@@ -34,7 +35,7 @@ export const leasesChannel = 'leases';
 
 type Alive = { readonly owner: string; readonly version: string; readonly hasBus: boolean };
 
-/** Says that this coordinator lives, and counts the others that do and have the bus. */
+/** Records that this coordinator is alive, and counts the others that are and have the bus. */
 export const beAlive = async (sql: Queryable, { owner, version, hasBus }: Alive, aliveMs: number): Promise<number> => {
   const [row] = await sql<{ others: number }[]>`
     with mine as (
@@ -46,14 +47,15 @@ export const beAlive = async (sql: Queryable, { owner, version, hasBus }: Alive,
   return row?.others ?? 0;
 };
 
-/** Those that ended without a word are forgotten once nobody asks what became of them. */
+/** Removes coordinators that ended without saying so, once no one needs to know about them. */
 export const forgetCoordinators = async (sql: Queryable): Promise<void> => {
   await sql`delete from coordinators where seen_at < now() - interval '1 hour'`;
 };
 
 /**
- * Prolongs what this owner holds; what is not in the answer has been taken by another. Locked in order of partition, as commits lock theirs:
- * in any other order both can wait for each other, which ends one of them after a second.
+ * Renews this owner's leases; another coordinator has taken those missing from the result. Rows are
+ * locked in order of partition, as in commits. In any other order both could wait for each other,
+ * and the database would end one of them after a second.
  */
 export const renewLeases = (sql: Queryable, owner: string, lastsMs: number): Promise<Lease[]> =>
   sql<Lease[]>`
@@ -61,7 +63,10 @@ export const renewLeases = (sql: Queryable, owner: string, lastsMs: number): Pro
     where partition in (select partition from leases where owner = ${owner} order by partition for no key update)
     returning partition, epoch`;
 
-/** Takes free partitions and those whose lease ran out, at most so many. Those that are just being written to are left for the next time. */
+/**
+ * Takes up to `most` free or expired partitions. Those that are being written to are left for the
+ * next time.
+ */
 export const takeLeases = (sql: Queryable, owner: string, most: number, lastsMs: number): Promise<Lease[]> =>
   sql<Lease[]>`
     update leases set owner = ${owner}, epoch = epoch + 1, expires_at = now() + ${lastsMs} * interval '1 millisecond'
@@ -69,8 +74,10 @@ export const takeLeases = (sql: Queryable, owner: string, most: number, lastsMs:
     returning partition, epoch`;
 
 /**
- * A new epoch for the same owner, who reads the partition again. A commit whose answer never came may still be at work in the database: this waits
- * for one that holds the lease, and whatever was sent under the old epoch and comes later can write nothing. @throws Fenced when it is another's.
+ * Gives the same owner a new epoch, under which it loads the partition again. A commit whose answer
+ * never came may still run in the database. This waits for a commit that holds the lease; one that
+ * comes later under the old epoch can write nothing. @throws Fenced when another coordinator owns
+ * it.
  */
 export const renewEpoch = async (sql: Queryable, { partition, epoch }: Lease): Promise<Lease> => {
   const [renewed] = await sql<Lease[]>`
@@ -79,18 +86,18 @@ export const renewEpoch = async (sql: Queryable, { partition, epoch }: Lease): P
   return renewed;
 };
 
-/** Gives partitions back, and wakes the others so that they take them at once. */
+/** Releases partitions and wakes the other coordinators, so that they take them at once. */
 export const releaseLeases = async (sql: Queryable, owner: string, partitions: readonly number[]): Promise<void> => {
   await sql`update leases set owner = null, expires_at = 'epoch' where owner = ${owner} and partition = any(${[...partitions]})`;
   await sql`select pg_notify(${leasesChannel}, '')`;
 };
 
-/** This coordinator ends: the others need not count it any more. */
+/** This coordinator ends: the others stop counting it. */
 export const sayGoodbye = async (sql: Queryable, owner: string): Promise<void> => {
   await sql`delete from coordinators where id = ${owner}`;
 };
 
-/** The partitions now owned by somebody whose lease has not run out. */
+/** The number of partitions with an owner and an unexpired lease. */
 export const ownedPartitions = async (sql: Queryable): Promise<number> => {
   const [row] = await sql<{ owned: number }[]>`select count(*) as owned from leases where expires_at > now()`;
   return row?.owned ?? 0;
@@ -106,12 +113,15 @@ export class Fenced extends Error {
   }
 }
 
-/** Locks these leases against being taken until the transaction ends, and fails when one of them was taken before: fencedBy() tells. */
+/**
+ * Locks these leases until the transaction ends, and fails when one of them was taken before: see
+ * fencedBy().
+ */
 export const fence = (sql: Queryable, owner: string, leases: readonly Lease[]): Statement =>
   sql`select hold_leases(${owner}, ${numbersLiteral(leases.map(({ partition }) => partition))}::smallint[],
     ${numbersLiteral(leases.map(({ epoch }) => epoch))}::bigint[])`;
 
-/** What fence() failed with, as we say it; anything else as it is. */
+/** Turns an error of fence() into Fenced; returns any other error as it is. */
 export const fencedBy = (error: unknown): unknown => {
   const isFence = error instanceof postgres.PostgresError && error.code === 'AP001';
   return isFence ? new Fenced((error.detail ?? '').split(',').map(Number)) : error;
@@ -135,8 +145,9 @@ const unpacked = ([probe_key, at, took_ms, outcome, cause_class]: Packed[number]
 });
 
 /**
- * The newest pass and the newest failure of each probe for each of these monitors since a time, by the monitor's key. One row for each
- * monitor: hundreds of thousands of rows would cost a start more memory than everything that it keeps.
+ * The newest pass and the newest failure of each probe for each of these monitors since a time, by
+ * the monitor's key. It returns one row for each monitor: hundreds of thousands of rows would cost
+ * a start more memory than everything that it keeps.
  */
 export const newestResults = async (
   sql: Queryable,
@@ -157,7 +168,10 @@ export const newestResults = async (
 
 export type Within = { readonly monitor_key: number; readonly from: number; readonly to: number };
 
-/** The passes and failures of monitors that started in a time of each, by the monitor's key: the newest so many, in order of start. */
+/**
+ * The newest passes and failures of each monitor within a time, by the monitor's key, limited in
+ * number and in order of start.
+ */
 export const resultsWithin = async (
   sql: Queryable,
   times: readonly Within[],
@@ -179,7 +193,10 @@ export const resultsWithin = async (
 
 export type Pause = { readonly began_at: number; readonly ended_at: number | null };
 
-/** The last pause of each monitor of a partition that had one, as the engine wrote it; the row of the monitor may be ahead of it. */
+/**
+ * The last pause of each monitor of a partition, as the engine wrote it; the monitor's row may be
+ * newer.
+ */
 export const lastPauses = async (sql: Queryable, partition: number): Promise<ReadonlyMap<string, Pause>> => {
   const rows = await sql<{ monitor_id: string; began_at: Date; ended_at: Date | null }[]>`
     select distinct on (l.monitor_id) l.monitor_id, l.began_at, l.ended_at from ledger l join monitors m on m.id = l.monitor_id
@@ -195,13 +212,13 @@ export type SetAside = {
   readonly reason: string;
   readonly at: Date;
   readonly bytes: number;
-  /** How often it was worked on again in vain. */
+  /** How often another run failed. */
   readonly attempts: number;
-  /** Since when it waits to be worked on again; null when nobody asked. */
+  /** Since when it waits for another run; null when none was requested. */
   readonly retry_asked_at: Date | null;
 };
 
-/** A message that could not be worked on, kept for the operator to look at. */
+/** A message that could not be processed, kept for the operator. */
 export const setAside = async (sql: Queryable, message: { subject: string; reason: string; data: Uint8Array }): Promise<void> => {
   await sql`insert into set_aside (subject, reason, data) values (${message.subject}, ${message.reason}, ${message.data})`;
 };
@@ -217,9 +234,12 @@ export const setAsideById = async (sql: Queryable, id: number): Promise<(SetAsid
   return row;
 };
 
-/** Has one or all of them worked on again by the owners of their partitions; gives those that this was asked for. */
+/**
+ * Requests another run of one or all of them by the owners of their partitions; returns the
+ * requested ones.
+ */
 export const retrySetAside = async (sql: Queryable, id: number | null): Promise<number[]> => {
-  // Results and pings both carry their partition as the third word of their subject.
+  // Results and pings both have their partition as the third token of their subject.
   const rows = await sql<{ id: number; partition: number }[]>`
     update set_aside set retry_asked_at = now()
     where retry_asked_at is null and split_part(subject, '.', 3) ~ '^[0-9]+$' ${id === null ? sql`` : sql`and id = ${id}`}
@@ -228,18 +248,18 @@ export const retrySetAside = async (sql: Queryable, id: number | null): Promise<
   return rows.map((row) => row.id).toSorted((a, b) => a - b);
 };
 
-/** It failed once more. */
+/** The other run failed too. */
 export const keepSetAside = async (sql: Queryable, id: number, reason: string): Promise<void> => {
   await sql`update set_aside set reason = ${reason}, attempts = attempts + 1, retry_asked_at = null where id = ${id}`;
 };
 
-/** Forgets one or all of them; gives those that are gone. */
+/** Deletes one or all of them; returns the deleted ones. */
 export const dropSetAside = async (sql: Queryable, id: number | null): Promise<number[]> => {
   const rows = await sql<{ id: number }[]>`delete from set_aside ${id === null ? sql`` : sql`where id = ${id}`} returning id`;
   return rows.map((row) => row.id).toSorted((a, b) => a - b);
 };
 
-/** A monitor as the engine needs it: to decide about it, and to tell the probes what to check. */
+/** A monitor as the engine needs it: to decide about it, and to assign it to probes. */
 export type MonitorRow = {
   readonly id: string;
   readonly key: number;
@@ -258,10 +278,13 @@ export type MonitorRow = {
 const watchedColumns =
   'id, key, organisation_id, partition, type, target, interval_s, config, secrets, config_version, created_at, paused_at';
 
-/** Rows that are gone again before they have grown old: longer pages are kept for the greater, rarer collection of garbage. */
+/**
+ * With short pages, rows are collected while young; longer pages survive until the rare major
+ * collection of garbage.
+ */
 const pageLength = 250;
 
-/** A page of the monitors of a partition: those after the one with this key. */
+/** A page of a partition's monitors: those after this key. */
 export const monitorsAfter = (sql: Queryable, partition: number, after: number) =>
   sql<MonitorRow[]>`
     select ${sql.unsafe(watchedColumns)} from monitors where partition = ${partition} and key > ${after} order by key limit ${pageLength}`;
@@ -277,7 +300,7 @@ export const monitorsOfPartition = (sql: Queryable, partition: number): AsyncGen
 export const monitorsById = (sql: Queryable, ids: readonly string[]) =>
   sql<MonitorRow[]>`select ${sql.unsafe(watchedColumns)} from monitors where id = any(${[...ids]})`;
 
-/** The continents that the config limits the check to; null when it does not. */
+/** The continents that the config allows; null when it allows all. */
 export const continentsIn = (config: Config): readonly Continent[] | null => {
   const given = config.continents;
   return Array.isArray(given) ? given.filter(isContinent) : null;
@@ -311,7 +334,7 @@ export const watchedOf = (row: MonitorRow): Watched => {
 /** Equal for targets on the same host. */
 export const targetHash = ({ type, target }: Pick<MonitorRow, 'type' | 'target'>): number => hashOf(defaultName(type, target) ?? target);
 
-/** What placement needs of a monitor's row. */
+/** A monitor's row reduced to what placement needs. */
 export const placedOf = (row: MonitorRow): Placed => ({
   monitor: row.id,
   interval_ms: row.interval_s * 1_000,
@@ -321,7 +344,10 @@ export const placedOf = (row: MonitorRow): Placed => ({
   inside: insideOf(row.type, row.target, row.config)?.addresses,
 });
 
-/** How far the results of one generation of a probe's spool are committed in a partition. `ahead`: those beyond that are, too. */
+/**
+ * How far the results of one generation of a probe's spool are committed in a partition. `ahead`:
+ * results beyond that which are committed too.
+ */
 export type Watermark = {
   readonly probe_key: number;
   readonly generation: string;
@@ -345,14 +371,14 @@ export const writeWatermarks = (sql: Queryable, rows: readonly Watermark[]): Sta
 export const watermarksOfPartition = (sql: Queryable, partition: number): Promise<Watermark[]> =>
   sql<Watermark[]>`select probe_key, generation, partition, seq, to_json(ahead) as ahead from watermarks where partition = ${partition}`;
 
-/** Partition → seq, of one generation: what a probe may trim its spool to. */
+/** Partition → seq of one generation: up to there a probe may trim its spool. */
 export const committedOf = async (sql: Queryable, probeKey: number, generation: string): Promise<Record<string, number>> => {
   const rows = await sql<{ partition: number; seq: number }[]>`
     select partition, seq from watermarks where probe_key = ${probeKey} and generation = ${generation}`;
   return Object.fromEntries(rows.map(({ partition, seq }) => [partition, seq]));
 };
 
-/** Generations that a probe left behind a month ago; it cannot come back with their results. */
+/** Deletes generations that a probe left a month ago; it cannot return with results of them. */
 export const forgetWatermarks = async (sql: Queryable): Promise<void> => {
   await sql`delete from watermarks where changed_at < now() - interval '30 days' and exists (
     select 1 from watermarks newer where newer.probe_key = watermarks.probe_key and newer.generation <> watermarks.generation

@@ -28,28 +28,35 @@ import { type MonitorRow, monitorsById, placedOf } from './queries.ts';
 import type { Unseen } from './state.ts';
 
 /**
- * First looks at monitors that are new, resumed or changed. Somebody waits for each of them, so none is left out when a thousand are made at
- * once: they wait for room, as fast as one probe does them without letting its turns come late.
+ * First checks of monitors that are new, resumed or edited. A user waits for each of them, so none
+ * is left out when a thousand are made at once. They wait in a queue, and are sent as fast as one
+ * probe can do them without delaying its turns.
  *
- * Modes of a look: waiting (one for each monitor, in the order in which they were wished for) → asked, or needless (its first turn has come,
- * the monitor is gone, nobody can look).
+ * Modes of a first check: waiting (one for each monitor, in order of request) → asked, or needless
+ * (its first turn has come, the monitor is gone, no probe can check it).
  */
 type FirstChecks = {
-  /** Takes those of them that are first looks. */
+  /** Takes the first checks among them. */
   readonly wish: (wishes: readonly RecheckRequest[]) => void;
   readonly close: () => Promise<void>;
 };
 
 type First = { readonly look: string; readonly before: number };
 
-/** What first looks may take of all probes together and of one. */
+/** The budget of first checks for all probes together and for each one. */
 const firstAllowed: Allowances = { all: { perSecond: 1_000, burst: 1_000 }, probe: { perSecond: 300, burst: 300 } };
 const firstsEveryMs = 100;
-/** So many of a continent are looked through at most each time: those of a probe that has no room now do not hold up those of others for long. */
+/**
+ * At most this many first checks of a continent are examined each time, so that those of a busy
+ * probe do not delay those of others for long.
+ */
 const firstsWindow = 200;
-/** So many are read at a time, and no more when nobody had room for any of them: what is read in vain is read again. */
+/**
+ * This many rows are read at a time. If the budget allowed none of them, no more are read, because
+ * each would be read again.
+ */
 const firstsAtOnce = 40;
-/** What is wished for beyond this is seen at its turn. */
+/** Monitors beyond this many are checked at their turn. */
 const maxFirsts = 200_000;
 
 const createFirstChecks = (parts: {
@@ -104,7 +111,8 @@ const createFirstChecks = (parts: {
       let isNew = false;
       for (const { monitor, look, continents, when } of wishes) {
         if (typeof when === 'string') continue;
-        // Wished for anew, perhaps elsewhere: the roster has changed. Where it waits already it keeps its place.
+        // It was requested again, maybe elsewhere, because the roster has changed. Where it waits
+        // already it keeps its place.
         for (const [continent, queue] of waiting) if (!continents.includes(continent)) queue.delete(monitor);
         for (const continent of continents) {
           const queue = waiting.get(continent) ?? new Map<string, First>();
@@ -121,19 +129,23 @@ const createFirstChecks = (parts: {
 };
 
 /**
- * Turns the wish that somebody looks now into messages to probes. A look that gets lost is no harm: what is still open asks again.
- * Samples are bought from a budget, so that an outage of everything does not become a flood of checks; first looks wait for room in theirs. And
- * nobody is asked about one monitor more often than it can want, because a state that is read anew does not know whom it asked.
+ * Turns requests for rechecks into messages to probes. A lost recheck does no harm: an open
+ * incident requests it again. Samples have a budget, so that a total outage does not cause a flood
+ * of checks. First checks have another budget, which they wait for. And each monitor has a limit,
+ * because a state that was loaded again does not know which probes it asked.
  */
 export type Rechecks = {
   readonly ask: (wishes: readonly RecheckRequest[]) => void;
-  /** Makes its connection, and has prepared what it reads there: somebody waits for each answer. */
+  /**
+   * Connects and prepares the statements that it reads with, because a user or an incident waits
+   * for each answer.
+   */
   readonly prepare: () => Promise<void>;
-  /** Settles when nothing is under way. */
+  /** Settles when nothing is in progress. */
   readonly close: () => Promise<void>;
 };
 
-/** So many monitors are remembered before those that need not be are forgotten. */
+/** Beyond this many monitors, expired records are removed. */
 const maxRemembered = 10_000;
 
 const allowed: Allowances = { all: { perSecond: 200, burst: 1_000 }, probe: { perSecond: 50, burst: 200 } };
@@ -230,25 +242,31 @@ export const createRechecks = ({ sql, bus, clock, log, roster, assignments, figu
 };
 
 /**
- * First looks that may have been in vain: no probe was well when the monitor was made, or the look was lost with its probe, the coordinator, or
- * on its way. They are looked through whenever the roster changes, and when one of them has been waited for long enough, until somebody has
- * seen the monitor.
+ * First checks that may have been lost: no probe was healthy when the monitor was made, or the
+ * check was lost with its probe, the coordinator, or on its way. They are reviewed whenever the
+ * roster changes, and when one of them times out, until the monitor has a result.
  */
 
 export const noUnseen = (): Unseen => ({ awaited: new Map(), epoch: Number.NaN, nextEnd: Number.POSITIVE_INFINITY });
 
-/** Remembers the monitor if nobody has seen it yet. */
+/** Remembers the monitor if it has no result yet. */
 export const noteUnseen = (unseen: Unseen, monitor: MonitorState): void => {
   if (isUnseen(monitor)) unseen.awaited.set(monitor.watched.id, undefined);
 };
 
-/** Whether there may be a first look to ask for, beside those of what is made from now on, which are asked for at once. */
+/**
+ * Whether a first check may have to be requested. Those of monitors made from now on are requested
+ * at once.
+ */
 export const needsFirstChecks = (unseen: Unseen, { epoch }: Roster, now: number): boolean => {
   if (unseen.awaited.size === 0) unseen.epoch = epoch;
   return unseen.epoch !== epoch || now >= unseen.nextEnd;
 };
 
-/** Has somebody look at this monitor now, if that is not awaited already, and remembers it until somebody has seen it. */
+/**
+ * Requests a first check of this monitor unless one is awaited, and remembers the monitor until it
+ * has a result.
+ */
 export const askForFirst = (unseen: Unseen, decisions: DecisionBatch, monitor: string, roster: Roster, now: number): void => {
   const known = stateOf(decisions, monitor);
   const key = settingsOf(decisions, monitor)?.key;

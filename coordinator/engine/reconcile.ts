@@ -7,16 +7,17 @@ import type { PartitionDependencies } from './dependencies.ts';
 import { monitorsAfter, monitorsOfPartition } from './queries.ts';
 
 /**
- * Sees to it that the bus holds the assignments of all monitors of a partition. A marker beside them says for which database and which
- * continents that was done, and under which keys; a wiped bus has lost it, a restored database is another, a first probe of a continent
- * adds to it, and a revoked probe takes a key out of use.
+ * Ensures that the bus holds the assignments of all monitors of a partition. A marker beside them
+ * records for which database and continents, and with which keys, that was done. A wiped bus has
+ * lost the marker, a restored database differs from it, a continent's first probe adds to it, and a
+ * revoked probe retires a key.
  */
 const marker = z.object({
   installation: z.string(),
   served: z.array(z.string()),
-  /** Place → epoch of the key that its secrets are sealed under. */
+  /** Place → epoch of the key that its secrets are sealed with. */
   sealed: z.record(z.string(), z.number()).default({}),
-  /** The keys that all of it is signed by. */
+  /** The keys that sign all assignments. */
   signed_by: z.array(z.string()).default([]),
 });
 
@@ -30,7 +31,10 @@ const readMarker = async (partition: number, { bus, announcements }: PartitionDe
   return read.success ? read.data : undefined;
 };
 
-/** Takes back that all is well: every owner publishes its partition anew, and buries what this database does not know. */
+/**
+ * Invalidates the markers: every owner publishes its partition again, and marks assignments as
+ * deleted that this database does not know.
+ */
 export const doubtMarkers = async (bus: Bus): Promise<void> => {
   const doubt = JSON.stringify({ installation: 'doubted', served: [] });
   for (let partition = 0; partition < partitionCount; partition += 1) await bus.store(subjects.marker(partition), doubt);
@@ -38,7 +42,7 @@ export const doubtMarkers = async (bus: Bus): Promise<void> => {
 
 type Listing = { readonly at: number; readonly byPartition: Promise<ReadonlyMap<number, readonly string[]>> };
 
-/** What the stream has, as it was listed last: all partitions ask for it at once, and it may be large. */
+/** The last listing of the stream. All partitions ask for it at once, and it may be large. */
 const listings = new WeakMap<Bus, Listing>();
 const listAgainMs = 2_000;
 
@@ -61,7 +65,7 @@ const publishedFor = async (partition: number, bus: Bus): Promise<readonly strin
   return (await listing.byPartition).get(partition) ?? [];
 };
 
-/** Assignments in the stream of monitors that this database does not have get a tombstone. */
+/** Publishes a deletion marker for each assignment whose monitor this database does not have. */
 const deleteUnknownAssignments = async (partition: number, known: ReadonlySet<string>, { bus }: PartitionDependencies): Promise<void> => {
   for (const subject of await publishedFor(partition, bus)) {
     if (known.has(lastTokenOf(subject))) continue;
@@ -70,7 +74,10 @@ const deleteUnknownAssignments = async (partition: number, known: ReadonlySet<st
   }
 };
 
-/** As they are in this turn: one that was made since the pages were read must not be buried. */
+/**
+ * The monitors as they are in this turn: one that was made since the pages were read must not be
+ * deleted.
+ */
 const idsOf = async (partition: number, { sql }: PartitionDependencies): Promise<ReadonlySet<string>> => {
   const ids = new Set<string>();
   for await (const page of monitorsOfPartition(sql, partition)) for (const { id } of page) ids.add(id);
@@ -79,7 +86,10 @@ const idsOf = async (partition: number, { sql }: PartitionDependencies): Promise
 
 const queues = new WeakMap<Bus, LimitFunction>();
 
-/** All partitions begin at once, and the bus takes no more for it: two at a time keep it busy, and hold a sixteenth of the rows. */
+/**
+ * All partitions begin at once, which does not make the bus faster: two at a time keep it busy, and
+ * hold a sixteenth of the rows in memory.
+ */
 const queueOf = (bus: Bus): LimitFunction => {
   const queue = queues.get(bus) ?? pLimit(2);
   queues.set(bus, queue);
@@ -87,24 +97,27 @@ const queueOf = (bus: Bus): LimitFunction => {
 };
 
 /**
- * A part of it that is done when nothing else is done with the partition, so that what it reads is not published after what a later change
- * published: a page of monitors, or at last the marker.
+ * A step that runs while nothing else does in the partition, so that it never publishes older rows
+ * after a later change: a page of monitors, or finally the marker.
  */
 export type ReconcileTurn = {
-  /** What stands there is of another database. */
+  /** The assignments on the bus are of another database. */
   readonly isStranger: boolean;
 } & (
   | {
       readonly is: 'page';
       /** The key of the last monitor of the page before. */
       readonly after: number;
-      /** Only what is sealed for one of these places, under a key that is out of use; all, when undefined. */
+      /** Only assignments sealed for one of these places with a retired key; all when undefined. */
       readonly outdated: ReadonlySet<string> | undefined;
     }
   | { readonly is: 'marker'; readonly marker: Marker }
 );
 
-/** How many were published, and after which monitor the next page begins; null when there is none. */
+/**
+ * How many were published, and the monitor after which the next page begins; null when there is
+ * none.
+ */
 export type ReconcileAnswer = { readonly published: number; readonly last: number | null };
 
 export const takeTurn = async (partition: number, turn: ReconcileTurn, parts: PartitionDependencies): Promise<ReconcileAnswer> => {
@@ -120,14 +133,17 @@ export const takeTurn = async (partition: number, turn: ReconcileTurn, parts: Pa
   const last = page.at(-1);
   if (!last) return { published: 0, last: null };
   const rows = outdated ? page.filter((row) => assignments.sealedFor(row).some((place) => outdated.has(place))) : page;
-  // What is paused may still stand there from before; otherwise whatever stands there is replaced.
+  // A paused monitor may have an old assignment there; all others are replaced anyway.
   await assignments.publish(rows.map((row) => ({ monitor: row.id, row, isNew: row.paused_at === null && !isStranger })));
   return { published: rows.length, last: last.key };
 };
 
 type InTurn = (turn: ReconcileTurn) => Promise<ReconcileAnswer>;
 
-/** A page in each turn: in between it is decided about what has come. True when something had to be published. @throws when the bus is away. */
+/**
+ * One page in each turn: in between the partition decides what has come. True when something had to
+ * be published. @throws when the bus is away.
+ */
 export const reconcile = async (partition: number, parts: PartitionDependencies, inTurn: InTurn): Promise<boolean> => {
   const { bus, assignments, announcements, installation, log } = parts;
   const before = await readMarker(partition, parts);

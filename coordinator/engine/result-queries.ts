@@ -3,7 +3,7 @@ import type { Interval } from '../../shared/base/time.ts';
 import type { Outcome, Phases } from '../../shared/checks/result.ts';
 import { numbersLiteral, type Queryable, type Statement, textsLiteral } from '../database/connect.ts';
 
-/** What the checks of one continent came to in one stretch of time. */
+/** The checks of one continent, summarized for one step of time. */
 export type SeriesRow = {
   readonly continent: string;
   readonly slot: number;
@@ -20,7 +20,7 @@ export type SeriesRow = {
 const slotOf = (sql: Queryable, column: string, from: Date, step_s: number) =>
   sql`floor(date_part('epoch', ${sql.unsafe(column)} - ${from}::timestamptz) / ${step_s})::int`;
 
-/** From the raw results, as far as they are kept, with percentiles. */
+/** From raw results, as far as they are kept, with percentiles. */
 export const rawSeries = (sql: Queryable, monitor: number, { from, to }: Interval, step_s: number): Promise<SeriesRow[]> => {
   const [begin, end] = [new Date(from), new Date(to)];
   return sql<SeriesRow[]>`
@@ -36,7 +36,7 @@ export const rawSeries = (sql: Queryable, monitor: number, { from, to }: Interva
     group by p.continent, slot order by p.continent, slot`;
 };
 
-/** From the hours as they were rolled up; hours that wait for that are read from their raw results. */
+/** From hourly rollups; hours that wait for theirs are read from raw results. */
 export const hourlySeries = (sql: Queryable, monitor: number, { from, to }: Interval, step_s: number): Promise<SeriesRow[]> => {
   const [begin, end] = [new Date(from), new Date(to)];
   return sql<SeriesRow[]>`
@@ -77,7 +77,7 @@ const phaseOf = (rows: readonly ResultRow[], name: keyof Phases): string =>
 
 export const insertResults = (sql: Queryable, rows: readonly ResultRow[]): Statement[] => {
   if (rows.length === 0) return [];
-  // Each phase in an array of its own: texts of arrays within an array take three times as long to write.
+  // Each phase is an array of its own: nested arrays take three times as long to write as text.
   const statement = sql`
     insert into results (monitor_key, at, probe_key, took_ms, outcome, cause_class, phases)
     select monitor_key, to_timestamp(at / 1000.0), probe_key, took_ms, outcome, cause_class,
@@ -94,7 +94,10 @@ export const insertResults = (sql: Queryable, rows: readonly ResultRow[]): State
   return [statement];
 };
 
-/** Passes with their times, a list for each column: so many come that an object for each would cost more than all else. NaN is a phase that there is none of. */
+/**
+ * Passes with their times, one list for each column: there are so many that an object for each
+ * would cost more than all else. NaN: the phase did not happen.
+ */
 export type PassColumns = {
   readonly monitor_key: number[];
   readonly probe_key: number[];
@@ -132,7 +135,7 @@ const hour = 3_600_000;
 
 const nameOfDay = (start: number): string => `results_${new Date(start).toISOString().slice(0, 10).replaceAll('-', '')}`;
 
-/** Makes the day partitions of this stretch that are missing. Several coordinators may do it at once. */
+/** Creates missing day partitions for this time. Several coordinators may do so at once. */
 export const makeResultDays = async (sql: Queryable, from: number, to: number): Promise<void> => {
   const rows = await sql<{ name: string }[]>`select relid::regclass::text as name from pg_partition_tree('results') where isleaf`;
   const known = new Set(rows.map(({ name }) => name));
@@ -141,21 +144,24 @@ export const makeResultDays = async (sql: Queryable, from: number, to: number): 
     if (known.has(nameOfDay(start))) continue;
     const [begin, end] = [new Date(start).toISOString(), new Date(start + day).toISOString()];
     const name = nameOfDay(start);
-    // Made by itself and then attached, because a partition that is made as one waits until nobody reads any results, and all writers behind it.
-    // Names and bounds are our own; a definition takes no parameters.
+    // A table is created first and attached afterwards. Creating it as a partition would wait until
+    // no one reads results, and block all writers meanwhile. Names and bounds are our own; DDL
+    // takes no parameters.
     missing.push(`create table ${name} (like results including defaults including constraints including indexes);
       alter table results attach partition ${name} for values from ('${begin}') to ('${end}');`);
   }
   if (missing.length > 0) await sql.unsafe(missing.join('\n'));
 };
 
-/** So long a drop may wait until nobody reads any results: whoever writes some waits behind it. */
+/** Lock timeout of a drop: while it waits for readers of results, it blocks writers. */
 const dropTimeoutMs = 300;
 
-/** Whether days could not be dropped because somebody reads the results; later will do. */
+/** Whether days could not be dropped because results were being read; a later try will succeed. */
 export const areBeingRead = (error: unknown): boolean => codeOf(error) === '55P03';
 
-/** Drops the days that end before this, in a transaction of its own. @throws areBeingRead(). */
+/**
+ * Drops the days that end before this time, in a transaction of its own. @throws areBeingRead().
+ */
 export const dropResultDays = async (sql: Queryable, before: number): Promise<string[]> => {
   const rows = await sql<
     { name: string }[]
@@ -166,7 +172,7 @@ export const dropResultDays = async (sql: Queryable, before: number): Promise<st
   return old;
 };
 
-/** Marks hours whose rollup has to be made, or made anew. */
+/** Marks hours whose rollup must be made, or made again. */
 export const markStale = (sql: Queryable, hours: readonly number[]): Statement[] =>
   hours.length === 0
     ? []
@@ -178,7 +184,7 @@ export const markStale = (sql: Queryable, hours: readonly number[]): Statement[]
 /** The start of the hour that a time lies in. */
 export const hourOf = (at: number): number => Math.floor(at / hour) * hour;
 
-/** Makes the rollups of the oldest finished hour that waits for it. False when none does. */
+/** Makes the rollups of the oldest finished hour that waits for it. False when none waits. */
 export const rollUpOneHour = async (sql: Queryable, finishedBefore: number): Promise<boolean> => {
   const [stale] = await sql<{ hour: Date }[]>`
     delete from stale_hours where hour = (
@@ -195,7 +201,8 @@ export const rollUpOneHour = async (sql: Queryable, finishedBefore: number): Pro
     group by r.monitor_key, p.continent
     on conflict (monitor_key, hour, continent) do update set ok = excluded.ok, failed = excluded.failed, unknown = excluded.unknown,
       took_sum = excluded.took_sum, took_min = excluded.took_min, took_max = excluded.took_max`;
-  // What lists are sorted by: of the newest hour only, one that is made anew may be an old one.
+  // Values that lists are sorted by come from the newest hour only: an hour that is rolled up again
+  // may be an old one.
   await sql`
     update monitor_status s set response_ms = r.mean
     from (select monitor_key, sum(took_sum) / nullif(sum(ok), 0) as mean from rollups where hour = ${stale.hour} group by monitor_key) r
@@ -204,13 +211,13 @@ export const rollUpOneHour = async (sql: Queryable, finishedBefore: number): Pro
   return true;
 };
 
-/** What lies before these times goes: rollups, and closed stretches of the ledger. */
+/** Deletes rollups and closed ledger intervals from before these times. */
 export const forgetOld = async (sql: Queryable, rollupsBefore: number, ledgerBefore: number): Promise<void> => {
   await sql`delete from rollups where hour < ${new Date(rollupsBefore)}`;
   await sql`delete from ledger where ended_at < ${new Date(ledgerBefore)}`;
 };
 
-/** Removes a bite of the history of deleted monitors. False when nothing was left. */
+/** Deletes a bite of the history of deleted monitors. False when nothing was left. */
 export const forgetMonitors = async (sql: Queryable, bite: number): Promise<boolean> => {
   const [next] = await sql<{ monitor_key: number }[]>`
     select monitor_key from forgotten_monitors order by forgotten_at limit 1 for update skip locked`;

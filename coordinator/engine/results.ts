@@ -31,10 +31,13 @@ import type { PartitionDependencies } from './dependencies.ts';
 import { type MonitorSettings, type Monitors, type Packed, type Passes, pack, passAll } from './monitor-memory.ts';
 import type { PartitionState } from './state.ts';
 
-/** Clocks that are wrong by more than this tell of no time that ever was. */
+/** A clock that is wrong by more than this gives no usable time. */
 const futureMs = 120_000;
 
-/** Whether this probe could have held this monitor. A result of an older version may have been right when it was made: it goes to the charts only. */
+/**
+ * Whether this probe could have held this monitor. A result of an older version may have been right
+ * when it was made: it goes to the samples only.
+ */
 const mayHold = (probe: ProbeRow, watched: MonitorSettings, version: number, configVersion: number): boolean => {
   if (probe.organisation_id !== null) {
     if (probe.organisation_id !== watched.organisation) return false;
@@ -44,10 +47,13 @@ const mayHold = (probe: ProbeRow, watched: MonitorSettings, version: number, con
   return watched.probe === null && (watched.continents === null || watched.continents.includes(probe.continent));
 };
 
-/** A batch, and where its monitors are kept, by its places: −1 for strangers. Good as long as no monitor comes or goes. */
+/**
+ * A batch with the slot of each result's monitor by its place, −1 for unknown monitors. It is valid
+ * until a monitor is added or removed.
+ */
 export type Found = Pick<Accepted, 'probe' | 'batch'> & { readonly slots: Int32Array };
 
-/** What of it is new here: from this place on, but for what went ahead. */
+/** The new part of it: from this place on, except results that were decided early. */
 type Fresh = Found & { readonly first: number; readonly ahead: ReadonlySet<number> | undefined };
 
 const firstAfter = (batch: Batch, seq: number): number => {
@@ -69,7 +75,7 @@ type Answer = { readonly generation: string; readonly probe: string; committed: 
 /** What one batch of decisions makes of a set of batches. */
 export type Received = {
   readonly decisions: DecisionBatch;
-  /** What was decided about; passes that were left to numbers are not among them. */
+  /** Results that were decided, without those on the fast path. */
   readonly judged: readonly Judged[];
   readonly refused: readonly { readonly probe: string; readonly reason: RefusedReason }[];
   readonly receipts: readonly (readonly [subject: string, receipt: ReceiptMessage])[];
@@ -88,7 +94,7 @@ export const reasonAgainst = (
   return at < oldest ? 'too_old' : undefined;
 };
 
-/** Of the looks that one check answered, the one that its incident waits for. */
+/** The one of a check's rechecks that its incident waits for. */
 const recheckAnswered = ({ monitor, look, other_looks = [] }: SeenResult, decisions: DecisionBatch): string | null => {
   const awaited = incidentOf(decisions, monitor)?.progress.matrix?.look;
   return other_looks.find((other) => other === awaited) ?? look;
@@ -102,7 +108,7 @@ export const seenBy = (probe: ProbeRow, result: Result, now: number, lateMs: num
   handed_over: now - (result.at + result.took_ms) > lateMs,
 });
 
-/** Decides about results that may count, in order of start, and puts them in the charts. */
+/** Decides results that may count, in order of start, and adds them to the samples. */
 export const decideAbout = (decisions: DecisionBatch, judged: readonly Judged[], now: number): void => {
   const late = new Set<string>();
   for (const { key, probe, seen } of judged.toSorted((a, b) => byStart(a.seen, b.seen))) {
@@ -115,7 +121,7 @@ export const decideAbout = (decisions: DecisionBatch, judged: readonly Judged[],
     chart(decisions, { monitor_key: key, probe_key: probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
     if (seen.handed_over) late.add(seen.monitor);
   }
-  // The past asks nobody; what is left open when it has been decided is looked after now.
+  // The past causes no rechecks; incidents that are open after it are continued now.
   for (const monitor of late) if (incidentOf(decisions, monitor)) decideOn(decisions, monitor, { is: 'tick' });
 };
 
@@ -123,23 +129,23 @@ type DecidingDependencies = Pick<PartitionDependencies, 'clock' | 'timing' | 'ol
 
 type Writable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 
-/** One object for all passes of a probe, to ask about each whether it goes without saying. */
+/** One object for all passes of a probe, to test each for the fast path. */
 const passOf = (probe: ProbeRow): Writable<SeenResult> => ({
   ...{ seq: 0, monitor: '', config_version: 0, at: 0, took_ms: 0, outcome: 'ok', cause: null, phases: null, evidence: null, look: null },
   ...{ from: observingProbeOf(probe), quarantined: probe.quarantined_at !== null, handed_over: false },
 });
 
-/** What a set of batches tells, parted by how it is decided. */
+/** A set of batches, split by how its results are decided. */
 type Parted = {
-  /** By their place: passes that nothing else in the set keeps from being left to numbers. */
+  /** By their place: passes that may take the fast path, whatever else is in the set. */
   readonly quiet: readonly Passes[];
   readonly judged: Judged[];
   readonly refused: { probe: string; reason: RefusedReason }[];
 };
 
 /**
- * Parts passes that may be left to numbers from all that is to be decided about. Of one monitor either all or nothing is left to numbers, because
- * what is decided about goes in order of start.
+ * Separates passes for the fast path from all other results. Either all results of a monitor take
+ * it or none, because decisions go in order of start.
  */
 const part = (state: PartitionState, fresh: readonly Fresh[], now: number, parts: DecidingDependencies): Parted => {
   const { timing, oldestKept, attends, roster } = parts;
@@ -160,7 +166,7 @@ const part = (state: PartitionState, fresh: readonly Fresh[], now: number, parts
     const slots = new Int32Array(batch.monitors.length).fill(-1);
     for (let place = first; place < slots.length; place += 1) {
       const slot = one.slots[place] ?? -1;
-      // Deleted in the meantime, or never there: nothing to decide about.
+      // Deleted meanwhile, or never known: nothing to decide.
       if (slot < 0 || ahead?.has(seqAt(batch, place))) continue;
       pass.config_version = versionAt(batch, place);
       pass.at = startAt(batch, place);
@@ -186,7 +192,7 @@ const part = (state: PartitionState, fresh: readonly Fresh[], now: number, parts
   return { quiet, judged, refused };
 };
 
-/** Decides about a set of batches, in order of start. Nothing is written yet. */
+/** Decides a set of batches, in order of start. Nothing is written yet. */
 export const receiveBatches = (state: PartitionState, batches: readonly Found[], parts: DecidingDependencies): Received => {
   const { clock, roster } = parts;
   const now = clock.now();
@@ -206,7 +212,7 @@ export const receiveBatches = (state: PartitionState, batches: readonly Found[],
     const last = lastSeqOf(batch);
     if (isGap || last <= committed) continue;
     answer.committed = last;
-    // What came in between closes the gap that an earlier batch of this set had shown.
+    // A later batch fills the gap that an earlier batch of this set had shown.
     answer.again = false;
     const gone = earlyDecisions(decisions, probe.key, generation);
     fresh.push({ ...found, first: firstAfter(batch, committed), ahead: gone.length > 0 ? new Set(gone) : undefined });
@@ -225,15 +231,18 @@ export const receiveBatches = (state: PartitionState, batches: readonly Found[],
   return { decisions, judged, refused, receipts };
 };
 
-/** What of a batch of decisions is written, and what the partition holds once it is. */
+/** What a batch of decisions writes, and what the partition holds afterwards. */
 
-/** Whether what is checked changed for a monitor: then the checkpoint goes along, because results do not say which version they checked. */
+/**
+ * Whether a monitor's checked config changed. Then the checkpoint is committed too, because results
+ * do not say which version they checked.
+ */
 const hasConfigChanges = ({ entries }: DecisionBatch): boolean => {
   for (const { told } of entries.values()) if (told.is === 'object' && told.isChanged && told.state) return true;
   return false;
 };
 
-/** Whether there is anything to commit; a batch of decisions without rows only moves what memory holds. */
+/** Whether there is anything to commit: a batch of decisions without rows only changes memory. */
 const hasRows = ({ marks, passes, rows }: DecisionBatch): boolean =>
   marks.size > 0 || passes.at.length > 0 || Object.values(rows).some((list) => list.length > 0);
 
@@ -250,7 +259,7 @@ const changedAtOf = ({ now, partition }: DecisionBatch, { slot, told }: Entry): 
   return slot === null ? 0 : partition.monitors.rowAt(slot).changedAt;
 };
 
-/** The monitors of the partition as they will be. */
+/** The partition's monitors as they will be. */
 function* future(batch: DecisionBatch): Generator<Packed> {
   const { entries, quiet, partition } = batch;
   const { monitors } = partition;
@@ -274,7 +283,7 @@ export const unitWithCheckpoint = (batch: DecisionBatch, takenAt: number): Unit 
   return { ...unitOf(batch), checkpoint: { takenAt, state: pack(future(batch)) } };
 };
 
-/** It is committed: the state is now so. */
+/** The batch is committed: the state takes its changes over. */
 export const adopt = (batch: DecisionBatch): void => {
   assertOpen(batch);
   batch.mode = 'adopted';
@@ -299,7 +308,7 @@ export const adopt = (batch: DecisionBatch): void => {
   }
 };
 
-/** Commits a batch of decisions, moves memory after it, and asks for the looks that it wants. */
+/** Commits a batch of decisions, changes memory afterwards, and requests its rechecks. */
 export const settle = async (decisions: DecisionBatch, parts: PartitionDependencies): Promise<void> => {
   const { writer, clock, askLooks } = parts;
   if (hasConfigChanges(decisions)) {
@@ -309,9 +318,9 @@ export const settle = async (decisions: DecisionBatch, parts: PartitionDependenc
   if (decisions.looks.length > 0) askLooks(decisions.looks);
 };
 
-/** What was committed says something about its probes. */
+/** Committed results say something about their probes. */
 export const observeAll = (state: PartitionState, judged: readonly Judged[], { observe }: PartitionDependencies): void => {
-  // One for all of them: nobody keeps it.
+  // One object for all of them: no one keeps it.
   let monitor = '';
   const observed = {
     target: () => state.monitors.targetOf(monitor),

@@ -13,42 +13,48 @@ import { type ReconcileAnswer, type ReconcileTurn, reconcile } from './reconcile
 import type { PartitionState } from './state.ts';
 
 /**
- * How far the past of a partition is decided, since it was last waited for.
+ * How far the past of a partition is decided, since it was last awaited.
  *
- * Modes: `untold` (the bus has not said what it has for us: that nothing is pending tells nothing) → `told` → `decided`; `cut off` (it was decided when
- * the bus went away, and nobody knows better). Each absence of the bus leads back to `untold` or `cut off`, what a probe kept to `told` or `untold`.
+ * Modes: `untold` (the bus has not reported what it has for us, so an empty queue proves nothing) →
+ * `told` → `decided`; `cut off` (it was decided when the bus went away, and nothing newer is
+ * known). Each absence of the bus leads back to `untold` or `cut off`, a backlog of a probe to
+ * `told` or `untold`.
  */
 type Past = 'untold' | 'told' | 'decided' | 'cut off';
 
-/** The bus has said something of what it has. */
+/** The bus has reported what it has. */
 const afterWord: Readonly<Record<Past, Past>> = { untold: 'told', told: 'told', decided: 'decided', 'cut off': 'decided' };
-/** The bus was away, and is, or is here again. */
+/** The bus was away, and still is or has just returned. */
 const whileAway: Readonly<Record<Past, Past>> = { untold: 'untold', told: 'untold', decided: 'cut off', 'cut off': 'cut off' };
-/** Something of the past is waited for anew. */
+/** Part of the past is awaited again. */
 const behindAgain: Readonly<Record<Past, Past>> = { untold: 'untold', told: 'told', decided: 'told', 'cut off': 'untold' };
 
-/** What waits and has been shown to the partition, because some of it need not (rule 4). */
+/**
+ * Waiting results that were shown to the partition, because some of them need not wait (rule 4).
+ */
 type Shown = {
   readonly room: WaitingQueue;
-  /** So many of what is held were shown; infinite once they cannot be. */
+  /** How many of the held results were shown; infinity once they cannot be. */
   taken: number;
-  /** Who was waited for when they were; undefined before the first time. */
+  /** The probes that were awaited at that time; undefined before the first time. */
   awaited: Awaited | undefined;
 };
 
 type Options = {
   readonly partition: number;
   readonly parts: Pick<PartitionDependencies, 'bus' | 'log' | 'timing' | 'clock' | 'words'>;
-  /** Whether the partition has been read from the database. */
+  /** Whether the partition has been loaded from the database. */
   readonly isLoaded: () => boolean;
   readonly tell: (message: PartitionMessage) => Promise<PartitionAnswer>;
 };
 
 /**
- * What the bus delivers to a partition, on its way to it.
+ * Deliveries of the bus on their way to a partition.
  *
- * Modes: `open` → `closed` (what waited is the bus's again). While it is open `handover` says whether it is holding (after an absence: what probes kept
- * waits here, unacknowledged, so that it is decided in order; rule 4; what need not wait goes ahead) or working (it goes on as it comes).
+ * Modes: `open` → `closed` (what waited goes back to the bus). While it is open, `handover` says
+ * whether it is holding or working. Holding (after an absence): kept results wait here
+ * unacknowledged, so that they are decided in order (rule 4); early decisions need not wait.
+ * Working: results are decided as they come.
  */
 export type PartitionDeliveries = Options & {
   mode: 'open' | 'closed';
@@ -60,12 +66,12 @@ export type PartitionDeliveries = Options & {
   /** How often the bus was away. */
   absences: number;
   shown: Shown | undefined;
-  /** How many hands are at work, and how much the bus still has for us. */
+  /** How many flushes are in progress, and how much the bus still has for us. */
   handing: number;
   pending: number;
-  /** Whether the bus is being asked what it has. */
+  /** Whether the bus is being asked for its pending count. */
   isAsking: boolean;
-  /** When the bus was last told that we are at what is held. */
+  /** When the bus was last told that we still work on held messages. */
   workingSaidAt: number;
   last: Promise<void>;
 };
@@ -76,7 +82,7 @@ const workingEveryMs = 2_000;
 export const openDeliveries = (options: Options): PartitionDeliveries => ({
   ...options,
   mode: 'open',
-  // Whoever is heard all the while keeps nothing from us, whoever owned the partition before.
+  // A probe that is heard all the while keeps nothing from us, whoever owned the partition before.
   handover: beginBacklog(performance.now(), Number.NEGATIVE_INFINITY, options.parts.timing.catchUpMs),
   heldSince: options.parts.clock.now(),
   held: [],
@@ -95,9 +101,9 @@ const hold = (deliveries: PartitionDeliveries, since: number): void => {
   const { bus, clock, timing } = deliveries.parts;
   deliveries.handover = beginBacklog(performance.now(), since, timing.catchUpMs);
   deliveries.heldSince = clock.now();
-  // While the bus is away nobody knows better than what was decided last.
+  // While the bus is away, the last decisions remain the best knowledge.
   if (bus.isConnected()) deliveries.past = behindAgain[deliveries.past];
-  // Begun anew with all that waits: what nobody awaits any more may be awaited again.
+  // Reset and rebuilt from the queue: a probe that was no longer awaited may be awaited again.
   deliveries.shown = undefined;
 };
 
@@ -110,7 +116,7 @@ const isHolding = (deliveries: PartitionDeliveries): boolean => {
   return now.until !== null;
 };
 
-/** Shows the partition what waits. */
+/** Shows the waiting results to the partition. */
 const decideWaiting = async (deliveries: PartitionDeliveries): Promise<void> => {
   const { handover, held, pending, partition, parts, isLoaded, tell } = deliveries;
   if (!isLoaded() || handover.until === null) return;
@@ -125,7 +131,8 @@ const decideWaiting = async (deliveries: PartitionDeliveries): Promise<void> => 
   mine.taken = held.length;
   const message = { is: 'waiting', deliveries: news, room: mine.room, awaited: new Set(awaited.keys()), isFewer } as const;
   await tell(message).catch((error: unknown) => {
-    // What cannot be worked on would fail each time: it is found and set aside when the hold ends, and until then all of it waits.
+    // Results that cannot be processed would fail each time. They are found and set aside when the
+    // hold ends; until then all results wait.
     if (!isPassing(error)) mine.taken = Number.POSITIVE_INFINITY;
     else if (deliveries.shown === mine) deliveries.shown = undefined;
     if (!(error instanceof Fenced))
@@ -143,7 +150,7 @@ const work = async (deliveries: PartitionDeliveries): Promise<void> => {
     const answer = await tell({ is: 'deliveries', deliveries: taken, handover: before });
     if (answer.is !== 'waits') return;
     const { since, from } = answer;
-    // If the bus was away in between, a hold has begun, and these are among what it holds.
+    // If the bus was away in between, a hold has begun that contains these.
     if (deliveries.handover === before) hold(deliveries, since);
     deliveries.held = [...taken, ...deliveries.held];
     const age_ms = Math.round(performance.now() - since);
@@ -155,7 +162,7 @@ const work = async (deliveries: PartitionDeliveries): Promise<void> => {
   }
 };
 
-/** One after the other, so that messages that were held go before those that came later. */
+/** One after the other, so that held messages go before later ones. */
 const hand = (deliveries: PartitionDeliveries): Promise<void> => {
   deliveries.handing += 1;
   deliveries.last = deliveries.last
@@ -166,7 +173,7 @@ const hand = (deliveries: PartitionDeliveries): Promise<void> => {
   return deliveries.last;
 };
 
-/** Nothing has come: there is nothing, or it is on its way. */
+/** No message has come: either there is none, or it is on its way. */
 const askBus = async (deliveries: PartitionDeliveries): Promise<void> => {
   if (deliveries.isAsking) return;
   deliveries.isAsking = true;
@@ -179,7 +186,7 @@ const askBus = async (deliveries: PartitionDeliveries): Promise<void> => {
   deliveries.isAsking = false;
 };
 
-/** Settles when these have been worked on, or wait. */
+/** Settles when these messages have been processed, or wait. */
 export const takeMessages = (deliveries: PartitionDeliveries, messages: readonly Delivered[]): Promise<void> => {
   assertOpen(deliveries);
   deliveries.held.push(...messages);
@@ -195,13 +202,13 @@ export const holdAgain = (deliveries: PartitionDeliveries): void => {
   hold(deliveries, performance.now());
 };
 
-/** Whether all that was kept has been decided since the past was last waited for. */
+/** Whether all kept results have been decided since the past was last awaited. */
 export const isCaughtUp = ({ past }: PartitionDeliveries): boolean => past === 'decided' || past === 'cut off';
 
-/** What is to be done again and again; returns whether it is holding. */
+/** The work of each tick; returns whether it is holding. */
 export const goOnWith = (deliveries: PartitionDeliveries, now: number): boolean => {
   if (isHolding(deliveries)) {
-    // Somebody may have handed over who has nothing to tell.
+    // A probe may have delivered its backlog without any result for this partition.
     if (deliveries.handing === 0 && deliveries.held.length > 0) void hand(deliveries);
     if (now - deliveries.workingSaidAt < workingEveryMs) return true;
     deliveries.workingSaidAt = now;
@@ -217,7 +224,7 @@ export const goOnWith = (deliveries: PartitionDeliveries, now: number): boolean 
   return false;
 };
 
-/** The monitors that are decided ahead of what waits, if anything does. */
+/** The monitors with early decisions, while other results wait. */
 export const aheadOf = ({ shown }: PartitionDeliveries): ReadonlySet<string> | undefined => shown?.room.ahead;
 
 const giveBack = ({ held }: PartitionDeliveries): void => {
@@ -229,29 +236,30 @@ export const closeDeliveries = async (deliveries: PartitionDeliveries): Promise<
   deliveries.mode = 'closed';
   giveBack(deliveries);
   await deliveries.last;
-  // What was left to wait for others.
+  // Results that were left to wait for other probes.
   giveBack(deliveries);
 };
 
 type RunningOptions = {
   readonly lease: Lease;
-  /** Just taken: nothing was ever sent under its epoch. */
+  /** Newly taken: nothing was ever sent under its epoch. */
   readonly isTaken: boolean;
   readonly parts: PartitionDependencies;
   /** Whether the lease still holds by our own clock. */
   readonly mayWork: () => boolean;
   readonly onFenced: () => void;
-  /** A message stands: nothing comes of this one any more. */
+  /** A message stalled: this one is given up. */
   readonly onGivenUp: () => void;
 };
 
 /**
- * A partition at work: its actor, the pull that feeds it, and the clock that ticks it.
+ * A running partition: its actor, the pull that feeds it, and its ticker.
  *
- * Modes: `loading` (read from the database) → `loaded` (what comes is held or worked on, see engine/running.ts) → `stopped`; one that is stopped before
- * it has been read is `leaving` until then.
+ * Modes: `loading` (from the database) → `loaded` (messages are held or processed, see
+ * engine/running.ts) → `stopped`; one that is stopped while it loads is `leaving` until then.
  *
- * Modes of its epoch: `unused` (nothing was ever sent under it) → `used` ↔ `renewing` (that of the database may be ahead of what `lease` says).
+ * Modes of its epoch: `unused` (nothing was ever sent under it) → `used` ↔ `renewing` (the
+ * database's epoch may be newer than that of `lease`).
  */
 export type RunningPartition = Pick<RunningOptions, 'parts' | 'mayWork'> & {
   mode: 'loading' | 'loaded' | 'leaving' | 'stopped';
@@ -259,13 +267,15 @@ export type RunningPartition = Pick<RunningOptions, 'parts' | 'mayWork'> & {
   epoch: 'unused' | 'used' | 'renewing';
   readonly actor: Actor<PartitionMessage, PartitionAnswer>;
   readonly deliveries: PartitionDeliveries;
-  /** Looks whether the bus has all assignments; one that is away is looked at again when it is back. */
+  /**
+   * Checks that the bus has all assignments. A bus that is away is checked again when it is back.
+   */
   readonly reconciling: Pump;
-  /** There may be lines in the outbox; one look at them at a time is enough. */
+  /** There may be lines in the outbox; one read at a time is enough. */
   readonly outbox: Pump;
   readonly ticker: NodeJS.Timeout;
   pull: Pull | undefined;
-  /** Settles when it is at work, or cannot be. */
+  /** Settles when it runs, or cannot. */
   began: Promise<void>;
   nextCheckpoint: number;
   restUntil: number;
@@ -273,7 +283,10 @@ export type RunningPartition = Pick<RunningOptions, 'parts' | 'mayWork'> & {
 
 const pollBatch = 16;
 const capacity = 1_000;
-/** After a failure, so that a database that is away is not asked ten times a second for each partition. */
+/**
+ * Pause after a failure, so that an unreachable database is not asked ten times a second for each
+ * partition.
+ */
 const restMs = 1_000;
 
 const afterLoading = { loading: 'loaded', leaving: 'stopped' } as const;
@@ -282,21 +295,19 @@ const afterStop = { loading: 'leaving', loaded: 'stopped' } as const;
 const isLoaded = ({ mode }: RunningPartition): boolean => mode === 'loaded' || mode === 'stopped';
 const isStopped = ({ mode }: RunningPartition): boolean => mode === 'leaving' || mode === 'stopped';
 
-/** It has been read. */
 const becomeLoaded = (running: RunningPartition): void => {
   const { mode, lease } = running;
   if (mode !== 'loading' && mode !== 'leaving') throw new Error(`partition ${lease.partition} is ${mode}, and was read again`);
   running.mode = afterLoading[mode];
 };
 
-/** It is not to go on. */
 const becomeStopped = (running: RunningPartition): void => {
   const { mode, lease } = running;
   if (mode !== 'loading' && mode !== 'loaded') throw new Error(`partition ${lease.partition} is ${mode}, and was stopped again`);
   running.mode = afterStop[mode];
 };
 
-/** The lease under which it may be read, and all that was sent before can write nothing any more. */
+/** The lease to load it under; nothing sent before can write any more. */
 const leaseToRead = async (running: RunningPartition): Promise<Lease> => {
   if (running.epoch !== 'unused') {
     running.epoch = 'renewing';
@@ -330,7 +341,7 @@ const tick = (running: RunningPartition): void => {
     return;
   }
   if (!isLoaded(running) || actor.waiting() > 10) return;
-  // Nobody can be heard: silence means nothing now.
+  // While the bus is away no probe can be heard, so silence means nothing.
   if (bus.isConnected() && isTickDue(loaded.get(lease.partition), roster(), clock.now())) void tell(running, { is: 'tick' });
   if (now >= running.nextCheckpoint) {
     running.nextCheckpoint = now + timing.checkpointMs;
@@ -357,7 +368,7 @@ const begin = async (running: RunningPartition): Promise<void> => {
   const { bus, log, loaded } = parts;
   const { partition } = running.lease;
   const consumer = partitionConsumer(partition);
-  // What an owner before us still holds comes back at once, and what he still asks for ends.
+  // Messages that an owner before us still holds come back at once, and its pulls end.
   await bus.renewConsumer(streams.results.name, consumer).catch((error: unknown) => failed(running, 'consumer', error));
   await actor.tell({ is: 'warm' });
   becomeLoaded(running);
@@ -421,7 +432,7 @@ export const startPartition = ({ lease, isTaken, parts, mayWork, onFenced, onGiv
   return running;
 };
 
-/** Settles when all that was told before has been worked on, and rejects when it cannot be. */
+/** Settles when all earlier messages have been processed, and rejects when they cannot be. */
 export const passThrough = async ({ began, actor }: RunningPartition): Promise<void> => {
   await began;
   await actor.tell({ is: 'warm' });
@@ -434,7 +445,10 @@ export const knownOf = ({ lease, deliveries }: RunningPartition): Known => ({
   isAhead: (monitor) => aheadOf(deliveries)?.has(monitor) === true,
 });
 
-/** Nothing is taken any more; what was taken is finished, and a checkpoint left if the lease is still ours. */
+/**
+ * Takes no more messages, finishes those that it has, and leaves a checkpoint if we still own the
+ * lease.
+ */
 export const stopPartition = async (running: RunningPartition, leaveCheckpoint: boolean): Promise<void> => {
   const { outbox, reconciling, ticker, deliveries, actor, parts } = running;
   becomeStopped(running);
@@ -446,7 +460,8 @@ export const stopPartition = async (running: RunningPartition, leaveCheckpoint: 
   await closeDeliveries(deliveries);
   if (leaveCheckpoint && isLoaded(running)) await tell(running, { is: 'checkpoint' });
   await actor.close();
-  // An actor that failed last has forgotten its state, and has nothing to close; what others count by must go all the same.
+  // An actor that just failed has discarded its state and closes nothing; its entry in the counts
+  // must go all the same.
   const { partition } = running.lease;
   if (parts.loaded.get(partition)?.lease === running.lease) parts.loaded.delete(partition);
 };

@@ -2,13 +2,16 @@ import type { AwaitedRecheck } from '../core/rechecks.ts';
 import type { Monitors } from './monitor-memory.ts';
 import type { Lease } from './queries.ts';
 
-/** First looks that are not answered yet. */
+/** First checks without an answer yet. */
 export type Unseen = {
-  /** Monitors that perhaps nobody has seen yet, and of whom that is awaited; undefined when nobody could look, or nobody has been asked yet. */
+  /**
+   * Monitors that may have no result yet, and the awaited check of each; undefined when no probe
+   * could check, or none has been asked yet.
+   */
   readonly awaited: Map<string, AwaitedRecheck | undefined>;
-  /** The epoch of the roster by which they were last looked through. */
+  /** The epoch of the roster at their last review. */
   epoch: number;
-  /** Not later than the earliest end of anybody's patience. */
+  /** Not later than the earliest timeout of an awaited check. */
   nextEnd: number;
 };
 
@@ -17,11 +20,14 @@ export type PartitionState = {
   readonly monitors: Monitors;
   /** `<probe key>:<generation>` → how far its results are committed here. */
   readonly watermarks: Map<string, number>;
-  /** The same name → results beyond that which are committed too: they went ahead of what waited for others (rule 4). */
+  /**
+   * The same name → results beyond that which are committed too: they were decided early, before
+   * results that waited for other probes (rule 4).
+   */
   readonly ahead: Map<string, readonly number[]>;
-  /** Not later than the earliest time at which a monitor wants its tick. */
+  /** Not later than the earliest time at which a monitor needs its tick. */
   nextDue: number;
-  /** Lines of the outbox that are decided and committed, but not yet published: the bus was away. */
+  /** Lines of the outbox that are decided and committed, but not published: the bus was away. */
   readonly unpublished: Set<number>;
   readonly unseen: Unseen;
 };

@@ -1,33 +1,51 @@
-/** Every waiting time of the engine, in milliseconds. Tests shorten them; nobody else does. */
+/** Every waiting time of the engine, in milliseconds. Only tests shorten them. */
 export type Timing = {
-  /** A lease lasts so long without being renewed, and is renewed so often. */
+  /** How long a lease holds without being renewed, and how often it is renewed. */
   readonly leaseMs: number;
   readonly renewMs: number;
-  /** How often partitions look whether a monitor is due for a decision without an event. */
+  /** How often partitions check whether a monitor needs a decision without an event. */
   readonly tickMs: number;
-  /** A probe silent for so long is lost (rule 7). */
+  /** A probe that is silent for this long is lost (rule 7). */
   readonly lostAfterMs: number;
   readonly networkTickMs: number;
-  /** Results that ended longer ago tell of the past; they wait at most so long until everybody has handed over (rule 4). */
+  /**
+   * Results that ended longer ago are of the past; they wait at most this long until all probes
+   * have delivered theirs (rule 4).
+   */
   readonly lateMs: number;
   readonly catchUpMs: number;
-  /** A partition whose message takes longer is given up and begun anew, here or elsewhere. */
+  /**
+   * A partition whose message takes longer has stalled: it is given up and started again, here or
+   * elsewhere.
+   */
   readonly standstillMs: number;
-  /** How often it is asked whether every part goes on, and how long one may stand before the coordinator says that it is not well. */
+  /**
+   * How often the watchdog asks whether every subject makes progress, and how long one may stall
+   * before the coordinator reports that it is unhealthy.
+   */
   readonly movementMs: number;
   readonly unmovedMs: number;
   readonly checkpointMs: number;
   readonly alertTickMs: number;
   readonly housekeepMs: number;
-  /** How often a coordinator looks for outbox lines whose notification it may have missed, and reads the probes anew. */
+  /**
+   * How often a coordinator looks for outbox lines whose notification it may have missed, and reads
+   * the probes again.
+   */
   readonly lookAgainMs: number;
   /** How often assignments held by the probes are compared with the database. */
   readonly digestMs: number;
-  /** So long a probe is left alone after everything was sent to it anew: with a server of 2.9 it finds out only after ten seconds. */
+  /**
+   * How long a probe is left alone after everything was sent to it again: with a server of 2.9 it
+   * only notices after ten seconds.
+   */
   readonly resyncMs: number;
-  /** A notice of what is only ever seen to happen ends when it was not seen for so long. */
+  /** A notice about recurring events ends when none was seen for this long. */
   readonly noticeQuietMs: number;
-  /** So long a tombstone lies on the bus; a probe that was away for longer finds out by comparing what it holds. */
+  /**
+   * How long a deletion marker stays on the bus; a probe that was away for longer finds out by
+   * comparing what it holds.
+   */
   readonly tombstoneMs: number;
 };
 

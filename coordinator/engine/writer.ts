@@ -8,14 +8,17 @@ import { Fenced } from './queries.ts';
 import { hourOf } from './result-queries.ts';
 
 /**
- * The one writer of a coordinator: commits what its partitions decided, all that waits in one transaction.
- * Modes: `idle` → `writing` (two transactions at a time, of different partitions, so that the database works while we prepare the next; what
- * comes meanwhile waits) → `idle`; `closed`.
+ * The one writer of a coordinator: it commits the decisions of its partitions, all that wait in one
+ * transaction. Modes: `idle` → `writing` (two transactions at a time, of different partitions, so
+ * that the database works while we prepare the next; new units wait) → `idle`; `closed`.
  */
 export type Writer = {
-  /** Settles when the unit is committed. @throws Fenced when its lease is another's; else what the database said. */
+  /**
+   * Settles when the unit is committed. @throws Fenced when another coordinator owns its lease;
+   * else the database's error.
+   */
   readonly commit: (unit: Unit) => Promise<void>;
-  /** Makes its connections, and has all prepared there that it may write. */
+  /** Makes its connections and prepares every statement that it may run. */
   readonly prepare: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -30,10 +33,13 @@ type Dependencies = { readonly sql: Sql; readonly owner: string; readonly clock:
 export const createWriter = ({ sql, owner, clock, log, figures = noFigures }: Dependencies): Writer => {
   let queue: Waiting[] = [];
   const slots = Array.from({ length: maxSlots }, () => wayOf(sql).openSlot());
-  /** Those that write nothing. */
+  /** Slots that write nothing. */
   const idle = [...slots];
   const writing = new Set<Promise<void>>();
-  /** Marked for their rollup already; marks of hours that are over may have been worked off. */
+  /**
+   * The last hour that was marked for its rollup. Only the current hour is not marked again: marks
+   * of earlier hours may have been processed already.
+   */
   let markedHour = 0;
   let closed = false;
 
@@ -73,7 +79,8 @@ export const createWriter = ({ sql, owner, clock, log, figures = noFigures }: De
         for (const { reject } of batch) reject(error);
         return;
       }
-      // One of them may be poison, and nobody else shall suffer from it; or a monitor was deleted between two statements, and once more will do.
+      // One of them may be poison and must not harm the others; or a monitor was deleted between
+      // two statements, and a second try succeeds.
       log.warn({ err: error, partitions: batch.length }, 'a commit failed; each partition is written on its own');
       for (const waiting of batch) await write(slot, [waiting], true);
     }
