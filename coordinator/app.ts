@@ -44,40 +44,41 @@ import { createChanges } from './web/live.ts';
 import { type Web, webRoutes } from './web/routes.ts';
 
 /**
- * Builds the whole coordinator from its configuration, and takes it down in the reverse order.
- * Modes: `new` → start() → `running` → close() → `closed`.
+ * Builds the whole coordinator from its configuration, and closes it in the reverse order. Modes:
+ * `new` → start() → `running` → close() → `closed`.
  */
 export type App = {
   /**
-   * Settles when everything is at work; waits for a database and a bus that are not there yet. @throws when waiting helps nobody (the database does
-   * not let us in, the port is taken), or when it is closed meanwhile.
+   * Settles when everything runs; waits for a database and a bus that are not there yet. @throws
+   * when waiting does not help (the database refuses us, the port is taken), or when it is closed
+   * meanwhile.
    */
   readonly start: () => Promise<{ readonly url: string; readonly port: number }>;
-  /** What its faces call. */
+  /** The entry for API, pages and MCP. */
   readonly gate: Gate;
   readonly close: () => Promise<void>;
 };
 
-/** What tests put in the place of the usual. */
+/** What tests put in place of the defaults. */
 export type Overrides = {
-  /** What everything is dated by, as it is. */
+  /** The clock of all times, used as it is. */
   readonly clock?: Clock;
-  /** The machine's, which may be wrong. */
+  /** The machine's clock, which may be wrong. */
   readonly hostClock?: Clock;
   readonly log?: Log;
   readonly timing?: Partial<Timing>;
   readonly lastAnswersMs?: number;
-  /** Settles when whoever shares out requests has looked elsewhere. */
+  /** Settles when the load balancer sends its requests elsewhere. */
   readonly lookedElsewhere?: () => Promise<unknown>;
 };
 
-/** Whoever is being answered when the coordinator ends has so long; who stalls is cut off then. */
+/** How long open requests have when the coordinator ends; a stalled one is then cut off. */
 const usualLastAnswersMs = 1_000;
 
-/** A day is counted once; the operator's word on an outage is read so often. */
+/** How often days are counted (each once) and the operator's word on outages is read. */
 const recordEveryMs = 300_000;
 
-/** So long a start that is cut short has to end what it began. */
+/** How long an aborted start has to end what it began. */
 const unwindingMs = 1_000;
 
 const closeWeb = async (web: FastifyInstance, lastAnswersMs = usualLastAnswersMs): Promise<void> => {
@@ -86,7 +87,7 @@ const closeWeb = async (web: FastifyInstance, lastAnswersMs = usualLastAnswersMs
   clearTimeout(cut);
 };
 
-/** On a connection of its own: it may take long, as nothing else may. */
+/** On its own connection: migrations may take long, as no other work may. */
 const migrateOnce = async (url: string): Promise<readonly string[]> => {
   const sql = connect(url, { name: 'antipode migrations', connections: 1, patience: longWork });
   return await migrate(sql).finally(() => sql.end({ timeout: 1 }));
@@ -102,7 +103,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   const leaving = new AbortController();
   const untilDatabase = <Entered>(enter: () => Promise<Entered>): Promise<Entered> =>
     untilThere(enter, { url: config.DATABASE_URL, log, signal: leaving.signal });
-  /** Whether the database is there and has this version's schema: before that nobody asks it anything. */
+  /** Whether the database is there with this version's schema: before that no one queries it. */
   let isEntered = false;
   const readTime = async (): Promise<void> => databaseClock.observe(await timeOf(sql));
   const whileThere = createTimeouts({ sql, log });
@@ -133,7 +134,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     versions,
     timeZones: () => zoneDataAt(process.versions.tz, clock.now()),
     look: async () => {
-      // Why its health cannot be told stands in the log of the part that failed; here it is simply not well.
+      // The log of the failed part has the reason; here it only counts as unhealthy.
       const [database, seen] = await Promise.all([answersSoon(sql), whileThere(async () => engine?.health())().catch(() => undefined)]);
       const { bus = false, streams = false, partitions = false, resting = false, probes = [], busFault } = seen ?? {};
       return { database: database && isEntered, bus, streams, partitions, probes, resting, busFault };
@@ -205,7 +206,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     const starting = { status: 503, text: 'Starting', headers: { 'retry-after': '2' } };
     pingRoutes(web, { take: async (request) => engine?.takePing(request) ?? starting });
     forwardedPingsRoute(web, { take: async (request) => engine?.takeForwardedPings(request) ?? starting });
-    // Taken down after the web: a ping that is being taken needs it.
+    // Closed after the web server: a ping in progress needs it.
     ends.push(async () => engine?.close());
     await web.listen({ host: config.HOST, port: config.PORT }).catch((error: unknown) => {
       const obstacle = listenObstacle(error, config.PORT, config.HOST);
@@ -280,14 +281,14 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     gate,
     start: () => {
       const starting = start();
-      begun = starting.catch(() => undefined); // Who started it hears why it failed.
+      begun = starting.catch(() => undefined); // The caller of start() gets the reason.
       return starting;
     },
     close: async () => {
       isLeaving = true;
       if (engine !== undefined) await lookedElsewhere();
       leaving.abort(new Error('the coordinator ends before it was at work'));
-      // What was begun ends itself when it waits for something; what is at work is ended here.
+      // What was begun ends by itself when it waits for something; what runs is ended here.
       await Promise.race([begun, pause(unwindingMs)]);
       await endAll(ends);
     },

@@ -7,7 +7,10 @@ import { parseResolver } from '../shared/checks/dns/config.ts';
 import { recordReaders } from './health/service-record.ts';
 import { planNames } from './organisations/plans.ts';
 
-/** Those beside the pool: one hears of changes, two watch whether the database is there, three are in a hurry, one does housework. */
+/**
+ * Connections beside the pool: one listens for changes, two watch whether the database is there,
+ * three are for urgent work, one is for housekeeping.
+ */
 export const connectionsBeside = 7;
 
 const days = (fallback: number) => z.coerce.number().int().min(1).max(36_500).default(fallback);
@@ -16,25 +19,28 @@ const isPrivateKey = (pem: string): boolean => {
   try {
     return createPrivateKey(pem).asymmetricKeyType === 'rsa';
   } catch {
-    return false; // Whatever is wrong with it: it is no key, and its words could repeat it.
+    return false; // Whatever is wrong, it is no key; the error's text could contain it.
   }
 };
 
-/** As the server knows them by name. */
+/** Names that the server knows. */
 const proxyNames = ['loopback', 'linklocal', 'uniquelocal'];
 
 const isProxyRange = (text: string): boolean => proxyNames.includes(text) || parseCidr(text) !== undefined;
 
-/** Everybody's word would count: an address that a caller makes up for each try. */
+/** Trusting everyone would accept an address that a caller makes up for each try. */
 const isEverybody = (text: string): boolean => {
   const [network, bits] = parseCidr(text) ?? [];
   return bits === 0 || (bits !== undefined && bits <= 96 && network !== undefined && unmapped(network) !== network);
 };
 
-/** The variables that the coordinator reads; each also as NAME_FILE, as secrets are mounted. */
+/** The variables that the coordinator reads; each also as NAME_FILE, for mounted secrets. */
 const variables = z.object({
   DATABASE_URL: postgresAddress,
-  /** How many connections to the database this coordinator opens at most, all told. Five coordinators fit a Postgres of default settings (100). */
+  /**
+   * How many connections to the database this coordinator opens at most, in all. Five coordinators
+   * fit a Postgres of default settings (100).
+   */
   DATABASE_CONNECTIONS: z.coerce
     .number()
     .int()
@@ -44,29 +50,47 @@ const variables = z.object({
   ...busFields,
   /** Where probes reach the bus, if it is not where we do. */
   NATS_PUBLIC_URL: busFields.NATS_URL.optional(),
-  /** What secrets in the database are encrypted with, and what the keys of the network are derived from. */
+  /** Encrypts secrets in the database, and is the source of the network's keys. */
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters'),
-  /** While SECRET_KEY is being replaced: the one before it, until `operator secret-key replace` is done. */
+  /**
+   * While SECRET_KEY is being replaced: the previous one, until `operator secret-key replace` is
+   * done.
+   */
   SECRET_KEY_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
-  /** Whether what coordinators say must be signed: `auto` as soon as every coordinator signs and every probe verifies. */
+  /**
+   * Whether announcements of coordinators must be signed: `auto` as soon as every coordinator signs
+   * and every probe verifies.
+   */
   REQUIRE_SIGNED: z.enum(['auto', 'true', 'false']).default('auto'),
-  /** Where pings are kept while the bus is away, of this coordinator alone; without it among the machine's temporary files. */
+  /**
+   * Where this coordinator alone keeps pings while the bus is away; by default among the machine's
+   * temporary files.
+   */
   DATA_DIR: z.string().min(1).optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
-  /** Where figures are read; without it there are none. */
+  /** Where metrics are served; none by default. */
   METRICS_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
   METRICS_HOST: z.string().default('127.0.0.1'),
-  /** Who may read how well the house itself did, at /about. */
+  /** Who may read the service record at /about. */
   ABOUT_PAGE: z.enum(recordReaders).default('users'),
-  /** Told to end, it says for so long that it is not ready before it stops listening: whoever shares out requests looks elsewhere meanwhile. */
+  /**
+   * When it ends, how long it reports that it is not ready before it stops listening, so that load
+   * balancers send requests elsewhere meanwhile.
+   */
   LEAVING_S: z.coerce.number().int().min(0).max(60).default(0),
-  /** Without the slash that people like to put at its end: addresses are compared letter by letter, by assistants that sign in above all. */
+  /**
+   * Without a slash at its end, which people like to add: addresses are compared exactly, above all
+   * by assistants that sign in.
+   */
   BASE_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
     .transform((url) => url.replace(/\/+$/, ''))
     .optional(),
-  /** Origins whose pages may call the API from a browser, several with commas; `*` is any. Without it none may. */
+  /**
+   * Origins whose pages may call the API from a browser, separated by commas; `*` is any. None by
+   * default.
+   */
   CORS_ORIGINS: z
     .string()
     .default('')
@@ -80,7 +104,7 @@ const variables = z.object({
       (origins) => origins.every((origin) => origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)),
       'must be origins such as https://app.example.org, several with commas, or *',
     ),
-  /** The proxies that stand before us: whom they pass on (X-Forwarded-For) is who asks. Nobody else's word on that counts. */
+  /** The proxies in front of us: only their X-Forwarded-For is trusted for the caller's address. */
   TRUSTED_PROXIES: z
     .string()
     .default('')
@@ -91,19 +115,22 @@ const variables = z.object({
     )
     .refine((ranges) => !ranges.some(isEverybody), 'must not be everybody (/0), who could then claim any address; name your proxies alone'),
   RATE_LIMIT_PER_MINUTE: z.coerce.number().int().min(1).default(120),
-  /** host:port, several with commas, that probes reach to vouch for themselves; without it the coordinator's own address. */
+  /**
+   * host:port, separated by commas, that probes reach to vouch for themselves; by default the
+   * coordinator's own address.
+   */
   PROBE_ANCHORS: z
     .string()
     .transform((text) => text.split(',').map((anchor) => anchor.trim()))
     .refine((anchors) => anchors.every((anchor) => /^\S+:\d{1,5}$/.test(anchor)), 'must be host:port, several with commas')
     .optional(),
-  /** Who may come in: whoever asks, or whoever was invited. */
+  /** Who may sign up: anyone, or only invited people. */
   SIGN_UP: z.enum(['open', 'invited']).default('invited'),
   /** The plan of an organisation that signs up. */
   SIGN_UP_PLAN: z.enum(planNames).default('free'),
   /** smtp:// or smtps://, with user and password; without it no mail is sent. */
   SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// address' }).optional(),
-  /** Whom mail comes from, such as "Antipode <antipode@example.org>". */
+  /** The sender of mail, such as "Antipode <antipode@example.org>". */
   MAIL_FROM: z
     .string()
     .regex(/^[^<>@\r\n]*<?[^\s<>@]+@[^\s<>@]+>?$/, 'must be an e-mail address, such as Antipode <antipode@example.org>')
@@ -117,16 +144,21 @@ const variables = z.object({
     .string()
     .regex(/^[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})*$/i, 'must be a name, such as antipode')
     .optional(),
-  /** The private key, as PEM: best mounted, as MAIL_DKIM_KEY_FILE. */
+  /** The private key as PEM: best mounted, as MAIL_DKIM_KEY_FILE. */
   MAIL_DKIM_KEY: z.string().refine(isPrivateKey, 'must be an RSA private key as PEM').optional(),
-  /** Where messages to channels may go beyond public addresses, such as a Gotify inside: addresses or ranges of this host's network. */
+  /**
+   * Where messages to channels may go besides public addresses, such as a Gotify inside: addresses
+   * or ranges of this host's network.
+   */
   ALERT_ALLOW_CIDRS: z
     .string()
     .default('')
     .transform((text) => text.split(',').flatMap((range) => range.trim() || []))
     .refine((ranges) => ranges.every((range) => parseCidr(range) !== undefined), 'must be addresses or CIDR ranges, several with commas')
     .refine((ranges) => ranges.length <= 64, 'has more than 64 ranges'),
-  /** Who is asked for the record that proves a status page's domain; without it the resolvers of this machine. */
+  /**
+   * Resolvers for the record that proves a status page's domain; by default those of this machine.
+   */
   DNS_RESOLVERS: z
     .string()
     .default('')
@@ -135,9 +167,12 @@ const variables = z.object({
       (servers) => servers.every((server) => parseResolver(server) !== undefined),
       'must be addresses such as 192.0.2.1 or [2001:db8::1]:53, several with commas',
     ),
-  /** What `operator backups nightly` tells of each run: a heartbeat's address, best at another installation. */
+  /**
+   * The heartbeat that `operator backups nightly` pings with each run, best at another
+   * installation.
+   */
   BACKUP_HEARTBEAT_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
-  /** The server that its drill restores on; without it the database's own. */
+  /** The server that its drill restores on; by default the database's own. */
   BACKUP_TRIAL_URL: postgresAddress.optional(),
   KEEP_RAW_DAYS: days(7),
   KEEP_ROLLUP_DAYS: days(400),
@@ -154,19 +189,19 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   readEnvironment(variables, environment, (isSet) => [
     ...(isSet('SMTP_URL') === isSet('MAIL_FROM') ? [] : ['SMTP_URL and MAIL_FROM belong together; set both, or neither']),
     ...(new Set(dkimNames.map(isSet)).size === 1 ? [] : [`${dkimNames.join(', ')} belong together; set all of them, or none`]),
-    // The figures tell of all organisations.
+    // Metrics reveal all organisations.
     ...(environment.METRICS_PORT && environment.METRICS_PORT !== '0' && environment.METRICS_PORT === (environment.PORT || '8080')
       ? ['METRICS_PORT: is the port that the world sees (PORT); choose another']
       : []),
-    // Whoever signs up proves an address by mail, or anybody could take anybody's.
+    // A sign-up proves its address by mail; otherwise anyone could take anyone's.
     ...(environment.SIGN_UP === 'open' && !isSet('SMTP_URL') ? ['SIGN_UP: open needs mail; set SMTP_URL and MAIL_FROM'] : []),
   ]);
 
-/** Whom probes reach to vouch for themselves. */
+/** The hosts that probes reach to vouch for themselves. */
 export const anchorsOf = ({ PROBE_ANCHORS: named }: Pick<Config, 'PROBE_ANCHORS'>, baseUrl: string): readonly string[] =>
   named ?? [anchorOf(baseUrl)].filter((anchor) => anchor !== undefined);
 
-/** What mail is signed with; undefined where it is not. */
+/** The signing options of mail; undefined when mail is not signed. */
 export const dkimOf = (
   config: Pick<Config, (typeof dkimNames)[number]>,
 ): { readonly domain: string; readonly selector: string; readonly key: string } | undefined => {

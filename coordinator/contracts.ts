@@ -133,9 +133,12 @@ import {
 } from './status-pages/contract.ts';
 import { createToken, getToken, listTokens, revokeToken } from './tokens/contract.ts';
 
-/** What the API does not offer and pages and the operator's commands need; kept apart, so that the programs on people's machines do without. */
+/**
+ * What pages and the operator's commands need and the API does not offer. It is kept apart, so that
+ * the programs on people's machines do without.
+ */
 
-/** Done in an organisation, by somebody who may. */
+/** In an organisation, by a permitted user. */
 export const innerOperations = {
   createUser,
   setMemberRole,
@@ -206,7 +209,7 @@ export const innerOperations = {
   showMute,
 } as const;
 
-/** Done by a person to what is their own, in no organisation. */
+/** By a person on what is their own, in no organisation. */
 export const personOperations = {
   listSessions,
   signOut,
@@ -236,7 +239,7 @@ export const personOperations = {
   connectAssistant,
 } as const;
 
-/** Done by somebody who is not signed in. */
+/** By an anonymous user. */
 export const anonymousOperations = {
   signIn,
   finishSignIn,
@@ -260,7 +263,7 @@ export const anonymousOperations = {
   enrolProbe,
 } as const;
 
-/** Done to the installation by an operator, at the browser as well as at the machine. */
+/** On the installation, by an operator, in the browser as well as at the machine. */
 export const operatorOperations = {
   listProbes,
   listNotices,
@@ -273,7 +276,7 @@ export const operatorOperations = {
   showFigures,
 } as const;
 
-/** Done to the installation, by whoever is at the machine itself. */
+/** On the installation, only at the machine itself. */
 export const installationOperations = {
   createOrganisation,
   createSignInLink,

@@ -2,7 +2,10 @@ import { ConfigurationFault } from '../shared/base/env.ts';
 import { loadLightly, mayGrow } from '../shared/base/light-loading.ts';
 import { keepHeapLean, leanCoordinator } from '../shared/base/process.ts';
 
-/** All that serving consists of. A command of the operator need not wait for what only serving loads. */
+/**
+ * All modules of the server. A command of the operator does not load those that only the server
+ * needs.
+ */
 export const modulesOfCoordinator = async () => {
   const [{ createApp }, { readConfig }, { createLog }] = await Promise.all([
     import('./app.ts'),
@@ -14,7 +17,8 @@ export const modulesOfCoordinator = async () => {
 
 /** `node coordinator/main.ts` serves until it is told to stop. */
 const serve = async (): Promise<void> => {
-  // Its young space stays small for good: reading a hundred thousand monitors, it would take 100 MB that it never needs again.
+  // The young generation of the heap stays small from here on: while it reads a hundred thousand
+  // monitors, it would grow by 100 MB that are never needed again.
   const { createApp, readConfig, createLog } = await loadLightly(modulesOfCoordinator);
   keepHeapLean(leanCoordinator);
   const config = readConfig(process.env);
@@ -25,7 +29,7 @@ const serve = async (): Promise<void> => {
     if (stopping) return;
     stopping = true;
     log.info({ why }, 'the coordinator stops');
-    // Whoever waits for us is not kept waiting by a part that does not end.
+    // A part that does not end must not delay the exit for ever.
     const patience = setTimeout(() => process.exit(1), 10_000 + config.LEAVING_S * 1_000);
     await app.close().catch((error: unknown) => log.error({ err: error }, 'the coordinator did not stop cleanly'));
     clearTimeout(patience);
@@ -42,7 +46,7 @@ const serve = async (): Promise<void> => {
   } catch (error) {
     // It was told to end while it waited for its database or its bus.
     if (stopping) return;
-    // What is wrong with the configuration is told as plainly as what is wrong with its form.
+    // A fault of the configuration gets a plain message, like a fault of its form.
     const isFault = error instanceof ConfigurationFault;
     if (isFault) process.stderr.write(`${error.message}\n`);
     else log.fatal({ err: error }, 'the coordinator could not start');
@@ -55,7 +59,7 @@ const operator = async (argv: readonly string[]): Promise<void> => {
   const { operate } = await loadLightly(() => import('./operator/operate.ts'));
   mayGrow();
   const { stdout, stderr } = process;
-  // Whoever reads the beginning alone (`| head`) has what they wanted; what was done is done.
+  // A reader of the beginning only (`| head`) has what it wanted; what was done is done.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
@@ -66,7 +70,7 @@ const operator = async (argv: readonly string[]): Promise<void> => {
 const usage =
   'node coordinator/main.ts           serves, as its variables say\nnode coordinator/main.ts operator  runs a command of the operator\nnode coordinator/main.ts --version says which versions of API, wire and schema fit it\n';
 
-/** The versions that fit together, a line each. */
+/** The versions that fit together, one on each line. */
 const told = async (): Promise<string> => {
   const { versions } = await import('./health/endpoint.ts');
   return Object.entries(versions())
@@ -82,7 +86,7 @@ const run = async (): Promise<void> => {
     else if (word === '--version') process.stdout.write(await told());
     else if (word === '--help' || word === '-h' || word === 'help') process.stdout.write(usage);
     else {
-      // A command that was misspelt must not become a second coordinator.
+      // A misspelt command must not start a second coordinator.
       process.stderr.write(`"${word}" is not understood\n${usage}`);
       process.exitCode = 2;
     }

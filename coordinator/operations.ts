@@ -208,7 +208,7 @@ import {
 } from './status-pages/posts.ts';
 import { createToken, getToken, listTokens, revokeToken } from './tokens/operations.ts';
 
-/** The row of every operation that a person does to what is their own; a missing one does not compile. */
+/** Every operation of a person on what is their own; a missing one does not compile. */
 const personHandlers: { readonly [Id in keyof typeof personOperations]: Bound<Oneself> } = {
   listSessions: bind(personOperations.listSessions, listSessions),
   signOut: bind(personOperations.signOut, signOut),
@@ -238,7 +238,7 @@ const personHandlers: { readonly [Id in keyof typeof personOperations]: Bound<On
   connectAssistant: bind(personOperations.connectAssistant, connectAssistant),
 };
 
-/** Of somebody who is not signed in. */
+/** Operations of anonymous users. */
 const anonymousHandlers: { readonly [Id in keyof typeof anonymousOperations]: Bound<SignedOut> } = {
   showAcknowledgement: bind(anonymousOperations.showAcknowledgement, showAcknowledgement),
   acknowledgeByLink: bind(anonymousOperations.acknowledgeByLink, acknowledgeByLink),
@@ -262,7 +262,7 @@ const anonymousHandlers: { readonly [Id in keyof typeof anonymousOperations]: Bo
   enrolProbe: bindInSteps(anonymousOperations.enrolProbe, enrolProbe),
 };
 
-/** The rows of status pages in the table of organisations. */
+/** The operations of status pages among those of organisations. */
 const statusPageHandlers = {
   listStatusPages: bind(operations.listStatusPages, listStatusPages),
   getStatusPage: bind(operations.getStatusPage, getStatusPage),
@@ -291,7 +291,7 @@ const statusPageHandlers = {
   listIncidentPages: bind(innerOperations.listIncidentPages, listIncidentPages),
 } as const;
 
-/** What an operator may do at the browser, too: nothing that lets somebody in. */
+/** What an operator may also do in the browser: nothing that grants access. */
 const operatorHandlers: { readonly [Id in keyof typeof operatorOperations]: Bound<object> } = {
   listProbes: bind(operatorOperations.listProbes, listProbes),
   listNotices: bind(operatorOperations.listNotices, listNotices),
@@ -321,7 +321,7 @@ const installationHandlers: { readonly [Id in keyof typeof installationOperation
   ...operatorHandlers,
 };
 
-/** The row of every operation done in an organisation; a missing one does not compile. */
+/** Every operation in an organisation; a missing one does not compile. */
 const organisationHandlers: { readonly [Id in keyof typeof operations | keyof typeof innerOperations]: Bound<Place> } = {
   whoami: bind(operations.whoami, whoami),
   listMonitors: bind(operations.listMonitors, listMonitors),
@@ -421,7 +421,7 @@ const organisationHandlers: { readonly [Id in keyof typeof operations | keyof ty
   showMute: bind(innerOperations.showMute, showMute),
 };
 
-/** Every operation with what does it: the gate is given this. */
+/** Every operation with its handler, for the gate. */
 export const handlers: Handlers = {
   organisation: organisationHandlers,
   person: personHandlers,

@@ -90,7 +90,7 @@ import { tokenPages } from './tokens/pages.ts';
 import type { Page } from './web/page.ts';
 import { choosePreferences, favicon, faviconOfOld, manifestPage } from './web/small-pages.ts';
 
-/** Who is told, how, and what came of it. */
+/** Channels, rules and sent notifications. */
 export const alertPages: readonly Page[] = [
   channelsPage,
   mute,
@@ -101,7 +101,7 @@ export const alertPages: readonly Page[] = [
   ...alertLinkPages,
 ];
 
-/** How people come in and go. */
+/** Pages for signing in, up and out. */
 export const signInPages: readonly Page[] = [
   ...[
     signInPage,
@@ -133,7 +133,7 @@ export const organisationPages: readonly Page[] = [
   ...[organisationPage, editPage, edit, exportPage, exportFile, auditPage, auditFile, deletePage, deleteIt, keepIt],
 ];
 
-/** What is a person's own. */
+/** Pages of a person's own account. */
 export const ownPages: readonly Page[] = [
   ...[profilePage, profileName, writeProfileName, profileEmail, writeProfileEmail, profilePassword, writeProfilePassword],
   ...[twoStepPage, setUpPage, setUp, newCodesPage, newCodes, turnOffPage, turnOff],
@@ -143,7 +143,7 @@ export const ownPages: readonly Page[] = [
 
 export const statusPages: readonly Page[] = [...statusPageList, statusPageEditor, ...editorActs, ...postPages, ...deletePages];
 
-/** Every page, a row each. */
+/** Every page, one on each row. */
 export const pages: readonly Page[] = [
   dashboard,
   changeChosen,

@@ -16,12 +16,15 @@ import { createProbeIdentities } from './probes/identities.ts';
 import { createSecretsAtRest, type SecretsAtRest } from './secrets/at-rest.ts';
 import { createTokens, type Tokens } from './tokens/authenticate.ts';
 
-/** The gate and what stands before it: the same for the server and for the operator's commands, which need no bus. */
+/**
+ * The gate and what comes before it: the same for the server and for the operator's commands, which
+ * need no bus.
+ */
 export type GateSetup = {
   readonly gate: Gate;
   readonly tokens: Tokens;
   readonly sessions: Sessions;
-  /** Who is calling by an assistant. */
+  /** Callers through an assistant. */
   readonly connections: Connections;
   readonly secrets: SecretsAtRest;
   readonly accountSecrets: AccountSecrets;
@@ -34,7 +37,7 @@ type Dependencies = {
   readonly clock: Clock;
   readonly log: Log;
   readonly baseUrl: () => string;
-  /** Programs without a bus can try nothing. */
+  /** Programs without a bus cannot run tests. */
   readonly trials?: TestRunsPart;
 };
 

@@ -10,18 +10,22 @@ import { backupHeader, readBackup } from './restore.ts';
 import { NoBackup, writeBackup } from './write.ts';
 
 /**
- * A backup that was never restored is a hope. The drill puts one into a scratch database, counts what is there, looks how old the newest result is,
- * and drops the scratch. The file's own sum and row count are checked by restoring it.
+ * A backup that was never restored is only a hope. The drill restores one into a scratch database,
+ * counts its content, finds the age of its newest result, and drops the scratch. Restoring also
+ * checks the file's own sum and row count.
  */
 
 export type Drilled = { readonly tables: number; readonly rows: number; readonly made_at: string; readonly newest: string | null };
 
-/** Watched monitors give results all the time: a backup without any of the last day is of another database, or of one that stores nothing. */
+/**
+ * Active monitors give results all the time. A backup without a result of the last day is of
+ * another database, or of one that stores nothing.
+ */
 const maxSilentMs = 86_400_000;
 
 const nameIn = (url: string): string => decodeURIComponent(new URL(url).pathname.slice(1));
 
-/** Beside the database itself, or on the server that is named for trials. */
+/** Beside the database itself, or on the server that is configured for drills. */
 export const scratchName = (databaseUrl: string): string => `${nameIn(databaseUrl).slice(0, 45)}_restore_drill`;
 
 const countAll = async (sql: Sql, counted: ReadonlyMap<string, number>): Promise<void> => {
@@ -33,7 +37,7 @@ const countAll = async (sql: Sql, counted: ReadonlyMap<string, number>): Promise
 
 const iso = (at: number): string => new Date(at).toISOString();
 
-/** @returns when the newest result, or the newest hour of results, is from. */
+/** @returns the time of the newest result, or of the newest hour of results. */
 const newestOf = async (sql: Sql, { made_at, results }: Awaited<ReturnType<typeof backupHeader>>): Promise<string | null> => {
   const [row] = await sql<{ result: Date | null; hour: Date | null; watched_since: Date | null }[]>`
     select (select max(at) from results) as result, (select max(hour) from rollups) as hour,
@@ -52,7 +56,7 @@ const newestOf = async (sql: Sql, { made_at, results }: Awaited<ReturnType<typeo
   return newest === null ? null : iso(newest);
 };
 
-/** @throws NoBackup that says what is wrong with it. */
+/** @throws NoBackup with the problem. */
 export const drill = async (databaseUrl: string, trialUrl: string | undefined, file: string): Promise<Drilled> => {
   const header = await backupHeader(file);
   const server = trialUrl ?? databaseUrl;
@@ -60,7 +64,7 @@ export const drill = async (databaseUrl: string, trialUrl: string | undefined, f
   const admin = connect(server, { name: 'antipode restore drill', connections: 1, patience: longWork });
   const drop = () => admin`drop database if exists ${admin(scratch)} with (force)`;
   try {
-    // One is there when an earlier drill was killed.
+    // A killed drill leaves its scratch database.
     await drop();
     await admin`create database ${admin(scratch)}`.catch((error: unknown) => {
       if (codeOf(error) !== '42501') throw error;
@@ -85,7 +89,10 @@ export const drill = async (databaseUrl: string, trialUrl: string | undefined, f
   }
 };
 
-/** Tells a heartbeat of a run: that it began, and how it ended. Best one at another installation, which is there when this one is not. */
+/**
+ * Pings a heartbeat when a run begins and ends. Best use one at another installation, which is
+ * there when this one is not.
+ */
 
 export type Heartbeat = {
   readonly began: () => Promise<void>;
@@ -94,7 +101,7 @@ export type Heartbeat = {
 
 const attempts = 3;
 
-/** What cannot be told is said, and keeps no backup from being made. */
+/** A failed ping is reported, and does not stop the backup. */
 export const createHeartbeat = (address: string | undefined, warn: (text: string) => void): Heartbeat => {
   const tell = async (ending: string, output: string): Promise<void> => {
     if (address === undefined) return;
@@ -104,16 +111,22 @@ export const createHeartbeat = (address: string | undefined, warn: (text: string
   return { began: () => tell('/start', ''), ended: (isWell, output) => tell(isWell ? '' : '/fail', output) };
 };
 
-/** A folder of backups: which are there, which may go, and whether there is room for another. */
+/**
+ * A folder of backups: which are there, which may be deleted, and whether there is space for
+ * another.
+ */
 
 const dayMs = 86_400_000;
 
 export type Kept = { readonly file: string; readonly at: number };
 
-/** Sorted by name they are sorted by time. */
+/** The order of names is the order of time. */
 export const nameOf = (at: number): string => `antipode-${new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, '')}.backup`;
 
-/** Undefined for every file that is not a whole backup of ours; what is still being written has another name. */
+/**
+ * Undefined for every file that is not a complete backup of ours; an incomplete one has another
+ * name.
+ */
 export const timeOf = (name: string): number | undefined => {
   const [, day, time] = /^antipode-(\d{8})T(\d{6})Z\.backup$/.exec(name) ?? [];
   if (day === undefined || time === undefined) return undefined;
@@ -121,7 +134,7 @@ export const timeOf = (name: string): number | undefined => {
   return Number.isNaN(at) ? undefined : at;
 };
 
-/** Whole ones, the newest first. */
+/** Complete backups, the newest first. */
 export const listKept = async (folder: string): Promise<readonly Kept[]> =>
   (await readdir(folder))
     .flatMap((name) => {
@@ -130,7 +143,7 @@ export const listKept = async (folder: string): Promise<readonly Kept[]> =>
     })
     .toSorted((one, other) => other.at - one.at);
 
-/** What a run left that was killed while it wrote. Only who works on the folder alone may ask for this. */
+/** Deletes what a killed run left. Only the holder of the folder's lock may call this. */
 export const sweepHalves = async (folder: string): Promise<readonly string[]> => {
   const halves = (await readdir(folder)).filter(
     (name) => name.endsWith('.partial') && timeOf(name.slice(0, -'.partial'.length)) !== undefined,
@@ -139,7 +152,7 @@ export const sweepHalves = async (folder: string): Promise<readonly string[]> =>
   return halves;
 };
 
-/** Those older than `days`; the newest stays however old it is. */
+/** Those older than `days`, but never the newest. */
 export const tooOld = (kept: readonly Kept[], days: number, now: number): readonly Kept[] =>
   kept.slice(1).filter(({ at }) => at < now - days * dayMs);
 
@@ -155,7 +168,7 @@ export class NoRoom extends Error {
 
 export type FreeBytes = (folder: string) => Promise<number>;
 
-/** What a user without rights may take. */
+/** The space that a user without privileges may use. */
 export const freeBytes: FreeBytes = async (folder) => {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
@@ -169,11 +182,14 @@ export const demandRoom = async (folder: string, reserve: number, free: FreeByte
   if (there < needed) throw new NoRoom(folder, there, needed);
 };
 
-/** One run: a backup into the folder, restored on trial, old ones let go, and a heartbeat told of it. */
+/**
+ * One run: writes a backup into the folder, restores it as a drill, deletes old ones, and pings a
+ * heartbeat.
+ */
 
 export type BackupSettings = {
   readonly databaseUrl: string;
-  /** A server for trials; without it the scratch database lies beside the real one. */
+  /** A server for drills; without it the scratch database lies beside the real one. */
   readonly trialUrl: string | undefined;
   readonly heartbeat: string | undefined;
 };
@@ -182,13 +198,13 @@ export type BackupWishes = {
   readonly folder: string;
   readonly keepDays: number;
   readonly withResults: boolean;
-  /** So much of the disk is left to others. */
+  /** How much disk space stays free for others. */
   readonly reserveBytes: number;
 };
 
 export type Backups = {
   readonly nightly: (wishes: BackupWishes) => Promise<Nightly>;
-  /** Of the newest in the folder. */
+  /** Drills the newest backup in the folder. */
   readonly drillNewest: (folder: string, tells: boolean) => Promise<Drilled & { readonly file: string }>;
 };
 
@@ -200,7 +216,6 @@ type Dependencies = {
   readonly clock: Clock;
   readonly warn: (text: string) => void;
   readonly free?: FreeBytes;
-  /** Restores a file on trial. */
   readonly tryOut?: typeof drill;
 };
 
@@ -226,14 +241,14 @@ export const createBackups = ({ sql, settings, clock, warn, free = freeBytes, tr
     say(`${basename(file)}: ${written.tables} tables, ${written.rows} rows, ${inMegabytes(bytes)}`);
     const drilled = await tryOut(databaseUrl, trialUrl, file);
     say(saysOf(file, drilled));
-    // Nothing goes before what comes after it has proved good.
+    // No backup is deleted before its successor has passed the drill.
     const old = tooOld(await listKept(folder), keepDays, clock.now());
     for (const one of old) await rm(one.file, { force: true });
     if (old.length > 0) say(`older than ${keepDays} days, and gone: ${old.length}`);
     return { file, bytes, drill: drilled, dropped: old.map((one) => one.file) };
   };
 
-  /** Alone, and with the heartbeat told how it ended. */
+  /** Runs alone, with a ping to the heartbeat about how it ended. */
   const told = async <Done>(heartbeat: Heartbeat, run: (say: (line: string) => void) => Promise<Done>): Promise<Done> => {
     const lines: string[] = [];
     await heartbeat.began();

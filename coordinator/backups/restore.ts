@@ -40,11 +40,11 @@ const parsed = <Shape extends z.ZodType>(shape: Shape, { content }: BackupRecord
 
 const unpacked = (file: string): Readable => {
   const unzip = createGunzip();
-  // pipe() alone would leave whoever reads waiting when the file cannot be read.
+  // With pipe() alone a reader would wait for ever when the file cannot be read.
   createReadStream(file)
     .on('error', (error) => unzip.destroy(error))
     .pipe(unzip);
-  // Whoever reads it hears of its error, too; this is for the time before anybody reads.
+  // The reader gets the error too; this covers the time before the first read.
   return unzip.on('error', () => undefined);
 };
 
@@ -55,19 +55,20 @@ const refuseAtWork = async (sql: Transaction): Promise<void> => {
   if (alive.length > 0) throw new NoBackup('a coordinator works on this database; stop it first');
 };
 
-/** What a state of earlier must not go on with. */
+/** Removes state of the past that must not continue. */
 const becomeAnother = async (sql: Transaction): Promise<void> => {
-  // The bus may hold what the older state said; as another installation it is not taken for ours.
+  // The bus may hold messages of the older state; as another installation we do not take them for
+  // ours.
   await sql`update installation set id = gen_random_uuid()`;
-  // Whom the lost database had revoked since the backup may hold the keys of the network as they were then.
+  // Probes that were revoked after the backup may hold the network's keys of that time.
   await growEverySealEpoch(sql);
   await sql`update leases set owner = null, expires_at = 'epoch'`;
 };
 
 /**
- * A database that was brought back to an earlier moment by its own log (point-in-time recovery) becomes what a restored backup is: another installation
- * to the bus, without what lets somebody in, because some of that was used or ended since.
- * @returns how many rows of that went.
+ * A database that its own log brought back to an earlier moment (point-in-time recovery) is treated
+ * like a restored backup. It becomes another installation to the bus. All that grants access is
+ * deleted, because some of it was used or ended since. @returns how many rows were deleted.
  */
 export const takeUpRecovered = (sql: Sql): Promise<number> =>
   sql.begin(async (transaction) => {
@@ -89,14 +90,15 @@ const refuseUnfit = async (sql: Transaction, tables: readonly Table[], replace: 
 };
 
 /**
- * Fills a table by COPY. When the database refuses the rows only at their end, the client tells nobody; the next statement of the
- * transaction then fails, and that is how it is found out.
+ * Fills a table by COPY. When the database refuses the rows only at their end, the client does not
+ * report it; the next statement of the transaction then fails, which shows it.
  */
 const copyInto = async (sql: Transaction, { name, columns }: Table, rows: AsyncIterable<Buffer>): Promise<void> => {
   const into = await sql`copy ${sql(name)} (${sql(columns)}) from stdin`.writable();
   const refused = Promise.withResolvers<never>();
   into.once('error', refused.reject);
-  refused.promise.catch(() => undefined); // Heard in the race below; after it nobody waits for it any more.
+  // Caught in the race below; after that no one waits for it.
+  refused.promise.catch(() => undefined);
   try {
     for await (const chunk of rows) {
       const written = new Promise<void>((resolve) => into.write(chunk, () => resolve()));
@@ -107,7 +109,7 @@ const copyInto = async (sql: Transaction, { name, columns }: Table, rows: AsyncI
     throw error;
   }
   into.end();
-  // The end of the COPY has to be on its way before the next statement is.
+  // The end of the COPY must be sent before the next statement.
   await setImmediate();
   try {
     await sql`select 1`;
@@ -116,7 +118,7 @@ const copyInto = async (sql: Transaction, { name, columns }: Table, rows: AsyncI
   }
 };
 
-/** Running numbers go on behind the highest that was restored. */
+/** Sequences continue after the highest restored number. */
 const moveSequences = async (sql: Transaction): Promise<void> => {
   const rows = await sql<{ table: string; column: string; sequence: string }[]>`
     select c.relname as table, a.attname as column, pg_get_serial_sequence(c.relname, a.attname) as sequence
@@ -129,7 +131,7 @@ const moveSequences = async (sql: Transaction): Promise<void> => {
 const restoreAll = async (transaction: Transaction, source: Readable, replace: boolean, progress: Progress): Promise<BackupDone> => {
   const tables = await tablesInOrder(transaction);
   await refuseUnfit(transaction, tables, replace);
-  // What comes back happened before: it is no event (migration 038).
+  // Restored rows are of the past and raise no events (migration 038).
   await transaction`set local antipode.restoring = 'on'`;
   const sum = createHash('sha256');
   const done = { tables: 0, rows: 0 };
@@ -179,7 +181,7 @@ const restoreAll = async (transaction: Transaction, source: Readable, replace: b
   return done;
 };
 
-/** What a backup says of itself, without all that comes behind. @throws NoBackup when it is none. */
+/** A backup's header, without the rest. @throws NoBackup when it is none. */
 export const backupHeader = async (file: string): Promise<z.infer<typeof headerShape>> => {
   await access(file, constants.R_OK);
   const source = unpacked(file);
@@ -194,7 +196,10 @@ export const backupHeader = async (file: string): Promise<z.infer<typeof headerS
   }
 };
 
-/** Puts a backup into a database with today's schema: all of it, or nothing. @throws NoBackup when the file or the database is unfit. */
+/**
+ * Restores a backup into a database with today's schema: all of it, or nothing. @throws NoBackup
+ * when the file or the database is unfit.
+ */
 export const readBackup = async (sql: Sql, file: string, replace: boolean, progress: Progress): Promise<BackupDone> => {
   await access(file, constants.R_OK);
   const source = unpacked(file);

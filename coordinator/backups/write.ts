@@ -7,8 +7,9 @@ import { createGzip } from 'node:zlib';
 import type { Queryable, Sql, Transaction } from '../database/connect.ts';
 
 /**
- * A backup is one gzip file: a magic line, then records of a kind (one letter), a length (four bytes) and content.
- * `H` header (JSON) · for each table `T` (JSON: name, columns), any number of `D` (rows as COPY writes them), `E` · last `Z` (JSON: the sum).
+ * A backup is one gzip file: a magic line, then records of a kind (one letter), a length (four
+ * bytes) and content. `H` header (JSON) · for each table `T` (JSON: name, columns), any number of
+ * `D` (rows as COPY writes them), `E` · last `Z` (JSON: the sum).
  */
 export const magic = 'antipode backup 1\n';
 
@@ -19,7 +20,7 @@ const kinds: readonly string[] = ['H', 'T', 'D', 'E', 'Z'] satisfies RecordKind[
 const isKind = (text: string): text is RecordKind => kinds.includes(text);
 
 const headLength = 5;
-/** Longer than any chunk that is written; a damaged length must not ask for all memory. */
+/** Longer than any chunk that is written: a damaged length must not allocate all memory. */
 const longest = 64 * 1024 * 1024;
 
 export const recordBytes = (kind: RecordKind, content: Uint8Array): Buffer => {
@@ -31,7 +32,10 @@ export const recordBytes = (kind: RecordKind, content: Uint8Array): Buffer => {
 
 const lineBreak = 10;
 
-/** How many rows the content of a `D` holds: in COPY's text form a line break inside a value is written as \n, so lines are rows. */
+/**
+ * How many rows the content of a `D` has. COPY's text form writes a line break inside a value as
+ * \n, so lines are rows.
+ */
 export const rowsIn = (content: Uint8Array): number => {
   let rows = 0;
   for (let at = content.indexOf(lineBreak); at >= 0; at = content.indexOf(lineBreak, at + 1)) rows += 1;
@@ -45,7 +49,10 @@ export class NoBackup extends Error {
   }
 }
 
-/** The records of an (unpacked) backup, one after the other. @throws NoBackup when it is none or ends early. */
+/**
+ * The records of an (unpacked) backup, one after the other. @throws NoBackup when it is none or
+ * ends early.
+ */
 export async function* recordsOf(stream: Readable): AsyncGenerator<BackupRecord> {
   const chunks = stream[Symbol.asyncIterator]();
   let held = Buffer.alloc(0);
@@ -74,19 +81,27 @@ export async function* recordsOf(stream: Readable): AsyncGenerator<BackupRecord>
 
 export type Table = { readonly name: string; readonly columns: readonly string[] };
 
-/** What lets somebody in, and mails that wait: what was used, ended or sent since the backup must not come back. */
+/**
+ * What grants access, and waiting mails: what was used, ended or sent since the backup must not
+ * come back.
+ */
 export const lettingIn: readonly string[] = [
   ...['second_steps', 'passkey_challenges', 'sessions', 'sign_in_links', 'attempts', 'invitations', 'sign_ups', 'email_verifications'],
   ...['password_resets', 'mails', 'oauth_records', 'connections', 'probe_invitations'],
 ];
 
-/** What belongs to running coordinators or to this one database, and is made anew where a backup is restored; and what lets somebody in. */
+/**
+ * What belongs to running coordinators or to this one database, and is created again after a
+ * restore; also what grants access.
+ */
 const leftOut = [
   ...['migrations', 'installation', 'leases', 'coordinators', 'refutations', 'rate_windows', 'monitor_status', 'monitor_counts', 'events'],
   ...['kept_answers', ...lettingIn],
 ];
 
-/** Every table with its columns, those first that others refer to. Days of results are part of their parent. */
+/**
+ * Every table with its columns, referenced tables first. Days of results are part of their parent.
+ */
 export const tablesInOrder = async (sql: Queryable): Promise<Table[]> => {
   const rows = await sql<{ name: string; columns: string[]; needs: string[] }[]>`
     select c.relname as name,
@@ -119,18 +134,23 @@ export type Progress = (table: string, rows: number) => void;
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
-/** First and last moment of the raw results, for whoever restores to make their days. */
+/** First and last time of the raw results: a restore creates their days from it. */
 const resultsSpan = async (sql: Transaction): Promise<{ from: number; to: number } | null> => {
   const [row] = await sql<{ from: Date | null; to: Date | null }[]>`select min(at) as from, max(at) as to from results`;
   return row?.from && row.to ? { from: row.from.getTime(), to: row.to.getTime() } : null;
 };
 
-/** So many blocks of a table are asked for at once: about 8 MiB, besides what is stored beside the rows. */
+/**
+ * How many blocks of a table are read at once: about 8 MiB, plus what is stored beside the rows.
+ */
 const slice = 1024;
 
 type Leaf = { readonly name: string; readonly blocks: number };
 
-/** Where the rows of a table lie: in itself, or in the partitions that it has in this transaction's view. */
+/**
+ * Where the rows of a table are: in the table itself, or in its partitions that this transaction
+ * sees.
+ */
 const leavesOf = (sql: Transaction, table: string): Promise<Leaf[]> => sql<Leaf[]>`
   select relid::regclass::text as name, pg_relation_size(relid) / current_setting('block_size')::int as blocks
   from pg_partition_tree(${table}) where isleaf
@@ -138,8 +158,9 @@ const leavesOf = (sql: Transaction, table: string): Promise<Leaf[]> => sql<Leaf[
   select oid::regclass::text, pg_relation_size(oid) / current_setting('block_size')::int from pg_class where oid = ${table}::regclass and relkind = 'r'`;
 
 /**
- * All that a COPY gives. The client stops reading from its socket when we read too slowly, and for ever when that happens at the end
- * of a COPY; so a slice is taken into memory as it comes, and the next is asked for when it is written.
+ * The whole output of a COPY. The client stops reading from its socket when we read too slowly, and
+ * for ever when that happens at the end of a COPY. So a slice is read into memory as it comes, and
+ * the next is requested once it is written.
  */
 const copied = async (sql: Transaction, statement: string): Promise<Buffer[]> => {
   const stream = await sql.unsafe(statement).readable();
@@ -185,7 +206,10 @@ async function* tableBytes(sql: Transaction, { name, columns }: Table, count: { 
   yield recordBytes('E', Buffer.alloc(0));
 }
 
-/** Raw results are the most of a backup, and are kept for days alone; charts, incidents and uptime need none of them. */
+/**
+ * Raw results are most of a backup, and are kept only for days; samples, incidents and uptime need
+ * none of them.
+ */
 type Wanted = { readonly progress: Progress; readonly withResults: boolean };
 
 async function* backupBytes(
@@ -219,10 +243,10 @@ async function* backupBytes(
   yield recordBytes('Z', json({ rows: done.rows, sha256: sum.digest('hex') }));
 }
 
-/** So many bytes go to the disk between two looks at its room. */
+/** How many bytes are written between two checks of the free space. */
 const lookEvery = 16 * 1024 * 1024;
 
-/** Passes everything on, and asks now and then whether there is room for more. */
+/** Passes everything on, and checks the free space from time to time. */
 const watched = (demand: () => Promise<void>) =>
   async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     let since = lookEvery;
@@ -238,11 +262,14 @@ const watched = (demand: () => Promise<void>) =>
 
 type How = {
   readonly withResults?: boolean;
-  /** Throws where the disk has no room for more. */
+  /** Throws when the disk has no space for more. */
   readonly demand?: () => Promise<void>;
 };
 
-/** Writes everything as it was at one moment to a file; coordinators may go on working. The file is there whole or not at all. */
+/**
+ * Writes everything as of one moment to a file, while coordinators go on working. The file is
+ * complete or absent.
+ */
 export const writeBackup = async (
   sql: Sql,
   file: string,

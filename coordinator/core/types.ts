@@ -328,7 +328,10 @@ export type Effect =
       readonly continents: readonly Continent[];
       readonly why: 'first' | 'again' | 'recovery' | 'sample';
     }
-  /** Rows by (monitor, kind, began_at): put inserts or updates, drop deletes. Drops first. */
+  /**
+   * Ask one probe of each continent for a recheck; all get the same id. It is a core publish (no
+   * JetStream), after the commit.
+   */
   | { readonly is: 'ledger'; readonly kind: 'paused' | 'unknown'; readonly put: readonly LedgerRow[]; readonly drop: readonly number[] }
   /**
    * See core/incident.ts. `down` makes rows held until `due_at`, and moves rows that are held

@@ -5,52 +5,59 @@ import { DatabaseLine, type LineOptions, LostConnection, startupFiller } from '.
 
 type Types = { bigint: number; numbers: (number | null)[]; texts: (string | null)[] };
 
-/** A pool of connections. Tagged templates make parameters; nothing is ever pasted into the text of a query. */
+/**
+ * A pool of connections. Tagged templates make parameters; nothing is ever pasted into a query's
+ * text.
+ */
 export type Sql = postgres.Sql<Types>;
 /** One transaction on one connection. */
 export type Transaction = postgres.TransactionSql<Types>;
-/** Either: for functions that do one statement and do not care in which of both. */
+/** Either: for functions that run one statement and need no transaction of their own. */
 export type Queryable = postgres.ISql<Types>;
 
-/** A statement that is written and not sent. Only `execute` sends it. */
+/** A statement that is not sent yet. Only `execute` sends it. */
 export type Statement = PromiseLike<unknown> & {
   readonly execute: () => PromiseLike<unknown>;
   readonly describe: () => PromiseLike<unknown>;
 };
 
-/** Sends them one behind the other, without waiting between them; they run in this order. */
+/**
+ * Sends the statements one behind the other, without waiting in between; they run in this order.
+ */
 export const executeAll = async (statements: readonly Statement[]): Promise<void> => {
   await Promise.all(statements.map((statement) => statement.execute()));
 };
 
 /**
- * One connection for those who are in a hurry: what they ask goes out at once, one statement behind the other, and the database answers all of it in
- * one round trip, a whole transaction with its beginning and its end. From a pool a question may have to wait for a connection to be made, which
- * takes seven, or for its statement to be prepared there.
+ * One connection for urgent work. Its statements are sent at once, one behind the other, and the
+ * database answers all of them in one round trip: a whole transaction with its begin and commit. In
+ * a pool a query may have to wait for a new connection, which takes seven round trips, or for its
+ * statement to be prepared there.
  *
- * Modes: `none` → (first question) `held` → (the connection is gone) `none`.
+ * Modes: `none` → (first query) `held` → (the connection is lost) `none`.
  */
 export type CommitSlot = {
   /**
-   * A transaction of statements of which none needs to know what another one answered. @throws what the first of them failed with that failed by
-   * itself; then nothing of it is written, unless the connection went with the answer.
+   * A transaction of statements that do not need each other's results. @throws the error of the
+   * first statement that failed by itself. Then nothing is written, unless the connection was lost
+   * with the answer.
    */
   readonly inOneTrip: (statements: (sql: Queryable) => readonly Statement[]) => Promise<void>;
-  /** One question outside of any transaction. */
+  /** One query outside of any transaction. */
   readonly ask: <Answer>(question: (sql: Queryable) => Promise<Answer>) => Promise<Answer>;
-  /** Has these prepared, so that the first who comes need not wait for it. Nothing is executed. */
+  /** Prepares these statements, so that their first use is fast. Nothing is executed. */
   readonly prepare: (statements: (sql: Queryable) => readonly Statement[]) => Promise<void>;
   readonly end: () => Promise<void>;
 };
 
 type Held = { readonly session: Awaited<ReturnType<Sql['reserve']>>; readonly lost: PromiseWithResolvers<never> };
 
-/** What was asked after something else of the transaction had failed fails for that reason alone. */
+/** A statement after a failed one of the same transaction fails only because of that. */
 const isFollowing = (error: unknown): boolean => codeOf(error) === '25P02';
 
 const lostSlot = (): LostConnection => new LostConnection('the connection to the database was lost', 'CONNECTION_CLOSED');
 
-/** `open`: a pool of one connection, which tells when that is gone. */
+/** `open`: a pool of one connection, which reports when that is lost. */
 export const createCommitSlot = (open: (onClose: () => void) => Sql): CommitSlot => {
   let held: Promise<Held> | undefined;
   let current: Held | undefined;
@@ -62,11 +69,12 @@ export const createCommitSlot = (open: (onClose: () => void) => Sql): CommitSlot
   });
 
   const reserve = async (): Promise<Held> => {
-    // The client never gives out a connection that it made to be reserved: one is made by a question, and is there when that is answered.
+    // The client never reserves a connection that it made for that purpose. So a query makes one,
+    // which is there once it is answered.
     await sql`select 1`;
     const session = await sql.reserve();
     const lost = Promise.withResolvers<never>();
-    // Nobody may be waiting when it goes.
+    // No one may be waiting when it is lost.
     lost.promise.catch(() => undefined);
     current = { session, lost };
     return current;
@@ -87,7 +95,8 @@ export const createCommitSlot = (open: (onClose: () => void) => Sql): CommitSlot
   return {
     inOneTrip: async (statements) => {
       const { session, lost } = await hold();
-      // All are written before the first is sent: what cannot be written leaves no half of a transaction.
+      // All are built before the first is sent: one that cannot be built leaves no half of a
+      // transaction.
       const [begin, ended] = [session`begin`, session`commit`];
       const all: Statement[] = [begin, ...statements(session), ended];
       const outcomes = await Promise.race([Promise.allSettled(all.map((statement) => statement.execute())), lost.promise]);
@@ -104,7 +113,7 @@ export const createCommitSlot = (open: (onClose: () => void) => Sql): CommitSlot
       const { session, lost } = await hold();
       const all: Statement[] = [session`begin`, ...statements(session), session`commit`];
       const described = Promise.all(all.map((statement) => statement.describe()));
-      // A description is there a moment before the database is ready for more.
+      // A description arrives a moment before the database is ready for more.
       await Promise.race([described.then(() => session`select 1`), lost.promise]);
     },
     end: async () => {
@@ -115,23 +124,27 @@ export const createCommitSlot = (open: (onClose: () => void) => Sql): CommitSlot
 };
 
 /**
- * The connections of a pool as the network has them. Where a database moved to another machine, or a router forgot its connections, nobody closes
- * them: the system would go on sending into the void for a quarter of an hour. Whoever knows better has the silent ones cut.
+ * The sockets of a pool. When a database moves to another machine, or a router forgets its
+ * connections, no one closes them: the system would send into the void for a quarter of an hour.
+ * Code that notices has the silent sockets cut.
  */
 export type DatabaseSockets = {
-  /** Begins a connection; the client waits for it itself. */
+  /** Begins a connection; the client itself waits for it. */
   readonly dial: (to: Place) => DatabaseLine;
-  /** How much has been heard on each. */
+  /** How much was received on each socket. */
   readonly heard: () => Heard;
-  /** Cuts all of them that have said nothing since, and says how many. The client makes new ones. */
+  /**
+   * Cuts all sockets that received nothing since then, and returns how many. The client makes new
+   * ones.
+   */
   readonly cutSilent: (since: Heard) => number;
-  /** When the database last said anything on any of them, by the clock of performance. */
+  /** When the database last sent anything on any socket, by performance.now(). */
   readonly heardAt: () => number;
 };
 
 export type Heard = ReadonlyMap<DatabaseLine, number>;
 
-/** What the client has read from the database's address: several hosts take turns. */
+/** The client's form of the database's address: several hosts take turns. */
 export type Place = { readonly path?: string | false; readonly host: readonly string[]; readonly port: readonly number[] };
 
 export const createDatabaseSockets = (options: Omit<LineOptions, 'host' | 'port' | 'onHeard'>): DatabaseSockets => {
@@ -142,7 +155,10 @@ export const createDatabaseSockets = (options: Omit<LineOptions, 'host' | 'port'
     heardAt = performance.now();
   };
 
-  /** The client takes all listeners away when it is done with a socket, so its end is looked for. */
+  /**
+   * The client removes all listeners when it is done with a socket, so we test whether it has
+   * ended.
+   */
   const forgetEnded = (): void => {
     for (const line of open) if (line.isClosed) open.delete(line);
   };
@@ -154,7 +170,7 @@ export const createDatabaseSockets = (options: Omit<LineOptions, 'host' | 'port'
       turn += 1;
       const [name = 'localhost', number = 5432] = [host[nth], port[nth]];
       const socket = path ? connectSocket(path) : connectSocket({ host: name, port: number });
-      // By its name a certificate is checked; both stand in what is said of a failure.
+      // A certificate is checked by the host name; errors contain name and port.
       const line = new DatabaseLine(socket, { ...options, host: name, port: number, onHeard });
       open.add(line);
       return line;
@@ -173,20 +189,23 @@ export const createDatabaseSockets = (options: Omit<LineOptions, 'host' | 'port'
 };
 
 /**
- * Array literals of Postgres, joined by hand: a string bound to an array parameter passes through the client untouched, which takes a
- * third of what its own serialiser takes.
+ * Array literals of Postgres, built by hand. A string bound to an array parameter passes through
+ * the client unchanged, in a third of the time of its own serializer.
  */
 export const numbersLiteral = (...lists: readonly (readonly (number | null)[])[]): string =>
-  // JSON writes arrays of numbers in half the time that joining takes; its null, which NaN becomes too, is the NULL of Postgres.
+  // JSON writes arrays of numbers in half the time of join(). Its null, also for NaN, is Postgres'
+  // NULL.
   `{${lists.map((values) => JSON.stringify(values).slice(1, -1)).join(',')}}`;
 
-/** Quoted, so that no text of a stranger means anything. */
+/** Quoted, so that no text from outside has a special meaning. */
 export const textsLiteral = (values: readonly (string | null)[]): string =>
   `{${values.map((value) => (value === null ? 'NULL' : `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`)).join(',')}}`;
 
 /**
- * The arrays that we send and read, for the client. It would ask the database for all of them on each new connection, a round trip more; and where a
- * connection is lost within that question, its failure is nobody's, which ends the process. The numbers are the same in every Postgres.
+ * The array types that we send and read, for the client. Otherwise it would ask the database for
+ * all of them on each new connection. That costs a round trip, and if the connection is lost
+ * meanwhile, no one catches the error, which ends the process. The type numbers are the same in
+ * every Postgres.
  */
 type ArrayType<Value> = {
   readonly to: number;
@@ -195,7 +214,7 @@ type ArrayType<Value> = {
   readonly parse: (text: string) => Value[];
 };
 
-/** What is an array literal already goes as it is. */
+/** An array literal is passed on unchanged. */
 const unlessWritten =
   <Value>(write: (values: readonly Value[]) => string) =>
   (values: readonly Value[] | string): string =>
@@ -231,7 +250,7 @@ const texts: ArrayType<string | null> = {
 
 export const arrayTypes = { numbers, texts };
 
-/** Running numbers and counts stay far below 2^53, so that a plain number holds every bigint that we store. */
+/** Our ids and counts stay far below 2^53, so a plain number holds every bigint that we store. */
 const bigint = {
   to: 20,
   from: [20],
@@ -239,19 +258,25 @@ const bigint = {
   parse: (text: string): number => Number(text),
 };
 
-/** How long the server works on one statement, and how long it may then say nothing before its connection is given up. */
+/**
+ * The time limit of a statement on the server, and the silence after which its connection is given
+ * up.
+ */
 type StartupTimeout = { readonly statementMs: number; readonly silentMs: number };
 
-/** Every statement of a coordinator is one of many: none takes long. */
+/** Each statement of a coordinator is one of many: none takes long. */
 const usual: StartupTimeout = { statementMs: 20_000, silentMs: 25_000 };
 
-/** What works through everything, such as a migration, a backup, or bringing one back. */
+/** For work on everything, such as a migration, a backup or a restore. */
 export const longWork: StartupTimeout = { statementMs: 6 * 3_600_000, silentMs: 6 * 3_600_000 + 60_000 };
 
-/** What goes through many rows in the background. */
+/** For background work on many rows. */
 const maintenanceSettings: StartupTimeout = { statementMs: 600_000, silentMs: 660_000 };
 
-/** A transaction that its client left open (a frozen process) is ended by the server, because its locks would keep others from taking over. */
+/**
+ * The server ends a transaction that its client (a frozen process) left open, because its locks
+ * would keep other coordinators from taking over.
+ */
 const idleInTransactionMs = 4_000;
 
 const settingsOf = ({ statementMs }: StartupTimeout): string =>
@@ -259,7 +284,10 @@ const settingsOf = ({ statementMs }: StartupTimeout): string =>
 
 type ConnectOptions = { readonly name: string; readonly connections?: number; readonly patience?: StartupTimeout };
 
-/** How the address wants TLS, in the words of the client: what it reads from the address and the environment. */
+/**
+ * The TLS mode that the address asks for, as the client reads it from the address and the
+ * environment.
+ */
 const tlsOf = (url: string): LineOptions['tls'] => {
   const { ssl, sslnegotiation }: { readonly ssl?: unknown; readonly sslnegotiation?: unknown } = postgres(url, { max: 1 }).options;
   if (!ssl) return null;
@@ -268,8 +296,8 @@ const tlsOf = (url: string): LineOptions['tls'] => {
 };
 
 /**
- * Connects lazily: the first query opens the first connection, and a lost one is opened anew. bigint comes as a number,
- * timestamptz as a Date.
+ * Connects lazily: the first query opens the first connection, and a lost one is opened again.
+ * bigint comes as a number, timestamptz as a Date.
  */
 export const connect = (url: string, options: ConnectOptions = { name: 'antipode' }): Sql => {
   const { name, patience = usual } = options;
@@ -281,14 +309,14 @@ export const connect = (url: string, options: ConnectOptions = { name: 'antipode
       types: { bigint, ...arrayTypes },
       fetch_types: false,
       max: connections,
-      // The line makes it.
+      // DatabaseLine does TLS.
       ssl: false,
       onnotice: () => undefined,
       connect_timeout: 5,
       idle_timeout: 60,
       backoff: (attempt: number) => Math.min(1, 0.05 * 2 ** attempt),
       connection: { application_name: name, ...startupFiller },
-      // Its types do not know of it.
+      // The client's types lack this option.
       socket: dial,
       ...(onclose ? { onclose, idle_timeout: 0 } : {}),
     };
@@ -308,40 +336,46 @@ export const connect = (url: string, options: ConnectOptions = { name: 'antipode
 /** How a pool reaches its database. */
 type Way = {
   readonly sockets: DatabaseSockets;
-  /** One connection of its own: to ask whether the database is there. */
+  /** One connection of its own, to test whether the database is there. */
   readonly openAnother: () => Sql;
-  /** One connection more whose way is that of the pool's, and cut with them. */
+  /** One more connection with the pool's sockets, and cut with them. */
   readonly openBeside: () => Sql;
-  /** One connection for what is in a hurry. */
+  /** One connection for urgent work. */
   readonly openSlot: () => CommitSlot;
-  /** One connection for what takes long. */
+  /** One connection for long work. */
   readonly openPatient: () => Sql;
 };
 
 const ways = new WeakMap<Sql, Way>();
 
-/** @throws for what connect() did not make. */
+/** @throws for a pool that connect() did not make. */
 export const wayOf = (sql: Sql): Way => {
   const way = ways.get(sql);
   if (!way) throw new Error('this is no pool of ours');
   return way;
 };
 
-/** Whether an error is the refusal of a constraint or index of this name. */
+/** Whether an error is the violation of the constraint or index of this name. */
 export const isViolationOf = (error: unknown, constraint: string): boolean =>
   error instanceof postgres.PostgresError && error.constraint_name === constraint;
 
-/** The database's own classes of errors that say nothing about what was written: connection, resources, shutdown, rollback by conflict, disk. */
+/**
+ * The database's error classes that say nothing about what was written: connection, resources,
+ * shutdown, rollback by conflict, disk.
+ */
 const passing = ['08', '25', '40', '53', '55', '57', '58', 'XX'];
 
 /**
- * Whether the same write may well succeed later. Then its outcome may also be unknown: the connection can break after the server
- * committed. Everything else the database refused because of what was written.
+ * Whether the same write may succeed later. Then its outcome may also be unknown: the connection
+ * can break after the server committed. The database refused all else because of what was written.
  */
 export const isPassing = (error: unknown): boolean =>
   error instanceof postgres.PostgresError ? passing.includes(error.code.slice(0, 2)) : error instanceof Error && 'code' in error;
 
-/** When it was asked and when it answered, by the clock of performance, and what the database's clock showed then. */
+/**
+ * When the query was sent and answered, by performance.now(), and the database's clock at that
+ * time.
+ */
 type TimeSeen = { readonly sent: number; readonly received: number; readonly theirs: number };
 
 export const timeOf = async (sql: Sql): Promise<TimeSeen> => {
@@ -351,7 +385,7 @@ export const timeOf = async (sql: Sql): Promise<TimeSeen> => {
   return { sent, received: performance.now(), theirs: row.theirs };
 };
 
-/** Whether the database answers within so long; and what time it is there, where anybody wants to know. */
+/** Whether the database answers within this time. `onTime` receives the time there. */
 export const answersWithin = async (sql: Sql, patienceMs: number, onTime?: (seen: TimeSeen) => void): Promise<boolean> => {
   const late = Promise.withResolvers<false>();
   const timer = setTimeout(() => late.resolve(false), patienceMs);
@@ -360,7 +394,7 @@ export const answersWithin = async (sql: Sql, patienceMs: number, onTime?: (seen
       onTime?.(seen);
       return true;
     },
-    () => false, // That it does not is the answer; why stands in the log of whoever needed it.
+    () => false, // No answer is a result; the log of the code that needed it has the reason.
   );
   return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
 };
@@ -369,12 +403,16 @@ export const answersSoon = (sql: Sql): Promise<boolean> => answersWithin(sql, 2_
 
 const name = 'antipode coordinator';
 
-/** What a coordinator calls its connections: with a mark of each SECRET_KEY that it knows, by which a replacement sees whom it would leave behind. */
+/**
+ * The name of a coordinator's connections, with a mark of each SECRET_KEY that it knows. A
+ * replacement of the key sees from it which coordinators it would lock out.
+ */
 export const sessionNameOf = (keyMarks: readonly string[]): string => [name, ...keyMarks].join(' ');
 
 /**
- * Where coordinators are connected from that do not know the key of this mark; none of an earlier version says what it knows. One that has asked for
- * nothing for a minute is gone with its machine, which the database may notice hours later.
+ * Addresses of connected coordinators that do not know the key of this mark; those of an earlier
+ * version do not report what they know. One that has sent nothing for a minute is gone with its
+ * machine, which the database may notice hours later.
  */
 export const addressesWithoutKey = async (sql: Queryable, keyMark: string): Promise<readonly string[]> => {
   const rows = await sql<{ address: string }[]>`

@@ -3,9 +3,15 @@ import { isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { codeOf } from '../../shared/base/errors.ts';
 
-/** The messages of Postgres' protocol, as far as a connection has to know them: a letter, four bytes of length, the rest. */
+/**
+ * The messages of Postgres' protocol, as far as a connection needs them: a letter, four bytes of
+ * length, the content.
+ */
 
-/** Told of each message by its letter, once its head has come, however the stream is cut into pieces. */
+/**
+ * Calls `onMessage` with each message's letter once its head has arrived, however the stream is
+ * split.
+ */
 export const createFrameReader = (onMessage: (letter: string) => void): ((piece: Uint8Array) => void) => {
   const head = Buffer.alloc(5);
   let inHead = 0;
@@ -25,14 +31,14 @@ export const createFrameReader = (onMessage: (letter: string) => void): ((piece:
       at += step;
       if (inHead < head.length) return;
       inHead = 0;
-      // The length counts its own four bytes.
+      // The length includes its own four bytes.
       left = head.readUInt32BE(1) - 4;
       onMessage(String.fromCharCode(head[0] ?? 0));
     }
   };
 };
 
-/** Splits what is whole of `bytes` into messages. */
+/** Splits the complete part of `bytes` into messages. */
 export const wholeMessages = (bytes: Buffer): { readonly messages: readonly Buffer[]; readonly rest: Buffer } => {
   const messages: Buffer[] = [];
   let rest = bytes;
@@ -46,7 +52,7 @@ export const wholeMessages = (bytes: Buffer): { readonly messages: readonly Buff
 
 export const messageKindOf = (message: Buffer): string => String.fromCharCode(message[0] ?? 0);
 
-/** A question in the simple protocol. */
+/** A query in the simple protocol. */
 export const simpleQuery = (text: string): Buffer => {
   const body = Buffer.from(`${text}\0`);
   const head = Buffer.alloc(5, 'Q');
@@ -54,21 +60,26 @@ export const simpleQuery = (text: string): Buffer => {
   return Buffer.concat([head, body]);
 };
 
-/** Asks for TLS: answered by one letter, S or N. */
+/** Requests TLS; the answer is one letter, S or N. */
 export const tlsRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
 /**
- * What the client begins with. It gathers what it writes until the end of a turn, or until it is 1,024 bytes. A connection that closes within the
- * turn leaves it with questions that it believes are about to be sent, and it says nothing any more on the next connection. This one parameter,
- * which no server sees, makes its beginning long enough to go out at once, whatever else lies there.
+ * Added to the client's startup message. The client buffers what it writes until the end of a turn
+ * or until it has 1,024 bytes. A connection that closes within the turn leaves queries in that
+ * buffer which the client believes to be on their way, and it then says nothing on the next
+ * connection. This one parameter, which no server sees, makes the startup message long enough to be
+ * sent at once, whatever else the buffer holds.
  */
 export const startupFiller = { antipode_filler: 'x'.repeat(1_024) };
 
 const [fillerName = ''] = Object.keys(startupFiller);
-/** The version of the protocol, and the first parameter that the client names. */
+/** The protocol's version, and the first parameter that the client names. */
 const startupMark = Buffer.from('\0\u0003\0\0user\0', 'latin1');
 
-/** The beginning alone, without what was left of a connection before, and without the filler. Undefined when there is no beginning in it. */
+/**
+ * The startup message alone, without leftovers of an earlier connection and without the filler.
+ * Undefined when there is none.
+ */
 export const startupIn = (written: Buffer): Buffer | undefined => {
   const at = written.lastIndexOf(startupMark) - 4;
   if (at < 0) return undefined;
@@ -85,7 +96,7 @@ export const startupIn = (written: Buffer): Buffer | undefined => {
   return Buffer.concat([head, body]);
 };
 
-/** A connection to the database that is no more: its fault, not that of what was asked. */
+/** A lost connection to the database: no fault of the query. */
 export class LostConnection extends Error {
   readonly code: string;
 
@@ -99,28 +110,33 @@ export class LostConnection extends Error {
 export type LineOptions = {
   readonly host: string;
   readonly port: number;
-  /** null: without TLS. `orPlain`: a server that has none is talked to all the same. `direct`: TLS from the first byte. */
+  /**
+   * null: without TLS. `orPlain`: also accept a server without TLS. `direct`: TLS from the first
+   * byte.
+   */
   readonly tls: { readonly options: ConnectionOptions; readonly orPlain: boolean; readonly direct: boolean } | null;
-  /** What every session begins with: statements that give no rows. */
+  /** Statements without rows that begin every session. */
   readonly settings: string;
-  /** So long the database may say nothing while something is asked of it. */
+  /** How long the database may be silent while a query is open. */
   readonly silentMs: number;
-  /** Called with whatever the database says. */
+  /** Called whenever the database sends anything. */
   readonly onHeard: () => void;
 };
 
 /**
- * One connection to the database as the client sees it, which takes it for a socket.
+ * One connection to the database, which the client uses as its socket.
  *
- * The client (postgres.js 3.4.9) settles all it has asked when its socket fails, but goes on asking until the socket has closed, and forgets what it
- * asked between the two: after a reset those questions are never answered. So here failure and end are told in one breath, at the end; what is asked
- * until then fails with the rest. The client does TLS by itself on top of what it is given, with the same fault, so TLS is made here, too.
+ * The client (postgres.js 3.4.9) rejects its open queries when its socket fails, but goes on
+ * sending until the socket has closed, and forgets the queries in between: after a reset those are
+ * never answered. So this class reports failure and end together, at the end, and queries sent
+ * until then fail with the rest. The client's own TLS has the same fault, so TLS is made here too.
  *
- * A setting in the startup message is refused by some poolers, so the session's settings are made by a statement of its own, which the client
- * never sees: before it hears that the database is ready.
+ * Some poolers refuse settings in the startup message. So the session's settings are a statement of
+ * its own, which the client never sees: it runs before the client learns that the database is
+ * ready.
  *
- * Modes: `opening` (TCP, TLS; what is written waits) → `greeting` (names and passwords, until the database is ready) → `settling` (settings)
- * → `open` → `closed`.
+ * Modes: `opening` (TCP, TLS; writes wait) → `greeting` (names and passwords, until the database is
+ * ready) → `settling` (settings) → `open` → `closed`.
  */
 export class DatabaseLine extends EventEmitter {
   readonly host: string;
@@ -132,7 +148,7 @@ export class DatabaseLine extends EventEmitter {
   #waiting: Buffer[] = [];
   #incoming: Buffer = Buffer.alloc(0);
   #ready: Buffer | undefined;
-  /** Questions without their answers. */
+  /** Queries without an answer. */
   #asked = 0;
   #heardAt = 0;
   #isGivenUp = false;
@@ -155,7 +171,7 @@ export class DatabaseLine extends EventEmitter {
     this.#watch(socket);
   }
 
-  /** How much has been heard. */
+  /** How much was received. */
   get heard(): number {
     return this.#socket.bytesRead;
   }
@@ -164,7 +180,7 @@ export class DatabaseLine extends EventEmitter {
     return this.#mode === 'closed';
   }
 
-  /** The client ends only what is open: one that is still being opened is to be ended, too. */
+  /** The client ends only an open socket. One that is still opening must be ended too. */
   get readyState(): 'open' | 'closed' {
     return this.#mode === 'closed' ? 'closed' : 'open';
   }
@@ -188,7 +204,7 @@ export class DatabaseLine extends EventEmitter {
       return;
     }
     this.#socket.end(bytes);
-    // Who does not answer to a farewell is not waited for.
+    // Do not wait for a server that does not answer the end.
     const patience = setTimeout(() => this.#socket.destroy(), 2_000);
     this.#socket.once('close', () => clearTimeout(patience));
   }
@@ -216,7 +232,7 @@ export class DatabaseLine extends EventEmitter {
       this.#fault ??= new LostConnection(error.message, codeOf(error), error);
     });
     socket.once('close', () => {
-      // The one below TLS ends before the one above.
+      // The socket below TLS ends before the one above.
       if (this.#socket === socket) this.#closed();
     });
     socket.on('drain', () => this.emit('drain'));
@@ -231,7 +247,7 @@ export class DatabaseLine extends EventEmitter {
 
   #askForTls(orPlain: boolean): void {
     this.#socket.once('data', (answer: Buffer) => {
-      // More than the one letter would be taken for something said under TLS.
+      // More than the one letter would be mistaken for data under TLS.
       if (answer.length === 1 && answer[0] === 83) this.#secure();
       else if (orPlain && answer.length === 1) this.#begin();
       else this.destroy(new LostConnection('the database does not take TLS, and without it nothing is said', 'NO_TLS'));
@@ -253,7 +269,7 @@ export class DatabaseLine extends EventEmitter {
     this.#mode = 'greeting';
     this.#socket.on('data', (piece: Buffer) => this.#hear(piece));
     const written = Buffer.concat(this.#waiting.splice(0));
-    // A request to cancel has another form, and goes as it is.
+    // A cancel request has another form, and passes unchanged.
     this.#socket.write(startupIn(written) ?? written);
   }
 
@@ -271,7 +287,7 @@ export class DatabaseLine extends EventEmitter {
     for (const message of messages) {
       if (this.#mode === 'greeting') this.#greeted(message);
       else if (this.#mode === 'settling') this.#settled(message);
-      // Nothing comes unasked before the client has asked anything, but notifications of a session that was there before.
+      // Before the client sends anything, only notifications of an earlier session can arrive.
       else this.emit('data', message);
     }
   }
@@ -318,14 +334,14 @@ export class DatabaseLine extends EventEmitter {
       this.destroy(new LostConnection(`the database said nothing for ${Math.round(silent)} ms`, 'CONNECTION_SILENT'));
       return;
     }
-    // A process that stood still reads what came meanwhile before this second look.
+    // After a standstill the process reads what arrived meanwhile before this second check.
     if (silent >= silentMs) setImmediate(() => this.#look(true));
     else this.#timer = setTimeout(() => this.#look(), silentMs - silent);
   }
 
   #closed(): void {
     if (this.#mode === 'closed') return;
-    // The client would dial again and again, and whoever asked would never hear of it.
+    // Otherwise the client would dial again and again, and its caller would never learn of it.
     if (this.#mode !== 'open' && !this.#isGivenUp)
       this.#fault ??= new LostConnection('the other side closed the connection before anything could be asked', 'CONNECTION_CLOSED');
     this.#mode = 'closed';

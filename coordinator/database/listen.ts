@@ -7,19 +7,19 @@ export type Listening = { readonly unlisten: () => Promise<void> };
 
 type More = {
   readonly log: Pick<Log, 'warn'>;
-  /** Ends the waiting. */
+  /** Aborts the wait. */
   readonly signal?: AbortSignal | undefined;
 };
 
-/** The connection goes on, so that the client sees no reason to ask again. */
+/** The connection stays up, so that the client sees no reason to ask again. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.severity !== 'FATAL' && error.severity !== 'PANIC';
 
 /**
- * Hears a channel of the database, from when it settles until `unlisten`; also after its connection was lost. While there is no connection for it, it
- * waits: the client (postgres.js 3.4.9) gives up the one who asks and nevertheless goes on asking by itself, so that whoever asked again
- * would hear everything twice.
- * @throws when the database refuses it, or the signal ends the waiting.
+ * Listens to a channel of the database, from when it settles until `unlisten`, also after its
+ * connection was lost. It waits while there is no connection: the client (postgres.js 3.4.9)
+ * rejects the call and nevertheless goes on asking by itself, so a second call would hear
+ * everything twice. @throws when the database refuses, or the signal aborts the wait.
  */
 export const listenTo = async (sql: Sql, channel: string, hear: (line: string) => void, { log, signal }: More): Promise<Listening> => {
   let isOver = false;
@@ -50,7 +50,7 @@ export const listenTo = async (sql: Sql, channel: string, hear: (line: string) =
   return {
     unlisten: async () => {
       isOver = true;
-      // Who was given up has nothing to take back: what the client asks by itself ends with the pool.
+      // A rejected call has nothing to unlisten: what the client asks by itself ends with the pool.
       await (await asked.catch(() => undefined))?.unlisten();
     },
   };

@@ -4,7 +4,9 @@ import type { Sql } from './connect.ts';
 import { migrationNames, migrationText } from './migration-files.ts';
 import { doAlone, inTransaction } from './sql.ts';
 
-/** The files that this database lacks, found by one question. One that nobody has been in yet has not even the table. */
+/**
+ * The files that this database lacks, by one query. A new database does not even have the table.
+ */
 export const missingMigrations = async (sql: Sql): Promise<readonly string[]> => {
   try {
     const there = new Set((await sql<{ name: string }[]>`select name from migrations`).map(({ name }) => name));
@@ -15,18 +17,21 @@ export const missingMigrations = async (sql: Sql): Promise<readonly string[]> =>
   }
 };
 
-/** So long a migration waits for a lock: whoever wants the same table stands behind it meanwhile. */
+/**
+ * Lock timeout of a migration: while it waits for a lock, it blocks all others that want the table.
+ */
 const lockMs = 3_000;
-/** Between tries others get their turn; a transaction that is still in the way after all of them is no passing one. */
+/** Between tries other transactions get their turn. One that blocks all tries is not temporary. */
 const restMs = { first: 250, most: 5_000 };
 const maxTries = 30;
 
 const isLockedOut = (error: unknown): boolean => codeOf(error) === '55P03';
 
-/** One file in a transaction of its own. False: another coordinator did so meanwhile. */
+/** Applies one file in its own transaction. False: another coordinator did so meanwhile. */
 const applyOne = (sql: Sql, name: string, wait: number): Promise<boolean> =>
   inTransaction(sql, async (transaction) => {
-    // What does not wait for an answer goes out together. The others that migrate are waited for as long as they take.
+    // Statements that need no answer are sent together. Other migrations are awaited for as long as
+    // they take.
     const [, , , [known]] = await Promise.all([
       doAlone(transaction, 'migrations'),
       transaction.unsafe(`set local lock_timeout = ${wait}`),
@@ -39,11 +44,11 @@ const applyOne = (sql: Sql, name: string, wait: number): Promise<boolean> =>
   });
 
 /**
- * Brings the database to this version's schema: each file once, forward only, in a transaction of its own. Several may start at once:
- * the lock lets one work and the others find it done. Names that this version does not know are left alone, because during an
- * upgrade one by one an older coordinator may start on a newer schema. One that has to wait for a table steps back and tries again, so
- * that the coordinators at work go on.
- * @returns the names that were applied by this call.
+ * Brings the database to this version's schema: each file once, forward only, in its own
+ * transaction. Several coordinators may start at once: a lock lets one work, and the others find it
+ * done. Unknown names are left alone, because during a rolling upgrade an older coordinator may
+ * start on a newer schema. A file that has to wait for a table steps back and tries again, so that
+ * running coordinators go on. @returns the names that this call applied.
  */
 export const migrate = async (sql: Sql, wait = lockMs): Promise<string[]> => {
   const applied: string[] = [];

@@ -1,10 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The migrations as they lie here. In the coordinator that is one file another module stands in this one's place, which holds them. */
+/**
+ * The migrations as files of this folder. In the single-file build a module that contains them
+ * replaces this one.
+ */
 const folder = join(import.meta.dirname, 'migrations');
 
-/** The files in their order; the number at the head of a name gives it. */
+/** The files in order of the number at the start of their names. */
 export const migrationNames = (): string[] =>
   readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))

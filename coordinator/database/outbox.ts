@@ -2,19 +2,28 @@ import { z } from 'zod';
 import type { Queryable } from './connect.ts';
 import { executeAll, numbersLiteral, type Statement } from './connect.ts';
 
-/** What a transaction wants done outside the database: written with it, done after it, at least once and in order of id. */
+/**
+ * What a transaction wants done outside the database: written with it, done after it, at least once
+ * and in order of id.
+ */
 const payloads = {
-  /** The partition's owner applies it to the monitor's state and publishes its assignment, or its tombstone. */
+  /**
+   * The partition's owner applies it to the monitor's state, and publishes its assignment or its
+   * deletion marker.
+   */
   monitor: z.object({
     monitor: z.uuid(),
     change: z.enum(['created', 'edited', 'paused', 'resumed', 'deleted']),
     /** Whether the config version went up. */
     what_is_checked_changed: z.boolean(),
   }),
-  /** A heartbeat's key (a fingerprint, hexadecimal) exists, until a time if it was rotated out; `monitor` null: it exists no more. */
+  /**
+   * A heartbeat's key (a fingerprint, hexadecimal) exists, until a time if it was rotated out;
+   * `monitor` null: it no longer exists.
+   */
   beat_key: z.object({ key: z.string(), monitor: z.uuid().nullable(), until: z.number().nullable() }),
   probe: z.object({ probe: z.uuid(), change: z.enum(['created', 'rotated', 'revoked']) }),
-  /** The partition's owner works once more on a message that was set aside. */
+  /** The partition's owner processes a set-aside message again. */
   set_aside: z.object({ id: z.number() }),
 } as const;
 
@@ -29,7 +38,7 @@ export type OutboxLine<Of extends Topic> = {
   readonly payload: Payload<Of>;
 };
 
-/** The channel of NOTIFY; what it carries is `topic` or `topic:partition`. */
+/** The channel of NOTIFY; its payload is `topic` or `topic:partition`. */
 export const outboxChannel = 'outbox';
 
 type Written<Of extends Topic> = {
@@ -39,7 +48,10 @@ type Written<Of extends Topic> = {
   readonly organisation: string | null;
 };
 
-/** Writes a line and wakes whoever reads its topic, both with the commit of the surrounding transaction. */
+/**
+ * Writes a line and wakes the readers of its topic, both with the commit of the surrounding
+ * transaction.
+ */
 export const enqueue = async <Of extends Topic>(
   sql: Queryable,
   { topic, payload, partition, organisation }: Written<Of>,
@@ -49,7 +61,7 @@ export const enqueue = async <Of extends Topic>(
   await sql`select pg_notify(${outboxChannel}, ${partition === null ? topic : `${topic}:${partition}`})`;
 };
 
-/** Many lines at once, in their order, and each reader woken once. */
+/** Writes many lines in order, and wakes each reader once. */
 export const enqueueAll = async <Of extends Topic>(sql: Queryable, lines: readonly Written<Of>[]): Promise<void> => {
   if (lines.length === 0) return;
   await sql`insert into outbox (topic, partition, organisation_id, payload)
@@ -59,7 +71,10 @@ export const enqueueAll = async <Of extends Topic>(sql: Queryable, lines: readon
   await sql`select pg_notify(${outboxChannel}, reader) from unnest(${[...readers]}::text[]) as t (reader)`;
 };
 
-/** The oldest lines that wait, of a topic and (where it has them) a partition. A line that cannot be read is given as a fault, not skipped. */
+/**
+ * The oldest waiting lines of a topic and, where it has them, of a partition. An unreadable line is
+ * returned as a fault, not skipped.
+ */
 export const waitingLines = async <Of extends Topic>(
   sql: Queryable,
   topic: Of,
@@ -82,7 +97,10 @@ export const waitingLines = async <Of extends Topic>(
   }));
 };
 
-/** Which of these partitions have lines that wait: to ask for all in one question costs as much as to ask for one. */
+/**
+ * Which of these partitions have waiting lines: one query for all costs as much as one for a single
+ * partition.
+ */
 export const partitionsWaiting = async (sql: Queryable, partitions: readonly number[]): Promise<number[]> => {
   const topics: readonly Topic[] = ['monitor', 'set_aside'];
   const rows = await sql<{ partition: number }[]>`
@@ -91,13 +109,13 @@ export const partitionsWaiting = async (sql: Queryable, partitions: readonly num
   return rows.map(({ partition }) => partition);
 };
 
-/** Says of these lines that they are done. */
+/** Marks these lines as done. */
 export const linesDone = (sql: Queryable, ids: readonly number[]): Statement[] =>
   ids.length === 0 ? [] : [sql`update outbox set done_at = now() where id = any(${[...ids]})`];
 
 export const markDone = (sql: Queryable, ids: readonly number[]): Promise<void> => executeAll(linesDone(sql, ids));
 
-/** Lines that are done are kept for a week, to look things up. */
+/** Deletes lines a week after they are done; until then they help to investigate. */
 export const forgetDone = async (sql: Queryable): Promise<void> => {
   await sql`delete from outbox where done_at < now() - interval '7 days'`;
 };

@@ -3,35 +3,41 @@ import { codeOf } from '../../shared/base/errors.ts';
 import { type Queryable, type Sql, type Transaction, wayOf } from './connect.ts';
 import { LostConnection } from './line.ts';
 
-/** Any numbers will do, as long as they differ and every version takes the same. */
+/** Any numbers will do, as long as they differ and are the same in every version. */
 const numbers = {
   migrations: 7_405_021,
-  /** Two that made the same day of results at once would refuse each other. */
+  /** Two that create the same day of results at once would block each other. */
   resultDays: 7_405_022,
-  /** Who publishes heartbeat keys alone publishes nothing that is no longer true. */
+  /** Publishing heartbeat keys alone ensures that no outdated key is published. */
   pingKeys: 7_301,
-  /** Two that replaced SECRET_KEY at once would each make a newest key. */
+  /** Two that replace SECRET_KEY at once would each make a newest key. */
   secretKey: 7_405_023,
-  /** Two would sweep away what the other writes. */
+  /** Two would delete each other's files in progress. */
   backups: 7_405_024,
 } as const;
 
-/** Waits until no other transaction, of this coordinator or another, does the same; holds it until this one ends. */
+/**
+ * Waits until no other transaction, of this coordinator or another, does the same; holds the lock
+ * until this one ends.
+ */
 export const doAlone = async (transaction: Transaction, what: keyof typeof numbers): Promise<void> => {
   await transaction`select pg_advisory_xact_lock(${numbers[what]})`;
 };
 
-/** How often the lock's own transaction is heard of: the database ends one that says nothing. */
+/** How often the lock's own transaction sends something: the database ends an idle one. */
 const signOfLifeMs = 2_000;
 
-/** Does it while nobody else does, for as long as it takes; undefined where somebody does already. */
+/**
+ * Runs `work` under the lock for as long as it takes; undefined when another process holds the
+ * lock.
+ */
 export const holdAlone = async <Result>(sql: Sql, what: keyof typeof numbers, work: () => Promise<Result>): Promise<Result | undefined> => {
   const own = wayOf(sql).openPatient();
   try {
     const done = await own.begin(async (transaction) => {
       const [row] = await transaction<{ mine: boolean }[]>`select pg_try_advisory_xact_lock(${numbers[what]}) as mine`;
       if (!row?.mine) return undefined;
-      // A failure is heard of when the transaction ends.
+      // A failure shows when the transaction ends.
       const alive = setInterval(() => void transaction`select 1`.catch(() => undefined), signOfLifeMs);
       try {
         return { result: await work() };
@@ -45,16 +51,16 @@ export const holdAlone = async <Result>(sql: Sql, what: keyof typeof numbers, wo
   }
 };
 
-/** A text for LIKE that means itself. */
+/** Escapes a text for LIKE. */
 export const literally = (text: string): string => text.replaceAll(/[\\%_]/g, (mark) => `\\${mark}`);
 
 /**
- * A text to be looked for as it is. The database takes no NUL and no half of a character; a control character stands in for them, which nothing
- * that is called so has, so that it is not found.
+ * A text to search for literally. The database accepts no NUL and no half of a surrogate pair. A
+ * control character replaces NUL; it occurs in no name, so nothing is found.
  */
 export const lookedFor = (text: string): string => text.replaceAll('\0', '\u0001').toWellFormed();
 
-/** So many words anybody types; each must be found. */
+/** No one types more words than this; each must be found. */
 const maxWords = 8;
 
 export const wordsOf = (search: string): readonly string[] =>
@@ -68,16 +74,17 @@ export const wordsOf = (search: string): readonly string[] =>
 
 const attempts = 5;
 
-/** The database rolled one of two transactions back because they were in each other's way; nothing of it was written. */
+/** The database rolled back one of two conflicting transactions; it wrote nothing. */
 const isConflict = (error: unknown): boolean => error instanceof postgres.PostgresError && error.code.startsWith('40');
 
-/** How a lost connection is named; a refusal has a code, too, and is not meant. */
+/** The codes of a lost connection; those of a refusal do not count. */
 const isCutOff = (error: unknown): boolean =>
   error instanceof LostConnection || /^CONNECTION_(CLOSED|ENDED|DESTROYED)$/.test(codeOf(error));
 
 /**
- * One transaction. When its connection is gone, its caller hears so at once, but the client never does: it would send a rollback, or a
- * commit, to a socket that is not there, which ends the process. The server has rolled back by itself.
+ * One transaction. When its connection is lost, its caller learns so at once. The client never
+ * does: it would send a rollback or a commit to a closed socket, which ends the process. The server
+ * has rolled back by itself.
  */
 const once = async <Result>(sql: Sql, work: (transaction: Transaction) => Promise<Result>): Promise<Result> => {
   const cutOff = Promise.withResolvers<never>();
@@ -93,7 +100,8 @@ const once = async <Result>(sql: Sql, work: (transaction: Transaction) => Promis
       return never;
     }
   });
-  // It also goes while the work waits for something else, as for the bus: then nothing of the work shows it.
+  // The connection may be lost while the work waits for something else, such as the bus; the work
+  // itself would not show it.
   const watched = done.catch((error: unknown) => {
     isGone = isCutOff(error);
     throw error;
@@ -102,8 +110,9 @@ const once = async <Result>(sql: Sql, work: (transaction: Transaction) => Promis
 };
 
 /**
- * One transaction, begun anew when it was in another's way: operations take the lock of their organisation first, but the engine's
- * writer holds rows, too, and can meet them the other way round. `work` must do nothing that a rollback does not undo.
+ * One transaction, run again after a conflict. Operations lock their organisation first, but the
+ * engine's writer holds rows too, and may take locks in the other order. `work` must do nothing
+ * that a rollback does not undo.
  */
 export const inTransaction = async <Result>(sql: Sql, work: (transaction: Transaction) => Promise<Result>): Promise<Result> => {
   for (let attempt = 1; ; attempt += 1) {
@@ -116,10 +125,11 @@ export const inTransaction = async <Result>(sql: Sql, work: (transaction: Transa
 };
 
 /**
- * A moment as text in UTC, "2026-11-20T10:00:00.123456" in JSON's quotes whatever the server's settings; no fraction when it is whole.
- * Making a Date of a text and a text of the Date would cost a quarter of a page of monitors.
+ * A time as text in UTC, "2026-11-20T10:00:00.123456" in JSON's quotes, whatever the server's
+ * settings; no fraction when it is whole. To make a Date of a text and a text of the Date would
+ * cost a quarter of a page of monitors.
  */
 export const utcText = (sql: Queryable, column: string) => sql`to_json(${sql.unsafe(column)} at time zone 'UTC')::text`;
 
-/** From that text: ISO with milliseconds and Z, as answers have it. */
+/** Turns that text into ISO with milliseconds and Z, as answers have it. */
 export const isoOf = (text: string): string => `${text.slice(1, 20)}.${text.slice(21, -1).slice(0, 3).padEnd(3, '0')}Z`;

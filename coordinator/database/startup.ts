@@ -7,7 +7,10 @@ import { isPassing, type Sql, wayOf } from './connect.ts';
 import { LostConnection } from './line.ts';
 import { inTransaction } from './sql.ts';
 
-/** Why a database could not be entered, in words for the person who gave its address. Never the password. */
+/**
+ * Why a database could not be entered, in words for the person who gave its address. Never the
+ * password.
+ */
 
 type Place = { readonly at: string; readonly user: string; readonly database: string };
 
@@ -22,15 +25,15 @@ const nameless = ['ENOTFOUND', 'EAI_AGAIN'];
 const lost = ['CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECTION_SILENT'];
 
 /**
- * Whether waiting may help: nobody answers yet, or who answers is starting, full, or about to take over. A password, a name of a database or a
- * certificate that is wrong stays so.
+ * Whether waiting may help: no server answers yet, or it is starting, full, or about to take over.
+ * A wrong password, database name or certificate stays wrong.
  */
 export const mayCome = (error: unknown): boolean => {
   const code = codeOf(error);
   return [...unreachable, ...nameless, ...lost].includes(code) || (/^[0-9A-Z]{5}$/.test(code) && isPassing(error));
 };
 
-/** undefined when the error is not about getting in. */
+/** undefined when the error is not about entering the database. */
 export const whyNoEntry = (error: unknown, url: string): string | undefined => {
   const { at, user, database } = placeOf(url);
   const code = codeOf(error);
@@ -46,7 +49,7 @@ export const whyNoEntry = (error: unknown, url: string): string | undefined => {
   return undefined;
 };
 
-/** What to throw in the place of an error of the first use of a database. */
+/** The error to throw for an error at the first use of a database. */
 export const entryFault = (error: unknown, url: string): unknown => {
   const why = whyNoEntry(error, url);
   return why === undefined ? error : new ConfigurationFault([`DATABASE_URL: ${why}`]);
@@ -56,24 +59,28 @@ type Waiting = { readonly url: string; readonly log: Pick<Log, 'info' | 'warn'>;
 
 const firstPauseMs = 200;
 const longestPauseMs = 2_000;
-/** Who reads the log hears of it at once, of another reason at once, and of the same one at growing distances. */
+/**
+ * The log reports the first failure at once, a new reason at once, and the same reason at growing
+ * distances.
+ */
 const firstDistanceMs = 10_000;
 const longestDistanceMs = 600_000;
 
-/** Rejects when the signal ends the waiting. */
+/** Rejects when the signal aborts. */
 const endedBy = (signal: AbortSignal): Promise<never> => {
   const { promise, reject } = Promise.withResolvers<never>();
   const end = () => reject(signal.reason);
   if (signal.aborted) end();
   else signal.addEventListener('abort', end, { once: true });
-  // It may end when nobody waits any more.
+  // It may abort when no one waits any more.
   promise.catch(() => undefined);
   return promise;
 };
 
 /**
- * Enters the database, trying again as long as it may still come. `enter` is begun anew from its beginning.
- * @throws ConfigurationFault when waiting helps nobody, in words; the reason of the signal when that ends it.
+ * Enters the database, and tries again as long as that may help. `enter` is run from its beginning
+ * each time. @throws ConfigurationFault, in words, when waiting does not help; the signal's reason
+ * when it aborts.
  */
 export const untilThere = async <Entered>(enter: () => Promise<Entered>, { url, log, signal }: Waiting): Promise<Entered> => {
   const begin = performance.now();
@@ -102,32 +109,36 @@ export const untilThere = async <Entered>(enter: () => Promise<Entered>, { url, 
 };
 
 /**
- * How long a caller waits for a database that says nothing at all, on any connection. The watch asks it something every 3 s, so that one which only
- * takes long over a question is heard meanwhile.
+ * How long a caller waits for a database that is silent on all connections. The watch queries it
+ * every 3 s, so a database that is only slow with one query is heard meanwhile.
  */
 const patienceMs = 4_000;
 
 type Asking<Asked extends readonly unknown[], Told> = (...asked: Asked) => Promise<Told>;
 
-/** The same asking, refused with `unavailable` where the database is what does not answer. */
+/** The same function, rejected with `unavailable` when the database does not answer. */
 export type WithTimeout = <Asked extends readonly unknown[], Told>(ask: Asking<Asked, Told>) => Asking<Asked, Told>;
 
-/** What callers are told while the database is away. */
+/** The answer to callers while the database is away. */
 export const unavailable = (): Refusal =>
   new Refusal(
     'unavailable',
     'The database does not answer right now. Try again in a moment; look first whether what you asked for was done all the same.',
   );
 
-/** Whether the connection failed, or the server goes down or comes up: nothing is wrong with what was asked. */
+/**
+ * Whether the connection failed, or the server is shutting down or starting: the query is not at
+ * fault.
+ */
 const isAway = (error: unknown): boolean => {
   if (error instanceof postgres.PostgresError) return error.code.startsWith('57P0');
   return error instanceof LostConnection || (error instanceof Error && 'code' in error && String(error.code).startsWith('CONNECT'));
 };
 
 /**
- * Callers are answered soon while the database is not. Modes: `there` → (a caller waited, and nothing was heard from the database for as long)
- * `away`: nothing new is asked, for it would lie there until the database is back, and be done then → (anything is heard) `there`.
+ * Callers get an answer soon while the database gives none. Modes: `there` → (a caller waited, and
+ * the database was silent all that time) `away`: no new queries are sent, because they would wait
+ * until the database is back, and run then → (the database sends anything) `there`.
  */
 export const createTimeouts = ({ sql, log }: { readonly sql: Sql; readonly log: Pick<Log, 'info' | 'warn'> }): WithTimeout => {
   const { sockets } = wayOf(sql);
@@ -141,7 +152,7 @@ export const createTimeouts = ({ sql, log }: { readonly sql: Sql; readonly log: 
     return false;
   };
 
-  /** Rejects when nothing has been heard for so long. */
+  /** Rejects after this long without a sign of the database. */
   const silence = (signal: AbortSignal): Promise<never> => {
     const { promise, reject } = Promise.withResolvers<never>();
     const begin = performance.now();
@@ -156,7 +167,7 @@ export const createTimeouts = ({ sql, log }: { readonly sql: Sql; readonly log: 
         awaySince = performance.now();
         reject(unavailable());
       } else {
-        // A process that stood still reads what came meanwhile before this second look.
+        // After a standstill the process reads what arrived meanwhile before this second check.
         setImmediate(() => look(true));
       }
     };
@@ -179,17 +190,21 @@ export const createTimeouts = ({ sql, log }: { readonly sql: Sql; readonly log: 
 };
 
 /**
- * Whether a pooler between us and Postgres gives each transaction another session. Then nothing that belongs to one holds: what is listened for,
- * what was prepared, the time limits of statements. It is found by what happens, for a pooler does not say how it was set: one session that serves
- * two of our connections at once, or two that serve one of them.
+ * Detects a pooler between us and Postgres that gives each transaction another session. Then
+ * nothing that belongs to a session holds: listened channels, prepared statements, statement
+ * timeouts. A pooler does not report its mode, so we observe sessions: one that serves two of our
+ * connections at once, or two that serve one of them.
  */
 
 const rounds = 5;
 
-/** Who works for a connection, and who the other end said that it is when the connection was made: of a pooler, it is somebody else. */
+/**
+ * The backend that serves a connection, and the backend named when the connection was made: behind
+ * a pooler they differ.
+ */
 type Worker = { readonly pid: number; readonly promised: number };
 
-/** In the simple protocol: what was prepared before would not be there in another session. */
+/** In the simple protocol: a prepared statement may be missing in another session. */
 const workerOf = async (sql: { readonly unsafe: Sql['unsafe'] }): Promise<Worker> => {
   const answer = await sql.unsafe<{ pid: number }[]>('select pg_backend_pid() as pid');
   const [row] = answer;
@@ -204,7 +219,7 @@ const isShared = async (one: Sql, other: Sql): Promise<boolean> => {
       const busy = await workerOf(transaction);
       if (busy.pid === before.pid) return true;
       const after = await workerOf(one);
-      // A connection that was lost and made anew has another worker, too.
+      // A connection that was lost and made again has another backend too.
       return after.promised === before.promised && after.pid !== before.pid;
     });
     if (isFound) return true;
@@ -212,7 +227,7 @@ const isShared = async (one: Sql, other: Sql): Promise<boolean> => {
   return false;
 };
 
-/** Costs one question where Postgres itself answers. @throws ConfigurationFault, with what to do. */
+/** Costs one query where Postgres itself answers. @throws ConfigurationFault with the remedy. */
 export const refuseTransactionPooling = async (sql: Sql, url: string): Promise<void> => {
   const first = await workerOf(sql);
   if (first.pid === first.promised) return;

@@ -15,10 +15,13 @@ const nothing = show({
 const figure = (label: string, value: Part, note: Part): Html =>
   html`<div class="setting"><dt>${label}</dt><dd>${value}<span class="setting-note">${note}</span></dd></div>`;
 
-/** The figures are of ninety days; a row each would be long to scroll on a phone. */
+/** The figures are of ninety days; a row for each would be long to scroll on a phone. */
 const tableDays = 30;
 
-/** How well this house itself did, day by day, counted by the machine: open to whom the operator wants. */
+/**
+ * The service record of the installation, day by day, counted automatically: open to whom the
+ * operator chooses.
+ */
 export const about: Page = {
   method: 'GET',
   path: '/about',
@@ -29,7 +32,7 @@ export const about: Page = {
     const { days, sum } = seen;
     const times = timesIn('UTC', now);
     const line = spark(
-      // A day without an outage says nothing of how long one takes.
+      // A day without an outage says nothing about how long one takes.
       days.flatMap(({ p95_ms }) => p95_ms ?? []),
       'From the first failing check to the confirmed outage, 95th percentile of each day',
     );

@@ -12,17 +12,17 @@ import { migrationNames } from '../database/migration-files.ts';
 import { ownedPartitions } from '../engine/queries.ts';
 import type { StreamWatch, Watchdog } from './watches.ts';
 
-/** What there is to know of the parts at this moment. Whatever could not be told is not well. */
+/** The present state of the parts. An unknown one counts as unhealthy. */
 export type HealthInput = {
   /** Whether it answers. */
   readonly database: boolean;
   readonly bus: boolean;
-  /** Whether every stream has a leader, and what waits there is read. */
+  /** Whether every stream has a leader, and its readers make progress. */
   readonly streams: boolean;
   /** Whether every partition has an owner. */
   readonly partitions: boolean;
   readonly probes: readonly { readonly name: string; readonly continent: string; readonly present: boolean }[];
-  /** Whether this coordinator leaves its partitions to others, because work on them stood again and again. */
+  /** Whether this coordinator leaves its partitions to others, because they stalled repeatedly. */
   readonly resting: boolean;
   /** Why the bus must not be used, in words. */
   readonly busFault: string | undefined;
@@ -30,44 +30,46 @@ export type HealthInput = {
 
 export type Health = {
   readonly look: () => Promise<HealthInput>;
-  /** Which versions of API, wire and schema fit this coordinator. */
+  /** The versions of API, wire and schema of this coordinator. */
   readonly versions: () => Readonly<Record<string, string | number>>;
-  /** The time zones that it goes by, and how old they are for certain. */
+  /** The time zone data that it uses, and how old it is at least. */
   readonly timeZones: () => {
     readonly version: string | null;
     readonly released_on: string | null;
     readonly least_age_days: number | null;
   };
-  /** Whether it has found database and bus, which may be away again by now. */
+  /** Whether it has found database and bus; they may be away again by now. */
   readonly isAtWork: () => boolean;
   /** Whether it was told to end. */
   readonly isLeaving: () => boolean;
 };
 
 /**
- * Why this process must get no requests now; none means that it is ready. What all coordinators share is no reason: a balancer would take every one
- * of them away, while each can still show status pages, keep pings on its disk and say what is wrong.
+ * Why this process must get no requests now; empty means that it is ready. A fault of all
+ * coordinators is no reason: a load balancer would remove every one of them, while each can still
+ * show status pages, keep pings on its disk and report the fault.
  */
 export const obstacles = ({ isAtWork, isLeaving }: Pick<Health, 'isAtWork' | 'isLeaving'>): readonly string[] => [
   ...(isLeaving() ? ['This coordinator was told to end.'] : []),
   ...(isAtWork() ? [] : ['This coordinator is starting: it waits for its database, or for the bus.']),
 ];
 
-/** Why the installation is not well. */
+/** Why the installation is unhealthy. */
 const faultsOf = ({ database, bus, streams, partitions, probes, resting, busFault }: HealthInput): readonly string[] => [
   ...(database ? [] : ['The database does not answer, or is not yet of this version.']),
   ...(bus ? [] : ['The bus cannot be reached.']),
   ...(bus && !streams ? ['Streams of the bus have no leader, or what waits in them is not read.'] : []),
   ...(partitions ? [] : ['Not every partition is worked on.']),
   ...(resting ? ['This coordinator leaves its partitions to others for a while: work on them stood again and again.'] : []),
-  // Whatever else is well, nothing is checked then.
+  // However healthy the rest is, nothing is checked then.
   ...(probes.some(({ present }) => present) ? [] : ['No public probe is heard: nothing is checked.']),
   ...(busFault === undefined ? [] : [busFault]),
 ];
 
 /**
- * Three questions. `/health`: is the installation well, for people and monitors. `/readyz`: may this process be sent requests, for whoever shares
- * them out. `/livez`: does the process go on, for whoever starts it again; a new process would help against nothing else.
+ * Three endpoints. `/health`: is the installation healthy, for people and monitors. `/readyz`: may
+ * this process get requests, for load balancers. `/livez`: does the process make progress, for its
+ * supervisor; a restart would help with nothing else.
  */
 export const healthRoutes = (web: FastifyInstance, health: Health, beside: SayBeside): void => {
   const { look, versions, timeZones } = health;
@@ -76,7 +78,7 @@ export const healthRoutes = (web: FastifyInstance, health: Health, beside: SayBe
     return reply.code(isWell ? 200 : 503).header('cache-control', 'no-store');
   };
 
-  // Load balancers often ask for the head alone.
+  // Load balancers often send HEAD.
   web.get('/health', { exposeHeadRoute: true }, async (request, reply) => {
     const standing = await look();
     const { busFault: _, resting: __, ...parts } = standing;
@@ -102,7 +104,7 @@ type Dependencies = {
   readonly isResting: () => boolean;
 };
 
-/** How the engine of a coordinator is. */
+/** The health of a coordinator's engine. */
 export const healthOf = async ({
   sql,
   bus,
@@ -130,16 +132,19 @@ export type Versions = {
   readonly program: string;
   /** Of the API's document. */
   readonly api: string;
-  /** What was added to that document since, counted: `x-revision` in it. */
+  /** How many additions that document has had since: `x-revision` in it. */
   readonly api_revision: number;
   /** Of the messages on the bus, and of the batches of results among them. */
   readonly wire: number;
   readonly batches: number;
-  /** The number of the newest migration that this coordinator knows; the database may be ahead of it. */
+  /** The number of the newest migration that this coordinator knows; the database may be newer. */
   readonly schema: string;
 };
 
-/** What fits together: said by `/health`, by `--version`, and release by release in deploy/CHANGELOG.md. */
+/**
+ * Which versions fit together: shown by `/health` and `--version`, and listed for each release in
+ * deploy/CHANGELOG.md.
+ */
 export const versions = (): Versions => ({
   program: version,
   api: apiVersion,

@@ -1,6 +1,6 @@
 import type { Queryable } from '../database/connect.ts';
 
-/** Who this database is. */
+/** The identity of this database. */
 export const installationId = async (sql: Queryable): Promise<string> => {
   const [row] = await sql<{ id: string }[]>`select id from installation`;
   if (!row) throw new Error('the database has no installation row: it was not made by our migrations');

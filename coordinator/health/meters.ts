@@ -2,22 +2,25 @@ import type { Unit } from '../engine/commit.ts';
 
 export type RecheckReason = 'now' | 'sample' | 'first';
 
-/** What became of the wish: a probe was asked, none is there to ask, this monitor was asked about too lately, or samples cost too much now. */
+/**
+ * What became of a request: a probe was asked, no probe can be asked, this monitor was rechecked
+ * too recently, or the budget is spent.
+ */
 export type RecheckOutcome = 'asked' | 'no_probe' | 'too_soon' | 'over_budget';
 
 /**
- * What parts say of their work as they do it, for whoever counts. Most installations count nothing: then nothing is done here, and nobody may do more for
- * a figure than name what is at hand.
+ * What parts report of their work for metrics. Most installations collect none, and these functions
+ * then do nothing. A caller must do no extra work for a metric; it passes only what it has.
  */
 export type Figures = {
-  /** So much was committed in one transaction. */
+  /** One transaction committed these units. */
   readonly committed: (units: readonly Unit[], tookMs: number, now: number) => void;
   /** A partition's checkpoint was packed and committed. */
   readonly checkpointed: (tookMs: number) => void;
-  /** A partition stood and was given up. */
+  /** A partition stalled and was given up. */
   readonly gaveUp: () => void;
   readonly refused: (reason: string, count: number) => void;
-  /** Somebody wished that a probe looked. */
+  /** A recheck was requested. */
   readonly asked: (why: RecheckReason, outcome: RecheckOutcome) => void;
   /** A message was tried; `lateMs` after it was due. */
   readonly told: (kind: string, verdict: string, lateMs: number) => void;

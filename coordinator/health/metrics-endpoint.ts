@@ -12,9 +12,12 @@ import { type Figures, noFigures } from './meters.ts';
 import type { BusMetrics, Certificates, Live, Metrics, Seen } from './metrics.ts';
 import { storedFigures } from './metrics.ts';
 
-/** The figures of a coordinator: where somebody wants them, what counts is loaded and put together here; elsewhere nothing of it is. */
+/**
+ * The metrics of a coordinator. Where they are configured, their modules are loaded and connected
+ * here; elsewhere none of them is loaded.
+ */
 export type FiguresFace = {
-  /** Listens at its port. Settles with whom parts are to tell what they do. */
+  /** Listens at its port. Settles with the receiver of the parts' reports. */
   readonly start: () => Promise<Figures>;
   readonly close: () => Promise<void>;
 };
@@ -29,7 +32,7 @@ type Dependencies = {
   readonly engine: () => Engine | undefined;
 };
 
-/** The disk that a folder lies on; undefined while it is not there. */
+/** The disk that a folder is on; undefined while the folder is missing. */
 const diskOf = async (folder: string): Promise<Seen['disk']> => {
   const { bsize, blocks, bavail } = await statfs(folder);
   return { size: blocks * bsize, free: bavail * bsize };
@@ -61,7 +64,7 @@ export const createFiguresFace = ({ config, sql, clock, log, web, health, engine
       isReady: obstacles(health).length === 0,
       partitions: running?.partitions.held().length ?? 0,
       probes: running?.seenProbes() ?? [],
-      // What is away is told by its own figure; the rest is told all the same.
+      // A metric of its own shows what is away; the rest is served all the same.
       onBus: running && bus ? await lookAtBus(running).catch(() => undefined) : undefined,
       disk: await diskOf(config.DATA_DIR ?? tmpdir()).catch(() => undefined),
       certificates: certificates?.seen() ?? [],

@@ -24,13 +24,13 @@ export type SeenBus = {
     readonly messages: number;
     readonly missing: number;
   }[];
-  /** What waits for the partitions of this coordinator. */
+  /** The waiting messages of this coordinator's partitions. */
   readonly waiting: readonly { readonly partition: number; readonly messages: number }[];
-  /** What each server keeps on its disk for streams, and how much it may. */
+  /** The disk space that each server uses for streams, and its limit. */
   readonly disks: readonly { readonly server: string; readonly bytes: number; readonly limit: number }[];
 };
 
-/** Every server tells of itself every 10 s; one that was silent for so long may be gone. */
+/** Every server reports every 10 s; one that was silent for this long may be gone. */
 const silentMs = 60_000;
 
 const told = z.object({
@@ -47,7 +47,10 @@ type Dependencies = {
 
 export type BusMetrics = { readonly look: () => Promise<SeenBus> };
 
-/** Looks at the bus when asked. What servers say of their disks is heard from the first look on: where nobody looks, nobody listens. */
+/**
+ * Reads the bus on demand. It listens to servers' reports of their disks from the first read on:
+ * without readers it does not listen.
+ */
 export const createBusMetrics = ({ bus, system, held, log }: Dependencies): BusMetrics => {
   const disks = new Map<string, { readonly bytes: number; readonly limit: number; readonly at: number }>();
   let hears = false;
@@ -57,7 +60,7 @@ export const createBusMetrics = ({ bus, system, held, log }: Dependencies): BusM
     // Until the connection is closed.
     system.subscribe('$SYS.SERVER.*.STATSZ', ({ data }) => {
       const read = told.safeParse(jsonOf(data));
-      // One that keeps no streams says nothing of their disk.
+      // A server without streams does not report its disk.
       if (!read.success) return log.debug({ err: read.error }, 'a server of the bus does not say what it keeps');
       const { config, stats } = read.data.statsz.jetstream;
       disks.set(read.data.server.name, { bytes: stats.storage, limit: config.max_storage, at: performance.now() });
@@ -88,19 +91,22 @@ export const createBusMetrics = ({ bus, system, held, log }: Dependencies): BusM
   };
 };
 
-/** A certificate that the installation itself stands on: `web` is what people and probes reach, `bus` its servers. */
+/**
+ * A certificate of the installation itself: `web` is what people and probes reach, `bus` its
+ * servers.
+ */
 export type OwnPlace = {
   readonly of: 'web' | 'bus';
   readonly host: string;
   readonly port: number;
-  /** The server speaks first, in the clear, and takes TLS after that. */
+  /** The server speaks first, in the clear, and starts TLS after that. */
   readonly greetsFirst: boolean;
 };
 
 export type SeenCertificate = { readonly of: OwnPlace['of']; readonly server: string; readonly endsAt: number };
 
 export type Certificates = {
-  /** What was seen last; looks anew beside that when it is a while ago. */
+  /** The last known certificates; reads them again in the background when they are old. */
   readonly seen: () => readonly SeenCertificate[];
   readonly close: () => Promise<void>;
 };
@@ -112,11 +118,11 @@ type Addresses = {
   readonly baseUrl: string | undefined;
   readonly bus: string;
   readonly tlsFirst: boolean;
-  /** An authority was named for it, so that there is TLS whatever its scheme. */
+  /** A certificate authority is configured for it, so it uses TLS whatever its scheme. */
   readonly hasAuthority: boolean;
 };
 
-/** Where to look: only where there is TLS by the settings. */
+/** The places to check: only those whose settings use TLS. */
 export const ownPlaces = ({ baseUrl, bus, tlsFirst, hasAuthority }: Addresses): readonly OwnPlace[] => {
   const placeOf = (of: OwnPlace['of'], { hostname, port }: URL, usual: number, greetsFirst: boolean): OwnPlace => ({
     ...{ of, greetsFirst, host: hostname.replace(/^\[|\]$/g, '') },
@@ -136,7 +142,9 @@ export const ownPlaces = ({ baseUrl, bus, tlsFirst, hasAuthority }: Addresses): 
 
 const dialMs = 5_000;
 
-/** Nothing is sent, so that whom it is shown to need not trust it: a certificate that has ended has its date all the same. */
+/**
+ * Nothing is sent, so the certificate need not be trusted: an expired one has a date all the same.
+ */
 const endOf = async ({ host, port, greetsFirst }: OwnPlace): Promise<number> => {
   const signal = AbortSignal.timeout(dialMs);
   let socket: Socket | TLSSocket = dial({ host, port });
@@ -170,7 +178,7 @@ export const createCertificates = ({ places, log, elapsed = () => performance.no
         return [{ of: place.of, server, endsAt: await endOf(place) }];
       } catch (error) {
         log.warn({ err: error, server }, 'a certificate of our own could not be looked at');
-        // When it ends does not change because nobody answers now.
+        // It does not change when it expires because no server answers now.
         return seen.filter((one) => one.server === server && one.of === place.of);
       }
     });
@@ -188,12 +196,12 @@ export const createCertificates = ({ places, log, elapsed = () => performance.no
   };
 };
 
-/** Histograms of what takes milliseconds, and of what takes seconds. */
+/** Histogram buckets for work that takes milliseconds, and for work that takes seconds. */
 const quick = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const slow = [0.5, 1, 2, 3, 5, 8, 15, 30, 60, 120, 300, 600];
 
 export type Live = Figures & {
-  /** A request was answered: the route as it is written, not as it was called. */
+  /** A request was answered; `route` is the pattern, not the requested path. */
   readonly answered: (route: string, status: number, tookMs: number) => void;
 };
 
@@ -247,7 +255,7 @@ export const createLive = (registry: Registry): Live => {
           oldest = Math.min(oldest, at + took_ms);
         }
         if (Number.isFinite(oldest)) age.observe(Math.max(0, now - oldest) / 1_000);
-        // The "down" is handed on with the commit that confirms, unless the outage is one of the past.
+        // The commit that confirms also creates the "down", unless the outage is one of the past.
         for (const alert of alerts) {
           if (alert.event !== 'down') continue;
           const began = incidents.findLast(({ incident }) => incident.id === alert.incident)?.incident.started_at;
@@ -267,14 +275,19 @@ export const createLive = (registry: Registry): Live => {
   };
 };
 
-/** A probe as this coordinator knows it. A private one is named by its id: what its organisation calls it is theirs. */
+/**
+ * A probe as this coordinator knows it. A private one is named by its id: its name is the
+ * organisation's own.
+ */
 export type SeenProbe = {
   readonly name: string;
-  /** Whose it is. That of an organisation is no word on whether a continent still confirms for the others. */
+  /**
+   * Whose it is. A private probe does not show whether a continent still confirms for the others.
+   */
   readonly of: 'public' | 'private';
   readonly continent: string;
   readonly state: 'well' | 'lost' | 'quarantined';
-  /** What it last said of itself; undefined when it was not heard by this coordinator. */
+  /** Its last presence; undefined when this coordinator has not heard it. */
   readonly said:
     | {
         readonly waiting: number;
@@ -306,7 +319,8 @@ export const seenProbes = ({ roster, directory, presentOf }: ProbesDependencies)
       said: message && {
         ...{ waiting: message.spool.waiting, bytes: message.spool.bytes, dropped: message.spool.dropped, refused: message.refused ?? 0 },
         ...{ clockOffsetMs: message.clock_offset_ms, inFlight: message.load.in_flight, lateMs: message.load.late_ms },
-        // What a probe of another release, or of somebody's own making, calls otherwise is no row of its own here.
+        // Unknown words of a probe of another release, or of a modified one, get no row of their
+        // own.
         checks: (message.checks ?? []).filter(({ kind, outcome }) => isKind(kind) && isOutcome(outcome)),
       },
     };
@@ -314,7 +328,10 @@ export const seenProbes = ({ roster, directory, presentOf }: ProbesDependencies)
 
 export type StoredFigure = { readonly name: string; readonly label: string; readonly value: number };
 
-/** What the whole installation has waiting and open, in one question; each part of it walks an index of what is open alone. */
+/**
+ * What waits and is open in the whole installation, in one query; each part of it only walks an
+ * index of open rows.
+ */
 export const storedFigures = (sql: Sql, now: number): Promise<readonly StoredFigure[]> => {
   const at = new Date(now);
   return sql<StoredFigure[]>`
@@ -336,19 +353,19 @@ export type Seen = {
   readonly streams: boolean;
   /** Of this coordinator. */
   readonly partitions: number;
-  /** Whether it leaves them to others, because work on them stood again and again. */
+  /** Whether it leaves them to others, because they stalled repeatedly. */
   readonly resting: boolean;
   readonly probes: readonly SeenProbe[];
-  /** Undefined while the bus does not say. */
+  /** Undefined while the bus does not answer. */
   readonly onBus: SeenBus | undefined;
-  /** That of the data folder; undefined where it cannot be told. */
+  /** Of the data folder; undefined where it is unknown. */
   readonly disk: { readonly size: number; readonly free: number } | undefined;
   readonly certificates: readonly SeenCertificate[];
-  /** Undefined while the database does not say. */
+  /** Undefined while the database does not answer. */
   readonly stored: readonly StoredFigure[] | undefined;
 };
 
-/** Of the database's figures: what each is called here, and what tells one of its rows from another. */
+/** The database's figures: the name of each here, and the labels of its rows. */
 const storedGauges = {
   outbox_waiting: { name: 'antipode_outbox_waiting', help: 'Lines that wait to be worked on, of the installation', label: 'topic' },
   outbox_oldest: { name: 'antipode_outbox_oldest_seconds', help: 'For how long the oldest due line waits', label: undefined },
@@ -362,7 +379,7 @@ const storedGauges = {
 
 const isStored = (name: string): name is keyof typeof storedGauges => Object.hasOwn(storedGauges, name);
 
-/** What is looked up when somebody asks, and at no other time. */
+/** What is only looked up on demand. */
 export const createSeen = (registry: Registry): ((seen: Seen) => void) => {
   const registers = [registry];
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []): Gauge<Label> =>
@@ -459,7 +476,10 @@ export const createSeen = (registry: Registry): ((seen: Seen) => void) => {
   };
 };
 
-/** Figures for whoever looks after the installation, at a port of their own that the world never sees. Loaded only where somebody wants them. */
+/**
+ * Metrics for operators, at a port of their own that is not public. They are loaded only where they
+ * are configured.
+ */
 export type Metrics = { readonly live: Live; readonly port: number; readonly close: () => Promise<void> };
 
 export type MetricsDependencies = {
@@ -467,11 +487,11 @@ export type MetricsDependencies = {
   readonly port: number;
   readonly version: string;
   readonly log: Log;
-  /** Looks around, when asked. */
+  /** Collects on demand. */
   readonly look: () => Promise<Seen>;
 };
 
-/** Questions that come together, or one right after the other, get one answer. */
+/** Requests that come together, or right after one another, get the same answer. */
 const sameForMs = 2_000;
 
 const { createServer } = process.getBuiltinModule('node:http');
@@ -479,7 +499,7 @@ const { createServer } = process.getBuiltinModule('node:http');
 export const startMetrics = async ({ host, port, version, log, look }: MetricsDependencies): Promise<Metrics> => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  // Sums of others, under names that Prometheus keeps for what only grows.
+  // They are sums, under names that Prometheus reserves for counters.
   for (const name of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${name}_total`);
   new Gauge({ name: 'antipode_build_info', help: 'The version that runs', labelNames: ['version'], registers: [registry] }).set(
     { version },

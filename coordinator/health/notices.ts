@@ -4,7 +4,7 @@ import type { Queryable, Sql } from '../database/connect.ts';
 import { isOldZoneData, oldZoneDays, zoneDataAt } from '../maintenance/recurrence.ts';
 import type { DatabaseClock } from './watches.ts';
 
-/** What the operator is told, one notice for an event, with what is left to do about it; the runbook says more. */
+/** Notices for the operator, one for each event, with the remedy; the runbook says more. */
 const noticeRemedies = {
   probe_lost: 'Start the probe again with the same data folder, or end it for good with "probe revoke".',
   bus_silent: 'Look at the bus (nats-server) and the way to it; nobody is taken for lost meanwhile.',
@@ -39,7 +39,10 @@ export type NoticeRow = {
   readonly ended_at: Date | null;
 };
 
-/** Opens a notice unless one of this kind about this subject is open; that one gets the newer words. True when it is new. */
+/**
+ * Opens a notice unless one of this kind about this subject is open; that one gets the new words.
+ * True when it is new.
+ */
 export const openNotice = async (sql: Queryable, kind: NoticeKind, subject: string, message: string): Promise<boolean> => {
   const rows = await sql<{ fresh: boolean }[]>`insert into notices (kind, subject, message) values (${kind}, ${subject}, ${message})
     on conflict (kind, subject) where ended_at is null do update set message = excluded.message
@@ -52,13 +55,13 @@ export const endNotice = async (sql: Queryable, kind: NoticeKind, subject: strin
   await sql`update notices set ended_at = now() where kind = ${kind} and subject = ${subject} and ended_at is null`;
 };
 
-/** Ends what coordinators said of themselves that are not there any more. */
+/** Ends notices of coordinators about themselves when those are gone. */
 export const endNoticesOfGone = async (sql: Queryable, kind: NoticeKind): Promise<void> => {
   await sql`update notices set ended_at = now() where kind = ${kind} and ended_at is null
     and not exists (select 1 from coordinators where id::text = subject and seen_at > now() - interval '1 minute')`;
 };
 
-/** Nothing more will come of this subject: a probe that is gone for good. */
+/** Ends all notices about a subject that is gone for good, such as a probe. */
 export const endNoticesAbout = async (sql: Queryable, subject: string): Promise<void> => {
   await sql`update notices set ended_at = now() where subject = ${subject} and ended_at is null`;
 };
@@ -66,17 +69,23 @@ export const endNoticesAbout = async (sql: Queryable, subject: string): Promise<
 export const openNotices = (sql: Queryable, kind: NoticeKind): Promise<{ subject: string; began_at: Date }[]> =>
   sql<{ subject: string; began_at: Date }[]>`select subject, began_at from notices where kind = ${kind} and ended_at is null`;
 
-/** What all open ones are about. */
+/** The subjects of all open notices. */
 export const noticesOpen = (sql: Queryable): Promise<{ kind: NoticeKind; subject: string }[]> =>
   sql<{ kind: NoticeKind; subject: string }[]>`select kind, subject from notices where ended_at is null`;
 
-/** All that are open, and those that ended since a time; the open ones first, the newest of each first. */
+/**
+ * Open notices, and those that ended since a time; the open ones first, each group from the newest
+ * on.
+ */
 export const noticesSince = (sql: Queryable, since: Date): Promise<NoticeRow[]> =>
   sql<NoticeRow[]>`
     select id, kind, subject, message, began_at, ended_at from notices where ended_at is null or ended_at >= ${since}
     order by ended_at is not null, began_at desc, id desc limit 1000`;
 
-/** A notice for as long as this coordinator's clock and the database's differ. Each says so of itself; the one that leads ends those of the gone. */
+/**
+ * A notice for as long as this coordinator's clock and the database's differ. Each coordinator
+ * reports its own; the leader ends those of coordinators that are gone.
+ */
 export const createClockNotice = (parts: {
   readonly sql: Sql;
   readonly owner: string;
@@ -101,14 +110,16 @@ export const createClockNotice = (parts: {
 };
 
 /**
- * A notice about what is only ever seen to happen, and never seen to end: it is open from the first time on, and ends when it has not been seen
- * for a while. Every coordinator sees; the one that leads writes.
+ * A notice about something whose occurrences can be seen, but not its end. It is open from the
+ * first occurrence on, and ends when there was none for a while. Every coordinator observes; the
+ * leader writes.
  *
- * Modes of a subject: quiet → seen → `open` → (not seen for `quietMs`, while we could have seen it) → quiet.
+ * Modes of a subject: quiet → seen → `open` → (not seen for `quietMs`, while we could have seen it)
+ * → quiet.
  */
 export type DebouncedNotice = {
   readonly seen: (subject: string, message: string) => void;
-  /** Writes down what has changed; for the leader alone. */
+  /** Writes changes; only for the leader. */
   readonly tick: () => Promise<void>;
 };
 
@@ -116,7 +127,7 @@ type Dependencies = {
   readonly sql: Sql;
   readonly kind: NoticeKind;
   readonly quietMs: number;
-  /** Whether there is anything left to tell of this subject. */
+  /** Whether this subject is still worth a notice. */
   readonly matters: (subject: string) => boolean;
 };
 
@@ -131,14 +142,17 @@ export const createDebouncedNotice = ({ sql, kind, quietMs, matters }: Dependenc
         if (at < quietBefore) last.delete(subject);
         else if (matters(subject)) await openNotice(sql, kind, subject, message);
       }
-      // What was seen before our time may go on: only after as long a silence it is over.
+      // Something seen before we started may continue: it is over only after as long a silence.
       if (since > quietBefore) return;
       for (const { subject } of await openNotices(sql, kind)) if (!last.has(subject)) await endNotice(sql, kind, subject);
     },
   };
 };
 
-/** A notice while the time zones that a coordinator goes by are old: windows and schedules would follow clocks that have changed since. */
+/**
+ * A notice while a coordinator's time zone data is old: windows and schedules would follow clocks
+ * that have changed since.
+ */
 export const createZoneNotice = (parts: {
   readonly sql: Sql;
   readonly owner: string;

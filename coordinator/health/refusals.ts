@@ -2,7 +2,10 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { type Figures, noFigures } from './meters.ts';
 
-/** Why something from the bus was refused, with what that says. The operator sees the counts; nobody is harmed. */
+/**
+ * Why messages from the bus were refused, and what that means. The operator sees the counts; no one
+ * is harmed.
+ */
 const refusedMeanings = {
   unknown_probe: 'somebody names a probe that does not exist',
   revoked_probe: 'a probe speaks that was revoked',
@@ -34,12 +37,12 @@ export type Refused = { readonly probe: string; readonly reason: string; readonl
 export type RefusedRow = Refused & {
   /** Such as 2026-11-21. */
   readonly day: string;
-  /** Of the probe, where it is one of ours. */
+  /** Of the probe, if it is one of ours. */
   readonly name: string | null;
   readonly last_at: Date;
 };
 
-/** Adds to today's counts of what was refused. */
+/** Adds to today's counts of refusals. */
 export const countRefused = async (sql: Queryable, counts: readonly Refused[]): Promise<void> => {
   if (counts.length === 0) return;
   await sql`
@@ -49,7 +52,7 @@ export const countRefused = async (sql: Queryable, counts: readonly Refused[]): 
     on conflict (day, probe, reason) do update set count = refused.count + excluded.count, last_at = excluded.last_at`;
 };
 
-/** Since a day, the newest day first and in it the most. */
+/** Since a day, the newest day first, and within a day the highest count first. */
 export const refusedSince = (sql: Queryable, since: Date, probe: string | null): Promise<RefusedRow[]> =>
   sql<RefusedRow[]>`
     select to_char(r.day, 'YYYY-MM-DD') as day, r.probe, p.name, r.reason, r.count, r.last_at
@@ -62,11 +65,14 @@ export type Refusals = { readonly count: (probe: string, reason: RefusedReason, 
 /** A made-up probe id must not make a row of its own. */
 const unknownSender = 'unknown';
 const maxRows = 1_000;
-/** So many of a kind are logged one by one in a minute: who floods us does not fill the disk. */
+/** How many of a kind are logged one by one in a minute: a flood must not fill the disk. */
 const maxLogged = 20;
 const loggedEachMs = 60_000;
 
-/** Counts refusals in memory; `flush` writes them. What a flush could not write is kept for the next. */
+/**
+ * Counts refusals in memory; `flush` writes them. What a flush could not write is kept for the
+ * next.
+ */
 type Dependencies = { readonly sql: Sql; readonly log: Log; readonly figures?: Figures };
 
 export const createRefusals = ({ sql, log, figures = noFigures }: Dependencies): Refusals => {
@@ -81,7 +87,7 @@ export const createRefusals = ({ sql, log, figures = noFigures }: Dependencies):
   let loggingSince = performance.now();
   const tell = (probe: string, reason: string, by: number): void => {
     if (performance.now() - loggingSince > loggedEachMs) [loggingSince, logged] = [performance.now(), new Map()];
-    // Who makes ids up gets no more lines by it.
+    // Making up ids gives a sender no more log lines.
     const kind = `${reason === 'unknown_probe' ? unknownSender : probe} ${reason}`;
     const before = logged.get(kind) ?? 0;
     if (before >= maxLogged || logged.size >= maxRows) return;

@@ -1,6 +1,6 @@
 import type { Queryable, Sql } from '../database/connect.ts';
 
-/** How well the house itself did, as it tells of itself. Pure. */
+/** The service record of the installation. Pure. */
 
 export type ServiceDay = {
   /** 2026-11-22, in UTC. */
@@ -8,16 +8,16 @@ export type ServiceDay = {
   readonly confirmed: number;
   readonly p50_ms: number | null;
   readonly p95_ms: number | null;
-  /** That two continents saw, and no other of those that looked. */
+  /** Outages that two continents saw, and no other that checked. */
   readonly doubted: number;
-  /** That the operator said to have been none. */
+  /** Outages that the operator marked as false. */
   readonly false_by_word: number;
   readonly results_lost: number;
   readonly own_outages: number;
   readonly own_outage_s: number;
 };
 
-/** To whom the operator opens it. */
+/** Who may read it, as the operator chooses. */
 export const recordReaders = ['everyone', 'users', 'nobody'] as const;
 export type RecordReaders = (typeof recordReaders)[number];
 
@@ -28,7 +28,10 @@ export type ServiceSum = {
   readonly results_lost: number;
   readonly own_outages: number;
   readonly own_outage_s: number;
-  /** The slowest and the middle of the days' medians say little together; what is told is the median of the days. */
+  /**
+   * The slowest and the middle of daily medians mean little together, so the median of the days is
+   * shown.
+   */
   readonly p50_ms: number | null;
   readonly p95_ms: number | null;
 };
@@ -55,27 +58,30 @@ export const sumOf = (days: readonly ServiceDay[]): ServiceSum => {
 };
 
 const dayMs = 86_400_000;
-/** A confirmed outage is left an hour for others to agree, and late results some minutes to come. */
+/**
+ * A confirmed outage waits an hour for others to agree, and late results get some minutes to
+ * arrive.
+ */
 const settleMs = 70 * 60_000;
 
 export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
-/** Days that are over and settled, the oldest first; what would be needed to count older ones is no longer kept. */
+/** Days that are over and settled, the oldest first; the data for older ones is no longer kept. */
 export const settledDays = (now: number, rawDays: number): readonly string[] => {
   const last = Math.floor((now - settleMs) / dayMs) - 1;
   const count = Math.min(rawDays - 1, 30);
   return Array.from({ length: Math.max(0, count) }, (_, index) => dayOf((last - count + 1 + index) * dayMs));
 };
 
-/** How the house did: counted from stored rows once a day is settled. */
+/** The service record, counted from stored rows once a day is settled. */
 
-/** Kinds of notices that tell of a part of ours that was out. */
+/** Kinds of notices about an outage of our own parts. */
 const serviceOutages = ['probe_lost', 'bus_silent', 'continent_alone', 'probe_quarantined'];
 
 export const countedDays = async (sql: Queryable): Promise<ReadonlySet<string>> =>
   new Set((await sql<{ day: string }[]>`select day::text from own_days`).map(({ day }) => day));
 
-/** One day, whole. Counted again it comes to the same, as far as what it is made of is kept. */
+/** Counts one whole day. A second count gives the same, as far as its data is kept. */
 export const countDay = async (sql: Queryable, day: string): Promise<void> => {
   await sql`
     with span as (select (${day}::date)::timestamp at time zone 'UTC' as began, (${day}::date + 1)::timestamp at time zone 'UTC' as ended),
@@ -109,7 +115,7 @@ export const countDay = async (sql: Queryable, day: string): Promise<void> => {
     on conflict (day) do nothing`;
 };
 
-/** The newest days, the oldest of them first, with the operator's word as it is today. */
+/** The newest days in order of time, with the operator's present marks. */
 export const serviceDays = async (sql: Queryable, most: number): Promise<readonly ServiceDay[]> => {
   const rows = await sql<ServiceDay[]>`
     select d.day::text, d.confirmed, d.p50_ms, d.p95_ms, d.doubted, d.results_lost::float8 as results_lost, d.own_outages, d.own_outage_s,
@@ -118,7 +124,10 @@ export const serviceDays = async (sql: Queryable, most: number): Promise<readonl
   return [...rows].reverse();
 };
 
-/** The operator's word on a confirmed outage; the name of its monitor, or undefined when there is no such outage. */
+/**
+ * Marks a confirmed outage as false, or as true again. Returns its monitor's name, or undefined
+ * when there is no such outage.
+ */
 export const sayFalse = async (sql: Queryable, incident: string, isFalse: boolean): Promise<string | undefined> => {
   const [row] = await sql<{ name: string }[]>`select m.name from incidents i join monitors m on m.id = i.monitor_id
     where i.id = ${incident} and i.confirmed_at is not null`;
@@ -130,22 +139,25 @@ export const sayFalse = async (sql: Queryable, incident: string, isFalse: boolea
   return row.name;
 };
 
-/** What the house tells of itself, from memory: one coordinator counts the days that are over, and each reads them from time to time. */
+/**
+ * The service record in memory: one coordinator counts past days, and each reads them from time to
+ * time.
+ */
 export type ServiceRecord = {
   readonly tick: () => Promise<void>;
-  /** Undefined for whom it is not open. */
+  /** Undefined for readers to whom it is not open. */
   readonly shown: (isSignedIn: boolean) => ServiceRecordRow | undefined;
 };
 
 export type ServiceRecordRow = { readonly days: readonly ServiceDay[]; readonly sum: ServiceSum };
 
-/** So many days are shown. */
+/** How many days are shown. */
 const shownDays = 90;
 
 type Dependencies = {
   readonly sql: Sql;
   readonly clock: { readonly now: () => number };
-  /** For how long raw results are kept, which tell whether others agreed. */
+  /** For how long raw results are kept, which show whether others agreed. */
   readonly rawDays: number;
   readonly isLeader: () => boolean;
   readonly readers: RecordReaders;

@@ -6,15 +6,22 @@ import { streams } from '../../shared/bus/subjects.ts';
 import { answersWithin, type Sql, wayOf } from '../database/connect.ts';
 
 /**
- * What a coordinator dates by: its machine's clock, or the database's where the two differ by more than 2 s. Time never runs back within a process:
- * what is ahead goes at half its pace until the right time has come up with it.
+ * The clock of a coordinator: its machine's, or the database's where the two differ by more than 2
+ * s. Time never runs backwards within a process: a clock that is ahead goes at half speed until the
+ * right time has caught up.
  *
- * Modes: `own` → (they differ by over 2 s, whatever the question's way took) `database's` → (by less than 1 s) `own`.
+ * Modes: `own` → (they differ by over 2 s, whatever the round trip took) `database's` → (by less
+ * than 1 s) `own`.
  */
 export type DatabaseClock = Clock & {
-  /** A question left at `sent` and was answered at `received`, both by `steady`; the database's clock then showed `theirs`. */
+  /**
+   * A query was sent at `sent` and answered at `received`, both by `steady`; the database's clock
+   * then showed `theirs`.
+   */
   readonly observe: (seen: TimeSeen) => void;
-  /** By how much the machine's clock is ahead (behind: negative), while the database's is what counts. */
+  /**
+   * By how much the machine's clock is ahead (behind: negative), while the database's is in force.
+   */
   readonly differenceMs: () => number | undefined;
 };
 
@@ -22,7 +29,7 @@ export type TimeSeen = { readonly sent: number; readonly received: number; reado
 
 const beginsAboveMs = 2_000;
 const endsBelowMs = 1_000;
-/** What took longer tells too little. */
+/** A longer round trip is too inaccurate. */
 const longestTripMs = 4_000;
 
 export const createDatabaseClock = (host: Clock = systemClock, steady: () => number = () => performance.now()): DatabaseClock => {
@@ -37,7 +44,7 @@ export const createDatabaseClock = (host: Clock = systemClock, steady: () => num
     now: () => {
       const at = steady();
       const right = difference === undefined ? host.now() : Math.round(zero + at);
-      // Before the database was there nothing has been dated.
+      // Nothing has a time before the database is there.
       if (!isMeasured) return right;
       last = Math.max(right, last + (at - lastAt) / 2);
       lastAt = at;
@@ -58,23 +65,25 @@ export const createDatabaseClock = (host: Clock = systemClock, steady: () => num
 };
 
 /**
- * Notices that the database is there, but not at the other end of the connections that are open: it moved to another machine, or something on the
- * way forgot them. Nobody closes such connections, and all that is asked on them would wait for a quarter of an hour.
+ * Detects that the database is there, but not at the other end of the open connections: it moved to
+ * another machine, or something in between forgot them. No one closes such connections, and queries
+ * on them would wait for a quarter of an hour.
  *
- * Modes: `sure` → (a question on a connection that is kept for nothing else has no answer in time) `doubtful` → (a new connection is answered: the
- * silent ones are cut) `sure`; while nothing is answered at all the database is away, and nothing is cut.
+ * Modes: `sure` → (a query on a connection reserved for this is overdue) `doubtful` → (a new
+ * connection gets an answer: the silent ones are cut) `sure`. While there is no answer at all the
+ * database is away, and nothing is cut.
  */
 export type DatabaseWatch = { readonly stop: () => Promise<void> };
 
 const everyMs = 3_000;
 const patienceMs = 5_000;
-/** A process that stood still finds the answer of meanwhile within this. */
+/** After a standstill the process finds an earlier answer within this time. */
 const onceMoreMs = 500;
 
 type Watched = {
   readonly sql: Sql;
   readonly log: Log;
-  /** Told what time it is at the database. */
+  /** Receives the database's time. */
   readonly onTime: (seen: TimeSeen) => void;
 };
 
@@ -83,7 +92,10 @@ export const watchDatabase = ({ sql, log, onTime }: Watched): DatabaseWatch => {
   const asked = openBeside();
   let another: Sql | undefined;
   let stopped = false;
-  /** An answer for which a connection had to be made first tells no time: of its way, nobody knows how much was there and how much back. */
+  /**
+   * An answer that needed a new connection gives no time: it is unknown how its duration splits
+   * between the two directions.
+   */
   let isWarm = false;
 
   const isThere = async (): Promise<boolean> => {
@@ -106,12 +118,13 @@ export const watchDatabase = ({ sql, log, onTime }: Watched): DatabaseWatch => {
 
   const onFailure = (error: unknown) => log.error({ err: error }, 'the database could not be watched');
   const ticker = createTicker({ everyMs, tick, onFailure });
-  // Its own connection is to be as old as the pool's: one that was made after the database moved would be answered.
+  // Its own connection must be as old as the pool's: one made after the database moved would get an
+  // answer.
   ticker.hurry();
   return {
     stop: async () => {
       stopped = true;
-      // Whatever is waited for ends with its connection.
+      // Everything awaited ends with its connection.
       await Promise.all([asked.end({ timeout: 0 }), another?.end({ timeout: 0 })]);
       await ticker.stop();
     },
@@ -119,16 +132,20 @@ export const watchDatabase = ({ sql, log, onTime }: Watched): DatabaseWatch => {
 };
 
 /**
- * Whether every part goes on: a process that renews its leases and answers may have parts in it that wait for something that never comes.
- * A part is asked again and again whether it moved; one that could not say so for too long stands.
+ * Whether every part makes progress. A process that renews its leases and answers requests may have
+ * parts that wait for ever. Each part is asked regularly whether it moved; one that could not say
+ * so for too long has stalled.
  */
 export type Watchdog = {
   readonly tick: () => Promise<void>;
-  /** The names of those that stand. */
+  /** The names of stalled parts. */
   readonly standing: () => readonly string[];
 };
 
-/** Something that is to go on: whether it did since it was last asked, or has nothing to do. One that never answers does not move either. */
+/**
+ * A part that must make progress: whether it moved since the last call, or has nothing to do. One
+ * that never answers does not move either.
+ */
 export type Part = { readonly name: string; readonly mayStandMs: number; readonly moved: () => Promise<boolean> };
 
 type Seen = { movedAt: number; isAsked: boolean; isStanding: boolean };
@@ -157,7 +174,7 @@ export const createWatchdog = (options: { readonly parts: () => readonly Part[];
       for (const part of all) {
         const known = seen.get(part.name) ?? { movedAt: now, isAsked: false, isStanding: false };
         seen.set(part.name, known);
-        // Who does not answer is not waited for: that is what stands.
+        // A part that does not answer is not awaited: it is the stalled one.
         if (!known.isAsked) void ask(part, known);
         const stands = now - known.movedAt > part.mayStandMs;
         if (stands && !known.isStanding) log.error({ part: part.name, ms: Math.round(now - known.movedAt) }, 'a part of the engine stands');
@@ -169,10 +186,10 @@ export const createWatchdog = (options: { readonly parts: () => readonly Part[];
   };
 };
 
-/** What waits in a stream for one reader, and how far he has come. */
+/** What waits in a stream for one reader, and how far it has come. */
 export type Reading = { readonly waiting: number; readonly acknowledged: number };
 
-/** Somebody who reads from a stream moves when he came further, or nothing waits for him. */
+/** A stream's reader moves when it has advanced, or when nothing waits for it. */
 export const readerOf = (read: () => Promise<Reading | undefined>): (() => Promise<boolean>) => {
   let last: number | undefined;
   return async () => {
@@ -185,14 +202,16 @@ export const readerOf = (read: () => Promise<Reading | undefined>): (() => Promi
 };
 
 /**
- * Whether every stream has a server that leads it: without one it takes and gives nothing, while the connection to the bus is as well as ever.
+ * Whether every stream has a leading server. Without one it neither accepts nor delivers anything,
+ * while the connection to the bus seems healthy.
  *
- * Modes: `unknown` (not asked yet, or not for a while) → `led` ↔ `leaderless` (one stream and more has none). Where none is led for long, the server
- * that we are connected to may have lost the others: the connection is made anew, which leads to another server, ever less often.
+ * Modes: `unknown` (not asked yet, or not for a while) → `led` ↔ `leaderless` (at least one stream
+ * has none). Where none has one for long, our server may have lost the others: we reconnect, which
+ * leads to another server, at growing distances.
  */
 export type StreamWatch = { readonly tick: () => Promise<void>; readonly areLed: () => boolean };
 
-/** What was seen longer ago says nothing. */
+/** An older observation says nothing. */
 const freshMs = 15_000;
 
 const maxTimeoutMs = 300_000;
@@ -200,7 +219,7 @@ const maxTimeoutMs = 300_000;
 type Dependencies = {
   readonly bus: Bus;
   readonly log: Log;
-  /** For how long none may be led before the connection is made anew. */
+  /** How long all may be leaderless before we reconnect. */
   readonly silentMs: number;
 };
 
@@ -213,7 +232,7 @@ export const watchStreams = ({ bus, log, silentMs }: Dependencies): StreamWatch 
     try {
       return await bus.isLed(name);
     } catch (error) {
-      // Nobody answers for it, or the bus says that nobody does.
+      // No server answers for it, or the bus says that it has no leader.
       log.debug({ err: error, stream: name }, 'a stream could not be asked who leads it');
       return false;
     }
@@ -238,7 +257,7 @@ export const watchStreams = ({ bus, log, silentMs }: Dependencies): StreamWatch 
       const names = Object.values(streams).map(({ name }) => name);
       const led = await Promise.all(names.map(isLed));
       const now = names.filter((_, index) => !led[index]);
-      // What was asked just before the connection went tells of the connection.
+      // A failure just before the connection was lost is about the connection.
       if (!bus.isConnected()) return;
       if (now.join() !== leaderless.join()) {
         if (now.length > 0) log.error({ streams: now }, 'streams have no leader: nothing goes through them');

@@ -14,11 +14,13 @@ import type { ProbeRow } from '../probes/queries.ts';
 import { pingKeysByFingerprint } from './queries.ts';
 
 /**
- * Takes what a ping receiver kept on its disk and brings to the coordinator's own address while it cannot reach the bus: puts it on the bus before
- * the ping receiver is told that it may forget it. From one disk to another nothing would be won, so without a bus here it stays where it is.
+ * Receives pings that a ping receiver kept on its disk and delivers to the coordinator's own
+ * address while it cannot reach the bus. They are put on the bus before the ping receiver is told
+ * that it may delete them. Without a bus here they stay where they are: moving them from one disk
+ * to another gains nothing.
  *
- * Whose pings they are, and who took them, is what we know of their keys and of the probe, not what stands in them. A repeat changes nothing:
- * a ping counts once by its id, whichever way it comes.
+ * Whose pings they are and who received them follows from their keys and from the probe, not from
+ * their content. A repeat changes nothing: a ping counts once by its id, whichever way it comes.
  */
 export type ForwardedPings = {
   readonly take: (call: {
@@ -40,15 +42,24 @@ type Dependencies = {
   readonly log: Log;
 };
 
-/** Sent longer ago than this, it is a repeat by whoever overheard it, or the probe's clock is wrong and so are its dates. */
+/**
+ * If it was sent longer ago than this, an eavesdropper repeats it, or the probe's clock is wrong
+ * and so are its times.
+ */
 const wrongTimeMs = 120_000;
-/** Then the ping receiver hears how far it came; the rest it brings again. */
+/** After this the ping receiver learns how many were received; it delivers the rest again. */
 const patienceMs = 5_000;
-/** A ping receiver brings one after the other; a second one may be that of its successor. */
+/** A ping receiver sends one after the other; a second one may be its successor's. */
 const maxAtOnce = 2;
-/** Anybody may send a body under the name of a probe: it is proved wrong only when all of it is there, so this many are held. */
+/**
+ * Anyone may send a body in the name of a probe. It is only proved wrong once it is complete, so at
+ * most this many are in memory.
+ */
 const maxReading = 32;
-/** Anybody may call: what strangers say reaches the database and the counts of refusals no more often than this. */
+/**
+ * Anyone may call: calls of unknown senders reach the database and the counts of refusals at most
+ * this often.
+ */
 const maxUnknownPerSecond = 20;
 
 const statuses = {
@@ -77,11 +88,11 @@ const parse = (data: Uint8Array): ForwardedPingsMessage | 'malformed' | 'unknown
     if (read.success) return read.data;
     return isRecord(body) && typeof body.v === 'number' && body.v !== 1 ? 'unknown_version' : 'malformed';
   } catch {
-    return 'malformed'; // What cannot be read is refused like what reads but does not fit.
+    return 'malformed'; // An unreadable message is refused like one of the wrong form.
   }
 };
 
-/** Says yes so many times a second. */
+/** Allows this many calls a second. */
 const createAllowance = (perSecond: number): (() => boolean) => {
   let since = Number.NEGATIVE_INFINITY;
   let used = 0;
@@ -106,7 +117,10 @@ export const createForwardedPings = (parts: Dependencies): ForwardedPings => {
     return reply(statuses[reason], `Refused: ${reason}`);
   };
 
-  /** The pings with what we know of them. Those of which we know nothing, or that are none of the probe's business, nobody will ever take. */
+  /**
+   * The pings with what we know of them. No one will ever accept pings with unknown keys, or of
+   * monitors outside the probe's reach.
+   */
   const recognise = async (
     probe: ProbeRow,
     pings: ForwardedPingsMessage['pings'],
@@ -153,7 +167,7 @@ export const createForwardedPings = (parts: Dependencies): ForwardedPings => {
   };
 
   const judge: ForwardedPings['take'] = async ({ probe: id, header, body }) => {
-    // Before anything of the body is waited for.
+    // Before any of the body is awaited.
     const named = isId(id) ? await known.find(id) : undefined;
     if (!named) return refuse(id, 'unknown_probe');
     if (named.revoked_at !== null) return refuse(id, 'revoked_probe');

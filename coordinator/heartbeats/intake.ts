@@ -16,8 +16,9 @@ import { openPingBook } from './keys.ts';
 import { startPingRelay } from './relay.ts';
 
 /**
- * All that a coordinator does for heartbeats: its own address, for jobs and for ping receivers that are cut off from the bus, the relay into the
- * database, the keys and last pings on the bus.
+ * Everything that a coordinator does for heartbeats: its own address for jobs and for ping
+ * receivers that are cut off from the bus, the relay into the database, and the keys and last pings
+ * on the bus.
  */
 export type Pings = {
   readonly take: PingIntake['take'];
@@ -41,14 +42,20 @@ type Dependencies = {
   /** The file that keeps pings while the bus is away. */
   readonly spoolFile: string;
   readonly lookAgainMs: number;
-  /** Ends the waiting of its start. */
+  /** Aborts the wait at its start. */
   readonly signal: AbortSignal;
 };
 
-/** A probe that lacks keys, and the same ones, says so twice before everything is sent to it anew: what is under way shall arrive first. */
+/**
+ * A probe must report the same missing keys twice before everything is sent again: keys on their
+ * way should arrive first.
+ */
 const patience = 2;
 
-/** The key that never was, of nobody: its tombstone tells a ping receiver that what came is all there is. */
+/**
+ * A key that never existed: its deletion marker tells a ping receiver that it has received
+ * everything.
+ */
 const noKey = '0'.repeat(64);
 const noOne = '00000000-0000-0000-0000-000000000000';
 
@@ -67,18 +74,18 @@ export const startPings = async (parts: Dependencies): Promise<Pings> => {
     const { probe, count, digest } = receiverKeysMessage.parse(jsonOf(data));
     const row = directory.byId(probe);
     if (!row || row.revoked_at !== null) return;
-    // It speaks for nobody else: each time all keys are sent anew.
+    // A probe may only speak for itself: each such message has all keys sent again.
     if (subject !== subjects.receiverKeys(probe)) return refusals.count(lastTokenOf(subject), 'wrong_subject');
     const expected = book.digestOf(row.organisation_id);
     if (expected.count === count && expected.digest === digest) return void lacking.delete(probe);
     const before = lacking.get(probe);
-    // As long as more comes in it is no use to begin anew: of very many keys it would never have the last.
+    // Do not start again while more keys arrive: with very many keys it would never get the last.
     const times = before?.digest === digest ? before.times + 1 : 1;
     lacking.set(probe, { digest, times });
     if (times < patience) return;
     lacking.delete(probe);
     log.warn({ probe, count, expected: expected.count }, 'an ear holds other heartbeat keys than it should: all are sent to it anew');
-    // Where nothing stands for it in the stream nothing would come, and it would keep what it has.
+    // Where the stream has nothing for it nothing would arrive, and it would keep its old keys.
     if (!(await bus.next(streams.pingKeys.name, 1, subjects.pingKeysOf(row.organisation_id))))
       await bus.store(subjects.pingKey(row.organisation_id ?? noOne, noKey), new Uint8Array());
     await bus.renewConsumer(streams.pingKeys.name, probeConsumers.pingKeys(probe, row.organisation_id));

@@ -18,10 +18,12 @@ import type { Announcements } from '../probes/announcements.ts';
 import { allPingKeys, allStates, countHeartbeats, endOldPingKeys, type PingKeyRow, pingKey } from './queries.ts';
 
 /**
- * A question to the database for what is not known by heart, bounded in number and in time: whoever asks is answered "no" rather than kept
- * waiting. A flood of made-up keys reaches no further than so many questions a second, and none while the database is silent.
+ * A query for a key that is not in memory, limited in number and in time: a caller gets "no" rather
+ * than a delay. So a flood of made-up keys causes only this many queries a second, and none while
+ * the database is silent.
  *
- * Modes: `asking` → (an answer is overdue) `silent`: nothing is asked → (the answer came, or the connection broke) `asking`.
+ * Modes: `asking` → (an answer is overdue) `silent`: no queries → (the answer came, or the
+ * connection broke) `asking`.
  */
 export type KeyLookup<Row> = (key: string) => Promise<Row | undefined>;
 
@@ -71,16 +73,18 @@ export const createKeyLookup = <Row>({ ask, log, mostPerSecond, patienceMs }: De
 };
 
 /**
- * Heartbeat keys by heart, and what a ping receiver should say of those it holds: kept up to date with each change, because ping receivers speak every few
- * seconds and a sum over all keys for each word would cost a core where there are many of both.
+ * All heartbeat keys in memory, and the digest that a ping receiver should report. The digest is
+ * updated with each change: ping receivers report every few seconds, and a sum over all keys for
+ * each report would take a CPU core where there are many of both.
  *
- * Modes: idle ↔ `replacing` (all are read anew: what changes meanwhile is newer than what is read).
+ * Modes: idle ↔ `replacing` (all are read again: what changes meanwhile is newer than what is
+ * read).
  */
 export type KeyRing = {
   readonly find: (key: string) => KnownKey | undefined;
   readonly put: (key: string, known: KnownKey) => void;
   readonly drop: (key: string) => void;
-  /** All there are, as `read` gives them. */
+  /** Replaces all keys with those of `read`. */
   readonly replace: (read: AsyncIterable<readonly (readonly [string, KnownKey])[]>) => Promise<void>;
   /** Of one organisation, or of all. */
   readonly digestOf: (organisation: string | null) => { readonly count: number; readonly digest: string };
@@ -151,17 +155,22 @@ export const createKeyRing = (): KeyRing => {
 };
 
 /**
- * Which heartbeat keys exist: published for the ping receivers as the outbox says so, known by heart for this coordinator's own address, and brought
- * back to the bus, with what the pings of each monitor came to, when it was wiped.
+ * The existing heartbeat keys. They are published for ping receivers as the outbox says, held in
+ * memory for this coordinator's own address, and restored to a wiped bus with the record of each
+ * monitor's pings.
  *
- * Modes of the bus's copy: `whole` → (fewer keys or records than the database has, or a stream that had to be made) `restoring` → `whole`.
+ * Modes of the bus's copy: `whole` → (fewer keys or records than the database has, or a stream that
+ * had to be made) `restoring` → `whole`.
  */
 export type PingBook = {
   readonly findKey: FindKey;
   readonly byHeart: KeyRing['find'];
-  /** The keys that count, of all organisations or of one, as a ping receiver should hold them. */
+  /**
+   * The digest of the valid keys, of all organisations or of one, that a ping receiver should
+   * report.
+   */
   readonly digestOf: KeyRing['digestOf'];
-  /** Settles when the bus has all that it should have. */
+  /** Settles when the bus is complete. */
   readonly restore: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -174,17 +183,22 @@ type KeyBookDependencies = {
   readonly log: Log;
   readonly announcements: Pick<Announcements, 'read' | 'refuse' | 'trust'>;
   readonly lookAgainMs: number;
-  /** Ends the waiting of its start. */
+  /** Aborts the wait at its start. */
   readonly signal?: AbortSignal;
 };
 
 const most = 500;
 const atOnce = 200;
-/** A transaction waits for it, and the database ends those that wait for four seconds. */
+/**
+ * A transaction waits for it, and the database ends transactions that are idle for four seconds.
+ */
 const storeMs = 2_000;
 const maxRemembered = 10_000;
 const heardWithinMs = 60_000;
-/** Keys that nobody knows by heart are looked up at most so often, all together, and so long: longer no job is kept waiting for its 404. */
+/**
+ * Limits of queries for unknown keys, all together: how many a second, and how long a job waits for
+ * its 404 at most.
+ */
 const bounds = { mostPerSecond: 20, patienceMs: 1_000 };
 
 const marker = z.object({ signed_by: z.array(z.string()) });
@@ -210,7 +224,10 @@ export const openPingBook = async ({
   const reread = () => keys.replace(readAll());
   await reread();
 
-  /** What was heard lately. It is heard in the moment it is said: of what is not here, nothing older than a minute is new. */
+  /**
+   * Recent announcements. They arrive at once: anything not in here and older than a minute is not
+   * new.
+   */
   const newest = createRecentCache<string, number>(maxRemembered);
   const isOld = (subject: string, revision: number | undefined): boolean => {
     if (revision === undefined) return false;
@@ -241,7 +258,10 @@ export const openPingBook = async ({
     else keys.drop(key);
   };
 
-  /** What the outbox says is only that something changed: what is published is what the database says now. */
+  /**
+   * A line of the outbox only says that something changed; the database's present content is
+   * published.
+   */
   const drain = async (): Promise<void> => {
     if (!bus.isConnected()) return;
     for (let more = true; more; ) {
@@ -294,7 +314,10 @@ export const openPingBook = async ({
     return read.success && announcements.trust().keys.every((key) => read.data.signed_by.includes(key));
   };
 
-  /** A key that was made in this moment is not on the bus yet, and no tombstone makes up for it in the count: it is no sign of a loss. */
+  /**
+   * A key that was made just now is not on the bus yet, and no deletion marker makes up for it in
+   * the count: this is no sign of a loss.
+   */
   const lacksSome = async (): Promise<boolean> => {
     if (!(await isShort())) return false;
     await drain();

@@ -6,8 +6,9 @@ import { codeOf } from '../../shared/base/errors.ts';
 const uuid = /^[0-9a-f-]{36}$/;
 
 /**
- * The name of the place where a coordinator keeps its files: the same each time it starts there. Nobody else runs there at the same time, for its
- * spool lies there too. A file that is none is replaced: nothing is claimed under the new name.
+ * The name of the place where a coordinator keeps its files, the same on each start there. Only one
+ * coordinator runs there at a time, because its spool is there too. An invalid file is replaced:
+ * nothing is claimed under the new name.
  */
 export const ownPlace = async (folder: string): Promise<string> => {
   const file = join(folder, 'place');

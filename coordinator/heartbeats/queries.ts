@@ -33,12 +33,12 @@ export type PingRow = {
   readonly ear: string;
 };
 
-/** So many pings of each monitor are kept for its page. */
+/** How many pings of each monitor are kept for its page. */
 export const keptPings = 100;
 
 const keyColumns = "encode(fingerprint, 'hex') as key, organisation_id as organisation, monitor_id as monitor, until";
 
-/** The key, whatever `until` says; undefined when there is none. */
+/** The key, whatever `until` says, or undefined. */
 export const pingKey = async (sql: Queryable, key: string): Promise<PingKeyRow | undefined> => {
   const [row] = await sql<PingKeyRow[]>`
     select ${sql.unsafe(keyColumns)} from beat_tokens where fingerprint = ${Buffer.from(key, 'hex')}`;
@@ -50,7 +50,7 @@ export const pingKeysByFingerprint = (sql: Queryable, keys: readonly string[]): 
     select ${sql.unsafe(keyColumns)} from beat_tokens
     where fingerprint in (select decode(k, 'hex') from unnest(${[...keys]}::text[]) as k)`;
 
-/** Every key that there is, in pages. */
+/** Every key, in pages. */
 export const allPingKeys = (sql: Queryable): AsyncGenerator<PingKeyRow[]> =>
   inPages(
     '',
@@ -61,7 +61,9 @@ export const allPingKeys = (sql: Queryable): AsyncGenerator<PingKeyRow[]> =>
       order by fingerprint limit 1000`,
   );
 
-/** How many heartbeats there are, and how many keys: as many records and values must be on the bus at least. */
+/**
+ * How many heartbeats and keys there are: the bus must have at least as many records and values.
+ */
 export const countHeartbeats = async (sql: Queryable): Promise<{ monitors: number; keys: number }> => {
   const [row] = await sql<{ monitors: number; keys: number }[]>`
     select (select count(*) from beat_states) as monitors,
@@ -73,10 +75,11 @@ export const pingMonitors = (sql: Queryable, ids: readonly string[]): Promise<Pi
   sql<PingMonitor[]>`
     select id, organisation_id, partition, interval_s, config from monitors where id = any(${[...ids]}) and type = 'heartbeat'`;
 
-/** What the pings of these monitors come to, held for this transaction. */
+/** The states of these monitors' pings, locked for this transaction. */
 export const lockedStates = async (sql: Transaction, monitors: readonly string[]): Promise<Map<string, PingState>> => {
   const ids = [...new Set(monitors)].toSorted();
-  // Those that have none yet get one, so that there is a row to hold; monitors deleted meanwhile are simply left out.
+  // Monitors without a state get one, so that there is a row to lock; monitors deleted meanwhile
+  // are left out.
   await sql`insert into beat_states (monitor_id, state)
     select id, ${JSON.stringify(noPings)}::text::jsonb from monitors where id = any(${ids}) on conflict do nothing`;
   const rows = await sql<{ monitor_id: string; state: PingState }[]>`
@@ -93,7 +96,7 @@ export const writeStates = async (sql: Transaction, states: ReadonlyMap<string, 
 
 export type StoredState = { readonly organisation: string; readonly monitor: string; readonly state: PingState };
 
-/** What the pings of all monitors come to, in pages. */
+/** The states of all monitors' pings, in pages. */
 export const allStates = (sql: Queryable): AsyncGenerator<StoredState[]> =>
   inPages(
     '00000000-0000-0000-0000-000000000000',
@@ -103,7 +106,7 @@ export const allStates = (sql: Queryable): AsyncGenerator<StoredState[]> =>
       where b.monitor_id > ${after} order by b.monitor_id limit 1000`,
   );
 
-/** Writes pings down; those that are there already stay as they are. Of each of these monitors only the newest are kept. */
+/** Inserts pings; existing ones stay as they are. Only each monitor's newest are kept. */
 export const writePings = async (sql: Transaction, pings: readonly PingRow[]): Promise<void> => {
   if (pings.length === 0) return;
   const rows = pings.map((ping) => ({ ...ping, at: new Date(ping.at).toISOString() }));
@@ -118,7 +121,7 @@ export const writePings = async (sql: Transaction, pings: readonly PingRow[]): P
       lateral (select id from beats where monitor_id = m.monitor order by at desc, id desc offset ${keptPings}) old)`;
 };
 
-/** The pings that are kept of these monitors, log lines left out, by monitor. */
+/** The kept pings of these monitors without log lines, by monitor. */
 export const keptPingsOf = async (sql: Transaction, monitors: readonly string[]): Promise<ReadonlyMap<string, readonly PingRow[]>> => {
   const rows = await sql<(Omit<PingRow, 'at'> & { at: Date })[]>`
     select id, monitor_id as monitor, kind, exit_code, at, rid, run_ms, method, body, ear from beats
@@ -139,8 +142,9 @@ export const newestPings = (sql: Queryable, organisation: string, monitor: strin
     where b.monitor_id = ${monitor} and m.organisation_id = ${organisation} order by b.at desc, b.id desc limit ${most}`;
 
 /**
- * Takes rotated-out keys away whose time is long over, and gives them. Ping receivers do not take them from `until` on; but a ping that was taken
- * before may still lie on the disk of a ping receiver or on the bus, and is known by its key.
+ * Deletes and returns keys that were rotated out long ago. Ping receivers refuse them from `until`
+ * on. But a ping from before may still be on a ping receiver's disk or on the bus, and is
+ * recognized by its key.
  */
 export const endOldPingKeys = (sql: Queryable): Promise<{ key: string; organisation: string }[]> =>
   sql<{ key: string; organisation: string }[]>`

@@ -33,7 +33,7 @@ import {
   writeStates,
 } from './queries.ts';
 
-/** A ping on its way from the bus to the partition that decides about it. */
+/** A ping on its way from the bus to the partition that decides it. */
 export type Told = {
   readonly row: PingRow;
   readonly monitor: PingMonitor;
@@ -42,24 +42,30 @@ export type Told = {
   readonly isLate: boolean;
 };
 
-/** Of the body, as the incident keeps it for good; the page of the monitor has the whole while it is among the last. */
+/**
+ * How much of the body the incident keeps for good; the monitor's page has all of it while it is
+ * among the last pings.
+ */
 const shownBody = 1_024;
-/** A schedule that never comes again covers no more than this. */
+/** A schedule that never occurs again covers at most this. */
 const farthestMs = 400 * 86_400_000;
 
 /**
- * A failure that a success of the same millisecond has made up for is told once only: when both come again, times alone would say that
- * the failure came last.
+ * A failure that a success of the same millisecond resolved is reported only once: when both
+ * repeat, their times alone would make the failure the last.
  */
 export const isMadeUpFor = ({ kind, at }: Pick<Ping, 'kind' | 'at'>, { latest, good }: PingState): boolean =>
   kind === 'fail' && latest === 'good' && good?.at === at;
 
 export const isLate = ({ at }: Pick<Ping, 'at'>, { good, bad }: PingState): boolean => at < Math.max(good?.at ?? 0, bad?.at ?? 0);
 
-/** Whether it matters where it stands among the others. */
+/** Whether its position among the other pings matters. */
 export const wantsPlace = ({ row: { kind }, isLate: late }: Told): boolean => kind === 'fail' || (late && kind !== 'log');
 
-/** What the partition is told of it: itself, and the failures after it, which an older ping may date anew or tell apart from what was before. */
+/**
+ * What the partition receives for it: the ping itself, and later failures, which an older ping may
+ * retime or separate from what was before.
+ */
 export const seenOf = (told: Told, known: readonly PingRow[], from: PingState['from']): SeenPing[] => {
   const { row, monitor, isMadeUpFor: isNothing } = told;
   const terms = pingSettings({ interval_ms: monitor.interval_s * 1_000, config: monitor.config });
@@ -82,10 +88,11 @@ export const seenOf = (told: Told, known: readonly PingRow[], from: PingState['f
 };
 
 /**
- * Brings pings from the bus into the database and to the partition that decides about their monitor. A ping is acknowledged only after
- * both; one that comes again changes nothing.
+ * Brings pings from the bus into the database and to the partition that decides their monitor. A
+ * ping is acknowledged only after both; a repeated one changes nothing.
  *
- * Modes, for each partition: `asking` (while it is ours) ↔ `idle` (another coordinator's); `stopped`.
+ * Modes, for each partition: `asking` (while it is ours) ↔ `idle` (another coordinator's);
+ * `stopped`.
  */
 export type PingRelay = { readonly stop: () => Promise<void> };
 
@@ -102,7 +109,10 @@ type Dependencies = {
 
 const atOnce = 200;
 const hopelessAfter = 20;
-/** Beyond this a clock is wrong, and what it dates would hide all that comes until then. It counts as of when the bus took it. */
+/**
+ * Beyond this a clock is wrong, and its time would hide all pings until then. The time when the bus
+ * received the ping counts instead.
+ */
 const futureMs = 120_000;
 
 const parse = (data: Uint8Array): PingMessage | undefined => {
@@ -110,39 +120,42 @@ const parse = (data: Uint8Array): PingMessage | undefined => {
     const read = pingMessage.safeParse(strictJsonOf(data));
     return read.success ? read.data : undefined;
   } catch {
-    return undefined; // What cannot be read is refused as malformed, like what reads but does not fit.
+    return undefined; // An unreadable message is refused as malformed, like one of the wrong form.
   }
 };
 
-/** As it came, and when the bus took it. */
+/** As it came, and when the bus received it. */
 type Come = { readonly ping: PingMessage; readonly storedAt: number };
 
-/** `wasAhead`: it was dated by a clock that is wrong. */
+/** `wasAhead`: a wrong clock gave its time. */
 type Known = { readonly ping: PingMessage; readonly monitor: PingMonitor; readonly wasAhead: boolean };
 
 const counts = (key: PingKeyRow | undefined, ping: PingMessage): key is PingKeyRow =>
   key !== undefined && (key.until === null || ping.at < key.until.getTime());
 
 export const startPingRelay = ({ sql, bus, records, clock, log, refusals, owns, tell }: Dependencies): PingRelay => {
-  /** The pings that belong to a monitor of this partition, in the order in which the bus has them. */
+  /** The pings of this partition's monitors, in the order of the bus. */
   const recognise = async (come: readonly Come[], partition: number): Promise<Known[]> => {
     const keys = new Map((await pingKeysByFingerprint(sql, [...new Set(come.map(({ ping }) => ping.key))])).map((row) => [row.key, row]));
     const monitors = new Map(
       (await pingMonitors(sql, [...new Set([...keys.values()].map(({ monitor }) => monitor))])).map((row) => [row.id, row]),
     );
     return come.flatMap(({ ping: dated, storedAt }) => {
-      // By the clock of the bus and by ours: one of them alone may be what is wrong.
+      // By the bus's clock and by ours: either alone may be wrong.
       const wasAhead = dated.at > Math.max(storedAt, clock.now()) + futureMs;
       const ping = wasAhead ? { ...dated, at: storedAt } : dated;
       const key = keys.get(ping.key);
       const monitor = counts(key, ping) ? monitors.get(key.monitor) : undefined;
-      // Its key went while it was under way, or whoever sent it made it up.
+      // Its key was deleted while it was on its way, or its sender made it up.
       if (monitor?.partition !== partition) refusals.count(ping.ear, 'not_its_monitor');
       return monitor?.partition === partition ? [{ ping, monitor, wasAhead }] : [];
     });
   };
 
-  /** Writes the pings down, and what they come to; gives that, and what the partition needs to decide. */
+  /**
+   * Writes the pings and the states that follow; returns those, and what the partition needs to
+   * decide.
+   */
   const write = (
     known: readonly Known[],
   ): Promise<{ seen: { monitor: string; ping: SeenPing }[]; states: ReadonlyMap<string, PingState> }> =>
@@ -152,10 +165,10 @@ export const startPingRelay = ({ sql, bus, records, clock, log, refusals, owns, 
         known.map(({ monitor }) => monitor.id),
       );
       const told: Told[] = [];
-      // Ping receivers hand over what they kept in any order.
+      // Ping receivers deliver kept pings in any order.
       for (const { ping, monitor } of known.toSorted((a, b) => a.ping.at - b.ping.at)) {
         const before = states.get(monitor.id);
-        if (before === undefined) continue; // The monitor was deleted in this moment.
+        if (before === undefined) continue; // The monitor was deleted just now.
         const { state, run_ms } = foldPing(before, ping);
         states.set(monitor.id, state);
         const { id, kind, exit_code, at, rid, method, body, ear } = ping;
@@ -178,7 +191,7 @@ export const startPingRelay = ({ sql, bus, records, clock, log, refusals, owns, 
       return { seen, states };
     });
 
-  /** The record of such a monitor on the bus, by which probes judge it, is put right. */
+  /** Corrects such a monitor's record on the bus, by which probes judge it. */
   const setRight = async (
     { ping, monitor: { id, organisation_id }, wasAhead }: Known,
     states: ReadonlyMap<string, PingState>,
@@ -217,7 +230,7 @@ export const startPingRelay = ({ sql, bus, records, clock, log, refusals, owns, 
     } catch (error) {
       const [only] = read;
       if (isPassing(error) || !owns(partition) || !only) throw error;
-      // One of them may be poison, and the others shall not suffer from it.
+      // One of them may be poison and must not harm the others.
       if (read.length > 1) for (const { delivered } of read) await take([delivered], partition);
       else if (only.delivered.deliveries < hopelessAfter) throw error;
       else {
@@ -235,7 +248,8 @@ export const startPingRelay = ({ sql, bus, records, clock, log, refusals, owns, 
       consumer: consumer.name,
       batch: atOnce,
       mayAsk: () => owns(partition),
-      // An owner before us asks for half a minute more, and would give each back only after a while.
+      // An owner before us pulls for half a minute more, and would return each message only after a
+      // while.
       onBegin: () => bus.renewConsumer(streams.pings.name, consumer),
       onMissing: async () => {
         await bus.ensureStream(streams.pings);

@@ -1,34 +1,41 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { boundedBody } from '../../shared/base/json.ts';
 
-/** Within this scope a body is whatever came, whatever its sender says that it is; the server would refuse media types that it cannot read. */
+/**
+ * Within this scope a body is any bytes, whatever type its sender claims; the server would refuse
+ * media types that it cannot read.
+ */
 export const takeAnyBody = (scope: FastifyInstance): void => {
   scope.addHook('onRequest', async ({ raw }) => {
-    // Not left out: of a QUERY the server wants to be told one.
+    // It is not left out, because the server requires one for a QUERY.
     raw.headers['content-type'] = 'application/octet-stream';
   });
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
 };
 
-/** What a face needs to know of pings that a ping receiver kept: nothing but how to have them taken. */
+/** How a route passes on kept pings of a ping receiver, without knowing more about pings. */
 export type TakeForwardedPings = (call: {
-  /** Who says that it sends them. */
+  /** The probe that claims to send them. */
   readonly probe: string;
-  /** What stands in `Antipode-<name>`: what proxies make of `Signature` by itself is their own standard's. */
+  /**
+   * The header `Antipode-<name>`: proxies treat a bare `Signature` as part of a standard of their
+   * own.
+   */
   readonly header: (name: string) => string | undefined;
-  /** Reads the body, which is left alone until somebody wants it. */
+  /** Reads the body, which is not read before this is called. */
   readonly body: () => Promise<Uint8Array | 'too_large' | 'cut_off'>;
 }) => Promise<{ readonly status: number; readonly text: string; readonly headers: Readonly<Record<string, string>> }>;
 
-/** Twice what a ping receiver sends at once, and what a proxy mostly lets through. */
+/** Twice what a ping receiver sends at once, and within the limit of most proxies. */
 const maxBodyBytes = 512 * 1024;
-/** A ping receiver sends it in one go; whoever stalls is none. */
+/** A ping receiver sends it in one go; a stalled sender is none. */
 const defaultTimeoutMs = 5_000;
 
 /**
- * Where a ping receiver that is cut off from the bus brings the pings that it keeps. It lies below the heartbeat address, so that whatever stands in
- * front of the coordinator lets it through; no token is as short as its name.
+ * Where a ping receiver that is cut off from the bus delivers its kept pings. It is below the
+ * heartbeat address, so that proxies in front of the coordinator let it through; no token is as
+ * short as its name.
  */
 export const forwardedPingsRoute = (
   app: FastifyInstance,
@@ -55,11 +62,11 @@ export const forwardedPingsRoute = (
   });
 };
 
-/** What a face needs to know of pings: nothing but how to have one taken. */
+/** How a route passes on a ping, without knowing more about pings. */
 export type TakePing = (request: {
   readonly method: string;
   readonly address: string;
-  /** Reads the body, which is left alone until somebody wants it. */
+  /** Reads the body, which is not read before this is called. */
   readonly body: () => Promise<Uint8Array>;
 }) => Promise<{
   readonly status: number;
@@ -67,20 +74,23 @@ export type TakePing = (request: {
   readonly headers: Readonly<Record<string, string>>;
 }>;
 
-/** More than this is not read, and its sender cut off; but the job did run, and its ping counts. The first 10 kB are kept. */
+/** A longer body is cut off; but the job did run, and its ping counts. The first 10 kB are kept. */
 const maxPingBytes = 8 * 1024 * 1024;
 const keptBodyBytes = 10_000;
-/** So long a body may take; then the ping counts with the part that came. */
+/** How long a body may take; after that the ping counts with the part that came. */
 const pingTimeoutMs = 10_000;
 
-/** The heartbeat address at the coordinator: the same grammar and the same answers as at every probe's ping receiver. */
+/**
+ * The heartbeat address at the coordinator: the same grammar and answers as at every probe's ping
+ * receiver.
+ */
 export const pingRoutes = (
   app: FastifyInstance,
   { take, patienceMs = pingTimeoutMs }: { readonly take: TakePing; readonly patienceMs?: number },
 ): void => {
   app.register(
     async (scope) => {
-      // Whatever a job's tool says of its body, or says wrongly, it is only text to be kept.
+      // Whatever a job's tool says of its body, rightly or wrongly, it is only text to be kept.
       takeAnyBody(scope);
       const answer = async ({ raw }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
         const body = boundedBody(raw, { keep: keptBodyBytes, most: maxPingBytes, patienceMs });
@@ -91,7 +101,7 @@ export const pingRoutes = (
       };
       const method = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
       scope.route({ method, url: '/*', exposeHeadRoute: false, handler: answer });
-      // Methods that the router has no word for, such as QUERY, are refused in the same words as any other.
+      // Methods that the router does not know, such as QUERY, get the same refusal as any other.
       scope.setNotFoundHandler(answer);
     },
     { prefix: '/beat' },

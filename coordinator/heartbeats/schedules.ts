@@ -18,8 +18,9 @@ type Dependencies = {
 };
 
 /**
- * Publishing assignments of heartbeats sees to it first that their record on the bus counts under the same terms: a probe must never judge
- * new terms by what was agreed before, nor a monitor that was just resumed by the silence of its pause.
+ * Before a heartbeat's assignment is published, its record on the bus gets the same schedule. A
+ * probe must never judge a new schedule by an old deadline, nor a resumed monitor by the silence of
+ * its pause.
  */
 export const withPingSettings = ({ assignments, sql, bus, records, clock }: Dependencies): Assignments => {
   const follow = async (row: MonitorRow): Promise<void> => {
@@ -31,7 +32,7 @@ export const withPingSettings = ({ assignments, sql, bus, records, clock }: Depe
       if (next && next !== stored) await writeStates(tx, new Map([[row.id, next]]));
       return next;
     });
-    if (!state) return; // It was deleted in this moment, and the next line says so.
+    if (!state) return; // It was deleted just now; the next line says so.
     await records.change(row.organisation_id, row.id, (seen) => {
       const next = seen ? mergePings(state, withSettings(seen, terms, now)) : state;
       return seen && JSON.stringify(next) === JSON.stringify(seen) ? seen : next;

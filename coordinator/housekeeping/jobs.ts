@@ -27,7 +27,7 @@ import { idleMs, oldestMs } from '../people/sessions.ts';
 
 const day = 86_400_000;
 
-/** What lets nobody in any more is of no use to anyone. */
+/** Deletes expired access: it is of no use to anyone. */
 export const forgetEnded = async (sql: Queryable, now: number): Promise<void> => {
   const at = new Date(now);
   await sql`delete from sessions where last_used_at <= ${new Date(now - idleMs)} or created_at <= ${new Date(now - oldestMs)}`;
@@ -42,11 +42,17 @@ export const forgetEnded = async (sql: Queryable, now: number): Promise<void> =>
   await sql`delete from attempts where began_at <= ${new Date(now - day)}`;
 };
 
-/** What was told, and how it came about (rule 40), is forgotten after its time: but for incidents that are still open, whose end is yet to be told. */
+/**
+ * Notifications and their steps (rule 40) are deleted after their time, except those of open
+ * incidents, whose end is still to be notified.
+ */
 
 const isOver = (sql: Queryable) => sql`not exists (select 1 from incidents i where i.id = t.incident_id and i.resolved_at is null)`;
 
-/** One bite of each table, the oldest first, each found by an index; whether there may be more. */
+/**
+ * Deletes one bite of each table, the oldest first, each found by an index; returns whether there
+ * may be more.
+ */
 export const deleteSentAlerts = async (
   sql: Queryable,
   { told, tests }: { readonly told: Date; readonly tests: Date },
@@ -71,33 +77,39 @@ export const deleteSentAlerts = async (
   return deleted.some(({ count }) => count === most);
 };
 
-/** Keeps the database in shape: days made ahead and dropped, hours rolled up, deleted monitors forgotten in small bites. */
+/**
+ * Keeps the database in shape: creates and drops days, rolls up hours, deletes the history of
+ * deleted monitors in small bites.
+ */
 export type Housekeeper = {
   readonly tick: () => Promise<void>;
-  /** Makes what must be there before the first result comes. */
+  /** Creates what the first result needs. */
   readonly prepare: () => Promise<void>;
 };
 
 export type Kept = { readonly rawDays: number; readonly rollupDays: number; readonly ledgerDays: number };
-/** Results of an hour that has just ended may still be on their way; later ones have it made anew. */
+/**
+ * Results of an hour that has just ended may still be on their way; later ones have it rolled up
+ * again.
+ */
 const settledMs = 120_000;
 const bite = 10_000;
-/** So many monitors have their secrets encrypted in one transaction. */
+/** How many monitors get their secrets encrypted in one transaction. */
 const atOnce = 100;
-/** So long a mail that went out, or never will, can be looked up. */
+/** How long a mail that was sent, or never will be, can be looked up. */
 const mailDays = 30;
-/** So long it can be told why somebody was told (rule 40). */
+/** How long the reason of a notification can be looked up (rule 40). */
 const sentDays = 400;
-/** So long it can be told who changed what. */
+/** How long the audit log is kept. */
 const auditDays = 400;
 const forgetEveryMs = 3_600_000;
 const eventDays = 90;
-/** What many kept answers may exceed their bound by is what comes in this time. */
+/** Idempotency records may exceed their limit by what arrives in this time. */
 const lightenEveryMs = 300_000;
-/** So long a tick works at most, so that it never holds up its end. */
+/** How long a tick works at most, so that it never delays a shutdown. */
 const maxMs = 20_000;
 
-/** Results that started before this are not kept any more, and so not taken any more. */
+/** Results that started before this are no longer kept, and so no longer accepted. */
 export const oldestKept = (kept: Kept, now: number): number => Math.floor(now / day) * day - kept.rawDays * day;
 
 export const createHousekeeper = ({
@@ -113,10 +125,10 @@ export const createHousekeeper = ({
   readonly clock: Clock;
   readonly log: Log;
   readonly kept: Kept;
-  /** One of all coordinators deletes what is over; the others would only search for the same. */
+  /** One coordinator deletes what is over; the others would only search for the same. */
   readonly isLeader: () => boolean;
   readonly secrets: MonitorSecrets;
-  /** What the kept answers of one organisation may come to. */
+  /** The limit of one organisation's idempotency records. */
   readonly mostAnswerBytes?: number;
 }): Housekeeper => {
   let forgottenAt = Number.NEGATIVE_INFINITY;

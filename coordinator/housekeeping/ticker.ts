@@ -2,9 +2,12 @@ import { createTicker, type Ticker } from '../../shared/actor/mailbox.ts';
 import { backoff } from '../../shared/base/async.ts';
 import type { Log } from '../../shared/base/log.ts';
 
-/** A ticker that rests after a failure, longer each time: a database that is away would otherwise fill the log. */
+/**
+ * A ticker that pauses after a failure, longer each time: otherwise an unreachable database would
+ * fill the log.
+ */
 export const createRetryingTicker = (options: {
-  /** What fails, for the log. */
+  /** What failed, for the log. */
   readonly name: string;
   readonly everyMs: number;
   readonly tick: () => Promise<unknown>;

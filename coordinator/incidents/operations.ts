@@ -40,7 +40,7 @@ import {
 } from './queries.ts';
 import { newShareText, shareFingerprint } from './shared-link.ts';
 
-/** The first who does counts (rule 34). */
+/** The first acknowledgement counts (rule 34). */
 export const acknowledgeIncident = async (
   { sql, organisation, caller, now }: InOrganisation,
   { incident_id: id }: InputOf<typeof acknowledgeIncidentContract>,
@@ -72,7 +72,10 @@ export const addIncidentNote = async (
 
 const probeRef = (name: string | null, continent: string | null) => (name === null || continent === null ? null : { name, continent });
 
-/** An incident as answers give it at this moment; its cause is a sentence of our own list, never text of the target. */
+/**
+ * An incident as answers show it now; its cause is a sentence of our own list, never text of the
+ * target.
+ */
 export const incidentJson = (row: IncidentRow, now: number) => ({
   id: row.id,
   monitor: row.monitor_id,
@@ -89,16 +92,16 @@ export const incidentJson = (row: IncidentRow, now: number) => ({
   layer: row.layer,
   acknowledged_at: row.acknowledged_at?.toISOString() ?? null,
   acknowledged_by: row.acknowledged_as,
-  // A clock of ours that is behind a probe's makes no outage of negative length.
+  // If our clock is behind a probe's, the outage still has no negative length.
   duration_s: Math.max(0, (row.resolved_at?.getTime() ?? now) - row.started_at.getTime()) / 1_000,
 });
 
 const record = (json: Json | null) => (typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : null);
 
-/** The effect is told over the same days as a monitor's figures. */
+/** The effect covers the same days as a monitor's figures. */
 const effectDays = 30;
 
-/** With its evidence, which came from the target and is for members' eyes only. */
+/** With its evidence, which came from the target and is only for members. */
 export const getIncidentEvidence = async (
   { sql, organisation, now }: InOrganisation,
   { incident_id: id }: InputOf<typeof getIncidentEvidenceContract>,

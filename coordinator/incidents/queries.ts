@@ -2,18 +2,21 @@ import type { Cause, Json, Outcome, Phases } from '../../shared/checks/result.ts
 import type { Queryable } from '../database/connect.ts';
 import { outcomeOf } from '../engine/result-queries.ts';
 
-/** Who took up an incident (rule 34), and who is told of it. */
+/** Who acknowledged an incident (rule 34), and who is notified of that. */
 
 export type Acknowledgement = {
   readonly incidents: readonly string[];
   readonly organisation: string;
   readonly user: string | null;
-  /** In words: a person's name, or the channel whose link was followed. */
+  /** A person's name, or the channel whose link was followed. */
   readonly as: string;
   readonly now: number;
 };
 
-/** The first who does counts; those that are over, or not confirmed, are left alone. Whoever was told of the "down" is told. @returns which ones were. */
+/**
+ * The first acknowledgement counts; incidents that are over or unconfirmed are left alone.
+ * Recipients of the "down" are notified. @returns the acknowledged incidents.
+ */
 export const writeAcknowledgement = async (
   sql: Queryable,
   { incidents, organisation, user, as, now }: Acknowledgement,
@@ -68,14 +71,17 @@ export const notesOf = (sql: Queryable, organisation: string, incident: string):
     select n.id, u.email as written_by, n.written_at, n.text from incident_notes n left join users u on u.id = n.written_by
     where n.organisation_id = ${organisation} and n.incident_id = ${incident} order by n.written_at, n.id`;
 
-/** So many points of an incident are kept (rule 42); of longer ones the beginning and the end whole, and every so many in between. */
+/**
+ * How many points of an incident are kept (rule 42). A longer one keeps its beginning and its end,
+ * and in between every nth point.
+ */
 const maxPoints = 2_000;
 const wholeEnds = 500;
 
-/** What was seen shortly before and after belongs to the picture. */
+/** Observations shortly before and after are part of the picture. */
 const around = '2 minutes';
 
-/** An incident that lasts is frozen anew so often, once its first results are about to be dropped. */
+/** How often an open incident is frozen again, once its first results are about to be dropped. */
 const againAfter = '6 hours';
 
 const bite = 50;
@@ -94,8 +100,8 @@ export type Sample = {
 export type Samples = { readonly samples: readonly Sample[]; readonly whole: boolean };
 
 /**
- * The points of these incidents as things stand: what was frozen before, and what the results hold after that. `chosen` gives incident_id,
- * monitor_key, began, ended, points, whole.
+ * The present points of these incidents: those frozen before, and later ones from the results.
+ * `chosen` gives incident_id, monitor_key, began, ended, points, whole.
  */
 const pointsOf = (sql: Queryable, chosen: ReturnType<Queryable>) => sql`
   with chosen as (${chosen}),
@@ -123,8 +129,8 @@ const chosenColumns = (sql: Queryable) => sql`i.id as incident_id, m.key as moni
   coalesce(s.points, '[]') as points, coalesce(s.whole, true) as whole`;
 
 /**
- * Freezes what was seen of some incidents: those that ended a while ago, and those that last and began before `keptFrom`, whose first results
- * are soon dropped. False when none was left.
+ * Freezes the observations of some incidents: of those that ended a while ago, and of open ones
+ * from before `keptFrom`, whose first results are soon dropped. False when none was left.
  */
 export const freezeSamples = async (
   sql: Queryable,
@@ -150,7 +156,7 @@ export const freezeSamples = async (
   return rows.length > 0;
 };
 
-/** What the continents saw during an incident: frozen, or as the results hold it. */
+/** What the continents saw during an incident, frozen or from the results. */
 export const samplesOf = async (sql: Queryable, organisation: string, incident: string): Promise<Samples> => {
   const [row] = await sql<{ points: readonly Point[]; whole: boolean }[]>`${pointsOf(
     sql,
@@ -168,7 +174,7 @@ export const samplesOf = async (sql: Queryable, organisation: string, incident: 
 
 export type ShareRow = { readonly shared_at: Date; readonly shared_by: string | null };
 
-/** A new link for an incident; the one before it shows nothing from now on. */
+/** Makes a new link for an incident and revokes the one before it. */
 export const writeShare = async (
   sql: Queryable,
   share: {
@@ -196,7 +202,7 @@ export const shareOf = async (sql: Queryable, organisation: string, incident: st
   return row;
 };
 
-/** Which incident a link shows; none of an organisation that is about to end. */
+/** The incident that a link shows; none of an organisation that is about to end. */
 export const sharedIncident = async (
   sql: Queryable,
   fingerprint: Buffer,
@@ -224,7 +230,7 @@ export type IncidentRow = {
   readonly scope: string | null;
   readonly layer: string | null;
   readonly acknowledged_at: Date | null;
-  /** In words: a person's name, or the channel whose link was followed. */
+  /** A person's name, or the channel whose link was followed. */
   readonly acknowledged_as: string | null;
 };
 
@@ -236,7 +242,7 @@ const shown = (
 export type IncidentFilter = {
   readonly state: 'all' | 'open' | 'resolved';
   readonly monitor: string | null;
-  /** Those that are over must have ended after this; open ones are always among them. */
+  /** Resolved incidents must have ended after this; open ones are always included. */
   readonly since: number;
 };
 
@@ -263,7 +269,7 @@ export const incidentById = async (sql: Queryable, organisation: string, id: str
 
 export type EvidenceRow = {
   readonly part: 'seen' | 'confirmed' | 'matrix';
-  /** null: a job said so itself. */
+  /** null: the job reported it. */
   readonly continent: string | null;
   readonly probe: string;
   readonly at: Date;
@@ -274,7 +280,10 @@ export type EvidenceRow = {
   readonly evidence: Json;
 };
 
-/** What the failing checks saw and what everybody else saw (rule 15): first the seeing check, then the confirming one, then the matrix. */
+/**
+ * What the failing checks and all others saw (rule 15): first the seeing check, then the confirming
+ * one, then the matrix.
+ */
 export const incidentEvidence = async (sql: Queryable, id: string): Promise<readonly EvidenceRow[]> => {
   const rows = await sql<(Omit<EvidenceRow, 'outcome'> & { outcome: number })[]>`
     select part, nullif(continent, '') as continent, probe, at, outcome, took_ms, cause, phases, evidence from incident_evidence where incident_id = ${id}
@@ -290,7 +299,7 @@ export type Told = {
   readonly settled_at: Date | null;
 };
 
-/** What was told of an incident, or is held back, in order. */
+/** An incident's notifications, sent or held, in order. */
 export const toldOf = (sql: Queryable, organisation: string, incident: string): Promise<Told[]> =>
   sql<Told[]>`
     select event, channel, state, due_at, settled_at from alerts where organisation_id = ${organisation} and incident_id = ${incident} order by id`;

@@ -5,8 +5,9 @@ import type { Sql } from '../database/connect.ts';
 import { incidentById, incidentEvidence, samplesOf, sharedIncident } from './queries.ts';
 
 /**
- * What a share link shows of an incident: verdict, times, causes, continents. Never what a target sent, addresses, the target itself, notes of
- * people, or names of probes, which may be an organisation's own.
+ * What a share link shows of an incident: verdict, times, causes, continents. It never shows what a
+ * target sent, addresses, the target itself, people's notes, or names of probes, which may be an
+ * organisation's own.
  */
 export type SharedIncident = {
   readonly name: string;
@@ -30,7 +31,7 @@ type SharedCheck = {
   readonly cause: string | null;
 };
 
-/** As the tables have it, which is more than may be shown. */
+/** The incident as the tables have it, which is more than may be shown. */
 export type WholeIncident = {
   readonly incident: {
     readonly monitor_name: string;
@@ -48,7 +49,7 @@ export type WholeIncident = {
 
 const sentenceOf = (cause: Cause | null): string | null => (cause === null ? null : causeSentence(cause));
 
-/** Built up from what may be shown, so that a new column is not shown by itself. */
+/** Built from what may be shown, so that a new column is not shown by accident. */
 export const sharedFrom = ({ incident, evidence, samples, time_zone }: WholeIncident): SharedIncident => ({
   name: incident.monitor_name,
   time_zone,
@@ -65,7 +66,7 @@ export const sharedFrom = ({ incident, evidence, samples, time_zone }: WholeInci
   samples: samples.map(({ at, continent, outcome }) => ({ at, continent, outcome })),
 });
 
-/** The secret of a share link: long enough that a plain hash of it tells nothing. */
+/** The secret of a share link: so long that its plain hash reveals nothing. */
 export const newShareText = (): string => randomBytes(24).toString('base64url');
 
 const shape = /^[A-Za-z0-9_-]{32}$/;
@@ -73,7 +74,7 @@ const shape = /^[A-Za-z0-9_-]{32}$/;
 export const shareFingerprint = (text: string): Buffer => createHash('sha256').update(`share ${text}`).digest();
 
 export type Shares = {
-  /** What whoever has the link may see; undefined when it was withdrawn, or never was. */
+  /** What anyone with the link may see; undefined when it was revoked or never existed. */
   readonly read: (text: string) => Promise<SharedIncident | undefined>;
 };
 

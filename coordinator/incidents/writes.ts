@@ -4,7 +4,10 @@ import type { EvidenceRow, Gap, Incident, LedgerRow, ObservingProbe, Outage, Pro
 import type { Queryable, Statement } from '../database/connect.ts';
 import { outcomeNumbers } from '../engine/result-queries.ts';
 
-/** JSON that Postgres takes: it stores neither NUL nor halves of surrogate pairs, and a target may send both. */
+/**
+ * JSON that Postgres accepts: it stores neither NUL nor halves of surrogate pairs, and a target may
+ * send both.
+ */
 export const jsonText = (value: unknown): string =>
   JSON.stringify(value, (_, inside: unknown) =>
     typeof inside === 'string' ? inside.toWellFormed().replaceAll('\u0000', '\ufffd') : inside,
@@ -14,9 +17,13 @@ const time = (at: number | null): string | null => (at === null ? null : new Dat
 
 export type IncidentWrite = { readonly monitor: string; readonly opened: boolean; readonly incident: Incident };
 
-/** Closed ones first, so that there is never more than one open. Those of monitors that are gone are left out. */
+/**
+ * Closed incidents first, so that there is never more than one open. Those of deleted monitors are
+ * left out.
+ */
 export const putIncidents = (sql: Queryable, opened: readonly string[], rows: string): Statement[] => {
-  // Pages go by key: it has to grow in the order of commit, and the organisation's lock sees to that.
+  // Pages go by key, so keys must rise in the order of commit: the organisation's lock ensures
+  // that.
   const lock = sql`select 1 from organisations where id in (select organisation_id from monitors where id = any(${[...opened]}::uuid[]))
     order by id for no key update`;
   const put = sql`
@@ -36,10 +43,9 @@ export const putIncidents = (sql: Queryable, opened: readonly string[], rows: st
   return opened.length > 0 ? [lock, put] : [put];
 };
 
-/** Inserts or updates incidents. */
 export const writeIncidents = (sql: Queryable, writes: readonly IncidentWrite[]): Statement[] => {
   if (writes.length === 0) return [];
-  // One statement may touch a row once only; each write is the whole row, so the last one counts.
+  // One statement may change a row only once. Each write is the whole row, so the last one counts.
   const last = new Map(writes.map((write) => [write.incident.id, write]));
   const opened = writes.filter((write) => write.opened).map((write) => write.monitor);
   const rows = [...last.values()].map(({ monitor, incident }) => ({
@@ -63,17 +69,17 @@ export const writeIncidents = (sql: Queryable, writes: readonly IncidentWrite[])
 
 export type EvidenceWrite = { readonly incident: string; readonly row: EvidenceRow };
 
-/** Inserts or replaces evidence; what the seeing and the confirming check saw is one row each. */
+/** Inserts or replaces evidence; the seeing and the confirming check have one row each. */
 export const writeEvidence = (sql: Queryable, writes: readonly EvidenceWrite[]): Statement[] => {
   if (writes.length === 0) return [];
-  // One statement may touch a row once only: of several writes of the same row the last one counts.
+  // One statement may change a row only once, so the last write of a row counts.
   const last = new Map(
     writes.map((write) => [`${write.incident} ${write.row.part} ${write.row.part === 'matrix' ? write.row.continent : ''}`, write]),
   );
   const rows = [...last.values()].map(({ incident, row }) => ({
     incident_id: incident,
     part: row.part,
-    // A part of the key, so not null.
+    // Part of the key, so not null.
     continent: row.continent ?? '',
     probe: row.probe,
     at: time(row.at),
@@ -104,7 +110,10 @@ export type LedgerWrite = {
   readonly drop: readonly number[];
 };
 
-/** Rows of the ledger by (monitor, kind, start). Drops first, then closed rows, then open ones: there is at most one open. */
+/**
+ * Rows of the ledger by (monitor, kind, start). Drops first, then closed rows, then open ones,
+ * because at most one may be open.
+ */
 export const writeLedger = (sql: Queryable, writes: readonly LedgerWrite[]): Statement[] => {
   // In order: a later write may put what an earlier one dropped, and the other way round.
   const put = new Map<string, object>();
@@ -157,7 +166,7 @@ type OpenRow = {
   progress: unknown;
 };
 
-/** What the state machine kept was written by this file and is not checked again. */
+/** The state machine's progress was written by this file and is not validated again. */
 const incidentFrom = ({ id, cause, started_at, confirmed_at, note, scope, layer, progress }: OpenRow): Incident => ({
   ...{ id, cause, note, scope, layer },
   ...kept.parse(progress),
@@ -176,7 +185,9 @@ export const openIncidents = async (sql: Queryable, partition: number): Promise<
 
 export type KeptFailure = Pick<EvidenceRow, 'at' | 'took_ms' | 'cause' | 'phases' | 'evidence'> & { readonly part: 'seen' | 'confirmed' };
 
-/** What the checks saw that opened and confirmed the open incidents of a partition's monitors, by incident. */
+/**
+ * The failures that opened and confirmed the open incidents of a partition's monitors, by incident.
+ */
 export const keptFailures = async (sql: Queryable, partition: number): Promise<ReadonlyMap<string, readonly KeptFailure[]>> => {
   const rows = await sql<(Omit<KeptFailure, 'at'> & { incident_id: string; at: Date })[]>`
     select e.incident_id, e.part, e.at, e.took_ms, e.cause, e.phases, e.evidence
@@ -190,7 +201,10 @@ export const keptFailures = async (sql: Queryable, partition: number): Promise<R
 
 type Wanted = { readonly after: number; readonly most: number };
 
-/** So many incidents of each of a partition's heartbeats that ended last, and after this time, the newest first, by monitor. */
+/**
+ * The newest incidents of each of a partition's heartbeats that ended after this time, limited in
+ * number, the newest first, by monitor.
+ */
 export const lastClosed = async (sql: Queryable, partition: number, { after, most }: Wanted): Promise<Map<string, Incident[]>> => {
   const rows = await sql<(OpenRow & { resolved_at: Date })[]>`
     select i.id, i.monitor_id, i.cause, i.started_at, i.confirmed_at, i.resolved_at, i.note, i.scope, i.layer, i.progress
@@ -212,7 +226,9 @@ export const lastClosed = async (sql: Queryable, partition: number, { after, mos
     );
 };
 
-/** The confirmed outage of each monitor of a partition, heartbeats apart, that ended last, and after this time, by monitor. */
+/**
+ * Each monitor's last confirmed outage that ended after this time, without heartbeats, by monitor.
+ */
 export const lastDowns = async (sql: Queryable, partition: number, after: number): Promise<Map<string, Outage>> => {
   const rows = await sql<{ monitor_id: string; started_at: Date; resolved_at: Date }[]>`
     select i.monitor_id, i.started_at, i.resolved_at from monitors m, lateral (
@@ -224,7 +240,9 @@ export const lastDowns = async (sql: Queryable, partition: number, after: number
   );
 };
 
-/** The stretches without a usable result of a partition's monitors that last or ended after this time, oldest first, by monitor. */
+/**
+ * Gaps of a partition's monitors that are open or ended after this time, oldest first, by monitor.
+ */
 export const recentGaps = async (sql: Queryable, partition: number, after: number): Promise<Map<string, Gap[]>> => {
   const rows = await sql<{ monitor_id: string; began_at: Date; ended_at: Date | null; interval_s: number }[]>`
     select l.monitor_id, l.began_at, l.ended_at, l.interval_s from ledger l join monitors m on m.id = l.monitor_id

@@ -6,8 +6,9 @@ import { codeOf } from '../../shared/base/errors.ts';
 import { mayReach, parseAddress, parseCidr } from '../../shared/base/network.ts';
 
 /**
- * The way to a socket for whatever we send to addresses of others, under the rules of public probes: the name is looked up, every address is
- * judged, and the connection goes to the addresses that were judged, so that a name that changes its mind in between leads nowhere else.
+ * Connects to other people's addresses under the rules of public probes. The name is resolved,
+ * every address is judged, and the connection goes to the judged addresses only. So a name that
+ * changes in between leads nowhere else.
  */
 
 export class BlockedAddress extends Error {
@@ -27,12 +28,13 @@ export class UnknownName extends Error {
 /** All addresses of a name. @throws UnknownName. */
 export type Lookup = (name: string) => Promise<readonly string[]>;
 
-/** What says of a name that it, or an address of the kind, is not there. */
+/** Error codes that mean: the name, or an address of the kind, does not exist. */
 const isAbsent = (error: unknown): boolean => ['ENOTFOUND', 'ENODATA', 'EBADNAME'].includes(codeOf(error));
 
 /**
- * Asks the machine's resolvers without the four threads of getaddrinfo, which names of others could hold for all. What they do not know, and
- * single labels, may be of the machine itself (/etc/hosts, a container's network), which only the system knows.
+ * Asks the machine's resolvers without the four threads of getaddrinfo, which foreign names could
+ * block for all. Single labels, and names that the resolvers do not know, may be the machine's own
+ * (/etc/hosts, a container's network), which only the system knows.
  */
 export const createLookup = (): Lookup => {
   const bySystem = pLimit(2);
@@ -43,7 +45,7 @@ export const createLookup = (): Lookup => {
   };
   return async (given) => {
     const name = given.toLowerCase().replace(/\.$/, '');
-    // Whatever a resolver says of it (RFC 6761).
+    // Whatever a resolver answers (RFC 6761).
     if (name === 'localhost' || name.endsWith('.localhost')) return ['127.0.0.1', '::1'];
     if (name.includes('.') && !name.endsWith('.local')) {
       const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
@@ -61,7 +63,6 @@ export const createLookup = (): Lookup => {
 
 export type ConnectionDependencies = { readonly allow: readonly string[]; readonly lookup: Lookup };
 
-/** A connector for undici's Agent. */
 export const createConnector = (build: typeof BuildConnector, { allow, lookup }: ConnectionDependencies): BuildConnector.connector => {
   const ranges = allow.flatMap((range) => {
     const read = parseCidr(range);
@@ -72,7 +73,10 @@ export const createConnector = (build: typeof BuildConnector, { allow, lookup }:
     return address !== undefined && mayReach(address, ranges);
   };
 
-  /** The addresses that may be connected to; one that may not refuses all, as a name that leads inside as well means no good. */
+  /**
+   * The allowed addresses. One forbidden address refuses all: a name that also leads inside is
+   * suspicious.
+   */
   const judged = async (host: string): Promise<readonly string[]> => {
     const addresses = isIP(host) === 0 ? await lookup(host) : [host];
     if (addresses.length === 0) throw new UnknownName();
@@ -94,7 +98,7 @@ export const createConnector = (build: typeof BuildConnector, { allow, lookup }:
         const connect = build({ timeout: 10_000, maxCachedSessions: 0, autoSelectFamily: true, lookup: judgedLookup });
         connect(options, (...[error, socket]) => {
           if (error !== null) return callback(error, null);
-          // No socket goes on to an address that was not judged, whatever led it there.
+          // No socket continues to an address that was not judged, whatever led it there.
           if (socket.remoteAddress !== undefined && !allows(socket.remoteAddress)) {
             socket.destroy();
             return callback(new BlockedAddress(), null);

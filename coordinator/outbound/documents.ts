@@ -3,7 +3,7 @@ import type { Agent } from 'undici';
 import { version } from '../../shared/base/process.ts';
 import { createConnector, createLookup, type Lookup } from './connection.ts';
 
-/** A document of somebody else's, as it was answered: of a client of ours who says who they are by an address. */
+/** Another party's document as answered: of a client that identifies itself by an address. */
 export type ReadDocument = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -11,13 +11,16 @@ export type ReadDocument = {
 };
 
 export type DocumentReader = {
-  /** Over TLS, without following where it leads. @throws when there is none, it is too large, or it lies where nothing is sent. */
+  /**
+   * Over TLS, without following redirects. @throws when there is none, it is too large, or its
+   * address is forbidden.
+   */
   readonly read: (url: string) => Promise<ReadDocument>;
   readonly close: () => Promise<void>;
 };
 
 const limitMs = 5_000;
-/** Such documents are a page of text at most. */
+/** Such documents are at most a page of text. */
 const maxBytes = 64 * 1_024;
 const atOnce = 10;
 
@@ -56,22 +59,28 @@ export const createDocumentReader = ({ allow = [], lookup = createLookup() }: De
   };
 };
 
-/** The texts of the TXT records of a name, as they stand in DNS now; none when there are none, or nobody answers. */
+/**
+ * The texts of a name's TXT records as DNS has them now; none when there are none or no server
+ * answers.
+ */
 export type TextRecords = (name: string) => Promise<readonly string[]>;
 
-/** For what asks no DNS. */
+/** For callers that ask no DNS. */
 export const noTextRecords: TextRecords = async () => [];
 
-/** Two tries of three seconds: whoever pressed the button waits for it. */
+/** Two tries of three seconds: a user waits for the answer. */
 const usual = { timeout: 3_000, tries: 2 };
 
-/** Asked by Node's own resolver, which keeps nothing; of these servers, or without any of those of the machine. */
+/**
+ * Uses Node's own resolver, which caches nothing, with these servers or, when none are given, the
+ * machine's.
+ */
 export const createTextRecords =
   (servers: readonly string[], patience = usual): TextRecords =>
   async (name) => {
     const resolver = new Resolver(patience);
     if (servers.length > 0) resolver.setServers([...servers]);
-    // No record and no answer are the same to whoever waits for one: it is not there yet.
+    // No record and no answer mean the same to the waiting user: it is not there yet.
     const records = await resolver.resolveTxt(name).catch((): string[][] => []);
     return records.map((parts) => parts.join(''));
   };

@@ -24,32 +24,44 @@ import {
   wrap,
 } from './keys.ts';
 
-/** Secrets at rest: AES-256-GCM under keys of the database, which are themselves wrapped by one derived from SECRET_KEY. */
+/**
+ * Secrets at rest: AES-256-GCM under keys of the database. A key derived from SECRET_KEY wraps
+ * those.
+ */
 export type SecretsAtRest = {
-  /** Within the transaction that stores the box. `about` (what it belongs to) is bound in: a box does not open for anything else. */
+  /**
+   * Must run in the transaction that stores the box. `about` (what the secret belongs to) is bound
+   * in: a box opens for nothing else.
+   */
   readonly seal: (sql: Queryable, text: string, about: string) => Promise<Buffer>;
-  /** For many boxes of one transaction: the key is asked for once. */
+  /** For many boxes of one transaction: reads the key once. */
   readonly sealer: (sql: Queryable) => Promise<(text: string, about: string) => Buffer>;
   readonly open: (sql: Queryable, box: Uint8Array, about: string) => Promise<string>;
-  /** A new key, and everything that is stored encrypted under it; others may go on working meanwhile. */
+  /**
+   * Makes a new key and encrypts everything stored under it; others may go on working meanwhile.
+   */
   readonly rotate: (sql: Sql) => Promise<Rotated>;
   /**
-   * Puts everything under SECRET_KEY that lies under the one before it. Killed at any point, it is done again; done, it does nothing. The keys of
-   * the network are others from its first transaction on. @throws Refusal while a coordinator works that does not know SECRET_KEY.
+   * Moves everything from the previous SECRET_KEY to the present one. If it is killed at any point,
+   * run it again; once complete it does nothing. The network's keys change with its first
+   * transaction. @throws Refusal while a running coordinator does not know SECRET_KEY.
    */
   readonly replaceSecretKey: (sql: Sql, progress?: (what: string, rows: number) => void) => Promise<Rotated>;
-  /** Finds out at the start whether what is stored can be read. @throws ConfigurationFault when it cannot. */
+  /**
+   * Checks at the start whether stored secrets can be read. @throws ConfigurationFault when they
+   * cannot.
+   */
   readonly check: (sql: Sql) => Promise<void>;
 };
 
 export type Rotated = { readonly id: string; readonly rewritten: number };
 
-/** What boxes are bound to; used by whoever seals and whoever opens. */
+/** What boxes are bound to, for sealing and opening. */
 export const secretsOf = (monitor: string): string => `monitor ${monitor}`;
 export const pingTokenOf = (monitor: string): string => `beat ${monitor}`;
 export const channelSecretsOf = (channel: string): string => `channel ${channel}`;
 export const codeSecretOf = (user: string): string => `second factor ${user}`;
-/** Of an organisation and the fingerprint of a call, with a blank between. */
+/** Of an organisation and the fingerprint of a call, separated by a space. */
 export const idempotencyRecordOf = (call: string): string => `answer ${call}`;
 
 const boundTo = {
@@ -68,7 +80,7 @@ const idOf = (box: Uint8Array): string =>
     .toString('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
-/** A coordinator that knows only the key before could read nothing from the replacement on. */
+/** A coordinator that knows only the previous key could read nothing after the replacement. */
 const refuseLeavingBehind = async (sql: Queryable, secretKey: string): Promise<void> => {
   const addresses = await addressesWithoutKey(sql, markOf(secretKey));
   if (addresses.length === 0) return;
@@ -94,7 +106,7 @@ export const createSecretsAtRest = (secretKey: string, previousKey?: string): Se
   };
 
   const current = async (sql: Queryable): Promise<WrappedKey> =>
-    // Asked twice, because a rotation can take a key away between finding and locking its row.
+    // Read twice, because a rotation can delete a key between finding and locking its row.
     (await currentKey(sql)) ?? (await currentKey(sql)) ?? (await createUnder(sql, inForce(keys, undefined)));
 
   const sealWith = (key: WrappedKey, text: string, about: string): Buffer =>
@@ -112,14 +124,17 @@ export const createSecretsAtRest = (secretKey: string, previousKey?: string): Se
     await rewriteKept(sql, { ...kept, box: sealWith(key, await open(sql, kept.box, about), about) });
   };
 
-  /** Rewrites a bite of what is under older keys; how many that were. */
+  /** Encrypts a bite of the boxes under older keys again; returns how many. */
   const rewriteSome = async (sql: Queryable, key: WrappedKey): Promise<number> => {
     const found = await keptUnderOlderKeys(sql, key.id, batch);
     for (const kept of found) await reseal(sql, key, kept);
     return found.length;
   };
 
-  /** Puts everything under this key and takes the older ones away; others may go on writing with them meanwhile. */
+  /**
+   * Encrypts everything under this key and deletes the older ones; others may go on writing with
+   * them meanwhile.
+   */
   const rewriteAll = async (sql: Sql, key: WrappedKey, progress: (rows: number) => void): Promise<Rotated> => {
     let rewritten = 0;
     for (let some = batch; some > 0; ) {
@@ -129,7 +144,7 @@ export const createSecretsAtRest = (secretKey: string, previousKey?: string): Se
     }
     const late = await inTransaction(sql, async (transaction) => {
       await lockOlderKeys(transaction, key.id);
-      // What was written with an older key between the last bite and the lock.
+      // Boxes written with an older key between the last bite and the lock.
       let count = 0;
       for (let some = batch; some > 0; count += some) some = await rewriteSome(transaction, key);
       await deleteOlderKeys(transaction, key.id);

@@ -5,8 +5,9 @@ import type { Queryable } from '../database/connect.ts';
 export type WrappedKey = { readonly id: string; readonly wrapped: Uint8Array };
 
 /**
- * The key that encrypts now, held until the end of the transaction, so that a rotation waits for what is written with it.
- * Undefined in a database that has no key yet, or when a rotation took the one away that was just read.
+ * The present encryption key, locked until the end of the transaction, so that a rotation waits for
+ * what is written with it. Undefined in a database without a key, or when a rotation deleted the
+ * key that was just read.
  */
 export const currentKey = async (sql: Queryable): Promise<WrappedKey | undefined> => {
   const [row] = await sql<WrappedKey[]>`select id, wrapped from secret_keys order by id desc limit 1 for share`;
@@ -31,7 +32,7 @@ export const deleteOlderKeys = async (sql: Queryable, newest: string): Promise<v
   await sql`delete from secret_keys where id < ${newest}`;
 };
 
-/** An encrypted value, and what it is bound to. */
+/** An encrypted value and what it is bound to. */
 export type Kept = {
   readonly place: 'monitor' | 'beat' | 'channel' | 'second factor' | 'answer';
   readonly id: string;
@@ -39,7 +40,9 @@ export type Kept = {
   readonly box: Uint8Array;
 };
 
-/** Encrypted values that are not under this key, locked; a box begins with the sixteen bytes of its key's id. */
+/**
+ * Encrypted values that are not under this key, locked; a box begins with its key's id (16 bytes).
+ */
 export const keptUnderOlderKeys = async (sql: Queryable, newest: string, most: number): Promise<readonly Kept[]> => {
   const id = Buffer.from(newest.replaceAll('-', ''), 'hex');
   const monitors = await sql<Kept[]>`
@@ -86,23 +89,27 @@ export const writeKeptKey = async (sql: Queryable, purpose: string, wrapped: Uin
 };
 
 /**
- * SECRET_KEY and, while it is being replaced, the one before it. Which of both is in force is not a matter of who was started when: it is the
- * one that wraps the newest key of secrets, and the replacement puts the new one there in one transaction.
+ * SECRET_KEY and, while it is being replaced, the previous one. Which of both is in force does not
+ * depend on the order of starts: it is the one that wraps the newest key of secrets. The
+ * replacement puts the new one there in one transaction.
  */
 export type MasterKeys = { readonly secretKey: string; readonly previousKey?: string | undefined };
 
-/** A key for one purpose from the installation's SECRET_KEY, so that no two parts ever use the same bytes. */
+/**
+ * A key for one purpose, derived from the installation's SECRET_KEY, so that no two purposes share
+ * bytes.
+ */
 const derivedKey = (secretKey: string, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secretKey, '', `antipode ${purpose}`, 32));
 
 const wrappingOf = (secretKey: string): Buffer => derivedKey(secretKey, 'keys of secrets');
 
-/** Tells master keys apart without telling them. */
+/** Tells master keys apart without revealing them. */
 export const markOf = (secretKey: string): string => derivedKey(secretKey, 'mark').toString('hex').slice(0, 12);
 
 export const wrap = (secretKey: string, bytes: Uint8Array, about: string): Buffer => encrypt(wrappingOf(secretKey), bytes, about);
 
-/** What was wrapped, and the master key that it lies under. @throws when it is neither of both. */
+/** The unwrapped key and the master key that wrapped it. @throws when it is neither of both. */
 export const unwrap = (
   { secretKey, previousKey }: MasterKeys,
   wrapped: Uint8Array,
@@ -119,11 +126,17 @@ export const unwrap = (
   throw new Error(`secrets in the database cannot be read: ${which} that they were stored with`, { cause: faults[0] });
 };
 
-/** The master key that all coordinators go by; before anything is wrapped, the older of both, as some may know no other. */
+/**
+ * The master key that all coordinators use. Before anything is wrapped it is the older one, because
+ * some coordinators may know no other.
+ */
 export const inForce = (keys: MasterKeys, newest: WrappedKey | undefined): string =>
   newest ? unwrap(keys, newest.wrapped, newest.id).under : (keys.previousKey ?? keys.secretKey);
 
-/** What outlives SECRET_KEY. The secrecy of these keys protects little: what they make is no easier to guess for who knows them. */
+/**
+ * Keys that outlive SECRET_KEY. Their secrecy protects little: knowing them makes the values made
+ * with them no easier to guess.
+ */
 const keptPurposes = ['token fingerprint', 'cursors', 'account secrets', 'alert links', 'assistants'] as const;
 type Purpose = (typeof keptPurposes)[number];
 
@@ -132,7 +145,7 @@ const keptOrDerived = async (sql: Queryable, keys: MasterKeys, purpose: Purpose)
   return wrapped ? unwrap(keys, wrapped, purpose).bytes : derivedKey(keys.previousKey ?? keys.secretKey, purpose);
 };
 
-/** Read once: the key of a purpose never changes, only what it lies under. */
+/** Read once: the key of a purpose never changes, only its wrapping does. */
 export const createKeptKey = (sql: Queryable, keys: MasterKeys, purpose: Purpose): (() => Promise<Buffer>) => {
   let key: Promise<Buffer> | undefined;
   return () => {
@@ -153,10 +166,13 @@ export const rewrapKept = async (sql: Queryable, keys: MasterKeys): Promise<void
 /** Stands for every place. */
 const everywhere = '*';
 
-/** Of each place that ever had a key taken out of use, and of all of them. */
+/** For each place that ever had a key retired, and for all places. */
 export type SealEpochs = ReadonlyMap<string, number>;
 
-/** With the newest key of secrets, whose wrapping says what the keys of the network are derived from: both as of one moment. */
+/**
+ * With the newest key of secrets: its wrapping shows which master key the network's keys are
+ * derived from. Both are as of one moment.
+ */
 export type Sealing = { readonly epochs: SealEpochs; readonly newest: WrappedKey | undefined };
 
 export const readSealing = async (sql: Queryable): Promise<Sealing> => {
@@ -171,7 +187,7 @@ export const readSealing = async (sql: Queryable): Promise<Sealing> => {
 
 export const sealEpochOf = (epochs: SealEpochs, place: string): number => Math.max(1, epochs.get(place) ?? 1, epochs.get(everywhere) ?? 1);
 
-/** From the commit on the key of this place is another one. */
+/** From the commit on this place has another key. */
 export const growSealEpoch = async (sql: Queryable, place: string): Promise<void> => {
   await sql`
     insert into seal_epochs (place, epoch) values (${place}, (extract(epoch from clock_timestamp()) * 1000)::bigint)

@@ -52,7 +52,6 @@ const confirmedStep = ({ confirmed_at, confirmed_from, started_at }: Incident): 
   ];
 };
 
-/** Who said that they are on it. */
 type Acknowledged = { readonly at: string; readonly by: string } | null;
 
 const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
@@ -94,7 +93,7 @@ const stepsOf = (incident: Incident, acknowledged: Acknowledged): Step[] => {
   ];
 };
 
-/** What happened, in order: within the first minute to the millisecond, after that by the clock. */
+/** The timeline: within the first minute to the millisecond, after that by the clock. */
 export const incidentStory = (incident: Incident, times: Times, acknowledged: Acknowledged): Html => {
   const begin = Date.parse(incident.started_at);
   const when = (at: number): Part => {
@@ -112,7 +111,7 @@ type Open = Read & { readonly request: MembersRequest; readonly state?: FormStat
 
 const lengthOf = ({ duration_s }: Incident): string => durationText(duration_s * 1_000);
 
-/** When, how long, seen from where: what stands below the sentence. */
+/** When, how long, seen from where: the line below the sentence. */
 const belowOf = (incident: Incident, times: Times): Part => {
   const { started_at, confirmed_at, seen_from, confirmed_from, open } = incident;
   const since = open
@@ -171,7 +170,7 @@ const noteForm = ({ incident, request, state = freshForm(noForm) }: Open): Html 
       })}<div class="actions"><button class="button">Write it down</button></div></form>`
     : null;
 
-/** Rule 34: only what is confirmed and still open; the first who is on it counts. */
+/** Rule 34: only for a confirmed and open incident; the first acknowledgement counts. */
 const acknowledging = ({ incident: { id, open, confirmed_at }, explained, request: { may } }: Open): Html | false =>
   open &&
   confirmed_at !== null &&
@@ -247,7 +246,10 @@ export const writeNote: Page = {
   },
 };
 
-/** The link is shown in the answer itself, because it is shown once and may stand in no address and no cookie. */
+/**
+ * The answer itself shows the link, because it is shown once and must be in no address and no
+ * cookie.
+ */
 export const share: Page = {
   method: 'POST',
   path: '/incidents/:incident_id/share',
@@ -292,7 +294,7 @@ const gone = show({
 const verdictMark = (outcome: string): Html =>
   outcome === 'fail' ? stateMark('down', 'Fails') : outcome === 'ok' ? stateMark('up', 'Passes') : stateMark('unknown', 'Cannot tell');
 
-/** One incident, for whoever has the link: verdict, times, causes, continents, and nothing else. */
+/** One incident for anyone with the link: verdict, times, causes, continents, and nothing else. */
 export const sharedIncident: Page = {
   method: 'GET',
   path: '/shared/incidents/:secret',
@@ -354,7 +356,7 @@ const rowOf = ({ channel, name, owner, delay_s, shut }: Told): Html =>
     shut !== null && html` ${stateMark(shutStates[shut] ?? 'unknown', shutWords[shut] ?? shut)}`
   }</li>`;
 
-/** Where an address is asked for that cannot be mailed. */
+/** Shown where an address is asked for that cannot receive mail. */
 export const mailMissingNotice: Html = notice(
   'down',
   mailMissingWords,
@@ -366,7 +368,10 @@ const maxNames = 8;
 const listed = (names: readonly string[]): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 
-/** The same in sentences, for a monitor that is not saved yet: `#ops and ana@shop.example at once; Pager after 5 min.` */
+/**
+ * The same in sentences, for a monitor that is not saved yet: `#ops and ana@shop.example at once;
+ * Pager after 5 min.`
+ */
 export const notificationInWords = (items: readonly Told[]): string => {
   const able = items.filter(({ shut }) => shut === null);
   const shown = able.slice(0, maxNames);
@@ -384,7 +389,7 @@ export const notificationInWords = (items: readonly Told[]): string => {
   ].join(' ');
 };
 
-/** Who is told of a monitor, the first first. */
+/** The recipients of a monitor's notifications, in order of time. */
 export const recipients = (items: readonly Told[]): Html =>
   html`<section class="card" id="told"><h2>Who is told</h2>${
     items.every(({ shut }) => shut !== null) && html`<p>Nobody is told when it is down.</p>`

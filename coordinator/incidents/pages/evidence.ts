@@ -6,7 +6,10 @@ import { type Html, html, type Part, safeUrl } from '../../web/html.ts';
 import { byContinent, stateMark } from '../../web/layout.ts';
 import type { Times } from '../../web/times.ts';
 
-/** Evidence as rows that can be compared. All of it came from a target: it is shown as text, and never followed. */
+/**
+ * Evidence as rows that can be compared. All of it came from a target: it is shown as text, and
+ * never followed.
+ */
 export type Check = {
   readonly continent: string | null;
   readonly phases: Readonly<Record<string, unknown>> | null;
@@ -15,11 +18,11 @@ export type Check = {
 
 type Row = {
   readonly label: string;
-  /** What the cells are compared by; undefined: there is none. */
+  /** The text by which cells are compared; undefined when there is none. */
   readonly text: (check: Check) => string | undefined;
   readonly cell?: (check: Check) => Part;
   readonly code?: boolean;
-  /** Numbers that are never alike are not marked as different. */
+  /** Numbers that always vary are not marked as different. */
   readonly varies?: boolean;
 };
 
@@ -107,7 +110,7 @@ const named = new Set([
   'url',
 ]);
 
-/** What a newer probe tells and this page has no row for. */
+/** Values of a newer probe for which this page has no row. */
 const others = (checks: readonly Check[]): Row[] =>
   [...new Set(checks.flatMap(({ evidence }) => Object.keys(evidence ?? {})))]
     .filter((name) => !named.has(name))
@@ -124,7 +127,7 @@ const cellOf = ({ code, cell, text }: Row, check: Check, differs: boolean): Html
   return html`<td data-label="${check.continent ?? ''}"${differs && html` class="differs"`}>${differs && html`<span class="differs-mark" title="not alike">≠<span class="unseen"> not alike</span></span> `}${shown}</td>`;
 };
 
-/** A row for each thing that somebody saw, a column for each check. Cells that are not alike are marked. */
+/** One row for each kind of value, one column for each check. Cells that differ are marked. */
 export const evidenceRows = (checks: readonly Check[]): readonly Html[] =>
   [...rows, ...others(checks)].flatMap((row) => {
     const texts = checks.map((check) => row.text(check));
@@ -142,7 +145,7 @@ const roles: Readonly<Record<string, string>> = { seen: 'saw it first', confirme
 
 const partOrder = ['seen', 'confirmed', 'matrix'];
 
-/** One check for each continent: what it saw first, before what it was asked for. */
+/** One check for each continent: its own observation before its recheck. */
 export const checksByContinent = (checks: readonly SeenCheck[]): readonly (SeenCheck & { readonly continent: string })[] => {
   const of = new Map<string, SeenCheck & { readonly continent: string }>();
   for (const check of checks.toSorted((a, b) => partOrder.indexOf(a.part) - partOrder.indexOf(b.part))) {
@@ -175,7 +178,7 @@ ${evidenceRows(all)}
 </tbody></table></div></div>`;
 };
 
-/** A continent on the map: what it saw, and what stands beside its dot. */
+/** A continent on the map: its observation, and the label of its dot. */
 export type MapPoint = {
   readonly continent: string;
   readonly outcome: 'ok' | 'fail' | 'unknown' | 'none';
@@ -185,7 +188,10 @@ export type MapPoint = {
 
 const address = drawing('world.svg');
 
-/** Where continents lie on the drawing, in its own units: the middle of where people live, in the Equal Earth projection. */
+/**
+ * The position of each continent in the drawing's units: the centre of its population, in the Equal
+ * Earth projection.
+ */
 const places: Readonly<Record<string, readonly [x: number, y: number]>> = {
   Europe: [523, 70],
   'North America': [266, 100],
@@ -200,7 +206,7 @@ const dot = ({ continent, outcome, label, below }: MapPoint): Html | null => {
   const place = places[continent];
   if (!place) return null;
   const [x, y] = place;
-  // What lies in the east has its words on the left, where the drawing has room.
+  // Labels in the east are on the left, where the drawing has space.
   const east = x > 700;
   const at = east ? x - 16 : x + 16;
   return html`<g class="dot dot-${outcome}"><circle cx="${x}" cy="${y}" r="11" class="halo"></circle><circle cx="${x}" cy="${y}" r="5.5"></circle><text x="${at}" y="${y - 2}" text-anchor="${
@@ -208,7 +214,7 @@ const dot = ({ continent, outcome, label, below }: MapPoint): Html | null => {
   }"><tspan class="dot-name">${label}</tspan><tspan x="${at}" dy="1.15em">${below}</tspan></text></g>`;
 };
 
-/** The world with a dot for each continent. `words` say the same to who does not see it. */
+/** The world with a dot for each continent. `words` say the same to anyone who cannot see it. */
 export const worldMap = (points: readonly MapPoint[], words: string): Html => {
   const first = points.find(({ outcome }) => outcome === 'fail');
   const from = first && places[first.continent];

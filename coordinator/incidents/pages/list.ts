@@ -38,7 +38,7 @@ const sentenceOf = (open: readonly Listed[]): string => {
   return open.length === 0 ? 'Nothing is down.' : `${open.length === 1 ? 'One failure is' : `${open.length} failures are`} being verified.`;
 };
 
-/** What is listed on one page: open incidents before all others, however old they are. */
+/** The rows of one page: open incidents before all others, however old they are. */
 const listed = async (
   { ask, query: { cursor } }: MembersRequest,
   state: State,
@@ -62,7 +62,10 @@ const nothing = async ({ ask }: MembersRequest, state: State): Promise<Html> => 
     : html`<div class="nothing"><p>Nothing is watched yet, so nothing can fail.</p><p class="actions actions-middle">${linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' })}</p></div>`;
 };
 
-/** Every incident, the open ones first, then the newest. While any is open, these alone are shown at first. */
+/**
+ * Every incident, the open ones first, then the newest. While any is open, only these are shown at
+ * first.
+ */
 export const incidents: Page = {
   method: 'GET',
   path: '/incidents',
