@@ -126,7 +126,10 @@ export const counted = (incident: Incident, { continent, ok, at }: Saw, asked: r
   return { ...incident, scope, progress: { ...progress, failed, passed, asked } };
 };
 
-/** The steps of an incident's life. Modes: verifying (confirmed_at null) → down → resolved; verifying → resolved. */
+/**
+ * The steps of an incident's life. Modes: verifying (confirmed_at null) → down → resolved;
+ * verifying → resolved.
+ */
 
 export const notes = {
   oneContinent: 'seen from one continent only',
@@ -199,7 +202,9 @@ export const open = (draft: Draft, from: ObservingProbe | null, at: number, fail
   return incident;
 };
 
-/** Rule 10. `by` is null where the only continent, or the target itself, confirms (rules 14, 20). */
+/**
+ * Rule 10. `by` is null where the only continent, or the target itself, confirms (rules 14, 20).
+ */
 export const confirm = (draft: Draft, incident: Incident, by: ProbeView | null, at: number): Incident => {
   const { now } = draft.moment;
   const { sampling } = incident.progress;

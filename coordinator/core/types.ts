@@ -181,7 +181,9 @@ export type Failure = {
 export type Progress = {
   /** Another continent passed after started_at and before confirmation (rule 10). */
   readonly refuted: boolean;
-  /** Start of the check with which fewer than two continents failed; null while two fail (rule 12). */
+  /**
+   * Start of the check with which fewer than two continents failed; null while two fail (rule 12).
+   */
   readonly below_since: number | null;
   /**
    * Consecutive failures (unconfirmed) or passes (confirmed) of the only continent, and when the

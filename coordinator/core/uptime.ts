@@ -126,7 +126,10 @@ export type UptimeInput = {
   readonly unknown: readonly Interval[];
 };
 
-/** Milliseconds of each state; they add up to the time from the later of creation and the window's start until now. */
+/**
+ * Milliseconds of each state; they add up to the time from the later of creation and the window's
+ * start until now.
+ */
 export type Uptime = {
   readonly paused: number;
   readonly maintenance: number;
@@ -139,7 +142,9 @@ export type Uptime = {
 
 export const windowOf = (days: number, now: number): Interval => ({ from: now - days * day, to: now });
 
-/** 100 × up / (up + down), rounded down to four decimals, so that 100 means no downtime (rule 23). */
+/**
+ * 100 × up / (up + down), rounded down to four decimals, so that 100 means no downtime (rule 23).
+ */
 export const percentOf = (up: number, down: number): number | null => {
   if (up + down === 0) return null;
   return Number((BigInt(up) * 1_000_000n) / BigInt(up + down)) / 10_000;

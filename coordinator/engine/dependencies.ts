@@ -47,6 +47,6 @@ export type PartitionDependencies = {
   readonly observe: (result: SeenResult, of: ObservedState) => void;
   /** Whether passes of this probe matter too: those of a trusted probe add nothing. */
   readonly attends: (probe: string) => boolean;
-  /** The database no longer has room for results that started before this. */
+  /** The database no longer stores results that started before this. */
   readonly oldestKept: (now: number) => number;
 };

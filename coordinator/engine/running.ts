@@ -82,7 +82,7 @@ const workingEveryMs = 2_000;
 export const openDeliveries = (options: Options): PartitionDeliveries => ({
   ...options,
   mode: 'open',
-  // A probe that is heard all the while keeps nothing from us, whoever owned the partition before.
+  // A probe that is heard all the while keeps nothing from us, even after a change of owner.
   handover: beginBacklog(performance.now(), Number.NEGATIVE_INFINITY, options.parts.timing.catchUpMs),
   heldSince: options.parts.clock.now(),
   held: [],

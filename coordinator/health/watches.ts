@@ -44,7 +44,7 @@ export const createDatabaseClock = (host: Clock = systemClock, steady: () => num
     now: () => {
       const at = steady();
       const right = difference === undefined ? host.now() : Math.round(zero + at);
-      // Nothing has a time before the database is there.
+      // Until the database is there no time is recorded, so the clock may jump.
       if (!isMeasured) return right;
       last = Math.max(right, last + (at - lastAt) / 2);
       lastAt = at;

@@ -14,19 +14,24 @@ import type { Sql } from '../database/connect.ts';
 import { endAllDirectCredentials, readSigning, requireSigned, someoneSignsNothing } from './queries.ts';
 
 /**
- * What coordinators sign, and whom they believe. Every coordinator signs; whether what is not signed is refused follows from REQUIRE_SIGNED.
+ * Signing and verifying announcements of coordinators. Every coordinator signs; REQUIRE_SIGNED
+ * decides whether unsigned ones are refused.
  *
- * Modes of `auto`: `accepting` (the version before may still run somewhere) → `required` (for good), once every coordinator signs and every
- * probe that is heard can verify. An organisation's probe holds that up for two weeks at most, an installation without probes begins `required`.
+ * Modes of `auto`: `accepting` (the previous version may still run somewhere) → `required` (for
+ * good), once every coordinator signs and every probe that is heard can verify. A private probe
+ * delays that for two weeks at most; an installation without probes begins `required`.
  */
 export type Announcements = {
   readonly announce: Announce;
   readonly trust: () => AnnouncementTrust;
-  /** The revision of what another coordinator said; undefined when it is refused, which is counted. */
+  /**
+   * The revision of another coordinator's announcement; undefined when it is refused, which is
+   * counted.
+   */
   readonly read: (message: Pick<Message, 'data' | 'header'>, subject: string) => { readonly revision: number | undefined } | undefined;
   readonly refuse: (subject: string, why: RefusedAnnouncement) => void;
   readonly refresh: () => Promise<void>;
-  /** The leader's: requires signatures as soon as everyone can. */
+  /** For the leader: requires signatures as soon as everyone can. */
   readonly settle: (network: Heard) => Promise<void>;
 };
 
@@ -35,10 +40,10 @@ type Heard = { readonly roster: () => Roster; readonly presentOf: (probe: string
 
 export type RequireSigned = 'auto' | 'true' | 'false';
 
-/** How long private probes of before hold it up at most. */
+/** How long old private probes may delay it. */
 export const offeredForMs = 14 * 86_400_000;
 
-/** Whether signatures are required. @throws when the database cannot be asked. */
+/** Whether signatures are required. @throws when the database does not answer. */
 export const areSignaturesRequired = async (sql: Parameters<typeof readSigning>[0], setting: RequireSigned): Promise<boolean> =>
   setting === 'auto' ? (await readSigning(sql)).signed_since !== null : setting === 'true';
 
@@ -52,7 +57,9 @@ type Dependencies = {
   readonly onRefused: (why: RefusedAnnouncement) => void;
 };
 
-/** Whether everyone who is heard can verify; of organisations' probes only while `waitsForPrivate`. */
+/**
+ * Whether every probe that is heard can verify; private ones count only while `waitsForPrivate`.
+ */
 export const canEveryoneVerify = (roster: Roster, presentOf: (probe: string) => Saying | undefined, waitsForPrivate: boolean): boolean => {
   const heard = roster.probes.filter(({ healthy, organisation }) => healthy && (organisation === null || waitsForPrivate));
   return heard.length > 0 && heard.every(({ id }) => presentOf(id)?.message.can?.includes('verify') === true);

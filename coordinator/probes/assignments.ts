@@ -13,7 +13,9 @@ import type { Directory } from './directory.ts';
 import type { KeyOf, NetworkKeys } from './identities.ts';
 import type { ProbeRow } from './queries.ts';
 
-/** Where a monitor's assignment goes: to the public probes of a continent, or to one private probe. */
+/**
+ * Where a monitor's assignment goes: to the public probes of a continent, or to one private probe.
+ */
 export type Place = { readonly is: 'continent'; readonly continent: Continent } | { readonly is: 'probe'; readonly probe: string };
 
 const placeName = (place: Place): string => (place.is === 'continent' ? place.continent : place.probe);
@@ -26,17 +28,22 @@ const subjectOf = (place: Place, monitor: string): string =>
   place.is === 'continent' ? subjects.assignment(place.continent, monitor) : subjects.privateAssignment(place.probe, monitor);
 
 export type Assignments = {
-  /** Says to the probes what to check now; a monitor that is paused or gone gets a tombstone. Settles when the bus has it all. */
+  /**
+   * Sends the probes their present assignments; a monitor that is paused or deleted gets a deletion
+   * marker. Settles when the bus has them all.
+   */
   readonly publish: (changes: readonly AssignmentChange[]) => Promise<void>;
-  /** The assignment as one place gets it: looks carry it along. */
+  /** The assignment for one place, as a recheck includes it. */
   readonly messageFor: (row: MonitorRow, place: Place) => Promise<AssignmentMessage>;
-  /** The same for what is stored nowhere; `secrets` as JSON, null when there are none. */
+  /** The same for a config that is stored nowhere; `secrets` as JSON, or null. */
   readonly trialFor: (row: MonitorRow, secrets: string | null, place: Place) => AssignmentMessage;
-  /** The continents that have a public probe: nothing is published for others. */
+  /** The continents with a public probe: nothing is published for others. */
   readonly served: () => readonly Continent[];
-  /** Place → the epoch of the key that its secrets are sealed under, of all places that have a probe. */
+  /**
+   * Place → epoch of the key that its secrets are sealed with, for all places that have a probe.
+   */
   readonly sealEpochs: () => Readonly<Record<string, number>>;
-  /** The places whose keys seal the secrets of this monitor. */
+  /** The places whose keys seal this monitor's secrets. */
   readonly sealedFor: (row: MonitorRow) => readonly string[];
 };
 
@@ -51,14 +58,17 @@ export type AssignmentChange = {
 export type AssignmentDependencies = {
   readonly bus: Bus;
   readonly directory: Directory;
-  /** The secret part of the config as JSON, which the database holds encrypted. */
+  /** The secret part of the config as JSON; the database holds it encrypted. */
   readonly openSecrets: (row: MonitorRow) => Promise<string>;
   readonly keys: Pick<NetworkKeys, 'keyOf' | 'keysNow' | 'epochOf'>;
 };
 
 const tombstone = new Uint8Array();
 
-/** So many monitors at once are on their way to the bus: more would wait there for longer than their time limit, and take room meanwhile. */
+/**
+ * How many monitors are on their way to the bus at once: more would wait there beyond their
+ * timeout, and take memory meanwhile.
+ */
 const maxAtOnce = 50;
 
 export const createAssignments = ({ bus, directory, openSecrets, keys }: AssignmentDependencies): Assignments => {
@@ -99,7 +109,10 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
     probe: probeIn(row.config),
   });
 
-  /** What each place gets. Only under which key the secrets are sealed differs, so all without secrets get one and the same. */
+  /**
+   * The message for each place. Only the key that seals the secrets differs, so all places get the
+   * same message when there are none.
+   */
   const messagesOf = async (keyOf: KeyOf, row: MonitorRow): Promise<(place: Place) => AssignmentMessage> => {
     const plain = withoutSeal(row);
     if (row.secrets === null) return () => plain;
@@ -107,7 +120,7 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
     return (place) => ({ ...plain, sealed: sealBox(keyOf(placeName(place)), secrets, row.id) });
   };
 
-  /** Subjects that may still say something about the monitor and should not any more. */
+  /** Subjects that may still have a message about the monitor and should not any more. */
   const leftBehind = async (monitor: string, wanted: ReadonlySet<string>): Promise<string[]> => {
     const possible = served().map((continent) => subjects.assignment(continent, monitor));
     const hasPrivate = directory.all().some((probe) => probe.organisation_id !== null);
@@ -146,7 +159,8 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
           await publishOne(change, keyOf);
         }
       };
-      // It is these that queue up, not the changes: what stands in a long queue grows old there, and is garbage that only the great collection finds.
+      // Workers queue up, not the changes: objects in a long queue grow old, and only a major
+      // garbage collection frees them.
       await Promise.all(Array.from({ length: Math.min(maxAtOnce, changes.length) }, () => limit(work)));
     },
     trialFor: (row, secrets, place) => ({
@@ -168,12 +182,13 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
 };
 
 /**
- * Takes tombstones off the bus that lie there for long: else every monitor that ever was deleted or paused would leave one for each
- * continent, and every new probe would read them all. Each message is looked at once, the oldest first: what is old and no tombstone can
- * only be replaced, and what replaces it is the youngest.
+ * Removes old deletion markers from the bus. Otherwise every monitor that was ever deleted or
+ * paused would leave one for each continent, and every new probe would read them all. Each message
+ * is examined once, the oldest first: an old message that is no marker can only be replaced, and
+ * the replacement is the newest.
  *
- * Modes, for each stream: `walking` (some messages with each tick) ↔ `resting` (the next message is too young); from the beginning when the
- * stream was made anew.
+ * Modes, for each stream: `walking` (some messages with each tick) ↔ `resting` (the next message is
+ * too young); it starts from the beginning when the stream was made again.
  */
 export type Tombstones = { readonly tick: () => Promise<void> };
 
@@ -181,16 +196,19 @@ type Dependencies = {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long they lie there. */
+  /** How long they stay there. */
   readonly keptMs: number;
 };
 
-/** So many messages of a stream are looked at with each tick: a hundred thousand old ones take a coordinator that is new to it a few hours. */
+/**
+ * How many messages of a stream are examined with each tick: a new coordinator needs a few hours
+ * for a hundred thousand old ones.
+ */
 const atOnce = 500;
 
 const walked = [streams.assignments.name, streams.pingKeys.name] as const;
 
-/** Everything before `from` was looked at, in the stream that was made at `createdAt`. */
+/** Everything before `from` was examined, in the stream that was made at `createdAt`. */
 type Walk = { readonly createdAt: number; readonly from: number };
 
 export const createTombstones = ({ bus, clock, log, keptMs }: Dependencies): Tombstones => {
@@ -206,7 +224,7 @@ export const createTombstones = ({ bus, clock, log, keptMs }: Dependencies): Tom
     for (let looked = 0; looked < atOnce; looked += 1) {
       const message = await bus.next(stream, from, '>');
       if (!message || message.storedAt + keptMs > clock.now()) break;
-      // By its number: should the monitor have been resumed in this moment, its assignment has another.
+      // By its number: if the monitor was resumed just now, its assignment has another.
       if (message.data.length === 0 && (await bus.remove(stream, message.seq))) removed += 1;
       from = message.seq + 1;
       walks.set(stream, { createdAt, from });

@@ -16,19 +16,23 @@ import { pushRevocations } from './identities.ts';
 import { endedDirectCredentials, endOldKeys, type ProbeRow, revokedKeys } from './queries.ts';
 
 /**
- * The durables of probes. Each lies with one server of the bus alone: while that one is away nobody answers for it, and when it stays away
- * the durable is made anew, where chance lays it.
+ * The durable consumers of probes. Each is on one server of the bus only. While that server is away
+ * no one answers for it; when it stays away, the consumer is made again, on a random server.
  *
- * Modes of a durable: `kept` → (its server is gone) `lost` → (deleted, unanswered, and made anew) `kept`, or `lost` again, where it fell to the same server.
+ * Modes of a consumer: `kept` → (its server is gone) `lost` → (deleted without an answer, and made
+ * again) `kept`, or `lost` again when it is on the same server.
  */
 export type Consumers = {
-  /** @throws when one of them could not be had; the others are there all the same. */
+  /** @throws when one of them could not be made; the others exist all the same. */
   readonly keep: (durables: readonly Consumer[]) => Promise<void>;
-  /** Settles when they are gone, or will be without a word. */
+  /** Settles when they are gone, or will be without an answer. */
   readonly forget: (durables: readonly Consumer[]) => Promise<void>;
-  /** Removes them, and makes them anew: all comes to the probe once more. */
+  /** Removes them and makes them again: the probe receives everything once more. */
   readonly renew: (durables: readonly Consumer[]) => Promise<void>;
-  /** Asked again and again; keeps all of them, when a server has been away for so long that it may stay away. */
+  /**
+   * Called regularly; makes all of them again when a server has been away so long that it may stay
+   * away.
+   */
   readonly remakeLost: (all: () => readonly Consumer[]) => Promise<void>;
 };
 
@@ -39,23 +43,28 @@ type ConsumersBus = Pick<Bus, 'isConnected' | 'ensureConsumer' | 'deleteConsumer
 type Dependencies = {
   readonly bus: ConsumersBus;
   readonly log: Pick<Log, 'info' | 'debug'>;
-  /** How long this process runs, in milliseconds: no clock that can be set. */
+  /** How long this process has run, in milliseconds, independent of any clock. */
   readonly elapsed?: () => number;
 };
 
-/** A server that was only started anew is back by then, with all that it kept. */
+/** A server that only restarted is back by then, with everything that it kept. */
 const awayMs = 15_000;
 const againMs = 30_000;
 
-/** Of three servers, one gone: all of these fall to it once in a thousand times, and then it is tried again. */
+/**
+ * With one of three servers gone, all tries hit it once in a thousand times; a later call then
+ * tries again.
+ */
 const maxTries = 6;
-/** Whoever is there answers sooner; who is not there does not answer. */
+/** A server that is there answers sooner. */
 const unansweredMs = 2_000;
 
 const atOnce = 8;
 
 export const createConsumers = ({ bus, log, elapsed = () => performance.now() }: Dependencies): Consumers => {
-  /** By the word of the stream itself; a bus that answers nothing says nothing of who is gone. */
+  /**
+   * As the stream itself reports; a bus that answers nothing does not show which server is gone.
+   */
   const lacksServer = async (stream: string): Promise<boolean> => {
     if (!bus.isConnected()) return false;
     try {
@@ -66,10 +75,13 @@ export const createConsumers = ({ bus, log, elapsed = () => performance.now() }:
     }
   };
 
-  /** Whether nobody answered for it because its server is gone: a no is an answer, and a bus that is only slow is not made busier. */
+  /**
+   * Whether there was no answer because its server is gone. A refusal is an answer, and a slow bus
+   * should not get more work.
+   */
   const isLost = async (stream: string, error: unknown): Promise<boolean> => !(error instanceof BusRefusal) && (await lacksServer(stream));
 
-  /** @throws unless it is deleted, or will be though nobody says so: of a lost one nobody does. */
+  /** @throws unless it is deleted, or will be without an answer, as with a lost one. */
   const drop = async ({ stream, consumer }: Consumer): Promise<void> => {
     try {
       await bus.deleteConsumer(stream, consumer.name, unansweredMs);
@@ -127,8 +139,8 @@ export const createConsumers = ({ bus, log, elapsed = () => performance.now() }:
 };
 
 /**
- * Streams to which the servers would not give their replicas or their place, as servers do that have not all come together yet, are asked for
- * again, at doubling distances.
+ * Streams to which the servers refused their replicas or their place, as servers do that have not
+ * all joined yet. They are requested again, at doubling distances.
  *
  * Modes: `kept` (as the settings say) → `wanting` (something was refused) → `kept`.
  */
@@ -141,7 +153,7 @@ type StreamGrowthDependencies = {
   readonly bus: Pick<Bus, 'refusedStreams'>;
   readonly log: Pick<Log, 'info'>;
   readonly ensureStreams: () => Promise<void>;
-  /** How long this process runs, in milliseconds: no clock that can be set. */
+  /** How long this process has run, in milliseconds, independent of any clock. */
   readonly elapsed?: () => number;
 };
 
@@ -162,7 +174,7 @@ export const createStreamGrowth = ({
       }
       askAt ??= elapsed() + distanceMs;
       if (elapsed() < askAt) return;
-      // Also when it fails otherwise the next asking is further away.
+      // Also after any other failure the next try is further away.
       distanceMs = Math.min(2 * distanceMs, maxMs);
       askAt = elapsed() + distanceMs;
       await ensureStreams();
@@ -172,17 +184,23 @@ export const createStreamGrowth = ({
   };
 };
 
-/** Looks after what probes need on the bus: their durables, and the end of their rights. Work of one coordinator, the owner of the first partition. */
+/**
+ * Manages what probes need on the bus: their durable consumers, and the end of their rights. One
+ * coordinator does this, the owner of the first partition.
+ */
 export type ProbeBusAdmin = {
-  /** Applies what operations did to probes; at once after the notification, and again from time to time. */
+  /**
+   * Applies operations' changes of probes, right after the notification and again from time to
+   * time.
+   */
   readonly drain: () => Promise<void>;
-  /** Streams and durables of everybody, as after a start or a bus that came back. */
+  /** All streams and durable consumers, after a start or a return of the bus. */
   readonly ensureAll: () => Promise<void>;
-  /** Asks again for replicas and places that were refused, when their time has come. */
+  /** Requests refused replicas and places again when it is time. */
   readonly growStreams: () => Promise<void>;
-  /** Makes anew what lay with a server that is gone. */
+  /** Makes what was on a lost server again. */
   readonly remakeLost: () => Promise<void>;
-  /** Everything anew for one probe, which lost or missed something. */
+  /** Sends everything again to one probe, which lost or missed something. */
   readonly resync: (probe: ProbeRow) => Promise<void>;
 };
 
@@ -199,7 +217,9 @@ type BusAdminDependencies = {
 };
 
 const assign = streams.assignments.name;
-/** The monitor that never was: its tombstone tells a probe that what came is all there is. */
+/**
+ * A monitor that never existed: its deletion marker tells a probe that it has received everything.
+ */
 const noOne = '00000000-0000-0000-0000-000000000000';
 
 export const ensureStreams = async (bus: Pick<Bus, 'ensureStream'>): Promise<void> => {
@@ -247,7 +267,7 @@ export const createProbeBusAdmin = (parts: BusAdminDependencies): ProbeBusAdmin 
       const lines = await waitingLines(sql, 'probe', null, 100);
       if (lines.length === 0) return;
       await directory.refresh();
-      // First of all: whoever is to be kept out.
+      // First: probes that must be kept out.
       if (lines.some(({ payload }) => payload.change === 'revoked')) await pushAll();
       const failures: unknown[] = [];
       for (const { id, payload } of lines) {
@@ -261,7 +281,8 @@ export const createProbeBusAdmin = (parts: BusAdminDependencies): ProbeBusAdmin 
           await markDone(sql, [id]);
           log.info({ probe: payload.probe, change: payload.change }, 'a probe changed');
         } catch (error) {
-          // It waits for its next turn alone: whoever comes after it need not. Of several it is the bus itself that does not answer.
+          // Only this line waits for its next turn; later ones go on. When several fail, the bus
+          // itself does not answer.
           failures.push(error);
           if (failures.length === 3) break;
         }
@@ -276,7 +297,8 @@ export const createProbeBusAdmin = (parts: BusAdminDependencies): ProbeBusAdmin 
     remakeLost: () => durables.remakeLost(ofEverybody),
     growStreams: growth.tick,
     resync: async (probe) => {
-      // Where nothing stands for it in the stream nothing would come, and it would keep what it has.
+      // Where the stream has nothing for it nothing would arrive, and it would keep its old
+      // assignments.
       const isPublic = probe.organisation_id === null;
       const whole = isPublic ? subjects.assignmentsOf(probe.continent) : subjects.privateAssignmentsOf(probe.id);
       if ((await bus.subjectsOf(assign, whole)).length === 0)
@@ -308,7 +330,10 @@ type EnterBusDependencies = {
 
 const retryMs = 1_000;
 
-/** Begins it anew until it is done: a server that has just started, or a cluster without a leader, lets us in and takes no stream yet. */
+/**
+ * Retries until it succeeds: a server that has just started, or a cluster without a leader, accepts
+ * connections but no streams yet.
+ */
 export const untilBus = async (
   work: () => Promise<void>,
   { log, signal }: { readonly log: Log; readonly signal: AbortSignal },
@@ -328,7 +353,10 @@ export const untilBus = async (
   }
 };
 
-/** The two connections to the bus, with the streams there: waited for, however long it takes. @throws when the signal ends the waiting. */
+/**
+ * The two connections to the bus and the streams there; waits for as long as it takes. @throws when
+ * the signal aborts the wait.
+ */
 export const enterBus = async ({
   place,
   owner,

@@ -48,7 +48,7 @@ export const trustProbe = innerOperation({
   refusals: ['probe_not_found'],
 });
 
-/** What whoever relies on a probe may know of it: its health, and why to believe it or not. */
+/** What anyone who relies on a probe may know: its health, and reasons to trust it or not. */
 const trust = {
   id: uuid(),
   name: string(),
@@ -79,7 +79,7 @@ export const listProbes = innerOperation({
   }),
 });
 
-/** So far back it is counted what a probe did. */
+/** For how long back a probe's checks are counted. */
 export const countedMinutes = 10;
 
 export const listCheckers = innerOperation({
@@ -137,7 +137,7 @@ export const revokeAnyProbeInvitation = innerOperation({
   refusals: ['invitation_not_found'],
 });
 
-/** All that a host needs to be a probe; its keys it made itself, and nobody else has them. */
+/** All that a host needs to be a probe. It makes its keys itself, and no one else has them. */
 export const enrolProbe = innerOperation({
   id: 'enrolProbe',
   access: 'read',

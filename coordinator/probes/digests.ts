@@ -16,8 +16,9 @@ import type { Present } from './presence.ts';
 import type { ProbeRow } from './queries.ts';
 
 /**
- * Compares what each probe says it holds with what the database wants it to hold. A difference that lasts over two comparisons, while
- * nothing is on its way, is a loss: everything is sent to that probe anew.
+ * Compares what each probe reports to hold with what the database wants it to hold. A difference in
+ * two consecutive comparisons, while nothing is on its way, is a loss: everything is sent to that
+ * probe again.
  */
 export type DigestCheck = { readonly tick: () => Promise<void> };
 
@@ -26,7 +27,7 @@ type Dependencies = {
   readonly directory: Directory;
   readonly keyOf: KeyOf;
   readonly roster: () => Roster;
-  /** How long it may take until everything has come anew. */
+  /** How long it may take until everything has arrived again. */
   readonly resyncMs: number;
   readonly presentOf: (probe: string) => Present | undefined;
   readonly resync: (probe: ProbeRow, times: number) => Promise<void>;
@@ -34,7 +35,10 @@ type Dependencies = {
 
 type Place = Continent | string;
 
-/** A hundred thousand monitors take half a second to read: that shall never be more than a hundredth of ours, however slow the machine is. */
+/**
+ * A hundred thousand monitors take half a second to read. That must never be more than a hundredth
+ * of our time, however slow the machine is.
+ */
 const restForRowMs = 0.5;
 
 const assignedOf = (row: AssignedRow): Assigned => ({
@@ -48,7 +52,10 @@ const assignedOf = (row: AssignedRow): Assigned => ({
 });
 
 export const createDigestCheck = ({ sql, directory, keyOf, roster, resyncMs, presentOf, resync }: Dependencies): DigestCheck => {
-  /** Probe → what was wanted and held when they differed, when the probe said so, and how often it was sent anew. */
+  /**
+   * Probe → what was wanted and held when they differed, when the probe reported it, and how often
+   * everything was sent again.
+   */
   const differing = new Map<string, { readonly signature: string; at: number; times: number; restUntil: number }>();
   let restUntil = 0;
   let rows = 0;
@@ -68,7 +75,7 @@ export const createDigestCheck = ({ sql, directory, keyOf, roster, resyncMs, pre
       rows += page.length;
       for (const row of page) {
         const assigned = assignedOf(row);
-        // Where nothing is sealed an assignment is the same everywhere, and hashed once.
+        // Without sealed secrets an assignment is the same everywhere, and is hashed once.
         const plain = row.has_secrets ? undefined : assignedElement(assigned);
         const elementFor = (place: Place) => plain ?? assignedElement({ ...assigned, key: keyOf(place).id });
         if (assigned.probe !== null) at(assigned.probe).add(elementFor(assigned.probe));
@@ -95,7 +102,7 @@ export const createDigestCheck = ({ sql, directory, keyOf, roster, resyncMs, pre
         const wants = isComparable(held) ? assignmentsDigest(digest) : held;
         const signature = `${digest.count()} ${wants} ${epoch} ${count} ${held} ${roster_epoch}`;
         const before = differing.get(probe.id);
-        // Whoever has said nothing since, may have mended it, or be gone.
+        // A probe that has reported nothing since may have corrected it, or be gone.
         if (before && (before.at === present.at || performance.now() < before.restUntil)) continue;
         if (wants === held && digest.count() === count && roster_epoch >= epoch) differing.delete(probe.id);
         else if (before?.signature !== signature)

@@ -10,15 +10,15 @@ import type { RefusedReason } from '../health/refusals.ts';
 import { allProbes, type ProbeRow } from './queries.ts';
 
 /**
- * The probes as the database has them, in memory. Read anew when the outbox says that one changed, from time to time, and when a
- * stranger speaks up who may just have been made.
+ * The database's probes in memory. They are read again when the outbox reports a change, from time
+ * to time, and when an unknown sender appears, which may have been made just now.
  */
 export type Directory = {
   readonly all: () => readonly ProbeRow[];
   readonly byId: (id: string) => ProbeRow | undefined;
   readonly byKey: (key: number) => ProbeRow | undefined;
   readonly refresh: () => Promise<void>;
-  /** The probe, also when it was made a moment ago; looks at most ten times a second. */
+  /** The probe, also when it was made a moment ago; reads at most ten times a second. */
   readonly find: (id: string) => Promise<ProbeRow | undefined>;
   readonly onChange: (listener: () => void) => void;
 };
@@ -29,7 +29,7 @@ export const createDirectory = async ({ sql, log }: { readonly sql: Sql; readonl
   let rows: readonly ProbeRow[] = [];
   let ids = new Map<string, ProbeRow>();
   let keys = new Map<number, ProbeRow>();
-  /** When somebody unknown last had it read anew. */
+  /** When an unknown sender last caused a read. */
   let askedAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> = Promise.resolve();
   const listeners: (() => void)[] = [];
@@ -41,7 +41,7 @@ export const createDirectory = async ({ sql, log }: { readonly sql: Sql; readonl
     for (const listener of listeners) listener();
   };
   const refresh = (): Promise<void> => {
-    // One that is under way may have begun before the change: it is waited for, and another follows.
+    // A read in progress may have begun before the change: wait for it, then read again.
     const next = reading.catch(() => undefined).then(read);
     reading = next;
     return next;
@@ -55,7 +55,7 @@ export const createDirectory = async ({ sql, log }: { readonly sql: Sql; readonl
     refresh,
     find: async (id) => {
       if (ids.has(id)) return ids.get(id);
-      // A second word of the same stranger waits for the reading that the first one asked for.
+      // A second message of the same unknown sender waits for the read that the first one caused.
       const isAsked = performance.now() - askedAt <= patienceMs;
       if (!isAsked) askedAt = performance.now();
       await (isAsked ? reading : refresh()).catch((error: unknown) => log.warn({ err: error }, 'the probes could not be read anew'));
@@ -65,7 +65,10 @@ export const createDirectory = async ({ sql, log }: { readonly sql: Sql; readonl
   };
 };
 
-/** A message whose sender is who it says it is and whose form is right. Whether its results may count is the partition's to judge. */
+/**
+ * A message with a verified sender and the right form. The partition judges whether its results may
+ * count.
+ */
 export type Accepted = { readonly delivered: Delivered; readonly probe: ProbeRow; readonly batch: Batch };
 export type Intake =
   | { readonly is: 'accepted'; readonly accepted: Accepted }
@@ -81,7 +84,7 @@ const isSigned = (probe: ProbeRow, message: Signed, now: number): boolean =>
 
 export type SenderFault = Extract<RefusedReason, 'unknown_probe' | 'revoked_probe' | 'not_signed'>;
 
-/** Who signed this message, if a registered probe did. */
+/** The registered probe that signed this message, if any. */
 export const senderOf = async (
   id: string,
   message: Signed,
@@ -92,7 +95,7 @@ export const senderOf = async (
   if (!probe) return { refused: 'unknown_probe' };
   if (probe.revoked_at !== null) return { refused: 'revoked_probe' };
   if (isSigned(probe, message, now)) return probe;
-  // It may have got new credentials a moment ago.
+  // It may have received new credentials a moment ago.
   await directory.refresh();
   const anew = directory.byId(id);
   return anew && isSigned(anew, message, now) ? anew : { refused: 'not_signed' };
@@ -102,7 +105,7 @@ const parse = (data: Uint8Array): unknown => {
   try {
     return strictJsonOf(data);
   } catch {
-    return undefined; // What cannot be read is refused as malformed, like what reads but does not fit.
+    return undefined; // An unreadable message is refused as malformed, like one of the wrong form.
   }
 };
 
@@ -118,7 +121,10 @@ const rises = (batch: Batch): boolean => {
   return true;
 };
 
-/** Judges one message of the stream of results: sender, signature, form, and that subject and body say the same. */
+/**
+ * Judges one message of the stream of results: sender, signature, form, and that subject and body
+ * agree.
+ */
 export const judge = async (delivered: Delivered, partition: number, directory: Directory, now: number): Promise<Intake> => {
   const [, continent = '', , id = ''] = delivered.subject.split('.');
   const refuse = (reason: RefusedReason): Intake => ({ is: 'refused', probe: id, reason });

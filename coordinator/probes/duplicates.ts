@@ -7,15 +7,17 @@ import type { Directory } from './directory.ts';
 import type { ProbeRow } from './queries.ts';
 
 /**
- * The processes that speak as one probe. There should be one; a second one, started later, is the one that is meant (a probe that moved, or
- * whose machine hung), so the older is told to end. Two that go on taking each other's place are left in peace: somebody starts both
- * again and again, and only people can say which one is meant.
+ * The processes that run as one probe. There should be one. A second one that started later is the
+ * intended one (the probe moved, or its machine hung), so the older is told to end. Two that keep
+ * displacing each other are left alone: something restarts both again and again, and only people
+ * can say which one is intended.
  *
- * Modes of a process: the newest → (a later one speaks) older → told to end; forgotten when it was silent for a while.
+ * Modes of a process: newest → (a later one reports) older → told to end; forgotten when it was
+ * silent for a while.
  */
 export type Sessions = {
   readonly known: readonly Session[];
-  /** Who was told to end, and when. */
+  /** Which processes were told to end, and when. */
   readonly told: readonly { readonly id: string; readonly at: number }[];
 };
 
@@ -23,28 +25,29 @@ type Session = { readonly id: string; readonly began: number; readonly first_at:
 
 export const noSessions: Sessions = { known: [], told: [] };
 
-/** Silent for so long it is gone. */
+/** A process that is silent for this long is gone. */
 const silentMs = 15_000;
-/** So many are told to end within so long. */
+/** At most this many are told to end within this time. */
 const maxTold = 3;
 const reportedWithinMs = 300_000;
 
-/** `up_ms`: for how long the process has run, by its own count, so that no clock has to be right. */
+/** `up_ms`: how long the process has run, by its own count, so that no clock has to be right. */
 export type Said = { readonly id: string; readonly up_ms: number };
 
-/** `isOlder`: whether a later process speaks as the same probe; `ends`: whether it is to be told so. */
+/** `isOlder`: whether a later process runs as the same probe; `ends`: whether to tell it to end. */
 export type Heard = { readonly sessions: Sessions; readonly isOlder: boolean; readonly ends: boolean };
 
 export const noteSession = ({ known, told }: Sessions, { id, up_ms }: Said, now: number): Heard => {
   const alive = known.filter((session) => session.id !== id && now - session.heard_at < silentMs);
   const before = known.find((session) => session.id === id);
-  // A message that took its time makes it look younger than it is.
+  // A delayed message makes it look younger than it is.
   const began = Math.min(before?.began ?? Number.POSITIVE_INFINITY, now - up_ms);
   const firstAt = before?.first_at ?? now;
-  // By our own count: a word that was held up on its way was spoken long before it is heard.
+  // By our own clock: a delayed message was sent long before it arrived.
   const spokenAt = began + up_ms;
-  // One that has not been heard since this one was may be what this one took over from, whatever our own standstills made of their ages. And
-  // one that began only after this word was spoken may have taken over from this one.
+  // A process that has not been heard since this one started may be its predecessor, however our
+  // own standstills shifted their ages. And one that started only after this message was sent may
+  // be its successor.
   const isOlder = alive.some(
     (other) => other.heard_at > firstAt && spokenAt > other.began && (other.began > began || (other.began === began && other.id > id)),
   );
@@ -61,18 +64,20 @@ export const noteSession = ({ known, told }: Sessions, { id, up_ms }: Said, now:
 };
 
 /**
- * One connection for each probe: a newer one displaces the older, so that a probe that comes back need not wait until the server notices
- * that it had gone. Two that keep displacing each other hold the same credentials; then the operator is told, and they are left in peace for
- * a while. A server of 2.9 cannot end connections and ends a dead one by itself; of two that live, presence tells the older (probes/duplicates.ts).
+ * One connection for each probe: a newer one displaces the older, so that a returning probe need
+ * not wait until the server notices that it had gone. Two that keep displacing each other have the
+ * same credentials; then the operator is notified, and they are left alone for a while. A server of
+ * 2.9 cannot end connections, and ends a dead one by itself; of two live ones, presence tells the
+ * older to end (probes/duplicates.ts).
  */
 export type Displacer = {
-  /** The address that a key's newest connection comes from, as the server sees it. */
+  /** The address of a key's newest connection, as the server sees it. */
   readonly addressOf: (key: string) => string | undefined;
   readonly stop: () => void;
 };
 
 type Dependencies = {
-  /** On the system account, which hears who connects. */
+  /** On the system account, which receives connection events. */
   readonly system: Pick<Bus, 'subscribe' | 'request'>;
   readonly account: string;
   readonly clock: Clock;
@@ -95,7 +100,7 @@ const listed = z.object({
   }),
 });
 
-/** After so many within a minute two are taken to share their credentials. */
+/** After this many within a minute, two are assumed to share their credentials. */
 const tooOften = 3;
 const minuteMs = 60_000;
 const restMs = 5_000;
@@ -107,7 +112,9 @@ export const watchConnections = async (parts: Dependencies): Promise<Displacer> 
 
   const known = (user: string): ProbeRow | undefined => directory.all().find(({ keys }) => keys.some(({ key }) => key === user));
 
-  /** Whose connection this is, also when the probe or its credentials were made a moment ago. */
+  /**
+   * The probe of this connection, also when the probe or its credentials were made a moment ago.
+   */
   const probeOf = async (user: string): Promise<ProbeRow | undefined> => {
     const found = known(user);
     if (found) return found;
@@ -145,7 +152,10 @@ export const watchConnections = async (parts: Dependencies): Promise<Displacer> 
     if (heard.success && connections.get(heard.data.client.user)?.client === heard.data.client.id)
       connections.delete(heard.data.client.user);
   });
-  /** Servers that have told who was there before us, and those that are being asked; one that did not answer is asked again. */
+  /**
+   * Servers that have reported earlier connections, and those being asked; one that did not answer
+   * is asked again.
+   */
   const learnt = new Set<string>();
   const asking = new Set<string>();
   const learn = async (subject: string): Promise<void> => {
@@ -159,7 +169,8 @@ export const watchConnections = async (parts: Dependencies): Promise<Displacer> 
     for (const { cid, authorized_user, ip } of data.connections ?? [])
       if (!connections.has(authorized_user)) connections.set(authorized_user, { server: server.id, client: cid, address: ip });
   };
-  // Of several servers one answers here; each of the others is asked when it first says that it is there, as all do every few seconds.
+  // Of several servers one answers here. Each of the others is asked when it first reports itself,
+  // as all do every few seconds.
   await learn(`$SYS.REQ.ACCOUNT.${account}.CONNZ`);
   const servers = system.subscribe('$SYS.SERVER.*.STATSZ', async ({ subject }) => {
     const [, , id = ''] = subject.split('.');
@@ -179,9 +190,15 @@ export const watchConnections = async (parts: Dependencies): Promise<Displacer> 
   };
 };
 
-/** Two processes that speak as one probe: noticed by their presence, whatever the version of the server, and the older one is told to end. */
+/**
+ * Two processes that run as one probe. Their presence shows it, whatever the server's version, and
+ * the older one is told to end.
+ */
 export type DuplicateProbes = {
-  /** Whether this presence is of a process that a later one has displaced, and whether it is to be told so. */
+  /**
+   * Whether a later process has displaced the sender of this presence, and whether to tell it to
+   * end.
+   */
   readonly hear: (probe: ProbeRow, message: PresenceMessage) => { readonly isOlder: boolean; readonly ends: boolean };
 };
 

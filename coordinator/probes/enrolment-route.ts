@@ -10,7 +10,10 @@ import { enrolProbe } from './contract.ts';
 const maxBodyBytes = 8 * 1024;
 const json = 'application/json; charset=utf-8';
 
-/** Where a host asks that is to be a probe: `antipode-probe.mjs join`. What comes in is a join token, so nothing else is asked for. */
+/**
+ * Where a host applies to be a probe: `antipode-probe.mjs join`. It authenticates with a join token
+ * and nothing else.
+ */
 export const enrolmentRoute = (
   app: FastifyInstance,
   { execute, log }: { readonly execute: Gate['executeForVisitor']; readonly log: Pick<Log, 'error'> },

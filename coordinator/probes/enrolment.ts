@@ -36,7 +36,10 @@ import {
   spendProbeInvitation,
 } from './queries.ts';
 
-/** From one host within a quarter of an hour: enough for whoever sets up many behind one address, far from what guessing needs. */
+/**
+ * From one host within a quarter of an hour: enough to set up many behind one address, far too few
+ * to guess a token.
+ */
 const maxTries = 60;
 
 const invalid = (): Refusal =>
@@ -54,17 +57,19 @@ const before = async (
 
 const withoutId = ({ name, continent, organisation }: NamedProbe): NamedProbe => ({ name, continent, organisation });
 
-/** Its token is good again when the organisation is kept. */
+/** Its token is valid again if the organisation is kept. */
 const refuseIfEnding = async (sql: Queryable, organisation: string | null): Promise<void> => {
   const owner = organisation === null ? undefined : await organisationById(sql, organisation);
   if (owner) refuseWhileEnding(owner, enrolProbeContract);
 };
 
 /**
- * One transaction: the token is spent, the probe is there, and its key may enter the bus; or nothing of it. A host that was killed before it heard
- * the answer asks again with the same key, and is told the same.
+ * One transaction: the token is spent, the probe exists, and its key may enter the bus; or nothing
+ * happens. A host that was killed before the answer asks again with the same key, and gets the same
+ * answer.
  *
- * Modes of a token: `open` → `spent` by one key (for good; that key may ask again) or `expired` or taken back.
+ * Modes of a token: `open` → `spent` by one key (for good; that key may ask again) or `expired` or
+ * revoked.
  */
 const act = async (
   { sql, now, note, with: { probes, baseUrl } }: ByAnonymous,
@@ -101,7 +106,7 @@ const act = async (
   if (was === 'ended')
     throw new Refusal('join_proof_invalid', 'key: the probe that this host was is ended for good; join in an empty folder, with --data.');
   if (was !== undefined) {
-    // It was off for so long that its credentials ended, and is itself again.
+    // It was off until its credentials expired, and is the same probe again.
     const [id, as] = [was.id, withoutId(was)];
     if (as.continent !== continent || as.organisation !== organisation)
       throw new Refusal(
@@ -120,7 +125,7 @@ const act = async (
 
 export const enrolProbe = { before, act };
 
-/** So long a join token is good. */
+/** How long a join token is valid. */
 const livesMs = 3_600_000;
 
 const stateOf = ({ used_at, expires_at }: InvitationRow, now: number): 'open' | 'used' | 'expired' => {
@@ -160,7 +165,10 @@ const inviteInto = async (
   return { ...invitationJson(now)(made), token, command };
 };
 
-/** A private one. The organisation is locked, so that two invitations do not both take the last place of the plan. */
+/**
+ * A private one. The organisation is locked, so that two invitations do not both take the last
+ * place of the plan.
+ */
 export const inviteProbe = async (
   context: InOrganisation,
   input: InputOf<typeof inviteProbeContract>,
@@ -187,7 +195,7 @@ export const listProbeInvitations = async (
     invitationJson(now),
   );
 
-/** As many as somebody reads. */
+/** As many as anyone reads. */
 const maxListed = 200;
 
 export const listAllProbeInvitations = async ({ sql, now }: Context): Answer<OutputOf<typeof listAllProbeInvitationsContract>> => {

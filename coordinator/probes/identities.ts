@@ -14,7 +14,7 @@ import { readSealing, type Sealing, sealEpochOf, type WrappedKey } from '../secr
 import { areSignaturesRequired, offeredForMs, type RequireSigned } from './announcements.ts';
 import { addProbeKey, allProbes, insertProbe, type NamedProbe, type ProbeRow, revokeProbe } from './queries.ts';
 
-/** How long the older credentials of a probe go on working after a rotation. */
+/** How long the older credentials of a probe remain valid after a rotation. */
 const overlapMs = 86_400_000;
 
 type Dependencies = {
@@ -26,15 +26,15 @@ type Dependencies = {
   readonly tlsFirst?: boolean;
   readonly ca?: string | undefined;
   readonly anchors?: () => readonly string[];
-  /** Of the coordinators, whose announcements probes verify with what follows from them. */
+  /** The coordinators' keys, from which those are derived that verify announcements. */
   readonly secretKeys: readonly string[];
   readonly requireSigned: RequireSigned;
 };
 
-/** `isRelayed`: false for a private probe of the version before. */
+/** `isRelayed`: false for a private probe of the previous version. */
 type Minted = { readonly probe: string; readonly key: string; readonly of: NamedProbe; readonly isRelayed?: boolean };
 
-/** What a probe's own key may do on the bus, for the time that credentials live. */
+/** What a probe's own key may do on the bus, for the lifetime of its credentials. */
 export const mintProbe = (
   account: Key,
   { probe, key, of: { name, continent, organisation }, isRelayed = true }: Minted,
@@ -42,18 +42,22 @@ export const mintProbe = (
 ): string => {
   const permissions = probePermissions({ probe, continent, organisation }, organisation === null || !isRelayed);
   const user = { name: `probe ${name}`, user: key, account, permissions, limits: probeLimits, expiresAt: now + credentialsLiveMs };
-  // Dated before the upgrade, in which alone there are such: they end with those of before, however late a probe asked for them.
+  // Only probes from before the upgrade are like this, so the credentials get a time before it:
+  // they end with the old ones, however late a probe asked for them.
   return mintUser(user, organisation === null || isRelayed ? now : now - offeredForMs);
 };
 
-/** New credentials for a probe that has some: with what this version lets probes do. */
+/** New credentials for a probe that has some, with the rights of this version. */
 export const createRenewal = ({ accountSeed, clock }: { readonly accountSeed: string; readonly clock: Clock }) => {
   const account = keyFromSeed(accountSeed, 'account');
   return ({ id, name, continent, organisation_id }: ProbeRow, key: string, isRelayed: boolean): string =>
     mintProbe(account, { probe: id, key, of: { name, continent, organisation: organisation_id }, isRelayed }, clock.now());
 };
 
-/** Makes, rotates and revokes probes: rows and outbox lines in the caller's transaction, credentials signed here and stored nowhere. */
+/**
+ * Makes, rotates and revokes probes: rows and outbox lines in the caller's transaction; credentials
+ * are signed here and stored nowhere.
+ */
 export const createProbeIdentities = (parts: Dependencies) => {
   const { account, clock, natsUrl, tlsFirst = false, ca, anchors = () => [], secretKeys, requireSigned } = parts;
   const signing = async (sql: Queryable) => ({
@@ -121,19 +125,21 @@ export const createProbeIdentities = (parts: Dependencies) => {
 };
 
 /**
- * The keys that secrets travel under, one for each place (a continent, or one private probe), derived with the place's epoch. The revocation of
- * a probe makes the epoch of its place grow in the same transaction; what follows needs no order and can be done again from any point:
- * presence gives the new key to those who stay, the owners of partitions seal and publish anew what the marker of their partition does
- * not name as done, and a probe keeps an older key for as long as it holds something under it.
+ * The keys that seal secrets on their way, one for each place (a continent, or one private probe),
+ * derived with the place's epoch. The revocation of a probe raises the epoch of its place in the
+ * same transaction. The next steps need no order and can be repeated from any point. Presence gives
+ * the new key to the remaining probes. The owners of partitions seal and publish again what their
+ * partition's marker does not list as done. A probe keeps an older key for as long as it holds
+ * something sealed with it.
  */
 export type NetworkKeys = {
   readonly keyOf: KeyOf;
   readonly epochOf: (place: string) => number;
-  /** As the database has them at this moment: nothing may be published under a key that was taken out of use before. */
+  /** As the database has them now: nothing may be published under a key that was retired before. */
   readonly keysNow: () => Promise<KeyOf>;
   /**
-   * Reads them anew; true when any grew. Then the directory is read before they are in force: who was revoked must be known to be so
-   * before the new key is given away.
+   * Reads them again; true when any epoch rose. Then the directory is read before they are in
+   * force: a revoked probe must be known before the new key is given away.
    */
   readonly refresh: (directory: () => Promise<void>) => Promise<boolean>;
 };
@@ -142,7 +148,7 @@ export type KeyOf = (place: string) => NetworkKey;
 
 type NetworkKeysDependencies = {
   readonly sql: Sql;
-  /** The SECRET_KEY that is in force. @throws when we do not know it. */
+  /** The SECRET_KEY in force. @throws when we do not know it. */
   readonly masterOf: (newest: WrappedKey | undefined) => string;
 };
 
@@ -177,7 +183,8 @@ export const createNetworkKeys = async ({ sql, masterOf }: NetworkKeysDependenci
       if ([...now.epochs].every(([place, epoch]) => epoch <= (known.epochs.get(place) ?? 1))) return false;
       await directory();
       const grown = [...now.epochs].filter(([place, epoch]) => epoch > (known.epochs.get(place) ?? 1));
-      // Another reading may have been quicker than this one; epochs only grow, and with another SECRET_KEY all of them have grown.
+      // Another read may have been faster than this one. Epochs only rise, and another SECRET_KEY
+      // raises all of them.
       if (grown.length > 0) known = { epochs: new Map([...known.epochs, ...grown]), master: now.master };
       return grown.length > 0;
     },
@@ -185,8 +192,9 @@ export const createNetworkKeys = async ({ sql, masterOf }: NetworkKeysDependenci
 };
 
 /**
- * Tells the server which users are void: it drops their connections at once and lets none of them in again. The list is kept in the
- * account's JWT, which the server stores; it only grows, so that what another database revoked stays revoked.
+ * Tells the server which users are void: it drops their connections at once and admits none of them
+ * again. The list is in the account's JWT, which the server stores. It only grows, so that what
+ * another database revoked stays revoked.
  */
 type RevocationsDependencies = { readonly system: Bus; readonly account: string; readonly operator: Key };
 
@@ -195,10 +203,13 @@ const answer = z.looseObject({
   error: z.looseObject({ description: z.string().optional() }).optional(),
 });
 
-/** User → milliseconds since the epoch: `revoked` for good, `endedBefore`: whose credentials of before that moment are void, and later ones not. */
+/**
+ * User → milliseconds since the epoch. `revoked`: for good; `endedBefore`: credentials from before
+ * that time are void, later ones are not.
+ */
 type Voided = { readonly revoked: ReadonlyMap<string, number>; readonly endedBefore: ReadonlyMap<string, number> };
 
-/** @throws when the server does not take it. */
+/** @throws when the server does not accept it. */
 export const pushRevocations = async (
   { system, account, operator }: RevocationsDependencies,
   { revoked, endedBefore }: Voided,
@@ -216,6 +227,6 @@ export const pushRevocations = async (
   const next = { ...before, ...Object.fromEntries(missing.map(([user, , until]) => [user, seconds(until)])) };
   const reply = await system.request('$SYS.REQ.CLAIMS.UPDATE', withRevocations(jwt, next, operator, now), { timeoutMs: 5_000 });
   const read = answer.parse(jsonOf(reply.data));
-  // A refusal comes as an answer, too.
+  // A refusal is an answer too.
   if (read.data?.code !== 200) throw new Error(`the bus did not take the revocations: ${read.error?.description ?? 'no reason given'}`);
 };

@@ -16,20 +16,24 @@ import type { Directory } from './directory.ts';
 import { doubtPlace, type ProbeRow } from './queries.ts';
 
 /**
- * Whether a probe can be on the continent that it claims. Light goes through fibre at two thirds of its speed, so a round trip bounds how far two
- * probes can be from each other; nothing bounds how near. A short round trip to another continent is therefore a proof, a long one says nothing.
+ * Whether a probe can be on the continent that it claims. Light travels through fibre at two thirds
+ * of its speed, so a round trip limits how far apart two probes can be; nothing limits how near. A
+ * short round trip to another continent is therefore a proof; a long one says nothing.
  */
 export type RoundTrip = { readonly one: string; readonly other: string; readonly ms: number };
 export type Placed = { readonly id: string; readonly continent: Continent };
-/** With the address that the bus sees it come from; undefined where that is not known. */
+/** With the address that the bus sees; undefined where it is unknown. */
 export type Addressed = Placed & { readonly address: string | undefined };
 
-/** Of each millisecond of a round trip: half of it each way, at 200 km a millisecond. No cable is straight, so this is generous. */
+/**
+ * Distance for each millisecond of a round trip: half of it each way, at 200 km a millisecond. No
+ * cable is straight, so this is generous.
+ */
 const kmPerMs = 100;
 
 /**
- * The least distance between land of two continents, in kilometres, rounded down, with whatever islands somebody may count to either; what touches, or
- * is counted here by some and there by others, has none.
+ * The least distance between land of two continents, in kilometres, rounded down, including any
+ * islands that may count to either. Continents that touch, or whose border is disputed, have none.
  */
 const apart: Readonly<Partial<Record<`${Continent}|${Continent}`, number>>> = {
   'Africa|North America': 3_000,
@@ -48,12 +52,14 @@ const apart: Readonly<Partial<Record<`${Continent}|${Continent}`, number>>> = {
 
 export const leastDistanceKm = (one: Continent, other: Continent): number => apart[`${one}|${other}`] ?? apart[`${other}|${one}`] ?? 0;
 
-/** Whether these two cannot both be where they say. */
+/** Whether these two cannot both be where they claim. */
 export const isImpossible = (one: Continent, other: Continent, ms: number): boolean => ms * kmPerMs < leastDistanceKm(one, other);
 
 /**
- * The probes that cannot be where they say: measured from two other continents at least, and too near to both. One alone proves that one of the two is
- * elsewhere, and not which; so nobody who lies about their own place can put another in doubt. All others are not proven, which is no doubt.
+ * The probes that cannot be where they claim: measured from at least two other continents, and too
+ * near to both. One measurement only proves that one of the two is elsewhere, but not which, so a
+ * probe with a false place cannot cast doubt on another. All others are unproven, which is no
+ * doubt.
  */
 export const doubtedOf = (probes: readonly Placed[], trips: readonly RoundTrip[]): ReadonlySet<string> => {
   const continents = new Map(probes.map(({ id, continent }) => [id, continent]));
@@ -72,8 +78,8 @@ export const doubtedOf = (probes: readonly Placed[], trips: readonly RoundTrip[]
 };
 
 /**
- * Those that can be measured: at a public address. One that probes of several continents share is a gate that they come through, or one host for all;
- * it tells of none of them where it is.
+ * Probes that can be measured: those with a public address. An address shared by probes of several
+ * continents is a gateway, or one host for all, and shows no probe's place.
  */
 export const measurable = <Each extends Addressed>(probes: readonly Each[]): readonly (Each & { readonly address: string })[] => {
   const atAddress = new Map<string, Set<Continent>>();
@@ -87,7 +93,10 @@ export const measurable = <Each extends Addressed>(probes: readonly Each[]): rea
   });
 };
 
-/** Who measures the way to this one: of each continent that could prove something one probe, another one in each round. */
+/**
+ * Which probes measure this one: of each continent that could prove something one probe, a
+ * different one in each round.
+ */
 export const measurersOf = ({ id, continent }: Placed, able: readonly Placed[], round: number): readonly Placed[] => {
   const byContinent = Map.groupBy(
     able.filter((other) => other.id !== id && leastDistanceKm(continent, other.continent) > 0),
@@ -97,8 +106,9 @@ export const measurersOf = ({ id, continent }: Placed, able: readonly Placed[], 
 };
 
 /**
- * What a look at the address of a probe says of the way there: nothing, unless the host itself took the connection or refused it. All else (a firewall on
- * the way that forbids it, no route) may have been said by somebody near.
+ * What a check of a probe's address says about the distance: nothing, unless the host itself
+ * accepted or refused the connection. All else (a firewall on the way, no route) may be an answer
+ * of something near.
  */
 export const roundTripOf = ({ outcome, cause, phases }: Pick<Result, 'outcome' | 'cause' | 'phases'>): number | undefined => {
   const took = phases?.tcp ?? undefined;
@@ -108,7 +118,7 @@ export const roundTripOf = ({ outcome, cause, phases }: Pick<Result, 'outcome' |
   return cause.class === 'connection_refused' || layer === 'tls' || layer === 'http' ? took : undefined;
 };
 
-/** The shortest way from each continent that it cannot be so near to, in words. */
+/** For each continent that it cannot be so near to, the shortest round trip, in words. */
 export const doubtSentence = (
   { id, continent }: Placed,
   probes: readonly (Placed & { readonly name: string })[],
@@ -125,15 +135,17 @@ export const doubtSentence = (
 };
 
 /**
- * Whether public probes can be on the continents that they claim (rule 16), asked by one coordinator, the owner of the first partition. Probes of other
- * continents look once at the address that the bus sees a probe come from: how long the way there takes bounds how far it is.
+ * Whether public probes can be on the continents that they claim (rule 16), measured by one
+ * coordinator, the owner of the first partition. Probes of other continents make one check of the
+ * address that the bus sees a probe come from: the round trip limits the distance.
  *
- * Modes: `resting` → (an hour has passed, a probe or an address is new, or a doubt is to be confirmed) `measuring` → judged → `resting`. A probe is
- * doubted when two rounds in a row say so.
+ * Modes: `resting` → (an hour has passed, a probe or an address is new, or a doubt must be
+ * confirmed) `measuring` → judged → `resting`. A probe is doubted when two consecutive rounds say
+ * so.
  */
 export type LocationCheck = {
   readonly tick: () => Promise<void>;
-  /** A probe has answered a trial, perhaps one of ours. */
+  /** A probe has answered a test run, perhaps one of ours. */
   readonly answered: (answer: TestAnswerMessage) => void;
 };
 
@@ -153,16 +165,16 @@ type Named = { readonly id: string; readonly name: string; readonly continent: C
 
 type Round = {
   readonly endsAt: number;
-  /** By trial. */
+  /** By test run. */
   readonly waiting: Map<string, { readonly from: string; readonly about: string }>;
   readonly trips: RoundTrip[];
 };
 
 const everyMs = 3_600_000;
-/** Where probes come and go all the time they are not measured all the time. */
+/** The least distance of rounds, even where probes come and go all the time. */
 const leastEveryMs = 60_000;
 const timeoutMs = 3_000;
-/** A failure makes a probe look first whether it is the one at fault. */
+/** After a failure a probe first checks whether it is at fault itself. */
 const roundMs = 20_000;
 /** Of no organisation. */
 const noOne = '00000000-0000-0000-0000-000000000000';
@@ -250,7 +262,7 @@ export const createLocationCheck = (parts: Dependencies): LocationCheck => {
     const probes = publicOnes();
     const known = new Map(directory.all().map((row) => [row.id, row]));
     const found = doubtedOf(probes, trips);
-    // Who comes from no public address of its own may have been answered for by somebody else.
+    // For a probe without a public address of its own, something else may have answered.
     const impossible = measurable(probes).filter(({ id, continent }) => {
       const row = known.get(id);
       return found.has(id) && row?.doubted_at === null && row.place_trusted_as !== continent;

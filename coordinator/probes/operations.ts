@@ -57,7 +57,7 @@ export const showOwnProbe = async (
   { probe_id }: InputOf<typeof showOwnProbeContract>,
 ): Answer<OutputOf<typeof showOwnProbeContract>> => shown(context, await ownProbe(context, probe_id));
 
-/** As the operator ends one: its keys are void, and the bus hears of it with the commit. */
+/** The operator removes a probe: its keys are void, and the bus learns of it with the commit. */
 export const endProbe = async (
   context: InOrganisation,
   { probe_id }: InputOf<typeof endProbeContract>,
@@ -85,13 +85,16 @@ type Row = {
   readonly clock_offset_ms: number | null;
 };
 
-/** Nothing proves that a probe is where it says; it can only be shown that it is not, or be known otherwise. */
+/**
+ * Nothing proves that a probe is where it claims. It can only be shown that it is not, or the
+ * operator knows better.
+ */
 const placeOf = ({ doubted_at, place_trusted_as, continent }: Row): 'doubted' | 'trusted' | 'not_proven' => {
   if (doubted_at !== null) return 'doubted';
   return place_trusted_as === continent ? 'trusted' : 'not_proven';
 };
 
-/** A probe as whoever relies on it may know it. */
+/** What anyone who relies on a probe may know. */
 export const trustJson = (row: Row, shares: ReadonlyMap<string, Refuted>) => {
   const { id, name, continent, version, quarantine_reason, clock_offset_ms } = row;
   const share = shares.get(id);
@@ -106,7 +109,7 @@ export const trustJson = (row: Row, shares: ReadonlyMap<string, Refuted>) => {
   };
 };
 
-/** What keeps it from being believed comes before whether it is heard. */
+/** Reasons not to trust it come before whether it is heard. */
 const stateOf = ({
   quarantined_at,
   doubted_at,

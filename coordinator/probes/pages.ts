@@ -15,7 +15,7 @@ import { countedMinutes, listCheckers, showOwnProbe } from './contract.ts';
 
 type Probe = OutputOf<typeof showOwnProbe>;
 
-/** So many are named; whoever has more knows what they are. */
+/** At most this many are named; owners of more know what they are. */
 const mostNamed = 10;
 
 const left = ({ monitors, monitor_count }: Probe): Html => {
@@ -82,7 +82,7 @@ type Invitation = OutputOf<typeof listProbeInvitations>['items'][number];
 
 const trail = [{ href: '/probes', name: 'Probes' }];
 
-/** Those that somebody may still follow; a host that has joined stands among the probes. */
+/** Invitations that can still be used; a host that has joined is listed among the probes. */
 export const openInvitations = async (request: MembersRequest): Promise<Html | null> => {
   if (!request.may(listProbeInvitations)) return null;
   const { items } = await request.ask(listProbeInvitations);
@@ -118,7 +118,7 @@ export const invitePage: Page = {
 
 type Step = { readonly done: boolean; readonly words: string };
 
-/** What has come of it so far, and in one sentence. */
+/** Its progress so far, in one sentence. */
 const standing = async (
   request: MembersRequest,
   invitation: Invitation,
@@ -144,7 +144,7 @@ const standing = async (
 const whatCame = async (request: MembersRequest, invitation: Invitation): Promise<{ readonly sentence: string; readonly came: Html }> => {
   const { sentence, steps } = await standing(request, invitation);
   const isDone = steps.every(({ done }) => done);
-  // Nothing tells a page of a first check: it looks again by itself while it waits.
+  // Nothing notifies a page of a first check, so the page reloads while it waits.
   const awaits = !isDone && invitation.state !== 'expired';
   const came = html`<section class="after" id="came"${awaits && html` data-awaits`}><h2>What came of it</h2>${
     isDone && notice('up', 'The first check is made.', html`From now on this host has a say. <a href="/probes">All probes</a>`)
@@ -154,7 +154,7 @@ const whatCame = async (request: MembersRequest, invitation: Invitation): Promis
   return { sentence, came };
 };
 
-/** The line, shown this once; what comes of it is shown beside it as it comes. */
+/** The command, shown only once, and its progress as it happens. */
 const made = async (request: MembersRequest, invitation: OutputOf<typeof inviteProbe>): Promise<PageAnswer> => {
   const { id, name, command } = invitation;
   const { sentence, came } = await whatCame(request, invitation);
@@ -229,7 +229,7 @@ const markOf = ({ state }: Checker): Html => {
   return stateMark(shape, words);
 };
 
-/** By how much its host's clock is wrong; what is corrected is no fault, only worth knowing. */
+/** The error of its host's clock. It is corrected, so it is no fault, only worth knowing. */
 export const clockText = (offset_ms: number | null): string => {
   if (offset_ms === null) return '–';
   if (offset_ms === 0) return 'right';
@@ -250,7 +250,7 @@ const placeWords: Readonly<Record<string, string>> = {
   trusted: 'the operator’s word',
 };
 
-/** A private probe checks for those who know where it stands. */
+/** A private probe checks for people who know where it is. */
 const placeText = (checker: Checker): string => (checker.private ? 'yours to know' : (placeWords[checker.place] ?? checker.place));
 
 const rowOf = (checker: Checker, { times, may }: MembersRequest): Html => {
@@ -291,7 +291,7 @@ const pointsOf = (continents: ReadonlyMap<string, readonly Checker[]>): readonly
     };
   });
 
-/** Who checks, and why to believe them. */
+/** The probes, and reasons to trust them. */
 export const probesPage: Page = {
   method: 'GET',
   path: '/probes',

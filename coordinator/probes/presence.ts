@@ -30,7 +30,7 @@ import type { DuplicateProbes } from './duplicates.ts';
 import type { KeyOf } from './identities.ts';
 import { type ProbeRow, writeDropped } from './queries.ts';
 
-/** A probe has just said that it is there. */
+/** A probe has just reported its presence. */
 export type Present = { readonly probe: ProbeRow; readonly message: PresenceMessage; readonly at: number };
 
 type Dependencies = {
@@ -44,15 +44,15 @@ type Dependencies = {
   readonly anchors: () => readonly string[];
   readonly rosterEpoch: () => number;
   readonly keyOf: KeyOf;
-  /** Whether a later process speaks as the same probe. */
+  /** Whether a later process runs as the same probe. */
   readonly session: DuplicateProbes['hear'];
   readonly onPresent: (present: Present) => void;
   readonly announcements: Pick<Announcements, 'announce' | 'trust'>;
-  /** New credentials for a key that speaks for the probe. */
+  /** New credentials for a key of the probe. */
   readonly renew: (probe: ProbeRow, key: string, isRelayed: boolean) => string;
-  /** A private probe has entered the bus with credentials that let it publish to its relay alone. */
+  /** A private probe has entered the bus with credentials that only let it publish to its relay. */
   readonly onRelayed: (probe: ProbeRow, issuedAt: number) => void;
-  /** A probe has answered a trial. */
+  /** A probe has answered a test run. */
   readonly onTrialAnswer: (answer: TestAnswerMessage) => void;
 };
 
@@ -63,10 +63,10 @@ const isOfOtherWire = (said: unknown): boolean => isRecord(said) && typeof said.
 const otherWire = (name: string): string =>
   `This coordinator (${version}) reads version ${wireVersion} of the wire, and ${name} speaks another: upgrade coordinators before probes, or go back to the probe's version before. It goes on checking, and keeps what it sees on its disk.`;
 
-/** Hears and answers presence: every coordinator does, so that any of them may be the one that is there. */
+/** Receives and answers presence. Every coordinator does so, because it may be the only one. */
 export const hearPresence = (parts: Dependencies): Subscription => {
   const { sql, bus, clock, log, directory, refusals, keyOf } = parts;
-  // Sealing takes a fresh key pair; as long as neither key changes, the old answer is as good.
+  // Sealing makes a new key pair; while neither key changes, the old answer remains valid.
   const sealed = createRecentCache<string, Record<string, string>>(1_000);
 
   const sealKeysFor = (probe: ProbeRow, sealKey: string): Record<string, string> => {
@@ -81,12 +81,15 @@ export const hearPresence = (parts: Dependencies): Subscription => {
 
   const committed = (probe: ProbeRow, generation: string): Promise<Record<string, number>> =>
     committedOf(sql, probe.key, generation).catch((error: unknown) => {
-      // The clock and the roster are worth an answer while the database is away.
+      // Clock and roster are worth an answer even while the database is away.
       log.warn({ err: error, probe: probe.id }, 'how far results are committed cannot be told');
       return {};
     });
 
-  /** Those that end soon, and a private probe's that let it publish elsewhere than to its relay. Only for a key that is not on its way out. */
+  /**
+   * Replaces credentials that end soon, and those that let a private probe publish elsewhere than
+   * to its relay. Only for a key that is not being rotated out.
+   */
   const renewed = (probe: ProbeRow, { credentials, rights, can = [] }: PresenceMessage, now: number): { jwt?: string } => {
     const isPrivate = probe.organisation_id !== null;
     const isTooMuch = isPrivate && rights?.relayed === false && can.includes('relay');
@@ -95,7 +98,7 @@ export const hearPresence = (parts: Dependencies): Subscription => {
     return { jwt: parts.renew(probe, key, isPrivate && (can.includes('relay') || probe.relayed_at !== null)) };
   };
 
-  /** Signed as an answer to this probe; it goes nowhere but to an inbox of that probe's. */
+  /** Signed as an answer to this probe, and sent only to an inbox of that probe. */
   const answer = (message: Message, probe: string, body: object): void => {
     if (message.reply === undefined) return;
     if (isAnswerableTo(probe, message.reply)) {
@@ -120,7 +123,7 @@ export const hearPresence = (parts: Dependencies): Subscription => {
     }
     if (!read.success || read.data.probe !== id) return refusals.count(id, 'malformed');
     const { isOlder, ends } = parts.session(probe, read.data);
-    // What the network knows of a probe is what the later process says.
+    // The network follows the later process of a probe.
     if (!isOlder) parts.onPresent({ probe, message: read.data, at: now });
     const { rights } = read.data;
     if (rights?.relayed && probe.organisation_id !== null && probe.relayed_at === null) parts.onRelayed(probe, rights.issued_at);
@@ -136,19 +139,20 @@ export const hearPresence = (parts: Dependencies): Subscription => {
       signing: signingOf(parts.announcements.trust()),
       ...(ends ? { displaced: true } : renewed(probe, read.data, now)),
     };
-    // The clock last: what was awaited in between would make it late.
+    // The clock is read last: any wait in between would make it late.
     answer(message, id, { ...reply, now: clock.now() });
   };
   return bus.subscribe(subjects.allPresence, hear);
 };
 
 /**
- * What probes had to drop because nobody fetched it (rule 6: counted and reported). A probe counts from its start on; how far that is known stands in
- * the database, so that another leader does not tell it again.
+ * Results that probes dropped because no one fetched them (rule 6: counted and reported). A probe
+ * counts from its start on. The database stores the reported count, so that another leader does not
+ * report it again.
  */
 export type DroppedResults = {
   readonly hear: (present: Present) => void;
-  /** For the leader alone. */
+  /** Only for the leader. */
   readonly tick: () => Promise<void>;
 };
 
@@ -180,10 +184,12 @@ export const createDroppedResults = ({ sql, onDropped }: DroppedResultsDependenc
 };
 
 /**
- * Tells probes how far their results are committed: one receipt for all partitions that a probe hears of in the same moment, because it sends
- * to all of them in the same moment, and is woken for each message as it comes. Nobody waits for a receipt.
+ * Tells probes how far their results are committed. One receipt covers all partitions whose commits
+ * end together: a probe sends to all of them at once, and wakes up for each message. Nothing waits
+ * for a receipt.
  *
- * Modes: `empty` → `gathering` (a receipt waits for those of other partitions) → `empty`; `closed` (what waited has been told).
+ * Modes: `empty` → `gathering` (a receipt waits for those of other partitions) → `empty`; `closed`
+ * (waiting receipts have been sent).
  */
 export type Receipts = {
   readonly give: (subject: string, receipt: ReceiptMessage) => void;
@@ -192,7 +198,7 @@ export type Receipts = {
 
 const gatherMs = 100;
 
-/** What is said later of a partition holds. */
+/** The later receipt of a partition wins. */
 const merged = (before: ReceiptMessage, after: ReceiptMessage): ReceiptMessage => ({
   ...after,
   committed: { ...before.committed, ...after.committed },

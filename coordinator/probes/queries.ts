@@ -8,12 +8,15 @@ import { inTransaction } from '../database/sql.ts';
 import type { Checker } from '../monitors/model.ts';
 import { growSealEpoch } from '../secrets/keys.ts';
 
-/** With the name that people know it by. */
+/** With the name that people know. */
 export type NamedChecker = Checker & { readonly name: string };
 
 type Row = Omit<NamedChecker, 'organisation'> & { readonly organisation_id: string | null };
 
-/** The probes that could check something of this organisation, by their rows alone: who is present this second does not matter. */
+/**
+ * The probes that could check something of this organisation, by their rows alone: whether they are
+ * present now does not matter.
+ */
 export const checkersOf = async (sql: Queryable, organisation: string): Promise<readonly NamedChecker[]> => {
   const rows = await sql<Row[]>`
     select id, name, organisation_id, continent, allowed_cidrs from probes
@@ -27,11 +30,11 @@ export const checkersOf = async (sql: Queryable, organisation: string): Promise<
   }));
 };
 
-/** The private probes of an organisation, as it ends them. */
+/** The private probes of an organisation, for their removal. */
 
 export type OwnProbe = { readonly id: string; readonly name: string; readonly continent: Continent };
 
-/** One that is not ended; of a transaction that ends it nobody else can. */
+/** One that is not removed yet, locked so that no other transaction removes it. */
 export const lockedOwnProbe = async (sql: Queryable, organisation: string, id: string): Promise<OwnProbe | undefined> => {
   const [row] = await sql<OwnProbe[]>`
     select id, name, continent from probes where id = ${id} and organisation_id = ${organisation} and revoked_at is null for update`;
@@ -40,7 +43,7 @@ export const lockedOwnProbe = async (sql: Queryable, organisation: string, id: s
 
 const mostNamed = 50;
 
-/** The monitors that it alone may check. */
+/** The monitors that only it may check. */
 export const monitorsOfProbe = async (
   sql: Queryable,
   organisation: string,
@@ -52,7 +55,9 @@ export const monitorsOfProbe = async (
   return { monitors: rows.map(({ id, name }) => ({ id, name })), monitor_count: rows[0]?.count ?? 0 };
 };
 
-/** Join tokens: each makes one host one probe, within an hour. What is stored of a token is its fingerprint. */
+/**
+ * Join tokens: each makes one host one probe, within an hour. Only a token's fingerprint is stored.
+ */
 
 export type InvitationRow = {
   readonly id: string;
@@ -66,7 +71,7 @@ export type InvitationRow = {
   readonly used_at: Date | null;
   readonly used_key: string | null;
   readonly probe_id: string | null;
-  /** When the probe that came of it was heard last. */
+  /** When the probe that joined with it was last heard. */
   readonly last_seen_at: Date | null;
 };
 
@@ -75,7 +80,7 @@ type NewInvitation = Pick<InvitationRow, 'id' | 'name' | 'continent' | 'shown' |
   readonly fingerprint: Buffer;
 };
 
-/** Those that nobody followed are of no use a day after their end. */
+/** Unused ones are of no use a day after their end. */
 const idempotencyKeptMs = 86_400_000;
 
 export const insertProbeInvitation = async (sql: Queryable, of: NewInvitation): Promise<void> => {
@@ -84,7 +89,10 @@ export const insertProbeInvitation = async (sql: Queryable, of: NewInvitation): 
     values (${of.id}, ${of.organisation}, ${of.name}, ${of.continent}, ${of.fingerprint}, ${of.shown}, ${of.created_at}, ${of.expires_at})`;
 };
 
-/** What the plan counts: private probes that are not ended, and the open invitations of more. Of an organisation that is locked. */
+/**
+ * What the plan counts: private probes that are not removed, and open invitations for more. The
+ * caller has locked the organisation.
+ */
 export const countPrivateProbes = async (sql: Queryable, organisation: string, now: Date): Promise<number> => {
   const [row] = await sql<{ present: number }[]>`select (
       (select count(*) from probes where organisation_id = ${organisation} and revoked_at is null)
@@ -94,7 +102,10 @@ export const countPrivateProbes = async (sql: Queryable, organisation: string, n
   return row?.present ?? 0;
 };
 
-/** Whether a probe or an open invitation has this name already, among the public ones or in this organisation. */
+/**
+ * Whether a probe or an open invitation has this name already, among the public ones or in this
+ * organisation.
+ */
 export const isProbeNameTaken = async (sql: Queryable, organisation: string | null, name: string, now: Date): Promise<boolean> => {
   const [row] = await sql<{ taken: boolean }[]>`select
       exists (select 1 from probes where organisation_id is not distinct from ${organisation} and name = ${name} and revoked_at is null)
@@ -103,10 +114,10 @@ export const isProbeNameTaken = async (sql: Queryable, organisation: string | nu
   return row?.taken === true;
 };
 
-/** Everybody's, for the operator; those of nobody's organisation; or those of one. */
+/** All of them, for the operator; those of no organisation; or those of one. */
 export type WhoseInvitations = 'all' | { readonly organisation: string };
 
-/** The newest first, below `from`; those that were taken back are gone. */
+/** The newest first, below `from`; revoked ones are gone. */
 export const probeInvitations = async (
   sql: Queryable,
   whose: WhoseInvitations,
@@ -121,7 +132,7 @@ export const probeInvitations = async (
     ${id === null ? sql`` : sql`and i.id = ${id}`}
   order by i.key desc limit ${most}`;
 
-/** Takes back what nobody has followed yet. False when there is none. */
+/** Revokes an unused invitation. False when there is none. */
 export const revokeProbeInvitation = async (sql: Queryable, whose: WhoseInvitations, id: string, now: Date): Promise<boolean> => {
   const rows = await sql`update probe_invitations set revoked_at = ${now}
     where id = ${id} and used_at is null and revoked_at is null ${whose === 'all' ? sql`` : sql`and organisation_id = ${whose.organisation}`}
@@ -129,7 +140,10 @@ export const revokeProbeInvitation = async (sql: Queryable, whose: WhoseInvitati
   return rows.length > 0;
 };
 
-/** What a token stands for, locked until the transaction ends: of two hosts with the same token one waits for the other. */
+/**
+ * The invitation of a token, locked until the transaction ends: of two hosts with the same token
+ * one waits for the other.
+ */
 export const lockProbeInvitation = async (sql: Queryable, fingerprint: Buffer): Promise<InvitationRow | undefined> => {
   const [row] = await sql<InvitationRow[]>`
     select id, key, organisation_id, name, continent, shown, created_at, expires_at, used_at, used_key, probe_id, null::timestamptz as last_seen_at
@@ -152,7 +166,10 @@ export type ProbeRow = {
   readonly organisation_id: string | null;
   readonly name: string;
   readonly continent: Continent;
-  /** The public nkeys that may speak for it, with the time until which a rotated-out one may (null: for good). */
+  /**
+   * The public nkeys that speak for it, with the time until which a rotated-out one does (null: for
+   * good).
+   */
   readonly keys: readonly ProbeKey[];
   readonly allowed_cidrs: readonly string[];
   readonly seal_key: string | null;
@@ -161,19 +178,19 @@ export type ProbeRow = {
   readonly created_at: Date;
   readonly revoked_at: Date | null;
   readonly last_seen_at: Date | null;
-  /** Since when it is not believed, and why: it is sick, or its place is doubted. */
+  /** Since when it is not trusted, and why: it is sick, or its place is doubted. */
   readonly quarantined_at: Date | null;
   readonly quarantine_reason: string | null;
-  /** Since when too much of what it saw was refuted. */
+  /** Since when too many of its results are refuted. */
   readonly sick_at: Date | null;
-  /** Since when it is known that it cannot be where it says, and how. */
+  /** Since when it is known that it cannot be where it claims, and how. */
   readonly doubted_at: Date | null;
   readonly doubt_reason: string | null;
-  /** The continent that the operator knows it to be on. */
+  /** The continent that the operator confirmed. */
   readonly place_trusted_as: string | null;
-  /** By how much it corrects the clock of its host. */
+  /** The correction of its host's clock. */
   readonly clock_offset_ms: number | null;
-  /** Since when the credentials of a private probe let it publish to its relay alone. */
+  /** Since when a private probe's credentials only let it publish to its relay. */
   readonly relayed_at: Date | null;
 };
 
@@ -181,11 +198,14 @@ export type ProbeKey = { readonly key: string; readonly until: number | null };
 
 const keysShape = z.array(z.object({ key: z.string(), until: z.number().nullable() }));
 
-/** A probe that is sick and one whose place is doubted are held alike. */
+/** A sick probe and one whose place is doubted are treated alike. */
 export const notBelieved = (sql: Queryable) =>
   sql`coalesce(quarantined_at, doubted_at) as quarantined_at, coalesce(quarantine_reason, doubt_reason) as quarantine_reason`;
 
-/** All of them, revoked ones included, because old results and watermarks refer to them; oldest first. */
+/**
+ * All of them, including revoked ones, because old results and watermarks refer to them; oldest
+ * first.
+ */
 export const allProbes = async (sql: Queryable, organisation?: string): Promise<ProbeRow[]> => {
   const rows = await sql<ProbeRow[]>`
     select id, key, organisation_id, name, continent, keys, allowed_cidrs, seal_key, ear, version, created_at, revoked_at, last_seen_at,
@@ -195,14 +215,14 @@ export const allProbes = async (sql: Queryable, organisation?: string): Promise<
   return rows.map((row) => ({ ...row, keys: keysShape.parse(row.keys) }));
 };
 
-/** Whether the probe is there and this key speaks for it. */
+/** Whether the probe exists and this key speaks for it. */
 export const isProbeAlive = async (sql: Queryable, id: string, key: string): Promise<boolean> => {
   const rows = await sql`select 1 from probes
     where id = ${id} and revoked_at is null and keys @> ${JSON.stringify([{ key, until: null }])}::text::jsonb`;
   return rows.length > 0;
 };
 
-/** What a key is already: the probe that it speaks for, or `ended` when it never may again. */
+/** The probe that a key already speaks for, or `ended` when it never may again. */
 export const invitationState = async (
   sql: Queryable,
   key: string,
@@ -257,7 +277,7 @@ export const addProbeKey = async (
   await enqueue(sql, { topic: 'probe', payload: { probe: id, change: 'rotated' }, partition: null, organisation: organisation_id });
 };
 
-/** These keys are void, and so is the key of the network that whoever held them has. */
+/** Voids these keys, and retires the network's key that their holders know. */
 const voidKeys = async (
   sql: Queryable,
   { id, continent, organisation_id }: { id: string; continent: Continent; organisation_id: string | null },
@@ -267,7 +287,7 @@ const voidKeys = async (
   await growSealEpoch(sql, organisation_id === null ? continent : id);
 };
 
-/** Takes every key away for good. @throws Refusal `probe_not_found`. */
+/** Removes every key for good. @throws Refusal `probe_not_found`. */
 export const revokeProbe = async (sql: Queryable, id: string): Promise<void> => {
   const { organisation_id, continent, keys } = await lockedProbe(sql, id);
   await voidKeys(sql, { id, continent, organisation_id }, keys);
@@ -284,14 +304,14 @@ const endOldKeysOf = async (sql: Transaction, id: string, now: number): Promise<
   await sql`select pg_notify(${outboxChannel}, 'probe')`;
 };
 
-/** Rotated-out keys whose time is over are taken away. True when there were any. */
+/** Removes expired rotated-out keys. True when there were any. */
 export const endOldKeys = async (sql: Sql, now: number): Promise<boolean> => {
   const probes = (await allProbes(sql)).filter(({ keys }) => keys.some(({ until }) => until !== null && until <= now));
   for (const { id } of probes) await inTransaction(sql, (transaction) => endOldKeysOf(transaction, id, now));
   return probes.length > 0;
 };
 
-/** Key → when it was revoked, of all that ever were. */
+/** Key → when it was revoked, for all revoked keys. */
 export const revokedKeys = async (sql: Queryable): Promise<ReadonlyMap<string, number>> => {
   const rows = await sql<{ key: string; revoked_at: Date }[]>`select key, revoked_at from revoked_keys`;
   return new Map(rows.map(({ key, revoked_at }) => [key, revoked_at.getTime()]));
@@ -307,7 +327,7 @@ export type Seen = {
   readonly clock_offset_ms: number | null;
 };
 
-/** Writes down what probes said of themselves, in bulk. */
+/** Writes probes' reports about themselves, in bulk. */
 export const writeSeen = async (sql: Queryable, seen: readonly Seen[]): Promise<void> => {
   if (seen.length === 0) return;
   const rows = seen.map((row) => ({ ...row, at: new Date(row.at).toISOString() }));
@@ -323,7 +343,10 @@ export const setQuarantine = async (sql: Queryable, id: string, reason: string |
   await sql`update probes set quarantined_at = ${reason === null ? null : sql`coalesce(quarantined_at, now())`}, quarantine_reason = ${reason} where id = ${id}`;
 };
 
-/** It cannot be where it says. False when the operator has said that it is there, or this is known already. */
+/**
+ * It cannot be where it claims. False when the operator has confirmed its place, or this is known
+ * already.
+ */
 export const doubtPlace = async (sql: Queryable, id: string, reason: string): Promise<boolean> => {
   const rows = await sql`update probes set doubted_at = now(), doubt_reason = ${reason}
     where id = ${id} and revoked_at is null and doubted_at is null and place_trusted_as is distinct from continent returning 1`;
@@ -331,7 +354,7 @@ export const doubtPlace = async (sql: Queryable, id: string, reason: string): Pr
   return rows.length > 0;
 };
 
-/** The operator's word on where it is, or its end. Undefined when there is no such probe. */
+/** Sets or ends the operator's confirmation of its place. Undefined when there is no such probe. */
 export const trustPlace = async (sql: Queryable, id: string, isTrusted: boolean): Promise<NamedProbe | undefined> => {
   const [row] = await sql<NamedProbe[]>`
     update probes set place_trusted_as = ${isTrusted ? sql`continent` : null},
@@ -341,9 +364,11 @@ export const trustPlace = async (sql: Queryable, id: string, isTrusted: boolean)
   return row;
 };
 
-/** What a probe says it has dropped since it was started; true when that is more than was known. */
+/**
+ * The count of results that a probe dropped since its start; true when it is higher than before.
+ */
 export const writeDropped = async (sql: Queryable, id: string, session: string, dropped: number): Promise<boolean> => {
-  // Those of the public are counted by the day, too.
+  // Those of public probes are also counted by the day.
   const rows = await sql`
     with before as (select id, organisation_id, dropped_session, dropped from probes where id = ${id} for update),
     news as (update probes p set dropped = ${dropped}, dropped_session = ${session} from before b
@@ -356,16 +381,19 @@ export const writeDropped = async (sql: Queryable, id: string, session: string, 
   return rows.length > 0;
 };
 
-/** What there is to know of probes by whom they check for: their health, and why to believe them or not. */
+/** What the users of probes may know about them: their health, and reasons to trust them or not. */
 
 const shareShape = z.object({ hosts: z.array(z.number()), refuted: z.array(z.tuple([z.number(), z.number()])) });
 
-/** A coordinator that was not seen for so long tells nothing any more. */
+/** A coordinator that was not seen for this long no longer counts. */
 const aliveMs = 60_000;
 
 export type Refuted = { readonly targets: number; readonly refuted: number };
 
-/** Of each probe that anything is refuted of: how many distinct hosts it checks, and how many of them others saw otherwise (rule 16). */
+/**
+ * For each probe with refuted results: how many distinct hosts it checks, and for how many of them
+ * others saw something else (rule 16).
+ */
 export const refutedShares = async (sql: Queryable, now: number): Promise<ReadonlyMap<string, Refuted>> => {
   const rows = await sql<{ probe_id: string; share: unknown }[]>`
     select r.probe_id, r.share from refutations r join coordinators c on c.id = r.coordinator_id
@@ -393,10 +421,10 @@ export type CheckerRow = {
   readonly doubt_reason: string | null;
   readonly place_trusted_as: string | null;
   readonly clock_offset_ms: number | null;
-  /** Distinct monitors of the organisation that it looked at since then, and how often. */
+  /** Distinct monitors of the organisation that it checked since then, and how often. */
   readonly monitors: number;
   readonly checks: number;
-  /** Whether any result of it was ever committed. */
+  /** Whether any of its results was ever committed. */
   readonly has_checked: boolean;
 };
 
@@ -414,7 +442,10 @@ export const checkersFor = (sql: Queryable, organisation: string, since: Date): 
   where p.revoked_at is null and (p.organisation_id = ${organisation} or p.organisation_id is null and p.last_seen_at is not null)
   order by p.continent, p.name limit 200`;
 
-/** Since when announcements must be signed (null: they need not be), and since when coordinators sign them. */
+/**
+ * Since when announcements must be signed (null: they need not be), and since when coordinators
+ * sign them.
+ */
 export type Signing = { readonly signed_since: Date | null; readonly signing_offered_at: Date };
 
 export const readSigning = async (sql: Queryable): Promise<Signing> => {
@@ -423,7 +454,7 @@ export const readSigning = async (sql: Queryable): Promise<Signing> => {
   return row;
 };
 
-/** Whether a coordinator runs that does not sign, because it is of the version before. */
+/** Whether a coordinator of the previous version, which does not sign, is running. */
 export const someoneSignsNothing = async (sql: Queryable, aliveMs: number): Promise<boolean> =>
   (await sql`select 1 from coordinators where not signs and seen_at > now() - ${aliveMs} * interval '1 millisecond' limit 1`).length > 0;
 
@@ -432,8 +463,8 @@ export const requireSigned = async (sql: Queryable): Promise<void> => {
 };
 
 /**
- * From now on only relayed credentials of this private probe count: those that were issued before end. When they were issued the probe says itself, and
- * none were before this version.
+ * From now on only relayed credentials of this private probe count: all issued before end. The
+ * probe reports the time of issue; no credentials of this version are older.
  */
 export const endDirectCredentials = async (sql: Queryable, probe: string, issuedAt: number): Promise<void> => {
   const rows =
@@ -442,13 +473,16 @@ export const endDirectCredentials = async (sql: Queryable, probe: string, issued
   if (rows.length > 0) await sql`select pg_notify(${outboxChannel}, 'probe')`;
 };
 
-/** The same for every private probe that still has others. */
+/** The same for every private probe that still has direct credentials. */
 export const endAllDirectCredentials = async (sql: Queryable): Promise<void> => {
   const rows = await sql`update probes set relayed_at = now() where organisation_id is not null and relayed_at is null returning 1`;
   if (rows.length > 0) await sql`select pg_notify(${outboxChannel}, 'probe')`;
 };
 
-/** Key → the moment before which its credentials are void, of private probes that had others than relayed ones. */
+/**
+ * Key → the time before which its credentials are void, for private probes that had direct
+ * credentials.
+ */
 export const endedDirectCredentials = async (sql: Queryable): Promise<ReadonlyMap<string, number>> => {
   const rows = await sql<{ key: string; relayed_at: Date }[]>`
     select k ->> 'key' as key, relayed_at from probes, jsonb_array_elements(keys) k

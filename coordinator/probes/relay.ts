@@ -6,9 +6,11 @@ import type { Directory } from './directory.ts';
 import type { ProbeRow } from './queries.ts';
 
 /**
- * Passes on what private probes publish. The bus's server answers a request on whatever subject it names, so that a probe which may ask the server
- * anything can have it publish anywhere: a private one asks the relay instead, which looks whether the subject is that probe's and whether the
- * answer goes to its own inbox. One of all coordinators takes each message; the server answers the probe itself.
+ * Passes on what private probes publish. The bus's server answers a request on any subject that it
+ * names, so a probe that may ask the server anything can make it publish anywhere. A private probe
+ * therefore asks the relay, which checks that the subject is that probe's and that the answer goes
+ * to its own inbox. One of all coordinators takes each message; the server answers the probe
+ * itself.
  */
 type Dependencies = {
   readonly bus: Pick<Bus, 'subscribe' | 'relay'>;
@@ -18,11 +20,14 @@ type Dependencies = {
   readonly keysOf: (organisation: string) => number;
 };
 
-/** Of monitors that were made or deleted a moment ago there may be records, and no keys. */
+/** Monitors that were made or deleted a moment ago may have records, but no keys. */
 const maxWithoutKeys = 100;
 const maxRecordBytes = 16_384;
 
-/** Records of last pings stay for good: of each organisation's monitors no more are written than it has, so that none fills the bus's disk for everyone. */
+/**
+ * Records of last pings stay for good. An organisation may have no more of them than monitors, so
+ * that none fills the bus's disk for everyone.
+ */
 const createRecordLimit = (keysOf: Dependencies['keysOf']) => {
   const written = new Map<string, Set<string>>();
   return ({ organisation_id }: ProbeRow, subject: string, bytes: number): boolean => {
@@ -36,7 +41,7 @@ const createRecordLimit = (keysOf: Dependencies['keysOf']) => {
   };
 };
 
-/** Whatever else a header can ask of the server is not passed on. */
+/** No other header is passed on, because it could ask something of the server. */
 const passedOn = ['Signature', 'Signed', 'Nats-Msg-Id', 'Nats-Expected-Last-Subject-Sequence'] as const;
 
 const headersOf = ({ header }: Message): Headers =>
@@ -47,7 +52,10 @@ const headersOf = ({ header }: Message): Headers =>
     }),
   );
 
-/** What stands in a partition that there is not nobody reads and nobody takes away: it would fill the stream for everyone. */
+/**
+ * No one reads or removes messages of a nonexistent partition: they would fill the stream for
+ * everyone.
+ */
 const isRead = (subject: string): boolean => {
   const [kind, , partition = ''] = subject.split('.');
   return (kind !== 'result' && kind !== 'beat') || (/^(0|[1-9]\d?)$/.test(partition) && Number(partition) < partitionCount);
@@ -64,7 +72,7 @@ export const serveRelay = ({ bus, directory, refusals, keysOf }: Dependencies): 
     async (message) => {
       const [, id = '', ...rest] = message.subject.split('.');
       const subject = rest.join('.');
-      // Without waiting for those that are known, so that what a probe says keeps its order.
+      // Known probes are found without waiting, so that a probe's messages keep their order.
       const probe = directory.byId(id) ?? (await directory.find(id));
       if (!probe) return refusals.count(id, 'unknown_probe');
       if (probe.revoked_at !== null) return refusals.count(id, 'revoked_probe');

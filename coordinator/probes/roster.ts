@@ -16,24 +16,31 @@ import type { Present } from './presence.ts';
 import { type ProbeRow, type Seen, writeSeen } from './queries.ts';
 
 /**
- * Who is lost (rule 7). A probe silent for 15 s is; but silence counts only while the coordinator itself was listening, and when
- * most fall silent at once it is the bus: then nobody is lost yet. That benefit of the doubt ends after twice the time if others are
- * heard all the while, because then the bus carries words and those probes have none.
+ * Which probes are lost (rule 7): those that are silent for 15 s. But silence counts only while the
+ * coordinator itself was listening. When most fall silent at once it is the bus, and none is lost
+ * yet. That benefit of the doubt ends after twice the time if others are heard all the while: then
+ * the bus works, and those probes do not.
  */
 const silentAfter = 15_000;
-/** Presence comes every 5 s: those last heard within one ping of each other fell silent at once. */
+/**
+ * Presence comes every 5 s: probes last heard within one ping of each other fell silent at once.
+ */
 const atOnce = 6_000;
 
 export type Heard = { readonly probe: string; readonly at: number };
 
 export type Silence = { readonly lost: readonly string[]; readonly busAway: boolean };
 
-/** `heard`: when each probe that was well so far was last heard. `listeningSince`: since when the coordinator hears the bus without a break. */
+/**
+ * `heard`: when each healthy probe was last heard. `listeningSince`: since when the coordinator
+ * hears the bus without a break.
+ */
 export const judgeSilence = (heard: readonly Heard[], listeningSince: number, now: number): Silence => {
   const silence = ({ at }: Heard) => now - Math.max(at, listeningSince);
   const silent = heard.filter((each) => silence(each) >= silentAfter);
   if (silent.length === 0) return { lost: [], busAway: false };
-  // Who spoke last before the bus went has been silent for up to a ping less than the others.
+  // A probe that spoke last before the bus failed has been silent for up to a ping less than the
+  // others.
   const fallen = heard.filter((each) => silence(each) > atOnce);
   const last = Math.max(...fallen.map(({ at }) => Math.max(at, listeningSince)));
   const together = fallen.filter(({ at }) => last - Math.max(at, listeningSince) <= atOnce);
@@ -44,7 +51,10 @@ export const judgeSilence = (heard: readonly Heard[], listeningSince: number, no
   return { lost: lost.map(({ probe }) => probe), busAway: doubt };
 };
 
-/** One object for each probe, shared by all monitors that it has seen: a hundred thousand monitors would otherwise hold its name a hundred thousand times. */
+/**
+ * One object for each probe, shared by all monitors that it has seen: otherwise a hundred thousand
+ * monitors would hold its name a hundred thousand times.
+ */
 const observingProbes = new Map<string, ObservingProbe>();
 
 export const observingProbeOf = ({ id, name, continent }: Pick<ProbeRow, 'id' | 'name' | 'continent'>): ObservingProbe => {
@@ -56,18 +66,23 @@ export const observingProbeOf = ({ id, name, continent }: Pick<ProbeRow, 'id' | 
 };
 
 /**
- * Who is there. Every coordinator hears all presence and keeps its own view; one of them (the owner of the first partition) publishes the
- * roster that all go by, writes the notices and what probes say of themselves.
+ * Which probes are there. Every coordinator receives all presence and keeps its own view. One of
+ * them (the owner of the first partition) publishes the roster that all use, and writes notices and
+ * probes' reports about themselves.
  *
- * Modes of a probe: `unseen` (never heard of) → `well` ↔ `lost` (silent for 15 s while we were listening); `well` → `leaving` (it said that it
- * stops: others take its turns) → `well` (a later process speaks as it) or `lost`. Of the whole: `listening` since
- * a time, which begins anew with every connection to the bus, after every standstill of our own, and with the first word after nobody
+ * Modes of a probe: `unseen` (never heard) → `well` ↔ `lost` (silent for 15 s while we were
+ * listening); `well` → `leaving` (it announced its end: others take its turns) → `well` (a later
+ * process runs as it) or `lost`. Of the whole: `listening` since a time, which restarts with every
+ * connection to the bus, after every standstill of our own, and with the first presence after none
  * was heard.
  */
 export type Network = {
   readonly roster: () => Roster;
   readonly hear: (present: Present) => void;
-  /** What each healthy probe of the public last said: by it partitions know who may still keep something (rule 4). Its times are of performance.now(). */
+  /**
+   * The last presence of each healthy public probe: it shows partitions which probes may still keep
+   * results (rule 4). Its times are of performance.now().
+   */
   readonly words: () => readonly LatestPresence[];
   readonly tick: () => Promise<void>;
   readonly presentOf: (probe: string) => Present | undefined;
@@ -83,19 +98,25 @@ type Dependencies = {
   readonly directory: Directory;
   readonly announcements: Pick<Announcements, 'read' | 'refuse'>;
   readonly isLeader: () => boolean;
-  /** The last of all probes was heard for the first time: nobody need wait for the next tick to know them all. */
+  /**
+   * The last of all probes was heard for the first time, so that no one need wait for the next
+   * tick.
+   */
   readonly onAllHeard: () => void;
-  /** A probe leaves, or is back: nobody need wait for the next tick. */
+  /** A probe leaves or is back, so that no one need wait for the next tick. */
   readonly onComingOrGoing: () => void;
 };
 
 const writeEveryMs = 5_000;
-/** A tick that comes so late tells that the process stood still: what was silent meanwhile was not heard by us. */
+/** A tick this late shows that the process stood still: it could not hear anything meanwhile. */
 const standstillMs = 3_000;
 
 const same = (a: Roster, b: Roster): boolean => JSON.stringify(a.probes) === JSON.stringify(b.probes);
 
-/** What another coordinator said, if one did. One from beyond our clock was forged, or said by a clock that was wrong. */
+/**
+ * The roster of another coordinator, if this is one. A time beyond our clock means a forgery or a
+ * wrong clock.
+ */
 const rosterIn = (
   message: Pick<Message, 'data' | 'header'>,
   announcements: Pick<Announcements, 'read' | 'refuse'>,
@@ -114,7 +135,7 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
   const lastPresent = new Map<string, Present>();
   const heardAt = new Map<string, number>();
   const lost = new Set((await openNotices(sql, 'probe_lost')).map(({ subject }) => subject));
-  /** Probes that said that they stop, with the process that said so. */
+  /** Probes that announced their end, with the process that did so. */
   const leaving = new Map<string, string>();
   let listeningSince = performance.now();
   let tickedAt = performance.now();
@@ -124,20 +145,24 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
   let busAway = false;
   let published: Roster | undefined;
 
-  /** What its host lets a public probe reach beyond the public, as it said last: who may not is neither asked nor believed about that. */
+  /**
+   * Ranges beyond public addresses that a public probe's host allows, as last reported. A probe
+   * without that permission is neither asked nor believed.
+   */
   const rangesAllowed = ({ id, organisation_id, allowed_cidrs }: ProbeRow): Pick<RosterProbe, 'allowed_cidrs'> => {
     const ranges = lastPresent.get(id)?.message.allowed_cidrs ?? allowed_cidrs;
     return organisation_id === null && ranges.length > 0 ? { allowed_cidrs: ranges } : {};
   };
 
-  /** Probes that have been seen and are not revoked, with whether they are well. */
+  /** Probes that have been heard and are not revoked, with their health. */
   const probesNow = (): Roster['probes'] =>
     directory
       .all()
       .filter((row) => row.revoked_at === null)
       .map((row) => ({
         id: row.id,
-        // Every probe reads this: whose a private one is, and what they call it, is no other organisation's business.
+        // Every probe reads this: the owner and the name of a private one concern no other
+        // organisation.
         name: row.organisation_id === null ? row.name : '',
         continent: row.continent,
         organisation: row.organisation_id === null ? null : row.id,
@@ -150,11 +175,11 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
     const last = await bus.last(streams.assignments.name, subjects.roster);
     return last && last.data.length > 0 ? rosterIn(last, announcements, clock.now()) : undefined;
   };
-  // One that cannot be read is as good as none: the leader publishes it anew.
+  // An unreadable one counts as none: the leader publishes it again.
   const initial = bus.isConnected() ? await readRoster().catch(() => undefined) : undefined;
   let current: Roster = initial ?? { epoch: 0, probes: probesNow() };
 
-  /** An epoch of before our clock was set right binds nobody. */
+  /** An epoch from before our clock was corrected is not binding. */
   const floor = (): number => (current.epoch > clock.now() + maxAheadMs ? 0 : current.epoch);
 
   const adopt = (roster: Roster): void => {
@@ -182,7 +207,7 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
   const status: Subscription = bus.onStatus((now) => {
     if (now === 'connected') {
       listenAnew();
-      // It may have been wiped: what it holds is to be looked at again.
+      // The bus may have been wiped: its content must be read again.
       published = undefined;
     }
   });
@@ -191,7 +216,7 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
     const isOld = roster !== undefined && isOutdated(roster.epoch, current.epoch, clock.now());
     if (isOld) announcements.refuse(subjects.roster, 'outdated');
     if (roster && !isOld) adopt(roster);
-    // Whoever comes later reads what stands on the bus: the leader says it again.
+    // Probes that start later read the roster from the bus: the leader publishes it again.
     else published = undefined;
   });
 
@@ -204,7 +229,9 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
         handed_over: lastPresent.get(id)?.message.handed_over === true,
       }));
 
-  /** Rule 7, by the pure judgement; a shorter patience of tests only scales the time that it sees. */
+  /**
+   * Rule 7, by the pure function; a shorter timeout of tests only scales the times that it gets.
+   */
   const judge = (now: number) => {
     const scale = 15_000 / timing.lostAfterMs;
     const well = current.probes.filter(({ id, healthy }) => healthy && directory.byId(id)?.revoked_at === null);
@@ -237,7 +264,10 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
     }
   };
 
-  /** Whether a notice tells of what is over, whoever opened it: a coordinator that ended in the midst of it, or a commit of any of them. */
+  /**
+   * Whether a notice is about something that is over, whoever opened it: a coordinator that ended
+   * meanwhile, or a commit of any of them.
+   */
   const isOver = (kind: NoticeKind, subject: string, now: number): boolean => {
     if (kind === 'probe_lost') return !lost.has(subject);
     if (kind === 'bus_silent') return !busAway && now - listeningSince > timing.lostAfterMs;
@@ -245,7 +275,7 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
     return kind === 'continent_alone' && new Set(well.map(({ continent }) => continent)).size > 1;
   };
 
-  /** Only the database knows which are open, and nobody waits for their end. */
+  /** Only the database knows which are open, and no one waits for their end. */
   const endNotices = async (now: number): Promise<void> => {
     if (now - noticesReadAt < timing.lookAgainMs) return;
     noticesReadAt = now;
@@ -261,7 +291,10 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
     if ([...writing.keys()].some((id) => directory.byId(id)?.seal_key === null)) await directory.refresh();
   };
 
-  /** Where nobody else can take its turns, a probe is waited for as ever. Words that the same process said before it left may come after. */
+  /**
+   * A probe that leaves counts as present while no other can take its turns. Earlier messages of
+   * the same process may arrive after this one.
+   */
   const noteLeaving = ({ probe: { id, organisation_id }, message: { leaving: leaves = false, session } }: Present): void => {
     if (leaves === leaving.has(id) || organisation_id !== null) return;
     if (leaves && !words().some(({ probe }) => probe !== id && !leaving.has(probe))) return;
@@ -290,7 +323,7 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
       if (now - tickedAt > standstillMs) listenAnew();
       tickedAt = now;
       if (!isLeader()) {
-        // What probes say of themselves another writes down.
+        // Another coordinator writes probes' reports.
         unwritten.clear();
         published = undefined;
         return;

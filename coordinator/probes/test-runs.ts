@@ -11,11 +11,12 @@ import type { AskedProbe, TestAnswer, TestRunOwner, TestRunRequest, TestRunState
 import type { Assignments } from './assignments.ts';
 
 /**
- * Tries a config once from every continent that could check it (rule 41), and keeps the answers in memory for a moment.
- * Modes of a trial: `open` (answers come) → `over` (all have answered, or had the time to) → forgotten.
+ * Tests a config once from every continent that could check it (rule 41), and keeps the answers in
+ * memory for a moment. Modes of a test run: `open` (answers come) → `over` (all have answered, or
+ * timed out) → forgotten.
  */
 export type TestRuns = {
-  /** The id by which the answers are heard. Undefined without a bus, and when too many are under way. */
+  /** The id for reading the answers. Undefined without a bus, and when too many are in progress. */
   readonly begin: (wanted: TestRunRequest) => string | undefined;
   readonly answered: (answer: TestAnswerMessage) => void;
   /** Settles when more than `known` have answered, or it is over. */
@@ -30,14 +31,14 @@ type Open = TestRunOwner & {
   readonly asked: readonly Asked[];
   readonly answers: TestAnswer[];
   over: boolean;
-  /** Of those who wait for more. */
+  /** Callers that wait for more. */
   waiting: (() => void)[];
   timer: NodeJS.Timeout | undefined;
 };
 
-/** What the way there and back, and a queue on the probe, may take. */
+/** For the way there and back, and a queue on the probe. */
 const onTheWayMs = 4_000;
-/** So long the answers can still be heard. */
+/** How long the answers can still be read. */
 const keptMs = 60_000;
 const maxAtOnce = 1_000;
 
@@ -84,7 +85,7 @@ export const createTestRuns = ({ bus, clock, roster, assignments }: Dependencies
       const id = newId();
       const { like, organisation, user, secrets, config, interval_s } = wanted;
       const probes = chosen(rowOf(wanted, like?.id ?? id, like?.key ?? 0));
-      // A name of its own, so that the monitor's checks and its trial never wait for each other.
+      // A unique name, so that the monitor's checks and its test run never wait for each other.
       const row = rowOf(wanted, id, like?.key ?? 0);
       const hidden = Object.keys(secrets).length === 0 ? null : JSON.stringify(secrets);
       const asked = probes.map((probe) => ({ id: probe.id, probe: probe.name, continent: probe.continent }));

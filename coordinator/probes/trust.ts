@@ -21,14 +21,14 @@ import { endNotice, openNotice } from '../health/notices.ts';
 import type { Directory } from './directory.ts';
 import { setQuarantine } from './queries.ts';
 
-/** What coordinators tell each other of probes whose failures are refuted (rule 16). */
+/** What coordinators exchange about probes whose failures are refuted (rule 16). */
 
 /** `shares`: by probe. */
 export type Told = { readonly coordinator: string; readonly shares: ReadonlyMap<string, Share> };
 
 const shareShape = z.object({ hosts: z.array(z.number()), refuted: z.array(z.tuple([z.number(), z.number()])) });
 
-/** What this coordinator has told, and what every other that lives and decides has. */
+/** The shares of this coordinator and of every other that is alive and decides. */
 export const sharedProbeTrust = async (sql: Queryable, owner: string, aliveMs: number): Promise<Told[]> => {
   const rows = await sql<{ coordinator: string; probe: string | null; share: unknown }[]>`
     select c.id as coordinator, r.probe_id as probe, r.share
@@ -45,7 +45,7 @@ export const sharedProbeTrust = async (sql: Queryable, owner: string, aliveMs: n
   return [...told].map(([coordinator, shares]) => ({ coordinator, shares }));
 };
 
-/** A coordinator that the database has forgotten tells nothing until it is known again. */
+/** A coordinator that the database has removed shares nothing until it is registered again. */
 export const shareProbeTrust = async (sql: Queryable, owner: string, shares: ReadonlyMap<string, Share>): Promise<void> => {
   if (shares.size === 0) return;
   const rows = [...shares].map(([probe, { hosts, refuted }]) => ({ probe, share: { hosts, refuted: [...refuted] } }));
@@ -63,15 +63,16 @@ export const clearProbeTrust = async (sql: Queryable, owner: string, probes: rea
 };
 
 /**
- * Several coordinators judge a probe by what all of them know of it (rule 16). Whoever knows of a refuted failure tells the others, through the
- * database, and they say what they know of that probe. While nothing is refuted nothing is written.
+ * Several coordinators judge a probe by what all of them know (rule 16). One that knows of a
+ * refuted failure shares it through the database, and the others share what they know of that
+ * probe. While nothing is refuted nothing is written.
  */
 type PooledRefutations = {
-  /** Whether no other coordinator lives that may know more. */
+  /** Whether no other coordinator is alive that may know more. */
   readonly isAlone: () => boolean;
-  /** Tells and hears. `refuted`: what we hold against each probe. */
+  /** Writes our shares and reads the others. `refuted`: what we hold against each probe. */
   readonly exchange: (refuted: ReadonlyMap<string, ReadonlyMap<number, number>>) => Promise<void>;
-  /** What all know of this probe; undefined as long as some have not said it yet. */
+  /** The merged knowledge of this probe; undefined while some shares are missing. */
   readonly of: (probe: string) => { readonly targets: number; readonly refuted: number } | undefined;
 };
 
@@ -79,19 +80,25 @@ type PoolDependencies = {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly owner: string;
-  /** Who did not say for so long that it lives does not. */
+  /** A coordinator that has not reported for this long is not alive. */
   readonly aliveMs: number;
-  /** The hosts that we know this probe to check, as a share has them. */
+  /** The hosts that we know this probe to check, in the form of a share. */
   readonly hostsOf: (probe: string) => readonly number[];
 };
 
-/** Whoever has said nothing of a probe by then, such as an older version, is not waited for. */
+/**
+ * A coordinator that has shared nothing about a probe by then, such as one of an older version, is
+ * not awaited.
+ */
 const answerMs = 5_000;
 
 const createPooledRefutations = ({ sql, clock, owner, aliveMs, hostsOf }: PoolDependencies): PooledRefutations => {
   let others: readonly Told[] | undefined;
   let own: ReadonlyMap<string, Share> = new Map();
-  /** When we first told of a probe, of those that we tell of now; by performance.now(), as all that waits. */
+  /**
+   * When we first shared each of the probes that we share now, by performance.now() like all
+   * waiting times.
+   */
   let toldAt = new Map<string, number>();
 
   return {
@@ -122,24 +129,28 @@ const createPooledRefutations = ({ sql, clock, owner, aliveMs, hostsOf }: PoolDe
   };
 };
 
-/** The state after the result of the monitor that it is of; good during the call only. */
+/** The state after the result, of the result's monitor; valid during the call only. */
 export type ObservedState = {
   /** Tells distinct targets apart. */
   readonly target: () => number;
   readonly state: () => MonitorState | undefined;
-  /** The same, but only if anything about the monitor is not well, which costs nothing to know. */
+  /** The same, but only if the monitor has any problem, which costs nothing to know. */
   readonly unwell: () => MonitorState | undefined;
 };
 
 /**
- * Which probes can be believed (rule 16), judged by each coordinator from the monitors that it decides about and from what the others know. A
- * probe that fell sick is quarantined in the database, from where all hear of it.
+ * Which probes can be trusted (rule 16). Each coordinator judges from the monitors that it decides
+ * and from the others' shares. A sick probe is quarantined in the database, from which all learn of
+ * it.
  */
 export type ProbeTrust = {
   readonly observe: (result: SeenResult, of: ObservedState) => void;
-  /** Whether a pass of this probe can say anything new about it: one that is trusted, and had all targets right, cannot be trusted more. */
+  /**
+   * Whether a pass of this probe can change its trust: a trusted one with all targets right cannot
+   * be trusted more.
+   */
   readonly attends: (probe: string) => boolean;
-  /** Judges by what the others know too, and writes down who fell sick or got well. */
+  /** Judges by the others' shares too, and writes which probes fell sick or recovered. */
   readonly settle: () => Promise<void>;
 };
 
@@ -150,7 +161,7 @@ type Dependencies = {
   readonly directory: Directory;
   readonly roster: () => Roster;
   readonly owner: string;
-  /** Another coordinator that did not say for so long that it lives does not. */
+  /** Another coordinator that has not reported for this long is not alive. */
   readonly aliveMs: number;
   /** The distinct targets that our partitions know this probe to check. */
   readonly targetsOf: (probe: string) => ReadonlySet<number>;
@@ -175,7 +186,7 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, owner, al
 
   const trustOf = (probe: string): Trust => {
     const known = trusts.get(probe);
-    // What we found out ourselves is on its way to the database.
+    // Our own finding is on its way to the database.
     if (known && changed.has(probe)) return known;
     return asWritten(known, directory.byId(probe)?.sick_at?.getTime() ?? null);
   };
@@ -198,14 +209,15 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, owner, al
   return {
     observe: (result, { target, state: stateNow, unwell }) => {
       const before = trustOf(result.from.probe);
-      // A pass of a probe that is trusted, of a target that it had right before and that nobody has wrong, says nothing new.
+      // A trusted probe's pass says nothing new if it had the target right before and no probe has
+      // it wrong.
       const isNews =
         result.outcome !== 'ok' || before.sick_since !== null || (before.refuted.size > 0 && before.refuted.has(String(target())));
       const state = isNews ? stateNow() : unwell();
       if (!state || state.watched.probe !== null || state.watched.kind === 'heartbeat') return;
       const name = String(target());
       const reach = reachOf(state.watched, roster());
-      // Who is held because of its place refutes nobody either; only the operator's word ends that.
+      // A probe whose place is doubted refutes no one either; only the operator ends that.
       const isSick = (probe: string) => trustOf(probe).sick_since !== null || (directory.byId(probe)?.doubted_at ?? null) !== null;
       for (const { probe, shown } of shownBy(result, { state, reach, isSick })) {
         const then = trustOf(probe);

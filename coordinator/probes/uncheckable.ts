@@ -7,7 +7,10 @@ import { endNotice, openNotice, openNotices } from '../health/notices.ts';
 import { type Checker, refuseUnreachable } from '../monitors/model.ts';
 import type { Directory } from './directory.ts';
 
-/** Monitors that were accepted and that nobody can check any more: the probes that could are gone, or their hosts allow less (rule 5). */
+/**
+ * Monitors that were accepted and that no probe can check any more: those that could are gone, or
+ * their hosts allow less (rule 5).
+ */
 
 export type RestrictedMonitor = {
   readonly name: string;
@@ -17,7 +20,10 @@ export type RestrictedMonitor = {
   readonly organisation: string;
 };
 
-/** Why nobody can check it, in the words of the refusal that it would get today; undefined when somebody can. */
+/**
+ * Why no probe can check it, in the words of the refusal that it would get today; undefined when
+ * one can.
+ */
 export const whyUnassignable = (monitor: RestrictedMonitor, checkers: readonly Checker[]): string | undefined => {
   try {
     refuseUnreachable(monitor, checkers);
@@ -40,8 +46,8 @@ export const unassignableSentence = (uncheckable: readonly { readonly name: stri
 type RestrictedRow = RestrictedMonitor & { readonly key: number };
 
 /**
- * Monitors in force that not every probe may do for: their config names places, a probe or a resolver, or their target may be an address.
- * In pages.
+ * Enabled monitors that not every probe may check: their config names places, a probe or a
+ * resolver, or their target may be an address. In pages.
  */
 export const restrictedMonitors = (sql: Queryable): AsyncGenerator<RestrictedRow[]> =>
   inPages(
@@ -55,10 +61,12 @@ export const restrictedMonitors = (sql: Queryable): AsyncGenerator<RestrictedRow
   );
 
 /**
- * Shows which monitors nobody can check any more (rule 5). One coordinator looks, the owner of the first partition.
+ * Shows which monitors no probe can check any more (rule 5). One coordinator does so, the owner of
+ * the first partition.
  *
- * Modes: `unsure` (after a start, or a change of what probes there are) → looked → `none uncheckable` (until probes change again) or `some
- * uncheckable` (looked for again each time, for monitors are changed too) → …
+ * Modes: `unsure` (after a start, or a change of the probes) → checked → `none uncheckable` (until
+ * probes change again) or `some uncheckable` (checked again each time, because monitors change too)
+ * → …
  */
 export type Unassignable = { readonly tick: () => Promise<void> };
 

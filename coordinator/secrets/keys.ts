@@ -163,7 +163,7 @@ export const rewrapKept = async (sql: Queryable, keys: MasterKeys): Promise<void
     await writeKeptKey(sql, purpose, wrap(keys.secretKey, await keptOrDerived(sql, keys, purpose), purpose));
 };
 
-/** Stands for every place. */
+/** Means every place. */
 const everywhere = '*';
 
 /** For each place that ever had a key retired, and for all places. */
