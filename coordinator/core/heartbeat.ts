@@ -48,8 +48,8 @@ const endOf = ({ resolved_at, started_at }: Incident): number => resolved_at ?? 
 const mayEndSooner = ({ note }: Incident): boolean => note === null || note === notes.unobserved;
 
 /**
- * A failure that the job reported after this good ping belongs to another outage. What the ping
- * ended was confirmed by then.
+ * When the incident that this good ping ended counts as confirmed: at the ping at the latest,
+ * because a failure that the job reported after it belongs to another outage.
  */
 export const confirmedBefore = ({ confirmed, confirmed_at }: Incident, at: number): number | null =>
   confirmed === null && confirmed_at !== null && confirmed_at > at ? at : confirmed_at;

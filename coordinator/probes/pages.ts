@@ -118,7 +118,7 @@ export const invitePage: Page = {
 
 type Step = { readonly done: boolean; readonly words: string };
 
-/** Its progress so far, in one sentence. */
+/** Its progress so far, as steps and in one sentence. */
 const standing = async (
   request: MembersRequest,
   invitation: Invitation,
