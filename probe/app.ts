@@ -45,18 +45,25 @@ import { createReporter } from './spool/reporter.ts';
 import { openSpool } from './spool/store.ts';
 
 /**
- * One probe: everything built, in the order in which it is needed.
+ * Builds one probe, each part in the order in which it is needed.
  *
- * Modes: `checking alone` (from disk, while the bus cannot be reached) → `on the bus` (for good: the connection mends itself) → `closed`.
+ * Modes: `checking alone` (from disk, while the probe cannot reach the bus) → `on the bus` (for
+ * good: the connection repairs itself) → `closed`.
  */
 export type ProbeApp = {
   /** Settles with the first connection to the bus. */
   readonly onBus: Promise<void>;
-  /** Where it takes pings; null when it takes none. */
+  /** The address where it receives pings; null when it receives none. */
   readonly ear: string | null;
-  /** Settles when a process that was started later speaks as this probe: this one is to be closed. */
+  /**
+   * Settles when a process that started later announces itself as this probe. This one must then
+   * close.
+   */
   readonly displaced: Promise<void>;
-  /** Takes what nobody in this process caught if a check threw it, which is then that check's fault alone; false when no check did. */
+  /**
+   * Takes an uncaught error. If a check threw it, only that check fails. Returns false when no
+   * check threw it.
+   */
   readonly takeFault: (error: unknown) => boolean;
   readonly close: () => Promise<void>;
 };
@@ -64,19 +71,22 @@ export type ProbeApp = {
 export type Overrides = {
   readonly log?: Log;
   readonly host?: Clock;
-  /** How long the pings on the bus are not judged after it came back. */
+  /** How long pings on the bus are not judged after the bus came back. */
   readonly pingSettlingMs?: number;
-  /** For how long a probe that is told to stop waits for others to take its turns. */
+  /** How long a stopping probe waits for others to take its turns. */
   readonly handOverMs?: number;
 };
 
-/** A roster is published at once, and counts after a second. */
+/** A roster is published at once and takes effect after a second. */
 const handOverAtMostMs = 2_500;
 
-/** A coordinator answers the first word of a probe at once; without one, nobody tells it the time. */
+/**
+ * A coordinator answers a probe's first presence message at once. Without one, no one gives the
+ * probe the time.
+ */
 const clockSyncWithinMs = 5_000;
 
-/** When this probe stopped the last time, by its host's clock; undefined when it was killed. */
+/** When this probe last stopped, by its host's clock; undefined when it was killed. */
 const takeStopMark = async (path: string): Promise<number | undefined> => {
   const text = await readIfThere(path);
   if (text === undefined) return undefined;
@@ -175,14 +185,15 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
 
   let pingBus: PingBus | undefined;
   const openPingReceiver = async (port: number) => {
-    // Only a ping receiver needs node's web server, and with it some 10 MiB.
+    // Only a ping receiver needs node's web server, which costs some 10 MiB.
     const [{ startPingReceiver }, { createPingForwarding }] = await Promise.all([
       import('./pings/receiver.ts'),
       import('./pings/forwarding.ts'),
     ]);
     const keys = await openReceiverKeys({ folder, probe: { id, organisation }, announcements, log });
     const pings = await openPingSpool(join(folder, 'beats.jsonl'), log);
-    // Without a coordinator nobody tells the time: pings shall not wait for that, and the host's clock is mostly right.
+    // Without a coordinator, no one gives the probe the time. Pings must not wait for that, and the
+    // host's clock is mostly right.
     let patienceEnds = Number.POSITIVE_INFINITY;
     const isMeasured = (): boolean => clock.isMeasured() || performance.now() > patienceEnds;
     const timed = { ...clock, isMeasured };
@@ -265,7 +276,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     const tried = testRunMessage.safeParse(said);
     if (tried.success) return answerTrial(tried.data);
     const asked = recheckMessage.parse(said);
-    // Our own copy is the same object each time, so that a check can reuse what it prepared for it.
+    // The stored copy is the same object each time, which lets a check reuse what it prepared.
     const stored = assignments.find(asked.assignment.monitor);
     const isNewer = stored !== undefined && stored.config_version >= asked.assignment.config_version;
     await runner.look({ look: asked.look, asked_at: asked.asked_at, assignment: isNewer ? stored : asked.assignment });
@@ -292,7 +303,10 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
 
   const isPublicAndWell = (probe: Roster['probes'][number]): boolean => probe.organisation === null && probe.healthy && !probe.quarantined;
 
-  /** Others take this probe's turns before it stops. Where nobody can, it takes them itself when it is back. */
+  /**
+   * Other probes take this probe's turns before it stops. Where none can, it takes them itself when
+   * it is back.
+   */
   const handOver = async (): Promise<void> => {
     const until = performance.now() + (overrides.handOverMs ?? handOverAtMostMs);
     const [own, others] = [roster?.probes.find((probe) => probe.id === id), roster?.probes.filter((probe) => probe.id !== id)];

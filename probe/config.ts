@@ -6,7 +6,7 @@ import { busEntryFields } from '../shared/bus/setup.ts';
 import { unreadableRanges } from './checks/guard.ts';
 import { credentialsOf, type Identity, parseIdentity } from './joining/join.ts';
 
-/** A text that says in words what is wrong with it. */
+/** A text whose parser says in words what is wrong with it. */
 const readable = <Value>(parse: (text: string) => Value) =>
   z.string().transform((text, context) => {
     try {
@@ -17,41 +17,52 @@ const readable = <Value>(parse: (text: string) => Value) =>
     }
   });
 
-/** The variables that a probe reads; each also as NAME_FILE, as secrets are mounted. */
+/** The variables that a probe reads. Each also works as NAME_FILE, the way secrets are mounted. */
 const variables = z.object({
-  /** The word that `probe create` printed. */
+  /** The credentials that `probe create` printed. */
   PROBE_CREDENTIALS: readable(parseProbeCredentials).optional(),
-  /** What `antipode-probe.mjs join` wrote, in place of that word; mostly as PROBE_IDENTITY_FILE. */
+  /**
+   * The identity that `antipode-probe.mjs join` wrote, in place of those credentials; mostly as
+   * PROBE_IDENTITY_FILE.
+   */
   PROBE_IDENTITY: readable(parseIdentity).optional(),
-  /** Holds the assignments, the results that wait, and the probe's own key. Of this probe alone. */
+  /**
+   * Holds the assignments, the waiting results, and the probe's own key. Only this probe may use
+   * it.
+   */
   PROBE_DATA_DIR: z.string().min(1),
-  /** Ranges that checks may reach besides public addresses; several with commas. */
+  /** Ranges that checks may reach besides public addresses, separated by commas. */
   PROBE_ALLOW_CIDRS: z
     .string()
     .default('')
     .transform((text) => text.split(',').flatMap((range) => range.trim() || []))
     .refine((ranges) => unreadableRanges(ranges).length === 0, 'must be addresses or CIDR ranges, several with commas')
     .refine((ranges) => ranges.length <= 64, 'has more than 64 ranges'),
-  /** Where the bus is for this probe, if not where its credentials say. */
+  /** Where this probe finds the bus, if its credentials say otherwise. */
   PROBE_NATS_URL: busEntryFields.url.optional(),
-  /** TLS before the bus's greeting, which must be set so, too. */
+  /** TLS before the bus's greeting. The bus must have the same setting. */
   PROBE_NATS_TLS_FIRST: busEntryFields.tlsFirst,
-  /** The authorities that may sign the bus's certificate, instead of those that this machine trusts. */
+  /**
+   * The authorities that may sign the bus's certificate, instead of those that this machine trusts.
+   */
   PROBE_NATS_CA: busEntryFields.ca.optional(),
-  /** Where it takes pings of heartbeats; without a port it takes none. */
+  /** Where it receives heartbeat pings; without a port it receives none. */
   PROBE_EAR_HOST: z.string().default('127.0.0.1'),
   PROBE_EAR_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
-  /** How much of the disk results may take while nobody fetches them. */
+  /** How much of the disk results may take while no one fetches them. */
   PROBE_SPOOL_MB: z.coerce.number().int().min(1).max(1_000_000).default(256),
   /** How many checks may run at once. */
   PROBE_CONCURRENCY: z.coerce.number().int().min(8).max(20_000).default(1_024),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
-/** What is a host's own to say, and no matter of who it is or where its things lie. */
+/** The settings of a host, without the probe's identity and data folder. */
 const settings = variables.omit({ PROBE_CREDENTIALS: true, PROBE_IDENTITY: true, PROBE_DATA_DIR: true });
 
-/** The settings that are set, as texts; of one that is named by a file what stands there. @throws ConfigurationFault, which lists every fault at once. */
+/**
+ * The given settings, as texts; a setting that names a file has the file's text.
+ * @throws ConfigurationFault, which lists every fault at once.
+ */
 export const settingsGiven = (environment: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> => {
   readEnvironment(settings, environment);
   return Object.fromEntries(
@@ -70,7 +81,10 @@ export type Config = Omit<Variables, 'PROBE_CREDENTIALS' | 'PROBE_IDENTITY'> & {
   readonly authorities?: string;
 };
 
-/** What the host's own key and the coordinator's answer come to; what the environment says goes before it. */
+/**
+ * The config from the host's own key and the coordinator's answer. The environment takes
+ * precedence.
+ */
 const configOfIdentity = (variables: Variables, { seed, enrolled, authorities }: Identity): Config => {
   if (enrolled === null) throw new ConfigurationFault(['PROBE_IDENTITY: is of no probe yet; run antipode-probe.mjs join first']);
   const { PROBE_IDENTITY: _, ...rest } = variables;

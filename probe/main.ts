@@ -5,12 +5,18 @@ import { ConfigurationFault } from '../shared/base/env.ts';
 import { loadLightly, mayGrow } from '../shared/base/light-loading.ts';
 import { keepHeapLean, leanProbe } from '../shared/base/process.ts';
 
-// What is imported up there is loaded before `loadLightly`: only what every program loads so, or the others' compiled code is rejected.
+// Modules imported above load before `loadLightly`. Import only what every program loads this way,
+// or the compiled code of the others is rejected.
 
-/** In the environment of a process that has begun anew after compiling, so that it never does so twice. */
+/**
+ * Set in the environment of a process that restarted after compiling, so it never restarts twice.
+ */
 const hasRestarted = 'PROBE_COMPILED';
 
-/** What is said where the probe cannot go on: for a person's mistake its words, for our own also where it happened. */
+/**
+ * Reports why the probe cannot continue: the message for a user's mistake, the stack too for our
+ * own.
+ */
 const tell = (error: unknown): void => {
   const text = error instanceof ConfigurationFault ? error.message : error instanceof Error ? error.stack : String(error);
   process.stderr.write(`${text}\n`);
@@ -18,7 +24,10 @@ const tell = (error: unknown): void => {
 
 const filesIn = (folder: string): number => (existsSync(folder) ? readdirSync(folder, { recursive: true }).length : 0);
 
-/** Begins anew in the same process, with the memory of a process that has just started. Where the system cannot do that, everything goes on as it is. */
+/**
+ * Restarts in the same process with fresh memory. Where the system cannot do that, the process
+ * continues.
+ */
 const restartMonitor = (environment: Readonly<Record<string, string>>): void => {
   try {
     process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], {
@@ -41,7 +50,7 @@ const openFolder = async (folder: string): Promise<void> => {
   }
 };
 
-/** All that a probe consists of; of the ping receiver only what has one. */
+/** All modules of a probe; those of the ping receiver only if the probe has one. */
 export const modulesOfProbe = async (hasPingReceiver: boolean) => {
   const [{ createProbe }, { readConfig }] = await Promise.all([
     import('./app.ts'),
@@ -52,10 +61,12 @@ export const modulesOfProbe = async (hasPingReceiver: boolean) => {
 };
 
 /**
- * Memory at rest: the compiler of types holds 27 MB for good once it was needed. So what is compiled is kept beside the probe's data (or where
- * NODE_COMPILE_CACHE says), and a start that had to compile begins anew with what it kept.
+ * Reduces memory at rest: once used, the compiler of types holds 27 MB for good. So compiled code
+ * is cached beside the probe's data (or where NODE_COMPILE_CACHE says), and a start that had to
+ * compile restarts with the cache.
  *
- * Modes of a start: `uncached` (this file was compiled before a cache could be named) → `compiling` (the cache had not everything) → `compiled`.
+ * Modes of a start: `uncached` (this file was compiled before a cache could be named) → `compiling`
+ * (the cache was incomplete) → `compiled`.
  */
 const load = async () => {
   const { PROBE_DATA_DIR: folder, PROBE_EAR_PORT: ear, NODE_COMPILE_CACHE: named, [hasRestarted]: isSecond } = process.env;
@@ -74,8 +85,9 @@ const load = async () => {
 };
 
 /**
- * A probe as a process: SIGTERM and SIGINT end it once its checks are reported and its results are on disk, and so does a later process of the
- * same probe. That is an end as it should be (0), so that whoever restarts what failed does not start it again.
+ * A probe as a process. SIGTERM, SIGINT, or a later process of the same probe end it once its
+ * checks are reported and its results are on disk. It then exits with 0, so a supervisor that
+ * restarts failed processes does not restart it.
  */
 export const runProbe = async (): Promise<void> => {
   try {
@@ -109,6 +121,7 @@ export const runProbe = async (): Promise<void> => {
   }
 };
 
-// The first local start reads this file only to compile it, and in one file with everything else `probe/program.ts` begins. Nothing waits at the top:
-// such a file could not be made of it.
+// The first local start reads this file only to compile it; in the single-file probe,
+// `probe/program.ts` starts it. There is no top-level await, because such a file could not be
+// bundled.
 if (import.meta.main) void runProbe();

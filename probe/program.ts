@@ -7,7 +7,10 @@ import { install, refuseWithoutRoot, roomOfService, roomOfUnit } from './joining
 import { becomeProbe, checkProbe, exits, identityIn, JoinFault, type Room } from './joining/join.ts';
 import { runProbe } from './main.ts';
 
-/** `antipode-probe.mjs`, the probe as one file: what its first word asks for. Which Node it takes is said before anything of this is read (see downloads). */
+/**
+ * `antipode-probe.mjs`, the probe as one file: runs the command that its first argument names. The
+ * check for the Node version runs before any of this is read (see downloads).
+ */
 
 const help = `antipode-probe ${version}: checks from where this machine stands.
 
@@ -26,7 +29,7 @@ What it may reach besides public addresses of other machines this host says: PRO
 says is written to /etc/antipode-probe/environment, from where the service has it.
 `;
 
-/** What results may take of the disk, as the running probe has it. */
+/** The disk limit of results, as the running probe has it. */
 const spoolMb = (): number => Number(process.env.PROBE_SPOOL_MB) || 256;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -36,7 +39,7 @@ type Line = { readonly words: readonly string[]; readonly flags: ReadonlyMap<str
 const alone = ['install', 'strict', 'help', 'version'];
 const withValue = ['ca', 'data', 'root'];
 
-/** @throws JoinFault for a flag that there is not. */
+/** @throws JoinFault for an unknown flag. */
 const readLine = (given: readonly string[]): Line => {
   const words: string[] = [];
   const flags = new Map<string, string>();
@@ -57,7 +60,10 @@ const roomIn = (folder: string): Room => ({ folder, results: folder, kept: folde
 
 const folderOf = (flags: Line['flags']): string => resolve(flags.get('data') ?? process.env.PROBE_DATA_DIR ?? 'antipode-probe');
 
-/** Of a probe that is here already: the folder that is named or lies here, or else that of the service that `join --install` made. */
+/**
+ * The folder of an existing probe: the one that is named or found here, or that of the service that
+ * `join --install` made.
+ */
 const roomOf = async (flags: Line['flags']): Promise<Room> => {
   const folder = folderOf(flags);
   const isNamed = flags.has('data') || Boolean(process.env.PROBE_DATA_DIR);
@@ -74,7 +80,7 @@ const run = async (folder: string): Promise<void> => {
     process.env.PROBE_IDENTITY_FILE = own;
   }
   process.env.PROBE_DATA_DIR = folder;
-  // A process that begins anew to save memory begins so.
+  // A process that restarts to save memory starts with these arguments.
   process.argv.splice(2, Number.POSITIVE_INFINITY, 'run', '--data', folder);
   await runProbe();
 };
@@ -103,7 +109,7 @@ const join = async (folder: string, { words, flags }: Line): Promise<void> => {
   const root = named === undefined ? undefined : resolve(named);
   if (root === undefined) refuseWithoutRoot();
   const { settingsGiven } = await import('./config.ts');
-  // Before the token is spent. How much results may take is judged by the disk, below.
+  // Before the token is spent. The spool limit is checked against the disk, below.
   settingsGiven({ ...process.env, PROBE_SPOOL_MB: undefined });
   await becomeProbe({ url, token, authorities, ...(await roomOfUnit(root)), spoolMb: spoolMb(), next: 'sameLine' }, say);
   await install(say, settingsGiven(process.env), root);
@@ -128,7 +134,7 @@ const begin = async (): Promise<void> => {
 
 begin().catch((error: unknown) => {
   const isSaid = error instanceof JoinFault;
-  // A folder that is not there or not ours: nothing that a stack would explain.
+  // A folder that is missing or not ours: a stack would explain nothing.
   const isOfSystem = error instanceof Error && 'syscall' in error;
   process.stderr.write(`${isSaid || isOfSystem ? error.message : error instanceof Error ? error.stack : String(error)}\n`);
   process.exit(isSaid ? error.exit : 1);

@@ -17,15 +17,26 @@ import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
 import type { Resolver } from '../../shared/checks/dns/config.ts';
 import { insideOf, rangesOf, reachesAll } from '../../shared/checks/placement.ts';
 
-/** Which addresses a check may reach. Asked for each address at the moment of connecting, never earlier; there is no other way to a socket. */
+/**
+ * Which addresses a check may reach. Checks ask for each address at the moment of connecting, never
+ * earlier. There is no other way to a socket.
+ */
 export type Guard = {
-  /** Whether a connection (or a datagram) to this literal address and port may leave. Anything that is no literal address may not. */
+  /**
+   * Whether a connection (or a datagram) may leave for this literal address and port. Anything else
+   * than a literal address may not.
+   */
   readonly allows: (address: string, port: number) => boolean;
-  /** Whether it lies beyond the probe's own machine and what its host allows of its own network: it can only be reached by the way out. */
+  /**
+   * Whether the address lies beyond the probe's own machine and beyond what its host allows of its
+   * own network. Only the uplink reaches such an address.
+   */
   readonly isOutside: (address: string) => boolean;
   /**
-   * Whether to be refused these addresses is this probe's own limit, which says nothing about the target (rule 1): some other probe that may
-   * check it is allowed to reach them; or they are its machine's own public ones; or it is for this probe alone, and its host no longer allows what it did, or never did, inside a network.
+   * Whether refusing these addresses is this probe's own limit, which says nothing about the target
+   * (rule 1). There are three cases: another probe that may check the target is allowed to reach
+   * them; they are the machine's own public addresses; or only this probe checks the target, inside
+   * a network that its host no longer allows, or never did.
    */
   readonly isOwnLimit: (
     addresses: readonly string[],
@@ -36,27 +47,38 @@ export type Guard = {
 export type Endpoint = { readonly address: string; readonly port: number };
 
 export type GuardDependencies = {
-  /** Ranges beyond the public that the probe's own host allows (PROBE_ALLOW_CIDRS); never anything that the coordinator sent. */
+  /**
+   * Non-public ranges that the probe's own host allows (PROBE_ALLOW_CIDRS). The coordinator can
+   * never add to them.
+   */
   readonly allow: readonly string[];
-  /** Where the probe's own bus listens now, as literal addresses: shut unless named singly. */
+  /**
+   * Where the probe's own bus listens now, as literal addresses. They are closed unless the host
+   * names them one by one.
+   */
   readonly bus: () => readonly Endpoint[];
   /**
-   * The machine's own addresses now, the same list for as long as they are the same. What listens there does so behind the firewall of its host: the
-   * public ones of them are shut unless named singly, and by any of them its own bus could be reached too.
+   * The machine's own addresses now. The list stays the same object while they do not change.
+   * Services on them listen behind the host's firewall: the public ones are closed unless the host
+   * names them one by one, and each of them could also lead to the probe's own bus.
    */
   readonly own: () => readonly string[];
-  /** The probes of the network, with what their hosts allow; undefined while nothing is known of them. */
+  /**
+   * The probes of the network with what their hosts allow; undefined while the probe has no roster.
+   */
   readonly roster?: () => Roster | undefined;
 };
 
-/** The ranges of a list that cannot be read as addresses or CIDRs, for the configuration to refuse at start. */
+/**
+ * Lists the ranges that are neither addresses nor CIDRs, for the configuration to refuse at start.
+ */
 export const unreadableRanges = (ranges: readonly string[]): string[] => ranges.filter((range) => parseCidr(range) === undefined);
 
 const maxRemembered = 10_000;
 
 /**
- * Global unicast, and what the probe's own host allows. Metadata addresses, the probe's own bus and its own public addresses open only to a range
- * that names one address.
+ * Allows global unicast and what the probe's own host allows. Metadata addresses, the probe's own
+ * bus and its own public addresses open only to a range that names one address.
  */
 export const createGuard = (parts: GuardDependencies): Guard => {
   const allowed = parts.allow.map((range) => parseCidr(range)).filter((range) => range !== undefined);
@@ -66,7 +88,9 @@ export const createGuard = (parts: GuardDependencies): Guard => {
 
   let ownList: readonly string[] | undefined;
   let ownPublic: ReadonlySet<string> = new Set();
-  /** Asked before every connection, so that the list is read once for as long as it is the same. */
+  /**
+   * Runs before every connection, so it reads the list once for as long as the list is the same.
+   */
   const isOwnPublic = (address: Address): boolean => {
     const own = parts.own();
     if (own !== ownList) {
@@ -93,15 +117,20 @@ export const createGuard = (parts: GuardDependencies): Guard => {
     if (isMetadata(address) || isUnspecified(address) || isBus(address, port) || isOwnPublic(address)) return named(address);
     if (isPublic(address)) return true;
     if (!listed(address)) return false;
-    // A translated or tunnelled address reaches the IPv4 address inside it, so that must be open by itself.
+    // A translated or tunnelled address reaches the IPv4 address inside it, so that one must be
+    // open too.
     return unmapped(address) !== address || carriedIpv4(address).every((inside) => may(inside, port));
   };
 
-  /** A public address, or a plain one of the host's own ranges, is open to every port but the bus's, unless it is this machine's own. */
+  /**
+   * A public address, or a plain one of the host's own ranges, is open to every port but the bus's,
+   * unless it is this machine's own.
+   */
   const isOpen = (address: Address): boolean =>
     isPublic(address) || (address.kind() === 'ipv4' && !isMetadata(address) && !isUnspecified(address) && listed(address));
 
-  // Reading an address costs more than judging it, and the same few come again and again. Only what can never change of it is remembered.
+  // Parsing an address costs more than judging it, and the same few come repeatedly. Only what
+  // never changes about an address is remembered.
   type Known = { readonly address: Address; readonly open: boolean; readonly beyond: boolean; readonly isPrivateUse: boolean };
   const known = new Map<string, Known | null>();
   const knownOf = (text: string): Known | null => {
@@ -132,7 +161,7 @@ export const createGuard = (parts: GuardDependencies): Guard => {
       return found?.beyond === true && !parts.own().includes(text);
     },
     isOwnLimit: (addresses, { continents, probe, kind, target, config }) => {
-      // What stands on this very machine, others reach.
+      // Other probes can reach what listens on this very machine.
       if (addresses.some(isOwn) && addresses.every((text) => isOwn(text) || knownOf(text)?.open)) return true;
       if (probe !== null) return insideOf(kind, target, config) !== undefined || addresses.every((text) => knownOf(text)?.isPrivateUse);
       return (parts.roster?.()?.probes ?? []).some(
@@ -146,17 +175,23 @@ export const createGuard = (parts: GuardDependencies): Guard => {
   };
 };
 
-/** Whether it may be told which of our addresses the other side saw: one that is not public is changed on its way out, and nobody's business. */
+/**
+ * Whether a report may include our own address that the other side saw. A non-public address is
+ * translated on its way out, and is private.
+ */
 export const mayReportOutgoing = (own: string | null, other: string | null): own is string => {
   const [from, to] = [own, other].map((text) => (text === null ? undefined : parseAddress(text)));
   return from !== undefined && to !== undefined && (isPublic(from) || !isPublic(to));
 };
 
-/** From which of our addresses the system sends to this resolver; null where there is no way. Nothing is sent. */
+/**
+ * Returns our address from which the system sends to this resolver; null where there is no route.
+ * Sends nothing.
+ */
 export const outgoingTo = ({ address, port, family }: Resolver): Promise<string | null> =>
   new Promise((resolve) => {
     const socket = createSocket(family === 4 ? 'udp4' : 'udp6');
-    // To the callback node gives the error of a connection that fails, which its type leaves out.
+    // Node passes the error of a failed connection to the callback, although its type omits that.
     socket.connect(port, address, (error?: Error) => {
       const own = error ? null : socket.address().address;
       socket.close();

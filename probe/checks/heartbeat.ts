@@ -6,15 +6,17 @@ import { type Judgement, judgePings, nextRecheckAt } from '../../shared/checks/h
 import { type Evidence, noPhases, type Verdict } from '../../shared/checks/result.ts';
 import type { Check } from './types.ts';
 
-/** What this probe itself sees of the pings, on the bus, at the moment of asking. */
+/** What this probe itself reads of the pings on the bus, at the moment of asking. */
 export type PingView = {
-  /** undefined: it cannot be told, because the bus is away, only just came back, or lost what it knew. */
+  /** undefined: unknown, because the bus is away, has only just come back, or lost its data. */
   readonly read: (organisation: string, monitor: string) => Promise<PingState | undefined>;
 };
 
 export type HeartbeatDependencies = {
   readonly view: PingView;
-  /** Told after every judgement when the next one is due; null: the view was no good. */
+  /**
+   * Called after every judgement with the time of the next one; null: the view could not be used.
+   */
   readonly onJudged: (monitor: string, next: number | null) => void;
 };
 
@@ -24,7 +26,9 @@ const verdictOf = (judgement: Judgement, evidence: Evidence): Verdict => {
   return { outcome: 'unknown', cause: { class: 'heartbeat_pending', params: {} }, phases: null, evidence };
 };
 
-/** How soon it is said again that this host cannot judge: seldom, because only a newer Node ends it. */
+/**
+ * How often the log repeats that this host cannot judge: rarely, because only a newer Node helps.
+ */
 const unjudgedMs = 60_000;
 
 const isoOf = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());
@@ -38,7 +42,7 @@ const evidenceOf = (state: PingState, judgement: Judgement): Evidence => ({
   ...(judgement.is === 'good' && Number.isFinite(judgement.until) ? { due: isoOf(judgement.until) } : {}),
 });
 
-/** Judges a heartbeat at this moment, from what this very probe sees on the bus (rule 20). */
+/** Judges a heartbeat at this moment, from what this very probe reads on the bus (rule 20). */
 export const createHeartbeatCheck = ({ view, onJudged }: HeartbeatDependencies): Check => {
   const known = new WeakMap<Assignment, PingSettings>();
   const termsOf = (assignment: Assignment): PingSettings => {
@@ -50,14 +54,16 @@ export const createHeartbeatCheck = ({ view, onJudged }: HeartbeatDependencies):
   return async ({ assignment, started_at }) => {
     const { organisation, monitor, config_version } = assignment;
     const state = await view.read(organisation, monitor);
-    // A record under newer or older terms than ours says nothing about ours; whichever lags behind comes soon.
+    // A record under a newer or older configuration says nothing about ours. The one that lags
+    // arrives soon.
     if (state === undefined || (state.terms !== null && state.terms !== config_version)) {
       onJudged(monitor, null);
       const evidence = state === undefined ? {} : { terms_seen: state.terms, terms_assigned: config_version };
       return { outcome: 'unknown', cause: { class: 'probe_stale_view', params: {} }, phases: noPhases, evidence };
     }
-    // As of when the check began, which is the time of its result: a deadline that passed while the view was read is for the next look, or the
-    // outage would be dated before it.
+    // Judges as of the start of the check, which is the time of its result. A deadline that passed
+    // while the view was read belongs to the next check; otherwise the outage would get a time
+    // before its deadline.
     const terms = termsOf(assignment);
     if (terms.schedule !== null && !canReckonSchedules()) {
       onJudged(monitor, started_at + unjudgedMs);

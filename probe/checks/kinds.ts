@@ -11,7 +11,7 @@ export type CheckDependencies = {
   readonly heartbeat: HeartbeatDependencies;
 };
 
-/** How each kind is checked: the one table of rows to add to. */
+/** How each kind is checked. A new kind adds its row here. */
 export const createChecks = (parts: CheckDependencies): Readonly<Record<Kind, CallbackCheck>> => ({
   https: told(createHttpsCheck(parts.https)),
   dns: createDnsCheck(parts.dns),

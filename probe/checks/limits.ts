@@ -2,10 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { performance } from 'node:perf_hooks';
 
 /**
- * The memory that the bodies of all checks under way take together. A body of up to 64 KiB is anybody's; for a longer one its check asks for all it may
- * need at once, so that nobody holds a part while he waits for the rest, and waits in turn where too much is held.
+ * Limits the memory that the bodies of all running checks take together. A body of up to 64 KiB is
+ * always allowed. For a longer one, its check requests all it may need at once, so no check holds a
+ * part while it waits for the rest. It waits in turn while others hold too much.
  *
- * Modes of a share: small (nothing is held) → (`waiting` → ) granted (all it may need is held) → released.
+ * Modes of a share: small (nothing is held) → (`waiting` → ) granted (all it may need is held) →
+ * released.
  */
 const anybodys = 65_536;
 
@@ -20,7 +22,7 @@ export class BodyMemory {
     this.#most = most;
   }
 
-  /** How much is held by all of them. */
+  /** How many bytes all shares hold. */
   get held(): number {
     return this.#held;
   }
@@ -29,7 +31,7 @@ export class BodyMemory {
     return new BodyShare(this, whole);
   }
 
-  /** For shares only: true when it was granted at once; else `granted` is called in turn. */
+  /** For shares only: true when granted at once; otherwise `granted` is called in turn. */
   take(share: BodyShare, granted: () => void): boolean {
     if (this.#waiting.size === 0 && this.#hasRoom(share)) {
       this.#grant(share);
@@ -52,7 +54,7 @@ export class BodyMemory {
     }
   }
 
-  /** One that is alone has room, however much it needs. */
+  /** A share that is alone is always granted, however much it needs. */
   #hasRoom(share: BodyShare): boolean {
     return this.#held === 0 || this.#held + share.whole <= this.#most;
   }
@@ -63,7 +65,7 @@ export class BodyMemory {
   }
 }
 
-/** What one check may hold. */
+/** The memory that one check may hold. */
 export class BodyShare {
   mode: 'small' | 'waiting' | 'granted' | 'released' = 'small';
   readonly whole: number;
@@ -74,7 +76,10 @@ export class BodyShare {
     this.whole = whole;
   }
 
-  /** Whether a body may grow to so many bytes now; if not, `granted` is called once it may, unless the share is released before. */
+  /**
+   * Whether a body may grow to this many bytes now. If not, `granted` is called once it may, unless
+   * the share is released before.
+   */
   allows(bytes: number, granted: () => void): boolean {
     if (bytes <= anybodys || this.mode === 'granted') return true;
     if (this.mode !== 'small') return false;
@@ -88,8 +93,9 @@ export class BodyShare {
 }
 
 /**
- * Bytes that come in pieces, in one buffer that grows. Its memory is given back as soon as it is not wanted: the collector of garbage sees of a body
- * only a small object, and would leave a hundred of them lying about.
+ * Collects bytes that come in pieces in one growing buffer, and returns its memory as soon as it is
+ * not needed. The garbage collector sees only a small object for each body and would leave a
+ * hundred bodies in memory.
  */
 export class GrowingBytes {
   readonly #most: number;
@@ -109,7 +115,7 @@ export class GrowingBytes {
     return Buffer.from(this.#buffer, 0, this.#length);
   }
 
-  /** Adds as much of it as there is room for. */
+  /** Adds as much of it as fits. */
   add(part: Uint8Array): void {
     const count = Math.min(part.length, this.#most - this.#length);
     if (count <= 0) return;
@@ -126,16 +132,20 @@ export class GrowingBytes {
   }
 }
 
-/** Takes what a check threw and nobody caught. */
+/** Receives what a check threw and no one caught. */
 export type Charged = (error: unknown) => void;
 
 /**
- * Whose work is under way. A check opens sockets, sets timers and starts streams; what one of these throws in a turn of its own would end the whole
- * probe. Node follows a check through all of them, so that its fault is charged to it alone.
+ * The check whose work is running. A check opens sockets, sets timers and starts streams; an
+ * exception in a later turn of one of these would end the whole probe. Node follows a check through
+ * all of them, so only that check fails.
  */
 const underWay = new AsyncLocalStorage<Charged>();
 
-/** Does the work of a check. What it throws, now or in any turn that follows from it, is charged. */
+/**
+ * Runs the work of a check. Errors that it throws, now or in any later turn, are charged to that
+ * check.
+ */
 export const chargedTo = (charged: Charged | undefined, work: () => void): void => {
   if (charged === undefined) {
     work();
@@ -148,10 +158,16 @@ export const chargedTo = (charged: Charged | undefined, work: () => void): void 
   }
 };
 
-/** To whom what happens now is charged: for work that goes on in a turn of a timer or a socket that many checks share. */
+/**
+ * The check that is charged now, for work that continues in a turn of a timer or socket that many
+ * checks share.
+ */
 export const chargedNow = (): Charged | undefined => underWay.getStore();
 
-/** Tells others of a check. What they throw is not the check's: it is thrown in a turn that belongs to nobody. */
+/**
+ * Runs callbacks outside a check. What they throw is not the check's: it is thrown in a turn that
+ * belongs to no check.
+ */
 export const uncharged = (work: () => void): void =>
   underWay.exit(() => {
     try {
@@ -163,7 +179,7 @@ export const uncharged = (work: () => void): void =>
     }
   });
 
-/** Charges what nobody caught to the check whose work it was; false when it was no check's. */
+/** Charges an uncaught error to the check whose work threw it; false when no check did. */
 export const chargeUncaught = (error: unknown): boolean => {
   const charged = chargedNow();
   charged?.(error);
@@ -173,16 +189,18 @@ export const chargeUncaught = (error: unknown): boolean => {
 // Imported, because the global of this name is a getter, which costs more than the clock.
 
 /**
- * One timer of the system for all that wait, because a timer for each question costs as much as reading its answer, and nearly all are answered
- * long before. An alarm never rings early, and late by at most a tick.
+ * One system timer for all that wait. A timer for each question would cost as much as reading its
+ * answer, and nearly all are answered long before. An alarm never rings early, and at most one tick
+ * late.
  *
- * Modes of an alarm: idle → set → rung (idle again), or cleared before (idle). Modes of the timer: stopped → armed for the tick after the earliest
- * alarm (a later one does not move it, nor does one that is cleared) → a tick: armed anew, or stopped when no alarm is set.
+ * Modes of an alarm: idle → set → rung (idle again), or cleared before (idle). Modes of the timer:
+ * stopped → armed for the tick after the earliest alarm (later alarms and cleared ones do not move
+ * it) → a tick: armed again, or stopped when no alarm is set.
  */
 export type Alarm = {
   /** When it rings, by `performance.now()`. */
   due: number;
-  /** Where it stands among those that are set; -1 while it is idle. Its keeper's business only. */
+  /** Its index among the set alarms; -1 while idle. Only the alarm clock uses it. */
   place: number;
   readonly ring: () => void;
 };
@@ -191,7 +209,7 @@ const tickMs = 20;
 
 const set: Alarm[] = [];
 let timer: NodeJS.Timeout | undefined;
-/** The moment that the timer is armed for. */
+/** The moment for which the timer is armed. */
 let armedFor = Number.POSITIVE_INFINITY;
 
 export const newAlarm = (ring: () => void): Alarm => ({ due: 0, place: -1, ring });
@@ -206,7 +224,7 @@ export const clearAlarm = (alarm: Alarm): void => {
   set[place] = last;
 };
 
-/** Ticks lie on a grid, so that alarms which are due close together ring together. */
+/** Ticks lie on a grid, so alarms that are due close together ring together. */
 const tickAfter = (due: number): number => Math.ceil(due / tickMs) * tickMs;
 
 const armFor = (at: number): void => {
@@ -214,7 +232,7 @@ const armFor = (at: number): void => {
   armedFor = at;
   clearTimeout(timer);
   timer = setTimeout(tick, Math.max(1, at - performance.now()));
-  // Whoever waits for something has a socket open, which keeps the process alive if that is worth it.
+  // Anyone who waits has a socket open, which keeps the process alive if needed.
   timer.unref();
 };
 
@@ -222,7 +240,7 @@ const tick = (): void => {
   armedFor = Number.POSITIVE_INFINITY;
   const now = performance.now();
   let earliest = Number.POSITIVE_INFINITY;
-  // From the end, so that what takes the place of one that rang has been looked at already.
+  // Walks from the end: the alarm that moves into a freed place has been examined already.
   for (let at = set.length - 1; at >= 0; at -= 1) {
     const alarm = set[at];
     if (alarm === undefined) continue;
@@ -248,22 +266,24 @@ const nothing = (): void => undefined;
 export type Expiring = { readonly expire: () => void };
 
 /**
- * The end of a check's time: when the monitor's time limit is over, or when the probe stops. An object with an alarm that is set only once
- * somebody listens, because an AbortController and a timer for each check cost as much as reading its answer.
+ * The end of a check's time: the monitor's timeout, or the stop of the probe. An object whose alarm
+ * is set only once someone listens, because an AbortController and a timer for each check cost as
+ * much as reading its answer.
  *
- * Modes: running → over (the limit came, or `end`: all that listen are told, once) | settled (the check ended before: nobody is told any more).
+ * Modes: running → over (the limit came, or `end`: all listeners are called, once) | settled (the
+ * check ended before: no one is called any more).
  */
 export class CheckDeadline implements Alarm {
-  /** When its time began to run, by `performance.now()`. */
+  /** When its time began, by `performance.now()`. */
   readonly began: number;
   due: number;
   place = -1;
-  /** Of a check in steps: what the end of the time stops. A step ignores it once it is over itself. */
+  /** For a check in steps: what the end of the time stops. A step that is over ignores it. */
   stop = nothing;
   #ended = false;
-  /** Whose check it is: alarms ring in a turn that all checks share. */
+  /** The check to charge: alarms ring in a turn that all checks share. */
   #charged: Charged | undefined;
-  /** Most checks have one listener; further ones stand in the list. */
+  /** Most checks have one listener; further ones go to the list. */
   #listener: Expiring | undefined;
   #further: Expiring[] | undefined;
 
@@ -272,19 +292,25 @@ export class CheckDeadline implements Alarm {
     this.due = due;
   }
 
-  /** Where an alarm is set, only once it has rung: what arrived while this process was late is read before. */
+  /**
+   * With an alarm set, only once it has rung: what arrived while this process was late is read
+   * first.
+   */
   isOver(now = performance.now()): boolean {
     return this.#ended || (this.place < 0 && now >= this.due);
   }
 
-  /** Whoever listens when it is over already is not told any more, and asks. */
+  /** A listener added after the end is not called; it must ask `isOver`. */
   listen(listener: Expiring): void {
     this.#ended = this.isOver();
     this.attend(listener);
     if (this.place < 0 && !this.#ended) setAlarm(this, this.due);
   }
 
-  /** For a listener with an alarm of its own, which minds the time itself: it is told only if the time is ended sooner. */
+  /**
+   * For a listener with an alarm of its own, which watches the time itself. It is called only if
+   * the time ends sooner.
+   */
   attend(listener: Expiring): void {
     this.#charged ??= chargedNow();
     if (this.#listener === undefined) this.#listener = listener;
@@ -293,8 +319,8 @@ export class CheckDeadline implements Alarm {
   }
 
   /**
-   * For a check that does one step after the other, each of which puts into `stop` what is to be stopped in its place: to listen and to unlisten for
-   * every step costs more than the step's own work here.
+   * For a check that does one step after the other. Each step puts into `stop` what to stop. Adding
+   * and removing a listener for every step costs more than the step's own work here.
    */
   listenInSteps(): void {
     this.listen({ expire: () => this.stop() });
@@ -310,7 +336,7 @@ export class CheckDeadline implements Alarm {
     chargedTo(this.#charged, () => this.end());
   }
 
-  /** The time is over now, whatever was left of it. */
+  /** Ends the time now, whatever is left of it. */
   end(): void {
     this.#ended = true;
     clearAlarm(this);

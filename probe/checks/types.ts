@@ -5,7 +5,7 @@ import type { Verdict } from '../../shared/checks/result.ts';
 import type { Guard } from './guard.ts';
 import type { CheckDeadline } from './limits.ts';
 
-/** Who is checking: what a probe says of itself to a target. */
+/** What a probe says of itself to a target. */
 export type ProbeIdentity = {
   readonly name: string;
   readonly continent: Continent;
@@ -14,23 +14,35 @@ export type ProbeIdentity = {
 };
 
 export type CheckContext = {
-  /** What to check; secrets stand in its config as they are to be used. The same object for the same version lets a check reuse what it prepared. */
+  /**
+   * What to check, with secrets in its config in plain form. The same object for the same version
+   * lets a check reuse what it prepared.
+   */
   readonly assignment: Assignment;
-  /** When the check starts, by the corrected clock: the time of its result, and the time that certificates are judged by. */
+  /**
+   * When the check starts, by the corrected clock. It is the time of the result and the time by
+   * which certificates are judged.
+   */
   readonly started_at: number;
-  /** Over when the monitor's time limit is, or when the probe stops; nothing of a check outlives it. */
+  /** Over at the monitor's timeout or when the probe stops. Nothing of a check outlives it. */
   readonly deadline: CheckDeadline;
-  /** Whether evidence is wanted for a success too (answers to looks); with a failure it always is. */
+  /** Whether a success needs evidence too (for rechecks). A failure always has evidence. */
   readonly evidence_wanted: boolean;
   readonly guard: Guard;
   readonly probe: ProbeIdentity;
   readonly clock: Clock;
 };
 
-/** Performs one check. Never rejects for a fault of the target; what it throws is a fault of our own (`probe_internal`). */
+/**
+ * Performs one check. Never rejects for a fault of the target; what it throws is a fault of our own
+ * (`probe_internal`).
+ */
 export type Check = (context: CheckContext) => Promise<Verdict>;
 
-/** The same without a promise, which costs as much as reading a datagram: tells its verdict, or a fault of our own, once, at once or later. */
+/**
+ * The same without a promise, which costs as much as reading a datagram. Calls back once with its
+ * verdict or with a fault of our own, at once or later.
+ */
 export type CallbackCheck = (context: CheckContext, ended: (verdict: Verdict) => void, failed: (error: unknown) => void) => void;
 
 export const told =

@@ -4,7 +4,9 @@ import { dirname, join } from 'node:path';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { codeOf } from '../../shared/base/errors.ts';
 
-/** What the probe keeps on disk: small files that are replaced whole, and logs of lines that are only appended to. */
+/**
+ * What the probe keeps on disk: small files that are replaced whole, and append-only logs of lines.
+ */
 
 const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, 'r');
@@ -12,8 +14,9 @@ const syncFolder = async (folder: string): Promise<void> => {
 };
 
 /**
- * Whoever reads the file finds the old text or the new one, never half of one. `durable`: it outlives a loss of power once this has settled;
- * else it outlives the process only.
+ * Replaces a file atomically: a reader finds the old text or the new one, never half of one.
+ * `durable`: the text survives a power loss once this has settled; otherwise only the end of the
+ * process.
  */
 export const replaceFile = async (path: string, text: string, options: { readonly durable: boolean }): Promise<void> => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -42,20 +45,23 @@ export const readIfThere = async (path: string): Promise<string | undefined> => 
   }
 };
 
-/** A new file to append to, whose name outlives a loss of power. */
+/** A new file to append to. Its name survives a power loss. */
 export const createLogFile = async (path: string): Promise<FileHandle> => {
   const handle = await open(path, 'wx', 0o600);
   try {
     await syncFolder(dirname(path));
   } catch (error) {
-    // One that nobody closes ends the process when its garbage is collected.
+    // A file handle that is not closed ends the process when it is garbage collected.
     await handle.close();
     throw error;
   }
   return handle;
 };
 
-/** Calls for each line that ends; a last one that was torn off by a crash is none. `from`: where in the text it begins, `length` in bytes. */
+/**
+ * Calls for each complete line; a last line that a crash cut off does not count. `from`: where the
+ * line begins in the text, `length` in bytes.
+ */
 export const eachWholeLine = (text: Buffer, onLine: (line: string, from: number, length: number) => void): void => {
   const lineBreak = 10;
   for (let from = 0, end = text.indexOf(lineBreak); end >= 0; from = end + 1, end = text.indexOf(lineBreak, from))
@@ -63,18 +69,19 @@ export const eachWholeLine = (text: Buffer, onLine: (line: string, from: number,
 };
 
 /**
- * A data folder is one probe's, and one process's at a time: two that shared it would give the same numbers to different results, and the
- * coordinator would take half of them for repeats.
+ * Reserves a data folder for one probe and one process at a time. If two shared it, they would give
+ * the same numbers to different results, and the coordinator would take half of them for repeats.
  *
- * Modes: free → `claim` → held (a socket in the folder answers) → `release` → free. A process that was killed leaves a socket that answers nobody.
+ * Modes: free → `claim` → held (a socket in the folder answers) → `release` → free. A killed
+ * process leaves a socket that does not answer.
  */
 export type Claim = { readonly release: () => Promise<void> };
 
 const refused = (why: string): ConfigurationFault => new ConfigurationFault([`PROBE_DATA_DIR: ${why}`]);
 
-/** Answers whoever connects with what the probe says of itself. */
+/** Answers anyone who connects with the probe's health. */
 export const socketName = 'in-use';
-/** What the systems that we run on allow for the path of a socket. */
+/** The limit of our systems for the path of a socket. */
 const longestPath = 100;
 
 const answers = (path: string): Promise<boolean> =>
@@ -90,7 +97,7 @@ const answers = (path: string): Promise<boolean> =>
 const listen = (path: string, say: () => string): Promise<Server | undefined> =>
   new Promise((resolve, reject) => {
     const server = createServer((socket) => {
-      socket.on('error', () => undefined); // Whoever asked is gone.
+      socket.on('error', () => undefined); // The caller is gone.
       socket.end(say());
     });
     server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error)));
@@ -110,7 +117,9 @@ const hold = async (folder: string, say: () => string): Promise<Server | undefin
   return second;
 };
 
-/** @throws ConfigurationFault when the folder is another probe's, or another process is using it. */
+/**
+ * @throws ConfigurationFault when the folder is another probe's, or another process is using it.
+ */
 export const claimDataFolder = async (folder: string, probe: string, say: () => string = () => ''): Promise<Claim> => {
   const ownerFile = join(folder, 'probe.id');
   const owner = (await readIfThere(ownerFile))?.trim();

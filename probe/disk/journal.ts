@@ -7,14 +7,15 @@ import type { Delivered } from '../../shared/bus/nats.ts';
 import { createLogFile, eachWholeLine } from './files.ts';
 
 /**
- * A set of things on disk as lines of text: a snapshot and a log of the changes since. Whoever uses it says what a line means, and must take a line
- * a second time without harm.
+ * A set on disk as lines of text: a snapshot and a log of the changes since. The user of the
+ * journal defines what a line means, and must accept a repeated line without harm.
  *
- * Modes: `appending` → (the log has grown long) `compacting`: a new log is begun, then a snapshot of what is now is written beside it, then the older
- * files go → `appending`. At every moment the newest whole snapshot and the logs from its number on say everything.
+ * Modes: `appending` → (the log has grown long) `compacting`: a new log is begun, then a snapshot
+ * of the present state is written beside it, then the older files are removed → `appending`. At
+ * every moment, the newest whole snapshot and the logs from its number on hold everything.
  */
 export type Journal = {
-  /** Settles when the lines outlive a loss of power. */
+  /** Settles when the lines survive a power loss. */
   readonly append: (lines: readonly string[]) => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -23,7 +24,7 @@ const snapshotOf = (number: number): string => `snapshot-${String(number).padSta
 const logOf = (number: number): string => `log-${String(number).padStart(8, '0')}.jsonl`;
 const linesAtOnce = 500;
 
-/** Calls for each whole line, and says how many there were. */
+/** Calls for each complete line and returns how many there were. */
 const readLines = async (path: string, onLine: (line: string) => void): Promise<number> => {
   let lines = 0;
   eachWholeLine(await readFile(path), (line) => {
@@ -40,9 +41,11 @@ export const openJournal = async (options: {
   readonly folder: string;
   /** Called for every line on disk, older ones first, before this settles. */
   readonly replay: (line: string) => void;
-  /** Lines that say all there is now. */
+  /** Lines that describe the whole present state. */
   readonly snapshot: () => Iterable<string>;
-  /** The log is compacted when it has more lines than this and twice as many as the snapshot had. */
+  /**
+   * The log is compacted when it has more lines than this and twice as many as the snapshot had.
+   */
   readonly leastLines?: number;
 }): Promise<Journal> => {
   const { folder, replay, snapshot, leastLines = 5_000 } = options;
@@ -59,7 +62,7 @@ export const openJournal = async (options: {
   let log: FileHandle | undefined;
   const inTurn = createTurn();
 
-  /** Never appends to what an earlier run wrote: its last line may be torn. */
+  /** Never appends to an earlier run's file: its last line may be cut off. */
   const openLog = async (): Promise<FileHandle> => {
     current += 1;
     log = await createLogFile(join(folder, logOf(current)));
@@ -81,7 +84,8 @@ export const openJournal = async (options: {
     const file = await open(`${path}.next`, 'w', 0o600);
     let lines = 0;
     try {
-      // Appended, because a single write to a disk that is nearly full may take a part only, and not say so.
+      // Appends, because a single write to a nearly full disk may write only a part without an
+      // error.
       let some: string[] = [];
       for (const line of snapshot()) {
         some.push(line);
@@ -108,7 +112,7 @@ export const openJournal = async (options: {
       await handle.appendFile(`${lines.join('\n')}\n`);
       await handle.datasync();
     } catch (error) {
-      // Half a line may stand there: the next append begins a new file.
+      // The file may end in half a line, so the next append begins a new file.
       log = undefined;
       await handle.close();
       throw error;
@@ -128,10 +132,12 @@ export const openJournal = async (options: {
 };
 
 /**
- * A set that the bus tells entry by entry: each change is in force at once, and on disk before it is acknowledged (rule 6).
+ * A set that the bus delivers entry by entry. Each change takes effect at once, and is on disk
+ * before it is acknowledged (rule 6).
  *
- * Modes: `from disk` (as the last run left it) → `following` (changes as they come) ↔ `taking stock` (the coordinator had our consumer made
- * anew, so everything comes once more: what has not come by the end of it is gone).
+ * Modes: `from disk` (as the last run left it) → `following` (changes as they come) ↔ `taking
+ * stock` (the coordinator created our consumer again, so everything comes once more; an entry that
+ * has not come by the end is gone).
  */
 export type FollowedSet = {
   /** For the pulls of the set's consumers. */
@@ -139,31 +145,31 @@ export type FollowedSet = {
   readonly close: () => Promise<void>;
 };
 
-/** `Line`: one change, as it stands on disk. */
+/** `Line`: one change, as it is on disk. */
 export const openFollowedSet = async <Line>(options: {
   readonly folder: string;
-  /** What an entry is called in the log. */
+  /** The log's name for an entry. */
   readonly noun: string;
   readonly line: z.ZodType<Line>;
-  /** Puts a change in force. */
+  /** Applies a change. */
   readonly apply: (change: Line) => void;
-  /** The revision of a message, if a coordinator said it; what is refused is passed over. */
+  /** The revision of a message, if it came from a coordinator; refused messages are skipped. */
   readonly announced: (message: Delivered) => { readonly revision: number | undefined } | undefined;
-  /** The line that a message stands for. @throws when there is no reading it. */
+  /** The line that a message means. @throws when the message cannot be read. */
   readonly lineOf: (message: Delivered, revision: number | undefined) => unknown;
-  /** Whether a message is an older one that came late and is passed over. */
+  /** Whether a message is an older one that came late; it is skipped. */
   readonly isLate: (change: Line, message: Delivered) => boolean;
-  /** The entry that a change is about; undefined for what is no entry of the set. */
+  /** The entry that a change is about; undefined for a change about no entry of the set. */
   readonly entryOf: (change: Line) => string | undefined;
   readonly entries: () => Iterable<string>;
-  /** The change that takes an entry away. */
+  /** The change that removes an entry. */
   readonly gone: (entry: string) => Line;
-  /** Lines that say all there is now. */
+  /** Lines that describe the whole present state. */
   readonly snapshot: () => Iterable<object>;
   readonly log: Log;
 }): Promise<FollowedSet> => {
   const { folder, noun, line, apply, announced, lineOf, isLate, entryOf, entries, gone, snapshot, log } = options;
-  /** The entries that came since everything began to come once more; undefined when it does not. */
+  /** The entries received since everything began to come once more; undefined outside of that. */
   let stock: Set<string> | undefined;
 
   const journal = await openJournal({
@@ -180,7 +186,9 @@ export const openFollowedSet = async <Line>(options: {
     },
   });
 
-  /** What a message says; undefined for what a newer coordinator may say and we do not understand. */
+  /**
+   * What a message says; undefined for a message of a newer coordinator that we do not understand.
+   */
   const read = (message: Delivered): Line | undefined => {
     const believed = announced(message);
     if (!believed) return undefined;
@@ -192,7 +200,7 @@ export const openFollowedSet = async <Line>(options: {
     }
   };
 
-  /** What this message, if it ends the taking of stock, shows to be gone. */
+  /** The removals that this message proves, if it ends the taking of stock. */
   const takeStock = (change: Line, { delivery, pending }: Delivered): Line[] => {
     const entry = entryOf(change);
     if (entry === undefined) return [];

@@ -9,17 +9,23 @@ import { enterOnce } from '../../shared/bus/nats.ts';
 import { canReckonSchedules } from '../../shared/checks/heartbeat/schedule.ts';
 import { outgoingTo } from '../checks/guard.ts';
 
-/** Whether this host can be a good probe: one line for each thing, and for each that is not well what to do. */
+/**
+ * Whether this host can be a good probe: one line for each requirement, with the remedy where one
+ * fails.
+ */
 export type Line = {
   readonly what: string;
   readonly well: boolean;
   readonly words: string;
-  /** What a script is told when this is the first that is not well. */
+  /** The exit code when this is the first line that fails. */
   readonly exit: number;
 };
 
 export type Surroundings = {
-  /** By how much this host's clock is behind the coordinator's, in milliseconds; undefined where nobody told. */
+  /**
+   * By how many milliseconds this host's clock is behind the coordinator's; undefined where no
+   * coordinator answered.
+   */
   readonly clockOffset: number | undefined;
   readonly entrance: BusEntry;
   readonly anchors: readonly string[];
@@ -27,11 +33,14 @@ export type Surroundings = {
   readonly spoolMb: number;
 };
 
-/** What helps where the service's certificates are of an authority of its own. */
+/** The remedy where a private authority signed the service's certificates. */
 export const unknownAuthority =
   'nobody here knows the authority that signed its certificate: name it to join with --ca FILE, or add it to those that this machine trusts (update-ca-certificates)';
 
-/** An older Node than this begins nothing; one that does is well, and what it lacks is said. */
+/**
+ * A Node older than this cannot start the probe. A Node that starts it passes, and the line names
+ * what it lacks.
+ */
 const exits = { node: 0, clock: 10, dns: 11, addresses: 12, bus: 13, anchors: 14, disk: 15 } as const;
 const patienceMs = 3_000;
 const maxClockMs = 5_000;
@@ -55,7 +64,7 @@ export const judgeClock = (offset: number | undefined): Found => {
   return ill(`${text}. Let it be set by the network: timedatectl set-ntp true, or chrony`);
 };
 
-/** Any answer is one, also that there is nothing: what counts is that somebody answers. */
+/** Any answer counts, even "no such name": it proves that the server answers. */
 const answersNames = async (server: string): Promise<string | undefined> => {
   const resolver = new Resolver({ timeout: patienceMs, tries: 1 });
   resolver.setServers([server]);
@@ -78,7 +87,7 @@ const checkDns = async (): Promise<Found> => {
   );
 };
 
-/** Documentation's own addresses: nothing is sent to them, only the way is looked up. */
+/** Addresses reserved for documentation: this sends nothing to them and only finds the route. */
 const checkAddresses = async (): Promise<Found> => {
   const [four, six] = await Promise.all([
     outgoingTo({ address: '192.0.2.1', port: 53, family: 4 }),
@@ -140,7 +149,7 @@ const checkDisk = async ({ folder, spoolMb }: Surroundings): Promise<Found> => {
   }
 };
 
-/** All of them, each as soon as it is known to what comes of it; none ends the others. */
+/** Yields every line as soon as its result is known. A failure does not end the others. */
 export async function* checklist(of: Surroundings): AsyncGenerator<Line> {
   const looks: readonly (readonly [what: keyof typeof exits, look: () => Found | Promise<Found>])[] = [
     ['node', judgeNode],

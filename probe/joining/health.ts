@@ -4,14 +4,14 @@ import { z } from 'zod';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { socketName } from '../disk/files.ts';
 
-/** What a running probe says to whoever asks on its machine. */
+/** What a running probe answers to a health query on its machine. */
 export const healthShape = z.object({
   name: z.string(),
   continent: z.string(),
   version: z.string(),
-  /** Whether the bus is reached now. */
+  /** Whether the probe reaches the bus now. */
   bus: z.boolean(),
-  /** How long ago a coordinator last answered, in seconds; null: never since it was started. */
+  /** How many seconds ago a coordinator last answered; null: never since the start. */
   heard_s: z.number().nullable(),
   monitors: z.number(),
   waiting: z.number(),
@@ -48,8 +48,9 @@ const ask = (path: string): Promise<string | undefined> =>
   });
 
 /**
- * For containers. A probe is healthy while it checks, also where nobody hears it: then starting it anew would only lose time. 1: it does not run.
- * `strict`: 2 where no coordinator has answered for half a minute.
+ * For containers. A probe is healthy while it checks, even if no one receives its results: a
+ * restart would only lose time. 1: it does not run. `strict`: 2 where no coordinator has answered
+ * for half a minute.
  */
 export const askHealth = async (folder: string, strict: boolean): Promise<{ readonly exit: number; readonly words: string }> => {
   const said = await ask(join(folder, socketName));

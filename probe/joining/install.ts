@@ -5,11 +5,17 @@ import { dirname, join } from 'node:path';
 import { readIfThere, replaceFile } from '../disk/files.ts';
 import { exits, identityIn, JoinFault, type Room, type Say, settingIn, withSettings } from './join.ts';
 
-/** The systemd unit of a probe: a user that exists only while it runs, one folder that it may write to, the identity handed over by systemd. */
+/**
+ * The systemd unit of a probe: a user that exists only while it runs, one writable folder, and the
+ * identity passed by systemd.
+ */
 
 export type UnitPaths = { readonly node: string; readonly program: string; readonly identity: string; readonly environment: string };
 
-/** No MemoryDenyWriteExecute: V8 compiles. No RestrictAddressFamilies beyond these: checks speak IPv4, IPv6, and the folder is claimed by a socket. */
+/**
+ * No MemoryDenyWriteExecute: V8 compiles. RestrictAddressFamilies allows just these: checks use
+ * IPv4 and IPv6, and a socket claims the folder.
+ */
 export const unitText = ({ node, program, identity, environment }: UnitPaths): string => `[Unit]
 Description=Antipode probe
 Documentation=file://${program}
@@ -62,14 +68,14 @@ SystemCallErrorNumber=EPERM
 WantedBy=multi-user.target
 `;
 
-/** Where a probe that systemd runs has its things. */
+/** Where systemd's probe keeps its files. */
 const etcFolder = '/etc/antipode-probe';
 const programPath = '/usr/local/lib/antipode-probe/antipode-probe.mjs';
-/** Below it systemd makes the folder of the service; as good as there on any machine. */
+/** The folder in which systemd makes the service's folder; any machine has it. */
 const stateFolder = '/var/lib';
 const unitPath = '/etc/systemd/system/antipode-probe.service';
 
-/** A user that the system makes for the service sees no home. */
+/** The user that systemd makes for the service cannot read a home folder. */
 export const refuseHome = (node: string): void => {
   if (/^\/(?:home|root)\//.test(node))
     throw new JoinFault(
@@ -86,39 +92,44 @@ const belowRoot =
 const environmentPath = `${etcFolder}/environment`;
 const keptFolder = join(stateFolder, 'antipode-probe');
 
-/** What the unit will see of the disk. `root`: a folder to write below, for images that are being made. */
+/** The folders that the unit will use. `root`: a folder to write below, for images being built. */
 export const roomOfUnit = async (root = ''): Promise<Omit<Room, 'spoolMb'>> => {
   const below = belowRoot(root);
   await mkdir(below(stateFolder), { recursive: true });
   return { folder: below(etcFolder), results: below(stateFolder), kept: below(keptFolder) };
 };
 
-/** That of a service which was installed here; undefined where none was. `spoolMb`: what a probe has that was told nothing else. */
+/**
+ * The folders of an installed service; undefined where none is installed. `spoolMb`: the default
+ * for a probe without a setting.
+ */
 export const roomOfService = async (spoolMb: number, root = ''): Promise<Room | undefined> => {
   const below = belowRoot(root);
-  // The folder's name is anybody's to see; what is in it is not.
+  // Anyone can see the folder's name, but not its content.
   if (!existsSync(below(etcFolder))) return undefined;
   const kept = below(keptFolder);
-  const text = await readIfThere(below(environmentPath)).catch(() => undefined); // Not ours to read; of the identity that is said in words.
+  // We may not read it; reading the identity reports that.
+  const text = await readIfThere(below(environmentPath)).catch(() => undefined);
   const told = Number(settingIn(text ?? '', 'PROBE_SPOOL_MB')) || spoolMb;
   return { folder: below(etcFolder), results: existsSync(kept) ? kept : below(stateFolder), kept, spoolMb: told };
 };
 
-/** Before the token is spent: whether --install can come to anything. */
+/** Checks before the token is spent whether --install can succeed. */
 export const refuseWithoutRoot = (): void => {
   if (process.getuid?.() !== 0)
     throw new JoinFault(exits.misused, '--install writes to /etc: run it as root, or leave it out and run the probe yourself');
   refuseHome(process.execPath);
 };
 
-/** A service that runs already has its identity, its settings and its program from before: it is begun anew. */
+/** A running service has its old identity, settings and program: it must be restarted. */
 const starting = ['daemon-reload', 'enable antipode-probe', 'restart antipode-probe'];
 
 const runs = (words: string): boolean => spawnSync('systemctl', words.split(' '), { stdio: 'inherit' }).status === 0;
 
 /**
- * Writes the unit and starts it where systemd runs. A service hears nothing of the shell that joins: the settings that this one has stand in its file from
- * now on. `root`: a folder to write below, for images that are being made.
+ * Writes the unit and starts it where systemd runs. A service gets nothing of the joining shell's
+ * environment, so its settings go to its file. `root`: a folder to write below, for images being
+ * built.
  */
 export const install = async (say: Say, settings: Readonly<Record<string, string>>, root = ''): Promise<void> => {
   const below = belowRoot(root);

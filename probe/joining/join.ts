@@ -13,7 +13,7 @@ import { openOwnCredentials } from '../presence/knowledge.ts';
 import { type Posted, post } from '../presence/post.ts';
 import { checklist, type Line, type Surroundings, unknownAuthority } from './checklist.ts';
 
-/** Why a host did not become a probe, in words, with the exit code that says so to a script. */
+/** Why a host did not become a probe, in words, with the exit code for a script. */
 export class JoinFault extends Error {
   readonly exit: number;
 
@@ -24,7 +24,10 @@ export class JoinFault extends Error {
   }
 }
 
-/** The line cannot be understood; the coordinator refused; it could not be reached. */
+/**
+ * `misused`: the command line is invalid; `refused`: the coordinator refused; `unreachable`: it
+ * could not be reached.
+ */
 export const exits = { misused: 2, refused: 20, unreachable: 21 } as const;
 
 const patienceMs = 20_000;
@@ -33,7 +36,9 @@ const refusal = z.object({ error: z.object({ code: z.string(), message: z.string
 
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
-/** Where the coordinator is. A join token never goes over a wire in the clear. @throws JoinFault. */
+/**
+ * Where the coordinator is. A join token never crosses a network unencrypted. @throws JoinFault.
+ */
 export const coordinatorAt = (text: string): URL => {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol))
@@ -55,15 +60,16 @@ const reasonOf = (error: unknown): string => {
 export type Heard = { readonly answer: EnrolmentAnswer; readonly sentAt: number; readonly receivedAt: number };
 
 /**
- * Asks to be the probe that the token is for. Asked again with the same key it is told the same. `authorities`: who may have signed the coordinator's
- * certificate besides those that this machine trusts. @throws JoinFault.
+ * Asks to become the token's probe. The same key gets the same answer again. `authorities`: who may
+ * have signed the coordinator's certificate besides those that this machine trusts. @throws
+ * JoinFault.
  */
 export const enrol = async (at: URL, token: string, key: Key, authorities?: string): Promise<Heard> => {
   const url = new URL(`${at.pathname.replace(/\/$/, '')}${enrolmentPath}`, at);
   const sentAt = Date.now();
   let answered: Posted;
   try {
-    // It follows no redirect: whoever redirects would get the token.
+    // Follows no redirect: its target would get the token.
     answered = await post(url, {
       headers: { 'content-type': 'application/json', 'user-agent': `antipode-probe/${version}` },
       body: Buffer.from(JSON.stringify({ token, key: key.id, proof: enrolmentProof(key, token) })),
@@ -77,7 +83,7 @@ export const enrol = async (at: URL, token: string, key: Key, authorities?: stri
   try {
     body = JSON.parse(answered.text);
   } catch {
-    body = undefined; // A page of somebody else's; what it is worth is said below.
+    body = undefined; // Another server's page; the status below decides.
   }
   const refused = refusal.safeParse(body);
   if (refused.success)
@@ -92,23 +98,28 @@ export const enrol = async (at: URL, token: string, key: Key, authorities?: stri
 };
 
 /**
- * Who a host is that became a probe by a join token: its key, made here and never told to anybody, and what the coordinator answered.
+ * The identity of a host that became a probe with a join token: its key, made here and never sent
+ * to anyone, and the coordinator's answer.
  *
- * Modes of the file: absent → `made` (a key; a join that was killed then goes on with it) → `enrolled` (for good).
+ * Modes of the file: absent → `made` (a key; a killed join continues with it) → `enrolled` (for
+ * good).
  */
 const identity = z.object({
   v: z.literal(1),
-  /** The secret. What reads the file is the probe. */
+  /** The secret. Anyone who can read the file can act as the probe. */
   seed: z.string().startsWith('SU'),
   enrolled: enrolmentAnswer.omit({ now: true }).nullable(),
-  /** Who may have signed the certificates of coordinators and bus, besides those that the machine trusts, as PEM: what `join --ca` named. */
+  /**
+   * Who may have signed the certificates of coordinators and bus, besides those that the machine
+   * trusts, as PEM: the file of `join --ca`.
+   */
   authorities: busEntryFields.ca.exactOptional(),
 });
 
 export type Identity = Readonly<z.infer<typeof identity>>;
 export type Enrolled = NonNullable<Identity['enrolled']>;
 
-/** @throws in words when the text is none; it is not repeated. */
+/** @throws in words when the text is invalid. The message does not repeat the text. */
 export const parseIdentity = (text: string): Identity => {
   let value: unknown;
   try {
@@ -127,7 +138,7 @@ export const keyOf = ({ seed }: Identity): Key => keyFromSeed(seed, 'user');
 export const writeIdentity = (path: string, of: Identity): Promise<void> =>
   replaceFile(path, `${JSON.stringify(of, undefined, 2)}\n`, { durable: true });
 
-/** What is there, or a new key, which is on the disk before anybody hears of it. */
+/** Returns the existing identity or a new key, which is on disk before anyone learns of it. */
 export const openIdentity = async (path: string): Promise<Identity> => {
   const stored = await readIfThere(path);
   if (stored !== undefined)
@@ -147,7 +158,7 @@ export const openIdentity = async (path: string): Promise<Identity> => {
   return made;
 };
 
-/** The same as the word that an operator would have printed. */
+/** The same credentials that an operator would have printed. */
 export const credentialsOf = (seed: string, { jwt, ...enrolled }: Enrolled): string => {
   const { probe, name, continent, organisation, nats_url, signing_keys, require_signed } = enrolled;
   const nats_credentials = formatCredentials({ jwt, seed });
@@ -159,18 +170,18 @@ export type Say = (line: string) => void;
 const identityFile = 'identity.json';
 export const identityIn = (folder: string): string => joinPath(folder, identityFile);
 
-/** Where a probe has its things. */
+/** Where a probe keeps its files. */
 export type Room = {
-  /** Its key. */
+  /** The folder of its key. */
   readonly folder: string;
-  /** Of the disk that its results will lie on, a folder that is there already, and how much of it these may take. */
+  /** An existing folder on the disk of the results, and how much of that disk they may take. */
   readonly results: string;
   readonly spoolMb: number;
-  /** What it keeps as it runs; not there before it has run. */
+  /** The running probe's data; absent before its first run. */
   readonly kept: string;
 };
 
-/** What to type when something was not well and is mended. */
+/** What to type after a fault is repaired. */
 const onwards = {
   run: 'antipode-probe.mjs run',
   sameLine: 'type the same line again, which takes the token once more from this host',
@@ -188,7 +199,7 @@ const surroundingsOf = async (
   const log = createLog({ name: 'join', level: 'silent' });
   const own = await openOwnCredentials({ folder: kept, probe, given: formatCredentials({ jwt, seed }), log });
   return {
-    // The answer left about in the middle of the time that was waited for it.
+    // The answer was sent about in the middle of the time between request and response.
     clockOffset: heard && heard.answer.now - (heard.sentAt + heard.receivedAt) / 2,
     entrance: { url, tlsFirst, ...(ca === null ? {} : { ca }), authorities, credentials: own.text() },
     ...{ anchors, folder: results, spoolMb },
@@ -198,7 +209,10 @@ const surroundingsOf = async (
 const width = 10;
 const lineText = ({ what, well, words }: Line): string => `${well ? 'ok ' : 'NO '} ${what.padEnd(width)} ${words}`;
 
-/** Says line by line how this host is. @throws JoinFault with the exit code of the first thing that is not well. */
+/**
+ * Prints the checklist of this host line by line. @throws JoinFault with the exit code of the first
+ * line that fails.
+ */
 const sayChecklist = async (of: Surroundings, next: Onwards, say: Say): Promise<void> => {
   let first: Line | undefined;
   for await (const line of checklist(of)) {
@@ -213,8 +227,8 @@ const sayChecklist = async (of: Surroundings, next: Onwards, say: Say): Promise<
 };
 
 /**
- * A host becomes a probe. Killed between its steps it is run again as it was: the key is on the disk before it is told, and a token that this key
- * has spent is answered to it once more.
+ * Makes a host a probe. If it is killed between steps, run it again: the key is on disk before it
+ * is sent, and the coordinator answers the same key again for a spent token.
  */
 export const becomeProbe = async (
   of: Room & { readonly url: string; readonly token: string; readonly next: Onwards; readonly authorities: string | undefined },
@@ -235,7 +249,7 @@ export const becomeProbe = async (
   await sayChecklist(await surroundingsOf(identity, of, heard), of.next, say);
 };
 
-/** The checklist of a host that is a probe already. */
+/** The checklist of a host that is already a probe. */
 export const checkProbe = async (room: Room, say: Say): Promise<void> => {
   const stored = await readIfThere(identityIn(room.folder)).catch((error: unknown) => {
     if (codeOf(error) !== 'EACCES') throw error;
@@ -245,13 +259,16 @@ export const checkProbe = async (room: Room, say: Say): Promise<void> => {
   await sayChecklist(await surroundingsOf(parseIdentity(stored), room), 'run', say);
 };
 
-/** The settings of a probe that systemd runs: a file of NAME=value lines, which belongs to whoever looks after the host. */
+/**
+ * The settings of a probe that systemd runs: a file of NAME=value lines, which belongs to the
+ * host's administrator.
+ */
 
 const quoted = (value: string): string => (/^[\w.,:/@+-]*$/.test(value) ? value : `"${value.replaceAll(/["\\$`]/g, '\\$&')}"`);
 
 const head = '# What this probe goes by; systemctl restart antipode-probe takes up what is changed here.\n';
 
-/** The text of the file with these settings in it; what else stands there stays as it is. */
+/** The text of the file with these settings in it; everything else stays as it is. */
 export const withSettings = (text: string | undefined, given: Readonly<Record<string, string>>): string => {
   const names = Object.keys(given);
   const kept = (text ?? head).split('\n').filter((line) => !names.some((name) => line.startsWith(`${name}=`)));
@@ -259,7 +276,7 @@ export const withSettings = (text: string | undefined, given: Readonly<Record<st
   return [...kept, ...names.map((name) => `${name}=${quoted(given[name] ?? '')}`), ''].join('\n');
 };
 
-/** One setting of the file, as far as it was written plainly. */
+/** One setting of the file, if it is written plainly. */
 export const settingIn = (text: string, name: string): string | undefined =>
   text
     .split('\n')

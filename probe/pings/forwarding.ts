@@ -9,23 +9,25 @@ import type { PingForwarding } from '../../shared/bus/pings.ts';
 import { post } from '../presence/post.ts';
 
 /**
- * The way by which pings leave a ping receiver that is cut off from the bus, but not from the world: they are brought to the coordinator's own
- * address, signed, below the path that heartbeats have there, too. The probes that judge them see them on the bus as if the ping receiver had put
- * them there; else they would call a job late that had come in time.
+ * How pings leave a ping receiver that is cut off from the bus, but not from the Internet. It sends
+ * them, signed, to the coordinator's own address, below the path of heartbeats. The judging probes
+ * then see them on the bus as if the ping receiver had published them; otherwise they would call a
+ * punctual job late.
  *
- * Modes: `open` → (nobody was there, or nothing was taken) `resting`, longer each time → `open`; `closed`.
+ * Modes: `open` → (no coordinator answered, or it accepted nothing) `resting`, longer each time →
+ * `open`; `closed`.
  */
 type Dependencies = {
   readonly probe: string;
   readonly key: Key;
-  /** The coordinator's address; empty as long as nobody has told it. */
+  /** The coordinator's address; empty until it is known. */
   readonly baseUrl: () => string;
   readonly clock: Clock;
   /** Who may have signed the coordinator's certificate, besides those that this machine trusts. */
   readonly authorities: string | undefined;
 };
 
-/** Less than any proxy refuses, and half of what the coordinator reads. */
+/** Below the limit of any proxy, and half of what the coordinator reads. */
 const maxBytes = 256 * 1024;
 const patienceMs = 15_000;
 const firstRestMs = 1_000;
@@ -39,7 +41,7 @@ const headersOf = (signature: Headers): Headers => ({
   ...Object.fromEntries(Object.entries(signature).map(([name, value]) => [`antipode-${name.toLowerCase()}`, value])),
 });
 
-/** The first of them, as many as go with one call, in their form on the wire. */
+/** The first pings, as many as fit into one call, in wire format. */
 const frontOf = (waiting: readonly SpooledPing[]): string[] => {
   const texts: string[] = [];
   let bytes = 0;

@@ -10,8 +10,8 @@ import { openFollowedSet } from '../disk/journal.ts';
 import type { Announcements } from '../presence/announcements.ts';
 
 /**
- * The heartbeat keys that exist, by heart and on disk, so that this probe's ping receiver answers without asking anybody. A followed set: its modes are
- * those of disk/journal.ts.
+ * The existing heartbeat keys, in memory and on disk. The probe's ping receiver answers from them
+ * without a query. A followed set: disk/journal.ts describes its modes.
  */
 export type ReceiverKeys = {
   readonly attach: (bus: Bus) => void;
@@ -34,7 +34,7 @@ export const openReceiverKeys = async (options: {
 }): Promise<ReceiverKeys> => {
   const { folder, probe, announcements, log } = options;
   const keys = new Map<string, KnownKey>();
-  /** Of what is held, and of what was taken back since this process began. */
+  /** Revisions of the held keys, and of those revoked since this process began. */
   const revisions = new Map<string, number>();
   const digest = createDigest();
   let pull: Pull | undefined;

@@ -6,18 +6,24 @@ import type { PingReply, PingRequest } from '../../shared/bus/pings.ts';
 import { keptBodyBytes } from '../../shared/checks/heartbeat/state.ts';
 
 /**
- * The heartbeat address of a probe: plain HTTP behind whatever ends TLS there. It knows nothing of pings; it reads a bounded request, has it
- * taken, and answers.
+ * The heartbeat address of a probe: plain HTTP behind a TLS proxy. It knows nothing of pings: it
+ * reads a bounded request, passes it on, and answers.
  */
 export type PingReceiver = { readonly address: string; readonly close: () => Promise<void> };
 
-/** An import of the module would touch all that it offers, and with that load the whole of undici: 40 ms of a core, and its memory. */
+/**
+ * Importing the module would load all of its exports, and with them undici: 40 ms of a core, and
+ * its memory.
+ */
 const { createServer } = process.getBuiltinModule('node:http');
 
-/** More than this is not read, and its sender cut off; but the job did run, and its ping counts. What is kept is far less. */
+/**
+ * A longer body is not read, and its sender is disconnected. The job did run, so its ping counts.
+ * Far less of the body is kept.
+ */
 const maxBodyBytes = 8 * 1024 * 1024;
 
-/** So long a body may take; then the ping counts with the part that came. */
+/** How long a body may take in ms; then the ping counts with the part that came. */
 const defaultTimeoutMs = 10_000;
 const headersTimeout = 5_000;
 
@@ -52,23 +58,24 @@ export const startPingReceiver = async (options: {
   const server: Server = createServer(
     {
       maxHeaderSize: 8_192,
-      // The server's own limit of a request, after which nobody would be answered, lies beyond ours.
+      // The server's own request limit, after which no answer is sent, is longer than ours.
       requestTimeout: patienceMs + 2 * headersTimeout,
       headersTimeout,
-      // By itself it would look twice a minute only, and whoever opens connections and says nothing would hold the ping receiver shut.
+      // The default checks only twice a minute: silent connections could then block the ping
+      // receiver.
       connectionsCheckingInterval: 1_000,
       keepAliveTimeout: 5_000,
     },
     (request, response) => {
       answer(request, response).catch((error: unknown) => {
-        // A caller that went away is no fault of ours, and nobody is left to be told.
+        // A caller that went away is no fault of ours, and no one is left to answer.
         if (request.destroyed && !request.complete) return;
         log.error({ err: error }, 'a beat could not be answered');
         if (!response.headersSent) send(response, false, broken);
       });
     },
   );
-  // Strangers may open connections; what a machine can hold of them is bounded.
+  // Anyone may open connections, so their number is bounded by what a machine can hold.
   server.maxConnections = 2_000;
   server.listen(port, host);
   await once(server, 'listening');

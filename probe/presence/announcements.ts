@@ -2,22 +2,29 @@ import type { Log } from '../../shared/base/log.ts';
 import { type AnnouncementTrust, isOutdated, judgeAnnouncement, type RefusedAnnouncement } from '../../shared/bus/announcement.ts';
 import type { Message } from '../../shared/bus/nats.ts';
 
-/** What coordinators announce, as this probe believes it: refused and counted is what no coordinator signed, and what is older than what is held. */
+/**
+ * Verifies what coordinators announce. It refuses and counts what no coordinator signed, and what
+ * is older than what the probe holds.
+ */
 export type Announcements = {
-  /** The revision, undefined where nothing is signed yet; undefined in all when it is refused. */
+  /**
+   * The revision, itself undefined where nothing is signed yet. Returns undefined when the message
+   * is refused.
+   */
   readonly read: (message: Pick<Message, 'data' | 'header'>, subject: string) => { readonly revision: number | undefined } | undefined;
   /**
-   * The same for what is said once to this probe alone, on this subject: what is older than the newest such word is refused, too. The message may show
-   * another one: the server leaves what it delivers of a stream its own, wherever it is asked to deliver it.
+   * The same for messages to this probe alone on this subject; a message older than the newest is
+   * also refused. The message may show another subject: the server keeps the stream's own subject
+   * for what it delivers of a stream, wherever it delivers it.
    */
   readonly readNow: (message: Pick<Message, 'data' | 'header'>, subject: string) => boolean;
-  /** Whether what is held is newer than this revision, which is counted as refused then. */
+  /** Whether the probe holds something newer than this revision; counts the refusal. */
   readonly isOutdated: (subject: string, revision: number | undefined, held: number | undefined) => boolean;
   readonly refuse: (subject: string, why: RefusedAnnouncement) => void;
   readonly refused: () => number;
 };
 
-/** So many refusals are logged one by one in a minute: who floods us does not fill the disk. */
+/** Limits refusals in the log per minute: a flood must not fill the disk. */
 const maxLogged = 20;
 const loggedEachMs = 60_000;
 

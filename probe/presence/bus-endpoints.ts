@@ -4,8 +4,9 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Endpoint } from '../checks/guard.ts';
 
 /**
- * Where the bus listens and which addresses are this machine's own, as literal addresses, for the guard: no check may talk to the probe's bus.
- * What was found once stays until something else is found, so that a broken resolver opens nothing.
+ * Where the bus listens and which addresses are this machine's own, as literal addresses, for the
+ * guard: no check may talk to the probe's bus. Found addresses stay until others are found, so a
+ * broken resolver opens nothing.
  */
 export type BusEndpoints = {
   readonly bus: () => readonly Endpoint[];

@@ -1,19 +1,22 @@
 import { type Clock, systemClock } from '../../shared/base/time.ts';
 
 /**
- * The host's clock, corrected by what the coordinators say the time is. Small corrections are spread out, so that time never runs backward and
- * no turn is taken twice or left out; large ones (the first of all, or a host whose clock was set) are made at once.
+ * The host's clock, corrected by the coordinators' time. Small corrections are spread out: time
+ * never runs backward, and no turn is taken twice or left out. Large ones (the first of all, or
+ * after the host's clock was set) are made at once.
  *
- * Modes: `unmeasured` (offset 0) → `observe` → `slewing` towards the measured offset → `steady`; any → `stepped` by a large difference.
+ * Modes: `unmeasured` (offset 0) → `observe` → `slewing` towards the measured offset → `steady`;
+ * any → `stepped` by a large difference.
  */
 export type CorrectedClock = Clock & {
   /**
-   * A question left at `sent` and was answered at `received` (both by the host's clock); by theirs it was heard at `heard` and answered at
-   * `theirs`: what they took for it, waiting for a database perhaps, is no part of the way.
+   * A question left at `sent` and was answered at `received` (both by the host's clock). By the
+   * coordinator's clock, it arrived at `heard` and was answered at `theirs`. The time in between,
+   * perhaps spent on a database, does not count as travel time.
    */
   readonly observe: (seen: { readonly sent: number; readonly received: number; readonly heard: number; readonly theirs: number }) => void;
   readonly offset: () => number;
-  /** Whether anybody has told the time yet; until then this is the host's own. */
+  /** Whether any coordinator has given the time; until then this is the host's own. */
   readonly isMeasured: () => boolean;
 };
 
@@ -45,7 +48,8 @@ export const createCorrectedClock = (host: Clock): CorrectedClock => {
       const halfTrip = (received - sent - (theirs - heard)) / 2;
       if (halfTrip < 0) return; // One of the clocks was set in between.
       const sample = { at: received, offset: (heard - sent + (theirs - received)) / 2, halfTrip };
-      // Where two measurements cannot both be true, the host's clock was set meanwhile: the older ones are about another clock.
+      // Where two measurements contradict each other, the host's clock was set meanwhile: the older
+      // ones describe another clock.
       const contradicts = (other: Sample) => Math.abs(other.offset - sample.offset) > other.halfTrip + sample.halfTrip + 50;
       samples = [...samples.filter((other) => !contradicts(other)), sample].slice(-kept);
       const best = samples.reduce((least, other) => (other.halfTrip < least.halfTrip ? other : least));
@@ -59,8 +63,9 @@ export const createCorrectedClock = (host: Clock): CorrectedClock => {
 };
 
 /**
- * Calls at whole multiples of `ms` by the clock (and `phase` later), at which slots of the schedule end too: a probe is woken once for all that it
- * does every so often, because each waking costs more than what is then done.
+ * Calls at whole multiples of `ms` by the clock (and `phase` later), at which slots of the schedule
+ * end too. The probe wakes once for all its periodic work, because each wake-up costs more than the
+ * work.
  */
 export const atSharedTick = (
   ms: number,
@@ -76,22 +81,34 @@ export const atSharedTick = (
   return { stop: () => clearTimeout(timer) };
 };
 
-/** In milliseconds: the longest stretch in which nothing ran here, and all that the steps of a check can have waited together. */
+/**
+ * In milliseconds: the longest stretch in which nothing ran here, and the total that the steps of a
+ * check can have waited.
+ */
 export type HeldUp = { readonly longest: number; readonly inAll: number };
 
-/** Whether this process itself was held up (starved, frozen, a machine asleep): what it then takes for a silence of others may be its own. */
+/**
+ * Whether this process itself was held up (starved, frozen, a sleeping machine). It may then
+ * mistake its own silence for that of others.
+ */
 export type Pulse = {
-  /** How long something that began at `since` (of performance.now()) can have waited for this process alone. */
+  /**
+   * How long something that began at `since` (of performance.now()) can have waited for this
+   * process alone.
+   */
   readonly heldUp: (since: number) => HeldUp;
   readonly stop: () => void;
 };
 
 const tickMs = 100;
-/** Gaps shorter than this are every day's. */
+/** Shorter gaps are normal. */
 const notedMs = 25;
 /** A minute of nothing but gaps: no check takes longer. */
 const maxNoted = 640;
-/** About so often a check waits for this process to take its next step; in each of the longest gaps it can have waited once. */
+/**
+ * Roughly how often a check waits for this process to take its next step. It can have waited once
+ * in each of the longest gaps.
+ */
 const steps = 8;
 
 export const createPulse = (clock?: Clock): Pulse => {
@@ -108,7 +125,7 @@ export const createPulse = (clock?: Clock): Pulse => {
   const ticks = atSharedTick(tickMs, tick, { clock });
   return {
     heldUp: (since) => {
-      // The gap that is just ending counts although its tick has not come yet: a deadline may be told of first.
+      // The gap that is just ending counts before its tick: a deadline may fire first.
       const ending = Math.max(0, performance.now() - Math.max(last, since) - tickMs);
       const waited = gaps.filter(({ until }) => until > since).map(({ until, ms }) => Math.min(ms, until - since));
       const longestFirst = [ending, ...waited].toSorted((a, b) => b - a);

@@ -12,8 +12,9 @@ import { createSealPair, type NetworkKey, openBox, openKey, type SealPair, sealP
 import { readIfThere, replaceFile } from '../disk/files.ts';
 
 /**
- * What the coordinators tell every probe: their address, whom to reach to vouch for oneself, the keys that open secrets. Kept on disk, the keys only
- * sealed, so that a probe that starts while all coordinators are away checks as before.
+ * What the coordinators send to every probe: their address, the anchors for its self-check, the
+ * keys that open secrets. It is on disk, the keys only sealed, so a probe that starts while all
+ * coordinators are away checks as before.
  */
 export type NetworkKnowledge = {
   readonly sealKey: string;
@@ -21,15 +22,21 @@ export type NetworkKnowledge = {
   readonly anchors: () => readonly string[];
   /** Whose announcements count. */
   readonly trust: () => AnnouncementTrust;
-  /** `inUse`: the keys that what this probe holds is sealed under; they are kept also when they are named no more. */
+  /**
+   * `inUse`: the keys that seal what this probe holds. They are kept even when the reply no longer
+   * names them.
+   */
   readonly learn: (reply: Pick<PresenceReply, 'base_url' | 'anchors' | 'seal_keys' | 'signing'>, inUse?: () => ReadonlySet<string>) => void;
-  /** Something came that is sealed under this key. */
+  /** Something arrived that is sealed under this key. */
   readonly want: (key: string) => void;
-  /** Whether a key is wanted that is not known yet: the next presence will bring it. */
+  /** Whether a wanted key is missing: the next presence will bring it. */
   readonly isWanting: () => boolean;
-  /** The assignment with its secrets in their places; for one check, never kept. @throws when they cannot be opened. */
+  /**
+   * The assignment with its secrets opened; for one check, never stored. @throws when they cannot
+   * be opened.
+   */
   readonly unseal: (assignment: Assignment) => Assignment;
-  /** Settles when what was learned is on disk, or cannot be. */
+  /** Settles when what was learned is on disk, or cannot be written. */
   readonly settled: () => Promise<void>;
 };
 
@@ -44,7 +51,10 @@ type Known = z.infer<typeof known>;
 
 const secretsOf = z.record(z.string(), z.string());
 
-/** The probe's own pair, made at its first start. Losing it loses nothing: the coordinator seals the keys to whatever it names. */
+/**
+ * The probe's own key pair, made at its first start. Losing it loses nothing: the coordinator seals
+ * the keys to any pair that the probe names.
+ */
 const ownPair = async (path: string): Promise<SealPair> => {
   const stored = await readIfThere(path);
   if (stored !== undefined) return sealPairFrom(stored.trim());
@@ -66,7 +76,7 @@ const readKnown = async (path: string, log: Log): Promise<Known> => {
 
 export const openNetworkKnowledge = async (options: {
   readonly folder: string;
-  /** What the credentials say of announcements; what a coordinator said later counts more. */
+  /** The announcement keys from the credentials. What a coordinator sent later takes precedence. */
   readonly signing?: z.infer<typeof signingShape>;
   readonly log: Log;
 }): Promise<NetworkKnowledge> => {
@@ -77,7 +87,7 @@ export const openNetworkKnowledge = async (options: {
   let text = JSON.stringify(now);
   let saving: Promise<void> = Promise.resolve();
   const keys = new Map<string, NetworkKey>();
-  /** The keys as they came: what is on the disk. */
+  /** The keys as they came, as they are on disk. */
   const boxes = new Map<string, string>();
   const wanted = new Set<string>();
 
@@ -94,7 +104,7 @@ export const openNetworkKnowledge = async (options: {
 
   const openKeys = (sealed: Readonly<Record<string, string>>): void => {
     for (const [id, box] of Object.entries(sealed)) {
-      // Each sealing of a key looks different: the first stays.
+      // Each sealing of a key differs: the first stays.
       if (keys.has(id)) continue;
       try {
         keys.set(id, openKey(pair, id, box));
@@ -137,22 +147,26 @@ export const openNetworkKnowledge = async (options: {
 };
 
 /**
- * What this probe may do on the bus, and until when: a JWT for its own key. One that ends is renewed long before, with the answer to a presence; the
- * newest is on the disk, so that a probe that starts goes on with it, whatever it was given once.
+ * The probe's permissions on the bus and their expiry: a JWT for its own key. The answer to a
+ * presence renews it long before it expires. The newest is on disk, so a starting probe continues
+ * with it, whatever it was given originally.
  *
- * Modes: `given` → `renewed` (as often as it comes).
+ * Modes: `given` → `renewed` (as often as a new one comes).
  */
 export type OwnCredentials = {
   readonly key: Key;
   /** The text of a credentials file, as it is now. */
   readonly text: () => string;
-  /** What there is to do, in words, when they have ended by now: the bus lets nobody in with them. */
+  /** The remedy, in words, if the credentials have expired: the bus refuses them. */
   readonly ended: (now: number) => string | undefined;
   /** What a presence says of them. */
   readonly described: () => Pick<PresenceMessage, 'credentials' | 'rights'>;
-  /** Whether all that the bus's server would answer goes through the relay. */
+  /** Whether all answers of the bus's server go through the relay. */
   readonly isRelayed: () => boolean;
-  /** Takes up renewed ones. The bus is entered anew, because what they grant counts from there on. */
+  /**
+   * Adopts renewed credentials and reconnects to the bus, because their permissions apply only from
+   * then on.
+   */
   readonly hear: (reply: Pick<PresenceReply, 'jwt'>, bus: Pick<Bus, 'reconnect'> | undefined) => void;
 };
 
@@ -175,7 +189,10 @@ const readOwn = (jwt: string, key: Key, probe: string): Own => {
 
 const published = z.looseObject({ pub: z.looseObject({ allow: z.array(z.string()).default([]) }).default({ allow: [] }) });
 
-/** Whether one of the same account replaces the other: it is the first that is relayed, or goes on for longer. */
+/**
+ * Whether one of the same account replaces the other: it is the first that is relayed, or it
+ * expires later.
+ */
 const replaces = (one: Own, other: Own): boolean => {
   if (one.issuer !== other.issuer || (other.isRelayed && !one.isRelayed)) return false;
   if (one.isRelayed && !other.isRelayed) return true;
@@ -185,7 +202,7 @@ const replaces = (one: Own, other: Own): boolean => {
 export const openOwnCredentials = async (of: {
   readonly folder: string;
   readonly probe: string;
-  /** The text of a credentials file, as the probe was given it. */
+  /** The text of the credentials file that the probe was given. */
   readonly given: string;
   readonly log: Log;
 }): Promise<OwnCredentials> => {
@@ -194,7 +211,7 @@ export const openOwnCredentials = async (of: {
   const given = parseCredentials(of.given);
   const key = keyFromSeed(given.seed, 'user');
   let own = readOwn(given.jwt, key, of.probe);
-  /** What is on its way to the disk: answers go on saying it meanwhile. */
+  /** The text being written to disk: answers repeat it meanwhile. */
   let saving: string | undefined;
 
   const read = (jwt: string, fault: string): Own | undefined => {
@@ -229,7 +246,7 @@ export const openOwnCredentials = async (of: {
       const next = read(jwt, 'the renewed credentials cannot be read');
       if (!next || !replaces(next, own)) return;
       saving = jwt;
-      // On the disk first: what the bus was entered with is there after a loss of power.
+      // On disk first: the credentials in use survive a power loss.
       replaceFile(path, `${jwt}\n`, { durable: true })
         .then(() => {
           own = next;

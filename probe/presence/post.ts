@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { trustHere } from '../../shared/base/network.ts';
 
-/** As in pings/receiver-address.ts: an import of these modules would load the whole of undici. */
+/** As in pings/receiver.ts: importing these modules would load all of undici. */
 const http = process.getBuiltinModule('node:http');
 const https = process.getBuiltinModule('node:https');
 
 export type Posted = { readonly status: number; readonly text: string };
 
-/** More than this is no answer to anything that a probe says. */
+/** No answer to a probe is longer than this. */
 const maxAnswerBytes = 256 * 1024;
 
-/** One call with a body, over a connection of its own: one that was kept open may be closed by the other side in just this moment. */
+/** One call with a body, over a new connection: the other side may be just closing an old one. */
 export const post = async (
   address: URL,
   options: {
@@ -27,7 +27,7 @@ export const post = async (
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const sent = { ...headers, 'content-length': body.length };
   const call = request(address, { method: 'POST', agent: false, signal, headers: sent, ...trust }, resolve);
-  // Also for what goes wrong after the head of the answer, of which whoever reads the rest hears by itself.
+  // Also for errors after the head of the answer; the reader of the rest receives those itself.
   call.on('error', reject);
   call.end(body);
   const response = await promise;

@@ -8,7 +8,10 @@ import { subjects } from '../../shared/bus/subjects.ts';
 import type { Announcements } from './announcements.ts';
 import { atSharedTick, type CorrectedClock } from './clock.ts';
 
-/** Tries until there is a bus or the probe ends; no refusal ends it, because credentials may be renewed on the other side. */
+/**
+ * Retries until there is a bus or the probe ends. No refusal ends it, because the other side may
+ * renew the credentials.
+ */
 export const connectWithRetries = async (options: BusOptions & { readonly signal: AbortSignal }): Promise<Bus | undefined> => {
   try {
     const bus = await connectBus(options);
@@ -21,45 +24,54 @@ export const connectWithRetries = async (options: BusOptions & { readonly signal
 };
 
 /**
- * Says every 5 s that this probe is there and how it is, and takes in what the answer tells: the time, how far results are committed, keys.
+ * Sends every 5 s that this probe is there and how it is, and takes in the answer: the time, how
+ * far results are committed, keys.
  *
- * Modes: `unheard` (nobody answers, or there is no bus) ↔ `heard`; → `stopped`. Besides its tick it speaks at once when the bus is back
- * and when everything seen during an absence has been handed over, because the coordinators wait for that; and as long as it lacks a key,
- * soon and then ever less often.
+ * Modes: `unheard` (no one answers, or there is no bus) ↔ `heard`; → `stopped`. Besides its tick,
+ * it sends at once when the bus is back and when the backlog of an absence has been sent, because
+ * the coordinators wait for that. While it lacks a key, it sends soon and then ever less often.
  */
 export type Presence = {
   readonly start: (bus: Bus) => void;
-  /** Says that this probe is about to stop, from now on in each word; settles with whether a coordinator heard it. */
+  /**
+   * Announces in every message from now on that this probe is about to stop. Settles with whether a
+   * coordinator received it.
+   */
   readonly leave: () => Promise<boolean>;
   readonly stop: () => Promise<void>;
 };
 
-/** What the other parts know; asked anew for each presence. */
+/** What the other parts know, read again for each presence. */
 export type PresenceDependencies = {
   readonly describe: () => Promise<Omit<PresenceMessage, 'v' | 'sent_at' | 'handed_over'>>;
   readonly handedOver: () => boolean;
-  /** Whether the next answer is needed at once: something came that only it can open. */
+  /** Whether the next answer is needed at once: something arrived that only it can open. */
   readonly isWanting: () => boolean;
-  /** Whether an announcement is a coordinator's, as `Announcements` in presence/announcements.ts. */
+  /**
+   * Whether an announcement is a coordinator's, as `Announcements` in presence/announcements.ts.
+   */
   readonly read: Announcements['read'];
-  /** Whether the coordinators' keys are known already. */
+  /** Whether the coordinators' keys are already known. */
   readonly knowsCoordinators: () => boolean;
   readonly onReply: (reply: PresenceReply) => void;
 };
 
-/** Whose announcements count is changed by nobody but those whose announcements count. */
+/** Only trusted announcers may change who is trusted. */
 const withoutSigning = ({ signing: _, ...reply }: PresenceReply): PresenceReply => reply;
 
 const everyMs = 5_000;
-/** While nobody answers it asks more often, so that a coordinator that comes back is found at once; most often at its own start, as a coordinator may be starting too. */
+/**
+ * While no one answers, it asks more often, to find a returning coordinator at once. It asks most
+ * often at its own start, as a coordinator may be starting too.
+ */
 const unheardEveryMs = 1_000;
 const soonestMs = 60;
 const patienceMs = 2_000;
-/** Probes that lost the same bus do not all come back in the same moment. */
+/** Probes that lost the same bus must not all come back at the same moment. */
 const jitterMs = 300;
 const watchMs = 250;
 
-/** A coordinator of another version of the wire has answered. */
+/** A coordinator with another version of the wire protocol answered. */
 class Refused extends Error {}
 
 export const createPresence = (options: {
@@ -104,7 +116,7 @@ export const createPresence = (options: {
     parts.onReply(isBelieved.revision === undefined && parts.knowsCoordinators() ? withoutSigning(reply) : reply);
   };
 
-  /** Once for each reason: it is asked every second. */
+  /** Logs once for each reason: it asks every second. */
   const refusedBecause = (why: string): void => {
     if (why !== saidRefused) log.error({ why }, 'the coordinator does not read what this probe says');
     saidRefused = why;

@@ -13,13 +13,16 @@ import { openFollowedSet } from '../disk/journal.ts';
 import type { Announcements } from '../presence/announcements.ts';
 import type { CorrectedClock } from '../presence/clock.ts';
 
-/** What this probe was told to check, and who else checks, as a followed set: its modes are those of disk/journal.ts. */
+/**
+ * What this probe must check, and who else checks, as a followed set: disk/journal.ts describes its
+ * modes.
+ */
 export type Assignments = {
   readonly attach: (bus: Bus) => void;
   readonly find: (monitor: string) => Assignment | undefined;
   readonly roster: () => Roster | undefined;
   readonly state: () => { readonly count: number; readonly digest: string };
-  /** The keys that secrets of what is held are sealed under. */
+  /** The keys that seal the secrets of what is held. */
   readonly keysInUse: () => ReadonlySet<string>;
   readonly close: () => Promise<void>;
 };
@@ -36,10 +39,13 @@ const atOnce = 500;
 
 const maxShared = 10_000;
 
-/** As long as the bus keeps a tombstone. */
+/** As long as the bus keeps a deletion marker. */
 const tombstonesKeptMs = 7 * 86_400_000;
 
-/** The assignment in less room: what many have in common is there once, and all of it is one object of V8's, not a list of properties beside one. */
+/**
+ * Stores the assignment compactly: values that many share exist once, and V8 keeps all of it as one
+ * object instead of a property list beside one.
+ */
 const createCompact = (): ((assignment: Assignment) => Assignment) => {
   const organisations = createShared<string>(maxShared);
   const configs = createShared<Assignment['config']>(maxShared);
@@ -73,7 +79,10 @@ export const openAssignments = async (options: {
   const assignments = new Map<string, Assignment>();
   const digest = createDigest();
   let roster: Roster | undefined;
-  /** Of what is held and of what was taken back within a week: what is older is said again by somebody, and not by a coordinator. */
+  /**
+   * Revisions of what is held and of what was removed within a week. Someone who repeats an older
+   * one is no coordinator.
+   */
   const revisions = new Map<string, number>();
   const pulls: Pull[] = [];
 

@@ -7,25 +7,30 @@ import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
 import type { PingView } from '../checks/heartbeat.ts';
 
 /**
- * What this probe sees of the pings. The record is asked for in the moment of judging, so that a view is never older than its question.
+ * What this probe reads of the pings. It reads the record at the moment of judging, so a view is
+ * never older than its question.
  *
- * Modes: `blind` (no bus) → `settling` (the bus is back, and ping receivers may still be handing over what they kept) → `seeing` → `blind`.
+ * Modes: `blind` (no bus) → `settling` (the bus is back, and ping receivers may still be sending
+ * their backlog) → `seeing` → `blind`.
  */
 export type LivePingView = PingView & {
   readonly attach: (bus: Bus, records: PingRecords) => void;
   readonly isSeeing: () => boolean;
 };
 
-/** A ping receiver that kept pings on its disk hands them over as soon as it is connected; it tries at least every second. */
+/**
+ * A ping receiver with pings on its disk sends them as soon as it is connected; it retries at least
+ * every second.
+ */
 const usualSettlingMs = 5_000;
 /**
- * How long after an absence the view settles: the longer it was, the more pings ping receivers kept meanwhile, and have to hand over before anybody
- * may be called late.
+ * How long the view settles after an absence. The longer the absence, the more pings the ping
+ * receivers kept and must send before any job may be called late.
  */
 export const settlingAfter = (absence_ms: number, shortest_ms: number): number => shortest_ms + Math.min(maxMore, absence_ms / 10);
 const maxMore = 30_000;
 
-/** A view this old is no view (rule 20). */
+/** A view this old does not count (rule 20). */
 const oldestMs = 15_000;
 
 export const createPingView = ({
@@ -72,16 +77,18 @@ export const createPingView = ({
 };
 
 /**
- * The deadlines of the heartbeats that are this probe's to judge: one probe in all judges a heartbeat, others look when they are asked to.
+ * The deadlines of the heartbeats that this probe judges. Exactly one probe judges a heartbeat; the
+ * others check when asked.
  *
- * Modes of a monitor: `foreign` (another probe's) ↔ `armed` (its next judgement has a time) → judged → `armed`; `waiting` when the view was no
- * good: nothing is judged until it is. When the clock is set back, all are armed anew: their times were those of a wrong clock.
+ * Modes of a monitor: `foreign` (another probe's) ↔ `armed` (its next judgement has a time) →
+ * judged → `armed`; `waiting` when the view could not be used: nothing is judged until it can. When
+ * the clock is set back, all are armed again: their times came from a wrong clock.
  */
 export type Heartbeats = {
   readonly put: (assignment: Assignment) => void;
   readonly drop: (monitor: string) => void;
   readonly setRoster: (roster: Roster) => void;
-  /** A judgement was made, by a deadline or a look; null: the view was no good. */
+  /** A judgement was made, by a deadline or a recheck; null: the view could not be used. */
   readonly judged: (monitor: string, next: number | null) => void;
   readonly start: () => void;
   readonly stop: () => void;
@@ -90,18 +97,24 @@ export type Heartbeats = {
 
 type Entry = { readonly assignment: Assignment; mine: boolean; at: number; waiting: boolean };
 
-/** Pings that reached a ping receiver in time get so long to reach the bus. */
+/** How long pings that reached a ping receiver in time may take to reach the bus. */
 const settleMs = 500;
 const againMs = 5_000;
-/** New ones are judged once soon, to learn their deadlines, but not all in one moment. */
+/** New ones are judged once soon, to learn their deadlines, but not all at one moment. */
 const spreadMs = 2_000;
-/** However far its deadline is, each is looked at so often: a record that was lost and came back is found again. */
+/**
+ * Each is judged at least this often, however far its deadline is, which finds a record that was
+ * lost and came back.
+ */
 const farthestMs = 3_600_000;
 const slotMs = 50;
-/** A clock that goes back by less is waited for, so that nothing is judged twice. */
+/** A clock that goes back by less is waited for, so nothing is judged twice. */
 const setBackMs = 1_000;
 
-/** The one probe that judges this heartbeat: its continents take turns by the monitor's number, so that each has its share. */
+/**
+ * The one probe that judges this heartbeat. Continents take turns by the monitor's number, so each
+ * has its share.
+ */
 const judgeOf = (assignment: Assignment, roster: Roster): string | undefined => {
   const continents = continentsOf(assignment, roster);
   const continent = continents[assignment.ordinal % Math.max(1, continents.length)];
@@ -116,7 +129,10 @@ export const createHeartbeats = (options: {
 }): Heartbeats => {
   const { self, clock, isSeeing, onDue } = options;
   const entries = new Map<string, Entry>();
-  /** Monitors by the slot of their time; one that was armed anew is found to be elsewhere when its old slot comes. */
+  /**
+   * Monitors by the slot of their time. A monitor that was armed again is no longer found in its
+   * old slot.
+   */
   const slots = new Map<number, string[]>();
   let roster: Roster | undefined;
   let reached = 0;
@@ -151,7 +167,7 @@ export const createHeartbeats = (options: {
 
   const due = (entry: Entry, at: number): void => {
     const isBlind = entry.waiting && !isSeeing();
-    // Armed in any case, should the judgement get lost; a judgement that is made arms anew.
+    // Always armed, in case the judgement gets lost; a judgement arms it again.
     arm(entry, at + (isBlind ? againMs : Math.max(againMs, entry.assignment.timeout_ms * 2)));
     if (!isBlind) onDue(entry.assignment, at);
   };
@@ -161,7 +177,7 @@ export const createHeartbeats = (options: {
     if (now < lastNow - setBackMs) armAllAnew(now);
     lastNow = now;
     const until = Math.floor(now / slotMs);
-    // After a long sleep most slots in between are empty: those that are not are looked for instead of all walked through.
+    // After a long sleep most slots in between are empty, so only the existing ones are visited.
     const passed = until - reached > slots.size ? [...slots.keys()].filter((slot) => slot <= until).toSorted((a, b) => a - b) : undefined;
     const step = (slot: number): void => {
       const monitors = slots.get(slot);
@@ -179,7 +195,7 @@ export const createHeartbeats = (options: {
     timer = entries.size > 0 ? setTimeout(tick, slotMs) : undefined;
   };
 
-  /** A probe without heartbeats is not woken for them. */
+  /** A probe without heartbeats does not wake for them. */
   const wake = (): void => {
     if (isStarted && entries.size > 0) timer ??= setTimeout(tick, slotMs);
   };
@@ -205,7 +221,7 @@ export const createHeartbeats = (options: {
     },
     start: () => {
       lastNow = clock.now();
-      // What was put before had times that may be over by now, and nobody comes by their slots any more.
+      // Times set before may have passed, and no one visits their slots any more.
       armAllAnew(lastNow);
       isStarted = true;
       wake();

@@ -1,6 +1,7 @@
 /**
- * Bounded concurrency in paces, so that targets that are slow do not keep those that are fast waiting: checks of targets that were slow lately have
- * a pace of their own, looks another. A check that turns out slow on the fast pace gives its place there back after a second.
+ * Bounded concurrency in paces, so slow targets do not make fast ones wait. Checks of recently slow
+ * targets have a pace of their own, rechecks another. A check that turns out slow on the fast pace
+ * gives up its place there after a second.
  *
  * Modes of a check: queued → on its pace → (fast pace, for over a second) overtime → done.
  */
@@ -9,11 +10,11 @@ export type Pace = 'fast' | 'slow' | 'look';
 /** A check as its pace sees it. */
 export type OnPace = {
   readonly pace: Pace;
-  /** The paces' business only. */
+  /** Only the paces use it. */
   mode: 'queued' | 'on its lane' | 'overtime' | 'done';
   /** When it began, by `performance.now()`; set by `begin`. */
   began: number;
-  /** Called when there is room. Whoever is called says `done` when it is over, at once or later. */
+  /** Called when a place is free. The check calls `done` when it is over, at once or later. */
   readonly begin: () => void;
 };
 
@@ -24,7 +25,7 @@ export type Paces = {
   readonly close: () => void;
 };
 
-/** One that finds room begins at once, as most do; the others wait in order. */
+/** A check that finds a free place begins at once, as most do; the others wait in order. */
 type Places = { taken: number; isFilling: boolean; readonly queue: Set<OnPace> };
 
 export const slowAfterMs = 1_000;
@@ -38,9 +39,9 @@ export const createPaces = (options: { readonly concurrency: number }): Paces =>
   const mostOvertime = quarter;
   let running = 0;
   let overtime = 0;
-  /** Checks on the fast pace in order of their start; those that are done are passed over. */
+  /** Checks on the fast pace in order of their start; those that are done are skipped. */
   let started: OnPace[] = [];
-  /** Set while there may be one to release; a probe at rest is not woken for it. */
+  /** Set while there may be one to release; a probe at rest does not wake for it. */
   let timer: NodeJS.Timeout | undefined;
 
   const begin = (places: Places, check: OnPace): void => {
@@ -53,7 +54,7 @@ export const createPaces = (options: { readonly concurrency: number }): Paces =>
     timer ??= setTimeout(releaseSlow, slowAfterMs);
   };
 
-  /** One that is over as soon as it begins makes room while this goes on. */
+  /** A check that is over as soon as it begins frees its place while this loop runs. */
   const fill = (places: Places): void => {
     if (places.isFilling) return;
     places.isFilling = true;

@@ -11,23 +11,27 @@ import { createPulse } from '../presence/clock.ts';
 import { createPaces, type OnPace, type Pace, slowAfterMs } from './lanes.ts';
 import { createSelfCheck, type Reachability } from './self-check.ts';
 
-/** What the wire takes; whoever asked so often is answered all the same. */
+/** The limit of the wire format; a check with more rechecks than this still answers all of them. */
 const maxOtherRechecks = 64;
 
 /**
- * One check of one monitor, from the moment that it is wanted until it is over: what is known of it, for those who do it.
+ * One check of one monitor, from the request until it is over, with all that is known about it.
  *
- * Modes: queued (`startedAt` is undefined) → checking (its deadline runs) → (if it failed below http) vouching → over, reported or left out.
+ * Modes: queued (`startedAt` is undefined) → checking (its deadline runs) → (if it failed below
+ * http) vouching → over, reported or left out.
  */
 export class CheckRun implements OnPace {
   readonly assignment: Assignment;
   readonly check: CallbackCheck;
   readonly pace: Pace;
-  /** The looks that it answers. */
+  /** The rechecks that it answers. */
   readonly looks: string[];
-  /** When its turn was; undefined for a look. */
+  /** When its turn was; undefined for a recheck. */
   readonly dueAt: number | undefined;
-  /** Who alone is told what a trial came to; undefined for a check, which is reported. */
+  /**
+   * Receives the result of a test run, and no one else does; undefined for a check, which is
+   * reported.
+   */
   readonly answer: ((result: Omit<Result, 'seq'>) => void) | undefined;
   mode: OnPace['mode'] = 'queued';
   began = 0;
@@ -35,7 +39,7 @@ export class CheckRun implements OnPace {
   startedAt: number | undefined;
   deadline: CheckDeadline | undefined;
   readonly #begin: (run: CheckRun) => void;
-  /** Made for those who wait for its end; few have any. */
+  /** Made only if someone waits for its end; few do. */
   #ending: PromiseWithResolvers<void> | undefined;
   #isOver = false;
 
@@ -63,7 +67,7 @@ export class CheckRun implements OnPace {
     this.#begin(this);
   }
 
-  /** Whether it saw the monitor as it is now, after this moment. */
+  /** Whether it checks the monitor as it is now, after this moment. */
   answers({ config_version }: Assignment, askedAt: number): boolean {
     return this.startedAt !== undefined && this.startedAt >= askedAt && this.assignment.config_version === config_version;
   }
@@ -91,7 +95,7 @@ export class CheckRun implements OnPace {
       outcome,
       cause,
       phases,
-      // Of a success only who asked for a look is shown what was seen.
+      // Only someone who asked for a recheck receives the evidence of a success.
       evidence: outcome === 'fail' || look !== null ? evidence : null,
       look,
     };
@@ -99,7 +103,7 @@ export class CheckRun implements OnPace {
   }
 }
 
-/** The guard of one check, which keeps the addresses that the check set out for. */
+/** The guard of one check, which records the addresses that the check tried. */
 class AskedGuard implements Guard {
   readonly asked: string[] = [];
   readonly #guard: Guard;
@@ -124,7 +128,10 @@ class AskedGuard implements Guard {
 
 const internalFault: Verdict = { outcome: 'unknown', cause: { class: 'probe_internal', params: {} }, phases: null, evidence: {} };
 
-/** Performs one check with what it needs of the probe; whatever it throws, at once or in a later turn, is a fault of our own, and becomes its verdict. */
+/**
+ * Performs one check with what it needs of the probe. Anything it throws, at once or in a later
+ * turn, is a fault of our own and becomes its verdict.
+ */
 export type Performing = (
   run: CheckRun,
   startedAt: number,
@@ -164,7 +171,7 @@ export const createPerforming = (parts: {
       const verdict = faultOf(error, assignment);
       if (isEnded) return;
       isEnded = true;
-      // What of it is still under way stops as at its time limit, and is not heard any more.
+      // What still runs of it stops as at its timeout, and its result is ignored.
       uncharged(() => deadline.end());
       uncharged(() => ended(verdict, guard.asked));
     };
@@ -198,10 +205,16 @@ export const createTally = (): { readonly count: (kind: Kind, outcome: Outcome) 
 
 // Imported, because the global of this name is a getter, which costs more than the clock.
 
-/** What the last check of each monitor here was like. A monitor is known if its last check was slow, or failed. */
+/**
+ * How the last check of each monitor here went. It holds only monitors whose last check was slow or
+ * failed.
+ */
 type LastChecks = {
   readonly isSlow: (monitor: string) => boolean;
-  /** Returns whether it is news, which is urgent: a failure, or the first pass after failures. */
+  /**
+   * Returns whether the outcome is news and thus urgent: a failure, or the first pass after
+   * failures.
+   */
   readonly note: (monitor: string, outcome: Verdict['outcome'], lastedMs: number) => boolean;
 };
 
@@ -223,26 +236,34 @@ const createLastChecks = (): LastChecks => {
 };
 
 /**
- * Performs checks: turns of the schedule and looks, never two of one monitor at once.
+ * Performs checks: scheduled turns and rechecks, never two of one monitor at once.
  *
- * Modes of a monitor: at rest → busy with one `CheckRun` (queued → checking → vouching) → reported, at rest. A turn that finds its monitor busy is left
- * out. A look shares the check that it finds if that began after the look was asked, takes the place of one that is only queued, and waits for one
+ * Modes of a monitor: at rest → busy with one `CheckRun` (queued → checking → vouching) → reported,
+ * at rest. A turn that finds its monitor busy is left out. A recheck shares the running check if
+ * that began after the recheck was requested, replaces one that is only queued, and waits for one
  * that is older.
  *
- * Modes of the whole: running → closing (nothing begins; what is under way is reported) → cut (what is still under way is ended, and reported as nothing).
+ * Modes of the whole: running → closing (nothing begins; running checks are reported) → cut (checks
+ * that still run are ended, and not reported).
  */
 export type Runner = {
   /** A turn of this monitor has come; `at` is when it was due. */
   readonly turn: (assignment: Assignment, at: number) => void;
-  /** Settles when the look has been answered. */
+  /** Settles when the recheck has been answered. */
   readonly look: (asked: { readonly look: string; readonly asked_at: number; readonly assignment: Assignment }) => Promise<void>;
-  /** Checks once and reports nothing (rule 41); undefined when this probe cannot, or ends meanwhile. */
+  /**
+   * Checks once and reports nothing (rule 41); undefined when this probe cannot, or ends meanwhile.
+   */
   readonly try: (trial: string, assignment: Assignment) => Promise<Omit<Result, 'seq'> | undefined>;
-  /** How many checks run, and by how much the latest began after its turn since this was last asked. */
+  /**
+   * How many checks run, and how late after its turn the latest of them began since the last call.
+   */
   readonly load: () => { readonly in_flight: number; readonly late_ms: number };
-  /** How many checks of each kind ended how since the start. */
+  /** How many checks of each kind ended with each outcome since the start. */
   readonly tally: () => readonly { readonly kind: Kind; readonly outcome: Outcome; readonly count: number }[];
-  /** Settles when the checks under way have been reported; those that take longer are cut off, and reported as nothing. */
+  /**
+   * Settles when the running checks have been reported; slower ones are ended, and not reported.
+   */
   readonly close: () => Promise<void>;
 };
 
@@ -257,10 +278,13 @@ export const createRunner = (options: {
   readonly guard: Guard;
   readonly identity: () => ProbeIdentity;
   readonly reachability: Reachability;
-  /** The assignment with its secrets in their places. @throws when they cannot be opened. */
+  /** The assignment with its secrets opened. @throws when they cannot be opened. */
   readonly unseal: (assignment: Assignment) => Assignment;
   readonly report: (result: Omit<Result, 'seq'>, urgent: boolean) => void;
-  /** Whether this is still what is to be checked: a turn that waited for room is not taken for a monitor that was changed or paused meanwhile. */
+  /**
+   * Whether this is still what to check. A turn that waited for a place is skipped if its monitor
+   * was changed or paused meanwhile.
+   */
   readonly isCurrent?: (assignment: Assignment) => boolean;
   readonly log: Log;
 }): Runner => {
@@ -281,7 +305,10 @@ export const createRunner = (options: {
     paces.done(run);
   };
 
-  /** The end of a run. Nothing of it may be awaited: a look that finds the run still adds itself to it. */
+  /**
+   * The end of a run. Nothing here may be awaited: a recheck that finds the run still adds itself
+   * to it.
+   */
   const conclude = (run: CheckRun, verdict: Verdict, startedAt: number, ended: number): void => {
     busy.delete(run.assignment.monitor);
     if (mode !== 'cut') {
@@ -313,7 +340,7 @@ export const createRunner = (options: {
     run.began = performance.now();
     const startedAt = clock.now();
     if (dueAt !== undefined) lateMs = Math.max(lateMs, startedAt - dueAt - slotMs);
-    // A look took its place while it was queued, and is over for both.
+    // A recheck replaced it while it was queued; the check is over for both.
     if (busy.get(assignment.monitor) !== run) paces.done(run);
     else if (mode === 'running' && (dueAt === undefined || isCurrent(assignment))) check(run, startedAt);
     else {
@@ -361,7 +388,7 @@ export const createRunner = (options: {
       const answer = (result: Omit<Result, 'seq'>): void => {
         answered = result;
       };
-      // Its looks are what makes a check tell what it saw.
+      // A recheck makes the check return its evidence.
       await want({ assignment, check: wanted, pace: 'look', looks: [trial], answer }).ended();
       return answered;
     },

@@ -6,13 +6,14 @@ import type { Guard } from '../checks/guard.ts';
 import type { Pulse } from '../presence/clock.ts';
 
 /**
- * Whether this probe can vouch for itself (rule 2): did it reach any other host since a check began, or does it reach an anchor now?
- * An anchor that refuses the connection was reached as well, because the refusal came from there; but a refusal cannot
- * vouch for a refusal: whatever stands in the way may refuse everything. What lies inside the probe's own network vouches only for what lies
- * there too: it is reached just as well when the way out is cut.
+ * Whether this probe can vouch for itself (rule 2): did it reach any other host since a check
+ * began, or does it reach an anchor now? An anchor that refuses the connection counts as reached,
+ * because the refusal came from there. But a refusal cannot vouch for a refusal: something in
+ * between may refuse everything. A host inside the probe's own network vouches only for hosts
+ * there, because the probe reaches it even when its uplink is cut.
  */
 export type Reachability = {
-  /** A host answered a check, at this moment of performance.now(). */
+  /** A host answered a check at this performance.now(). */
   readonly reached: (host: string, at: number, isInside: boolean) => void;
   readonly reachedOther: (asked: Asked) => Promise<boolean>;
   readonly selfTest: () => Promise<{ readonly ok: boolean; readonly detail: string }>;
@@ -20,7 +21,7 @@ export type Reachability = {
 
 export type Asked = { readonly host: string; readonly since: number; readonly wasRefused: boolean; readonly isInside: boolean };
 
-/** The two hosts that answered last: one of them is another than the one in question. */
+/** The two hosts that answered last: at least one of them differs from the host in question. */
 type Answered = { newest: HostAnswered; other: HostAnswered };
 type HostAnswered = { readonly host: string; at: number };
 type Answer = 'connected' | 'refused' | 'nothing';
@@ -29,7 +30,7 @@ type Attempt = { readonly at: number; readonly answer: Promise<Answer> };
 const patienceMs = 2_000;
 const recentMs = 60_000;
 
-/** An anchor is "host:port"; an IPv6 address stands in brackets. */
+/** An anchor is "host:port"; an IPv6 address is in brackets. */
 const tryAnchor = (anchor: string): Promise<Answer> =>
   new Promise((resolve) => {
     const colon = anchor.lastIndexOf(':');
@@ -47,7 +48,7 @@ const isAnchor = (text: string): boolean => /^\S+:\d{1,5}$/.test(text) && Number
 
 const noOne = (): HostAnswered => ({ host: '', at: Number.NEGATIVE_INFINITY });
 
-/** Told of every check that passes, so it makes nothing anew for a host that answers again. */
+/** Runs for every check that passes, so it allocates nothing for a host that answers again. */
 const note = (answered: Answered, host: string, at: number): void => {
   if (answered.newest.host === host) answered.newest.at = at;
   else if (answered.other.host === host) {
@@ -67,9 +68,12 @@ const otherSince = ({ newest, other }: Answered, host: string, since: number): b
 
 export const createReachability = (parts: {
   readonly anchors: () => readonly string[];
-  /** Whether the bus vouches too: it stands for the coordinator, beside which a probe may be, and not for anchors that the operator chose. */
+  /**
+   * Whether the bus vouches too. It proves a way to the coordinator only, which may be next to the
+   * probe, and does not replace anchors that the operator chose.
+   */
   readonly busCounts?: () => boolean;
-  /** Goes to the bus and back; rejects or never settles when there is none. */
+  /** One round trip on the bus; rejects or never settles when there is none. */
   readonly busRoundTrip: () => Promise<void>;
 }): Reachability => {
   const outside: Answered = { newest: noOne(), other: noOne() };
@@ -86,7 +90,7 @@ export const createReachability = (parts: {
         .finally(() => clearTimeout(timer));
     });
 
-  /** Everything that may answer at once; settles with the first that connects. */
+  /** Tries everything that may answer in parallel; settles with the first that connects. */
   const tryAll = (): Promise<Answer> =>
     new Promise((resolve) => {
       const attempts = parts.anchors().filter(isAnchor).map(tryAnchor);
@@ -95,7 +99,10 @@ export const createReachability = (parts: {
       void Promise.all(attempts).then((answers) => resolve(answers.includes('refused') ? 'refused' : 'nothing'));
     });
 
-  /** Checks that fail together ask together: an attempt that began after a check began speaks for that check too. */
+  /**
+   * Checks that fail together share an attempt: one that began after a check began counts for that
+   * check too.
+   */
   const attemptSince = async (since: number): Promise<Answer> => {
     if (!attempt || attempt.at < since) attempt = { at: performance.now(), answer: tryAll() };
     const mine = attempt;
@@ -123,24 +130,36 @@ export const createReachability = (parts: {
   };
 };
 
-/** Layers in which a failure may as well be the probe's own network: they count only if the probe vouches for itself (rule 2). */
+/**
+ * Layers in which a failure may be the probe's own network. They count only if the probe vouches
+ * for itself (rule 2).
+ */
 const below: readonly Layer[] = ['dns', 'tcp', 'tls', 'timeout'];
 
-/** A check that ended so long after its limit was held up by the probe itself (frozen, starved), and says nothing about the target. */
+/**
+ * A check that ended this many ms after its timeout was held up by the probe itself (frozen,
+ * starved), and says nothing about the target.
+ */
 const heldUpAfterMs = 1_000;
 
-/** A process that kept a check waiting for so much of its time limit cannot tell its own silence from the target's. */
+/**
+ * A process that kept a check waiting for this share of its timeout cannot tell its own silence
+ * from the target's.
+ */
 const heldUpShare = 0.2;
 
-/** Whether the probe must have reached another host before this verdict may count. */
+/** Whether the probe must have reached another host before this verdict counts. */
 export const needsSelfCheck = (verdict: Verdict): boolean =>
   verdict.outcome === 'fail' && verdict.cause !== null && below.includes(causeLayer(verdict.cause));
 
-/** The probe's own resolver may answer from memory while nothing outside can be reached. */
+/** The probe's own resolver may answer from its cache while nothing outside can be reached. */
 const isOwnResolver = ({ evidence: { resolver } }: Verdict): boolean =>
   typeof resolver === 'object' && resolver !== null && 'own' in resolver && resolver.own === true;
 
-/** Whether the check got an answer that can only have come from outside: it vouches for checks of other hosts. */
+/**
+ * Whether the check got an answer that can only have come from outside: it vouches for checks of
+ * other hosts.
+ */
 export const reachedTarget = (verdict: Verdict): boolean =>
   (verdict.outcome === 'ok' && !isOwnResolver(verdict)) ||
   (verdict.outcome === 'fail' &&
@@ -151,20 +170,29 @@ export const reachedTarget = (verdict: Verdict): boolean =>
 /** What the probe knows of itself when a check ends. */
 type SelfSeen = {
   readonly reached_other: boolean;
-  /** By how much the check outlasted its time limit. */
+  /** By how much the check exceeded its timeout. */
   readonly overrun_ms?: number;
-  /** For how many milliseconds the check can have waited for the probe itself, at once and in all its steps, and its time limit. */
+  /**
+   * How many milliseconds the check can have waited for the probe itself, in one stretch and in all
+   * its steps, and its timeout.
+   */
   readonly held_up?: { readonly longest: number; readonly inAll: number; readonly limit_ms: number };
 };
 
-/** Being slow in many small steps makes a silence of a target that answered, but no refusal of one that let us in. */
+/**
+ * Many small delays can make an answering target seem silent, but cannot turn an accepted
+ * connection into a refusal.
+ */
 const isHeldUp = ({ cause }: Verdict, { held_up }: SelfSeen): boolean => {
   if (held_up === undefined) return false;
   const waited = cause !== null && causeLayer(cause) === 'timeout' ? held_up.inAll : held_up.longest;
   return waited > held_up.limit_ms * heldUpShare;
 };
 
-/** Whose fault it was: a failure below http of a probe that reached nothing else is `unknown`, and so is one that the probe itself held up. */
+/**
+ * Decides whose fault it was. A failure below http is `unknown` if the probe reached nothing else,
+ * or if the probe itself held up the check.
+ */
 export const settle = (verdict: Verdict, seen: SelfSeen): Verdict => {
   if (!needsSelfCheck(verdict)) return verdict;
   if (isHeldUp(verdict, seen) || (seen.overrun_ms ?? 0) > heldUpAfterMs) return unknown(verdict, 'probe_held_up');
@@ -178,13 +206,16 @@ const unknown = (verdict: Verdict, reason: 'probe_held_up' | 'probe_unvouched'):
   evidence: verdict.cause === null ? verdict.evidence : { ...verdict.evidence, would_be: verdict.cause.class },
 });
 
-/** A check that has ended, by `performance.now()`, and every address that it set out for. */
+/** A check that has ended, by `performance.now()`, and every address that it tried. */
 export type Ended = { readonly assignment: Assignment; readonly asked: readonly string[]; readonly began: number; readonly ended: number };
 
-/** Whose fault it was, as far as this probe can say: a failure below http counts only if the probe reached another host. At once where that need not be known. */
+/**
+ * Whose fault it was, as far as this probe can say: a failure below http counts only if the probe
+ * reached another host. Returns at once where that does not matter.
+ */
 export type SelfCheck = (verdict: Verdict, check: Ended) => Verdict | Promise<Verdict>;
 
-/** The name of the target's host: to have reached a host of another name vouches for the probe. */
+/** The name of the target's host. Reaching a host of another name vouches for the probe. */
 const hostOf = ({ kind, target, config }: Assignment): string => {
   if (kind === 'https') return URL.parse(target)?.hostname ?? target;
   return kind === 'dns' ? `dns ${String(config.resolver ?? '')}` : kind;

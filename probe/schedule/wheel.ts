@@ -3,23 +3,32 @@ import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
 import { insideOf, nextTurn, type Placed, shareOf, type Turns } from '../../shared/checks/placement.ts';
 
 /**
- * When which monitor is due: one ring of slots of a few milliseconds each, with all entries in typed arrays linked slot by slot. No timer and
- * no object for a monitor, 32 bytes each; time is an argument. Turns are computed from the epoch, so that nothing drifts.
+ * When each monitor is due: one ring of slots of a few milliseconds each, with all entries in typed
+ * arrays linked slot by slot. A monitor needs no timer and no object, only 32 bytes; time is an
+ * argument. Turns are computed from the epoch, so nothing drifts.
  *
- * An entry's modes: absent → `add` → waiting in the slot of its next turn → (fired) waiting in the slot of the turn after → `remove` → absent.
- * When the clock jumps by more than `stallMs`, or we slept so long, all entries are seated anew from the new time: turns missed by then are not
- * made up for. When it goes back by less, the wheel waits for it, so that no turn is taken twice.
+ * An entry's modes: absent → `add` → waiting in the slot of its next turn → (fired) waiting in the
+ * slot of the turn after → `remove` → absent. When the clock jumps by more than `stallMs`, or the
+ * process slept that long, all entries are placed again from the new time: turns missed until then
+ * are not made up for. When the clock goes back by less, the wheel waits for it, so no turn is
+ * taken twice.
  */
 export type Wheel = {
   /**
-   * Entry `index` is due at these turns, first at or after `from`. An entry that is there with the same turns keeps its place. Returns the first
-   * turn since `from` that was not the entry's before, where its slot has been worked through already: nobody has taken it.
+   * Makes entry `index` due at these turns, first at or after `from`. An existing entry with the
+   * same turns keeps its place. Returns the first turn since `from` that did not belong to the
+   * entry before, if its slot has already been processed: no one has taken it.
    */
   readonly add: (index: number, turns: Turns, from: number) => number | undefined;
   readonly remove: (index: number) => void;
-  /** Calls `due` for every entry whose turn has come by `now`, in order of slots, each at most once. */
+  /**
+   * Calls `due` for every entry whose turn has come by `now`, in order of slots, each at most once.
+   */
   readonly advance: (now: number, due: (index: number, at: number) => void) => void;
-  /** When the first slot that was not worked through ends: advancing earlier finds nothing. It may have ended by `now`. */
+  /**
+   * When the first unprocessed slot ends: advancing earlier finds nothing. It may have ended by
+   * `now`.
+   */
   readonly nextAt: (now: number) => number;
   readonly count: () => number;
 };
@@ -60,7 +69,7 @@ export const createWheel = (initialCapacity = 1024): Wheel => {
   let entries = createEntries(capacity);
   const heads = new Int32Array(slots).fill(none);
   let count = 0;
-  /** All slots before this one have been worked through; slots are numbered from the epoch. */
+  /** All slots before this one have been processed; slots are numbered from the epoch. */
   let cursor: number | undefined;
 
   const slotOf = (at: number): number => Math.floor(at / slotMs);
@@ -101,7 +110,7 @@ export const createWheel = (initialCapacity = 1024): Wheel => {
     while (index !== none) {
       const after = entries.next[index] ?? none;
       const at = entries.due[index] ?? 0;
-      // Entries of later rounds lie in the same slot.
+      // Entries of later rounds are in the same slot.
       if (slotOf(at) <= slot) {
         unlink(index);
         link(index, nextTurn(turnsAt(index), Math.max(at + 1, slotOf(now) * slotMs)));
@@ -126,7 +135,7 @@ export const createWheel = (initialCapacity = 1024): Wheel => {
       } else count += 1;
       entries.period[index] = turns.period_ms;
       entries.offset[index] = turns.offset_ms;
-      // A slot that has been worked through is not looked at again for a whole round, so nothing may be put into it.
+      // A processed slot is not visited again for a whole round, so nothing may be put into it.
       const reached = cursor * slotMs;
       link(index, nextTurn(turns, Math.max(Math.ceil(from), reached)));
       const first = nextTurn(turns, Math.ceil(from));
@@ -144,7 +153,7 @@ export const createWheel = (initialCapacity = 1024): Wheel => {
       if (Math.abs(until - cursor) > stallMs / slotMs) seatAnew(now);
       const fired: number[] = [];
       for (; cursor < until; cursor += 1) fire(cursor, now, fired);
-      // Only now, so that whoever is told may add and remove entries.
+      // Only now, because the callbacks may add and remove entries.
       for (let at = 0; at < fired.length; at += 2) due(fired[at] ?? 0, fired[at + 1] ?? 0);
     },
     nextAt: (now) => ((cursor ?? slotOf(now)) + 1) * slotMs,
@@ -153,13 +162,15 @@ export const createWheel = (initialCapacity = 1024): Wheel => {
 };
 
 /**
- * Which of the assignments are this probe's to check, and when: the pure placement over the roster, kept in the wheel.
+ * Which assignments this probe checks, and when: the pure placement over the roster, kept in the
+ * wheel.
  *
- * Modes: `idle` (no roster yet: nothing is ours) → `running` (a timer for the end of each slot) → `stopped`.
- * Heartbeats take no turns: they are deadlines, and whoever watches them asks `isMine`.
+ * Modes: `idle` (no roster yet: nothing is ours) → `running` (a timer for the end of each slot) →
+ * `stopped`. Heartbeats take no turns: they are deadlines, and their watcher asks `isMine`.
  *
- * All probes go by a roster from the same moment on, a second after it was published, so that each turn is taken by one of them, whoever hears
- * of it first. One that hears of it later takes the turns that were its own by then, at once.
+ * All probes apply a roster from the same moment on, a second after it was published. So exactly
+ * one of them takes each turn, whoever receives the roster first. One that receives it later takes
+ * the turns that were its own by then, at once.
  */
 export type Schedule = {
   readonly put: (assignment: Assignment) => void;
@@ -169,7 +180,7 @@ export type Schedule = {
   readonly stop: () => void;
   /** How many monitors this probe takes turns for. */
   readonly count: () => number;
-  /** Whether it goes by a roster in which others take this probe's turns. */
+  /** Whether it uses a roster in which others take this probe's turns. */
   readonly isHandedOver: () => boolean;
 };
 
@@ -179,11 +190,11 @@ const placed = (assignment: Assignment): Placed => {
   return inside ? { ...assignment, inside: inside.addresses } : assignment;
 };
 
-/** A clock that was set back since the wheel was advanced is noticed after so long. */
+/** The longest time until a clock that was set back is noticed. */
 const maxMs = 1_000;
-/** A roster is on every continent by then. */
+/** A roster has reached every continent after this time. */
 const heededAfterMs = 1_000;
-/** What was missed before has been taken by others (rule 7), or was not to be taken. */
+/** Turns missed before that have been taken by others (rule 7), or were not due. */
 const maxMissedMs = 15_000;
 
 type Coming = { readonly roster: Roster; readonly from: number };
@@ -193,7 +204,7 @@ export const createSchedule = (options: {
   readonly clock: Clock;
   /** A turn has come; `at` is when it was due. */
   readonly onDue: (assignment: Assignment, at: number) => void;
-  /** When this probe stopped taking its turns the last time: those since then are taken at the start. */
+  /** When this probe last stopped taking its turns: it takes those since then at the start. */
   readonly stoppedAt?: number | undefined;
 }): Schedule => {
   const { self, clock, onDue, stoppedAt } = options;
@@ -201,7 +212,7 @@ export const createSchedule = (options: {
   const indexes = new Map<string, number>();
   const assignments: (Assignment | undefined)[] = [];
   const free: number[] = [];
-  /** Turns before the start that nobody took. */
+  /** Turns before the start that no one took. */
   let missed: { readonly monitor: string; readonly at: number }[] | undefined = [];
   let roster: Roster | undefined;
   let coming: Coming[] = [];
@@ -243,10 +254,10 @@ export const createSchedule = (options: {
     timer = setTimeout(tick, Math.min(maxMs, Math.max(1, next - after)));
   };
 
-  /** Before the start, what is put may have been missed since the last stop. */
+  /** Before the start, a new entry may have been missed since the last stop. */
   const since = (now: number): number => (missed ? Math.max(stoppedAt ?? now, now - maxMissedMs) : now);
 
-  // What is put from here on cannot be due in a slot before.
+  // An entry added after this cannot be due in an earlier slot.
   wheel.advance(clock.now(), due);
   return {
     put: (assignment) => {
@@ -268,7 +279,8 @@ export const createSchedule = (options: {
     },
     setRoster: (next) => {
       const now = clock.now();
-      // Nobody waits for longer, whatever the clock of whoever published it says. Whole slots, because they are worked through as a whole.
+      // No probe waits longer, whatever the publisher's clock says. Rounded to whole slots, because
+      // a slot is processed as a whole.
       const from = Math.ceil((Math.min(next.epoch, now) + heededAfterMs) / slotMs) * slotMs;
       if (missed) heed({ roster: next, from: since(now) });
       else if (roster === undefined) heed({ roster: next, from: now });

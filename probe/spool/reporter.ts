@@ -15,16 +15,16 @@ import {
 import { createSpoolFolder } from './store.ts';
 
 /**
- * The highest number that had been given three seconds ago: what a probe must have handed over to say that it keeps nothing (rule 4). Remembers a
- * few of the latest.
+ * The highest number that had been given three seconds ago: what a probe must have sent to say that
+ * it keeps nothing (rule 4). Remembers a few of the latest.
  */
 type OldMark = {
-  /** This is the highest number given now. */
+  /** The highest number given now. */
   readonly note: (at: number, seq: number) => void;
   readonly seq: () => number;
 };
 
-/** A second more than what is no news may wait for its turn. */
+/** A second more than a result that is not urgent may wait for its turn. */
 const oldAfterMs = 3_000;
 const noteEveryMs = 500;
 
@@ -40,27 +40,34 @@ export const createOldMark = (at: number, seq: number): OldMark => {
 };
 
 /**
- * Hands the spool over to the bus: batches of one partition, signed, in order. How far each partition is, is decided in spool/senders.ts.
+ * Sends the spool to the bus: signed batches of one partition, in order. spool/senders.ts tracks
+ * how far each partition is.
  *
- * Modes of the whole: `away` (no bus, or it refused lately: results wait in the spool) ↔ `sending`; → `closed`.
+ * Modes of the whole: `away` (no bus, or it refused lately: results wait in the spool) ↔ `sending`;
+ * → `closed`.
  */
 export type Reporter = {
-  /** Takes a result in. Urgent ones leave at once, with what waits of their partition; others within two seconds. */
+  /**
+   * Takes a result. Urgent ones leave at once, with the waiting results of their partition; others
+   * within two seconds.
+   */
   readonly report: (result: Omit<Result, 'seq'>, urgent: boolean) => void;
   readonly attach: (bus: Bus) => void;
-  /** The owner of a partition tells how far it has committed. */
+  /** The owner of a partition says how far it has committed. */
   readonly receive: (receipt: Omit<ReceiptMessage, 'v'>) => void;
-  /** Any coordinator tells the same of all partitions. */
+  /** Any coordinator says the same of all partitions. */
   readonly hear: (reply: Pick<PresenceReply, 'committed'>) => void;
-  /** Whether everything seen until three seconds ago has landed (rule 4). */
+  /** Whether everything observed until three seconds ago has landed (rule 4). */
   readonly handedOver: () => boolean;
   readonly close: () => Promise<void>;
 };
 
 /**
- * What waits of all partitions goes in the same moment, once in two seconds: here, on the bus and in the coordinator a message for which everybody
- * is woken costs several times as much as one of many, and at 100 checks a second one of a second carries no more than two results. Nobody
- * decides on what waits: what is news is urgent. Probes have moments of their own.
+ * All partitions send what waits at the same moment, once in two seconds. A message that wakes
+ * every process alone costs several times as much as one of many, here, on the bus and in the
+ * coordinator; and at 100 checks a second, sending every second would carry no more than two
+ * results each. No decision depends on waiting results: news is urgent. Each probe has a different
+ * moment.
  */
 const sendEveryMs = 2_000;
 const tickMs = 500;

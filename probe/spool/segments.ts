@@ -6,12 +6,16 @@ import type { Log } from '../../shared/base/log.ts';
 import { createLogFile, eachWholeLine } from '../disk/files.ts';
 
 /**
- * Where the waiting results of one partition lie, in order of seq: a ring of typed arrays, so that an hour's absence costs megabytes of index
- * and not a hundred. Positions count up for ever; an entry keeps its position until it is trimmed.
+ * Where the waiting results of one partition are, in order of seq: a ring of typed arrays, so an
+ * hour's absence costs megabytes of index and not a hundred. Positions count up forever; an entry
+ * keeps its position until it is trimmed.
  */
 export type SpoolIndex = {
   readonly push: (seq: number) => number;
-  /** The entry has been written to a segment (numbered from 1). An entry that was trimmed meanwhile is passed over. */
+  /**
+   * The entry has been written to a segment (numbered from 1). An entry that was trimmed meanwhile
+   * is skipped.
+   */
   readonly place: (position: number, segment: number, offset: number, length: number) => boolean;
   readonly head: () => number;
   readonly tail: () => number;
@@ -22,7 +26,7 @@ export type SpoolIndex = {
   readonly lengthAt: (position: number) => number;
   /** The position of the first entry with a higher seq; the tail when there is none. */
   readonly firstAfter: (seq: number) => number;
-  /** Takes the first entry out; `undefined` when there is none. */
+  /** Removes the first entry; `undefined` when there is none. */
   readonly shift: () => { readonly seq: number; readonly segment: number } | undefined;
 };
 
@@ -98,24 +102,29 @@ export const createSpoolIndex = (): SpoolIndex => {
 };
 
 /**
- * The files of the spool: numbered segments that are only appended to, and removed whole when nothing in them is wanted any more.
+ * The files of the spool: numbered segments that are append-only, and removed whole when nothing in
+ * them is needed any more.
  *
- * Modes of a segment: `active` (the one that is written; at most one) → `sealed` (full, or a write to it failed, or found at start: never written
- * again, so a torn line can only be its last) → removed when its count of wanted lines is 0, or when the spool must make room.
+ * Modes of a segment: `active` (being written; at most one) → `sealed` (full, or a write to it
+ * failed, or found at start: never written again, so only its last line can be torn) → removed when
+ * its count of needed lines is 0, or when the spool needs space.
  */
 export type Place = { readonly segment: number; readonly offset: number; readonly length: number };
 
 export type Segments = {
-  /** Appends lines in one write and says where each lies. @throws when the disk does not take them: then none of them counts as written. */
+  /**
+   * Appends lines in one write and returns where each is. @throws when the disk does not accept
+   * them: then none of them counts as written.
+   */
   readonly append: (lines: readonly string[]) => Promise<Place[]>;
   /** The whole text of a segment, as far as it is written. */
   readonly read: (segment: number) => Promise<Buffer>;
-  /** One line of this segment is not wanted any more. */
+  /** One line of this segment is not needed any more. */
   readonly release: (segment: number) => void;
-  /** The oldest segment, sealed if it was active, and removed with all that is in it. */
+  /** Removes the oldest segment with its content, and seals it first if it was active. */
   readonly dropOldest: () => Promise<number | undefined>;
   readonly bytes: () => number;
-  /** Settles when what was appended before outlives a loss of power. */
+  /** Settles when what was appended before survives a power loss. */
   readonly sync: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -124,7 +133,10 @@ type Segment = { readonly number: number; size: number; wanted: number };
 
 const fileOf = (folder: string, segment: number): string => join(folder, `${String(segment).padStart(10, '0')}.jsonl`);
 
-/** Every whole line of the segments of an earlier run, in order; `keep` says whether it is wanted. A torn last line is no line. */
+/**
+ * Reads every whole line of an earlier run's segments, in order; `keep` says whether it is needed.
+ * A torn last line does not count.
+ */
 const recover = async (folder: string, keep: (line: string, place: Place) => boolean): Promise<Map<number, Segment>> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const segments = new Map<number, Segment>();
@@ -144,7 +156,10 @@ const recover = async (folder: string, keep: (line: string, place: Place) => boo
   return segments;
 };
 
-/** Writes from `from` on, at the end of the file, and says how much of it: by a callback, which costs half of what a handle's own promise does. */
+/**
+ * Writes from `from` on, at the end of the file, and returns how much was written. Uses a callback,
+ * which costs half as much as a handle's own promise.
+ */
 const written = (handle: FileHandle, text: Buffer, from: number): Promise<number> =>
   new Promise((resolve, reject) => {
     write(handle.fd, text, from, text.length - from, null, (error, bytes) => (error ? reject(error) : resolve(bytes)));
@@ -152,7 +167,7 @@ const written = (handle: FileHandle, text: Buffer, from: number): Promise<number
 
 export const openSegments = async (options: {
   readonly folder: string;
-  /** A segment that has grown to this is sealed. */
+  /** A segment is sealed at this size. */
   readonly segmentBytes: number;
   readonly log: Log;
   readonly keep: (line: string, place: Place) => boolean;
@@ -163,7 +178,7 @@ export const openSegments = async (options: {
   let active: { segment: Segment; handle: FileHandle } | undefined;
   let isDirty = false;
   let cached: { number: number; text: Buffer } | undefined;
-  /** One at a time, so that a file is not closed while it is being synced. */
+  /** One at a time: a file must not be closed while it is being synced. */
   const inTurn = createTurn();
 
   const remove = (segment: Segment): void => {
@@ -190,7 +205,8 @@ export const openSegments = async (options: {
   const activeSegment = async (): Promise<{ segment: Segment; handle: FileHandle }> => {
     if (active && active.segment.size >= segmentBytes) await seal();
     if (active) return active;
-    // The number is spent even if the file cannot be made: a later segment must never lie before an earlier one.
+    // The number is used up even if the file cannot be made: a later segment must never come before
+    // an earlier one.
     lastNumber += 1;
     const handle = await createLogFile(fileOf(folder, lastNumber));
     const segment = { number: lastNumber, size: 0, wanted: 0 };
@@ -205,15 +221,16 @@ export const openSegments = async (options: {
     try {
       for (let from = 0; from < text.length; ) from += await written(handle, text, from);
     } catch (error) {
-      // Half a line may stand there now: nothing may follow it.
-      await handle.truncate(segment.size).catch(() => undefined); // A torn last line is no line, so it may as well stay.
+      // The segment may end in half a line now: nothing may follow it.
+      // A torn last line does not count, so it may stay.
+      await handle.truncate(segment.size).catch(() => undefined);
       await seal().catch((fault: unknown) => log.warn({ err: fault }, 'a segment of the spool could not be closed well'));
       throw error;
     }
     isDirty = true;
     const places: Place[] = [];
     for (const line of lines) {
-      // Of a single line, by far the most common, the length is known.
+      // The length of a single line, by far the most common case, is known.
       const length = lines.length === 1 ? text.length - 1 : Buffer.byteLength(line);
       places.push({ segment: segment.number, offset: segment.size, length });
       segment.size += length + 1;
@@ -228,7 +245,7 @@ export const openSegments = async (options: {
     read: async (number) => {
       if (cached?.number === number) return cached.text;
       const text = await readFile(fileOf(folder, number));
-      // The active one still grows: what is read now does not hold for long.
+      // The active segment still grows, so its text is not cached.
       if (active?.segment.number !== number && segments.has(number)) cached = { number, text };
       return text;
     },
@@ -261,13 +278,18 @@ export const openSegments = async (options: {
   };
 };
 
-/** Texts of results in memory, by their number, so that what is handed over at once is not read back from the disk. Bounded in bytes. */
+/**
+ * Texts of results in memory, by number, so what is sent at once is not read back from disk.
+ * Bounded in bytes.
+ */
 type SpoolTexts = {
   readonly keep: (seq: number, text: string) => void;
   readonly of: (seq: number) => string | undefined;
   readonly has: (seq: number) => boolean;
   readonly forget: (seq: number) => void;
-  /** Forgets the oldest beyond the bound, but none from `firstUnsaved` on: memory is all that these are in. */
+  /**
+   * Drops the oldest beyond the bound, but none from `firstUnsaved` on: those exist only in memory.
+   */
   readonly bound: (firstUnsaved: number) => void;
 };
 
@@ -302,9 +324,9 @@ export const createSpoolTexts = (): SpoolTexts => {
   };
 };
 
-/** Results of one partition that wait, in order, as texts that batchText() takes. */
+/** Waiting results of one partition, in order, as texts for batchText(). */
 export type Taken = {
-  /** The result that waits just before these; null when none does. */
+  /** The waiting result just before these; null when there is none. */
   readonly after: number | null;
   readonly last: number;
   readonly texts: readonly string[];
@@ -316,11 +338,13 @@ const maxTakenBytes = 384 * 1024;
 type From = {
   readonly texts: Pick<SpoolTexts, 'of' | 'has'>;
   readonly segments: Pick<Segments, 'read'>;
-  /** The disk takes nothing: what is in memory only may go. */
+  /** The disk accepts nothing: results in memory may be sent unsaved. */
   readonly isFailing: () => boolean;
 };
 
-/** Where the bytes of an entry lie is asked for before anything is awaited: it may be trimmed meanwhile. */
+/**
+ * Reads the position of an entry before anything is awaited, because it may be trimmed meanwhile.
+ */
 const textAt = async (index: SpoolIndex, position: number, { texts, segments }: From): Promise<string> => {
   const text = texts.of(index.seqAt(position));
   if (text !== undefined) return text;
@@ -328,7 +352,10 @@ const textAt = async (index: SpoolIndex, position: number, { texts, segments }: 
   return (await segments.read(index.segmentAt(position))).toString('utf8', offset, offset + length);
 };
 
-/** As many as one batch may hold of those after `seq`; undefined when there are none, or they are just being dropped. */
+/**
+ * As many results after `seq` as fit into one batch; undefined when there are none, or they are
+ * just being dropped.
+ */
 export const takeAfter = async (index: SpoolIndex, seq: number, from: From): Promise<Taken | undefined> => {
   const first = index.firstAfter(seq);
   if (first >= index.tail()) return undefined;
@@ -338,12 +365,13 @@ export const takeAfter = async (index: SpoolIndex, seq: number, from: From): Pro
   let last = 0;
   let segment: number | undefined;
   for (let position = first; position < index.tail() && taken.length < maxTaken; position += 1) {
-    if (position < index.head()) return undefined; // Dropped while we read: the next call sees what is left.
+    // Dropped during the read: the next call returns what is left.
+    if (position < index.head()) return undefined;
     const entry = index.seqAt(position);
-    // Nobody hears of a result before it is on disk, unless the disk takes nothing.
+    // A result is not sent before it is on disk, unless the disk accepts nothing.
     if (index.segmentAt(position) === 0 && !from.isFailing()) break;
     if (!from.texts.has(entry)) {
-      // One segment at a time is read for all partitions, not all segments for one.
+      // Reads one segment at a time for all partitions, not all segments for one.
       segment ??= index.segmentAt(position);
       if (index.segmentAt(position) !== segment) break;
     }

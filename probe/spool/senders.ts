@@ -17,7 +17,7 @@ import type { Spool } from './store.ts';
  */
 export type ReporterGate = {
   readonly attach: (bus: Bus) => void;
-  /** There is a new connection: what was refused before is no matter. */
+  /** There is a new connection: earlier refusals do not count. */
   readonly opened: () => void;
   /** The bus, if anything may be sent now. */
   readonly open: () => Bus | undefined;
@@ -54,10 +54,11 @@ export const createReporterGate = (log: Log): ReporterGate => {
 };
 
 /**
- * How far one partition is handed over; pure: what is to be done about it is the reporter's.
+ * How far one partition has been sent. Pure: the reporter acts on it.
  *
- * Modes of a result: waiting (seq > sent) → in flight → landed (the stream has it) → committed (gone from the spool). A batch that does not land,
- * a gap that the coordinator reports, and a commit that never comes put the partition back to where it is known to be safe.
+ * Modes of a result: waiting (seq > sent) → in flight → landed (the stream has it) → committed
+ * (removed from the spool). A batch that does not land, a gap that the coordinator reports, and a
+ * commit that never comes reset the partition to its last safe position.
  */
 export type Flight = { readonly before: number; readonly last: number };
 
@@ -65,18 +66,18 @@ export type Route = {
   /** The last number that was sent. */
   readonly sent: number;
   readonly flights: readonly Flight[];
-  /** Since when something waits to be sent; undefined when nothing is known to. */
+  /** Since when something waits to be sent; undefined when nothing is known to wait. */
   readonly waitingSince: number | undefined;
   readonly rewoundAt: number;
   readonly rewindAsked: boolean;
-  /** Since when the oldest result that was sent has not been committed. */
+  /** Since when the oldest sent result has not been committed. */
   readonly outstandingSince: number | undefined;
   readonly patienceMs: number;
 };
 
 export const maxFlights = 4;
 const maxTimeoutMs = 600_000;
-/** A bus that comes back may have come back empty. */
+/** A bus that comes back may have lost its data. */
 const timeoutAfterReturnMs = 10_000;
 const rewindEveryMs = 1_000;
 const longAgo = Number.NEGATIVE_INFINITY;
@@ -89,10 +90,10 @@ export const newRoute = (patienceMs: number): Route => ({
 /** A result came. */
 export const came = (route: Route, at: number): Route => (route.waitingSince === undefined ? { ...route, waitingSince: at } : route);
 
-/** All that waits is being sent, as far as it may. */
+/** All that waits is being sent, as far as possible. */
 export const taken = (route: Route): Route => ({ ...route, waitingSince: undefined });
 
-/** It could not go now, and is due with the next turn. */
+/** It could not be sent now, and is due with the next turn. */
 export const dueNow = (route: Route): Route => ({ ...route, waitingSince: longAgo });
 
 export const mayLeave = ({ flights }: Route): boolean => flights.length < maxFlights;
@@ -107,13 +108,16 @@ const without = ({ flights }: Route, flight: Flight): readonly Flight[] => fligh
 
 export const landed = (route: Route, flight: Flight): Route => ({ ...route, flights: without(route, flight) });
 
-/** Undefined when the flight was given up already, with the connection. */
+/** Undefined when the flight was already abandoned with its connection. */
 export const failed = (route: Route, flight: Flight): Route | undefined =>
   route.flights.includes(flight)
     ? dueNow({ ...route, flights: without(route, flight), sent: Math.min(route.sent, flight.before) })
     : undefined;
 
-/** What was in flight when the connection broke may have landed or not: it goes again, and repeats change nothing. */
+/**
+ * What was in flight when the connection broke may have landed or not. It is sent again; repeats
+ * change nothing.
+ */
 export const reconnected = (route: Route, at: number): Route => ({
   ...route,
   flights: [],
@@ -121,7 +125,7 @@ export const reconnected = (route: Route, at: number): Route => ({
   ...(route.outstandingSince === undefined ? {} : { outstandingSince: at, patienceMs: Math.min(route.patienceMs, timeoutAfterReturnMs) }),
 });
 
-/** It goes again from where it is committed. Undefined when nothing beyond that was sent. */
+/** Sends again from the committed position. Undefined when nothing beyond it was sent. */
 export const rewound = (route: Route, committed: number, at: number): Route | undefined =>
   route.sent <= committed ? undefined : dueNow({ ...route, sent: committed, rewoundAt: at });
 
@@ -134,14 +138,17 @@ export const committedUpTo = (route: Route, mark: number, at: number, patienceMs
 
 export const askedToRewind = (route: Route): Route => ({ ...route, rewindAsked: true });
 
-/** A gap was reported, and it was not put back just now. */
+/** A gap was reported, and the partition was not reset just now. */
 export const isRewindDue = ({ rewindAsked, rewoundAt }: Route, at: number): boolean => rewindAsked && at - rewoundAt >= rewindEveryMs;
 
-/** Sent, landed, and never committed although a coordinator is there: the bus lost it, or it was not understood. */
+/**
+ * Sent, landed, and never committed although a coordinator is there: the bus lost it, or the
+ * coordinator did not understand it.
+ */
 export const isLost = ({ outstandingSince, flights, patienceMs }: Route, at: number): boolean =>
   outstandingSince !== undefined && flights.length === 0 && at - outstandingSince >= patienceMs;
 
-/** It goes again, and is waited for longer. */
+/** Sends again, with a longer timeout. */
 export const afterLoss = (route: Route): Route => ({
   ...route,
   outstandingSince: undefined,
@@ -151,9 +158,10 @@ export const afterLoss = (route: Route): Route => ({
 export const landedUpTo = ({ flights, sent }: Route): number => flights.reduce((least, { before }) => Math.min(least, before), sent);
 
 /**
- * Batches on their way out: what leaves in the same moment is signed together.
+ * Batches about to leave: those that leave at the same moment are signed together.
  *
- * Modes: `empty` → `gathering` (something came; all else that comes in this turn of the loop goes along) → `empty`.
+ * Modes: `empty` → `gathering` (something came; everything else of this turn of the loop joins) →
+ * `empty`.
  */
 type Departures = {
   /** Settles when the stream has it. */
@@ -184,18 +192,21 @@ const createDepartures = (key: Key): Departures => {
   };
 };
 
-/** One partition on its way. */
+/** The sender of one partition. */
 export type PartitionSender = { readonly partition: number; route: Route; readonly pump: Pump };
 
-/** The partitions, and what sends what waits of them. Modes: those of their pumps. */
+/** The partitions, and what sends their waiting results. Modes: those of their pumps. */
 export type Senders = {
   readonly senders: readonly PartitionSender[];
-  /** Puts back what must go again: what a gap was reported of, and what was never committed although a coordinator is there. */
+  /**
+   * Resets what must be sent again: partitions with a reported gap, and results never committed
+   * although a coordinator is there.
+   */
   readonly look: (at: number, isHeard: boolean) => void;
   /** There is a new connection. */
   readonly resend: () => void;
   readonly commit: (committed: Readonly<Record<string, number>>) => void;
-  /** Sends what can be sent now, and settles when it has landed, or could not in a while. */
+  /** Sends what can be sent now, and settles when it has landed, or could not land for a while. */
   readonly close: () => Promise<void>;
 };
 
@@ -204,12 +215,18 @@ export type SendersOptions = {
   readonly continent: Continent;
   readonly key: Key;
   readonly spool: Spool;
-  /** How long a result that was sent may stay uncommitted while a coordinator is there, before it goes again. */
+  /**
+   * How long a sent result may stay uncommitted while a coordinator is there, before it is sent
+   * again.
+   */
   readonly patienceMs?: number;
   readonly log: Log;
 };
 
-/** A coordinator holds back what it stores for up to 30 s after an absence (rule 4): longer than that, and the bus must have lost it. */
+/**
+ * A coordinator holds back what it stores for up to 30 s after an absence (rule 4). After more than
+ * that, the bus must have lost it.
+ */
 const defaultTimeoutMs = 40_000;
 const closingMs = 2_000;
 
@@ -250,7 +267,7 @@ export const createSenders = (
       .catch((error: unknown) => onFailed(sender, flight, error));
   };
 
-  /** Sends all that waits of a partition, as far as it may. */
+  /** Sends all that waits of a partition, as far as possible. */
   const pumpOnce = async (sender: PartitionSender): Promise<void> => {
     sender.route = taken(sender.route);
     await spool.save();
@@ -264,7 +281,7 @@ export const createSenders = (
         sender.route = dueNow(sender.route);
         return;
       }
-      // Put back while we read: what we have is not what comes next.
+      // If the partition was reset during the read, these are not the next results.
       if (sender.route.sent === from) send(through, sender, next);
     }
   };

@@ -12,14 +12,15 @@ import { atSharedTick } from '../presence/clock.ts';
 import { createSpoolIndex, createSpoolTexts, openSegments, type Place, type SpoolIndex, type Taken, takeAfter } from './segments.ts';
 
 /**
- * What a spool must know of itself across restarts: its generation, which numbers it may have given, and how far is committed. Numbers are
- * promised on disk ahead, so that none is ever given twice, not even after a loss of power; a generation whose name is lost is never continued.
+ * What a spool must know of itself across restarts: its generation, the numbers it may have given,
+ * and how far is committed. It reserves numbers on disk in advance, so none is ever given twice,
+ * not even after a power loss. A generation whose name is lost is never continued.
  */
 type SpoolMarks = {
   readonly generation: string;
   /** Numbers up to here may have been given. */
   readonly promised: () => number;
-  /** Promises more numbers, beyond the last that was given. */
+  /** Reserves more numbers, beyond the last that was given. */
   readonly promise: (lastSeq: number) => Promise<void>;
   readonly committed: Readonly<Record<string, number>>;
   readonly remember: (committed: Readonly<Record<string, number>>) => Promise<void>;
@@ -36,11 +37,11 @@ const parseOr = <Value>(schema: z.ZodType<Value>, text: string | undefined): Val
   try {
     return schema.parse(JSON.parse(text));
   } catch {
-    return undefined; // Unreadable is as good as not there: the caller begins anew.
+    return undefined; // Unreadable counts as missing: the caller starts from scratch.
   }
 };
 
-/** What of a saved line places it; undefined when it is torn or damaged. */
+/** The place of a saved line; undefined when the line is torn or damaged. */
 export const readSavedLine = (line: string): { readonly seq: number; readonly monitor: string } | undefined => parseOr(savedLine, line);
 
 export const openSpoolMarks = async (folder: string): Promise<SpoolMarks> => {
@@ -66,7 +67,8 @@ export const openSpoolMarks = async (folder: string): Promise<SpoolMarks> => {
   if (!known) {
     await promise(0);
     promised = 0;
-    // Results of a generation whose numbers are not known any more could not be told from those that were handed over.
+    // Results of a generation with unknown numbers could not be distinguished from those already
+    // sent.
     for (const entry of await readdir(folder, { withFileTypes: true })) {
       if (entry.isDirectory() && entry.name !== generation) await rm(join(folder, entry.name), { recursive: true });
     }
@@ -84,20 +86,22 @@ export const openSpoolMarks = async (folder: string): Promise<SpoolMarks> => {
 /**
  * How far each partition is committed.
  *
- * Modes: `remembered` (the disk knows as much) ↔ `changed`.
+ * Modes: `remembered` (the disk has it) ↔ `changed`.
  */
 type SpoolCommitted = {
   readonly of: (partition: number) => number;
   readonly highest: () => number;
-  /** Whether it is news that this partition is committed so far; of what is no partition it never is. */
+  /**
+   * Whether it is news that this partition is committed this far; false for an unknown partition.
+   */
   readonly rise: (partition: number, seq: number) => boolean;
-  /** Writes it down, if there is anything new. */
+  /** Writes it to disk, if anything changed. */
   readonly remember: () => Promise<void>;
   /** The same, if the last time is a while ago. */
   readonly rememberInTime: () => Promise<void>;
 };
 
-/** A probe that is killed in between hands over once more what was committed since, and a repeat changes nothing. */
+/** A probe killed in between sends again what was committed since; repeats change nothing. */
 const rememberEveryMs = 5_000;
 
 export const createSpoolCommitted = (marks: Pick<SpoolMarks, 'committed' | 'remember'>): SpoolCommitted => {
@@ -118,7 +122,7 @@ export const createSpoolCommitted = (marks: Pick<SpoolMarks, 'committed' | 'reme
     of: (partition) => committed[partition] ?? 0,
     highest: () => Math.max(...committed),
     rise: (partition, seq) => {
-      // Undefined beyond the last partition, and of what is no whole number.
+      // Undefined beyond the last partition, and for anything but a whole number.
       const before = committed[partition];
       if (before === undefined || seq <= before) return false;
       committed[partition] = seq;
@@ -135,18 +139,19 @@ export const createSpoolCommitted = (marks: Pick<SpoolMarks, 'committed' | 'reme
 /**
  * Results on their way to the disk, in order.
  *
- * Modes: `idle` → `saving` (one write at a time; what comes meanwhile goes with the next) → `idle`. Beside it `failing` since a write failed, until
- * one succeeds: what could not be written stays in line.
+ * Modes: `idle` → `saving` (one write at a time; what comes meanwhile goes with the next) → `idle`.
+ * In addition `failing` from a failed write until one succeeds: what could not be written stays in
+ * the queue.
  */
 export type SpoolSaving = {
   readonly add: (entry: Unsaved) => void;
   /** Settles when all that was added before has been written, or cannot be. Never rejects. */
   readonly save: () => Promise<void>;
   readonly count: () => number;
-  /** The number of the oldest in line. */
+  /** The number of the oldest in the queue. */
   readonly first: () => number | undefined;
   readonly isFailing: () => boolean;
-  /** Settles when no write is under way. */
+  /** Settles when no write is in progress. */
   readonly settled: () => Promise<void>;
 };
 
@@ -214,35 +219,46 @@ export const createSpoolSaving = (parts: {
 };
 
 /**
- * The results that the coordinator has not committed yet, on disk before anybody else hears of them (rule 6).
+ * The results that the coordinator has not committed yet, on disk before anyone else receives them
+ * (rule 6).
  *
- * Modes: `saving` (what is appended is written at once, synced about once a second) ↔ `unsaved` (the disk takes nothing: results wait in memory,
- * bounded, and are offered all the same; each save tries again) → `closed`. Bounded in bytes: the oldest segment goes first, and what is lost is counted.
- * On disk every result stands whole, as it always has, so that an older probe that is put back can read what a newer one left; in memory
- * a plain pass is the short text that travels.
+ * Modes: `saving` (what is appended is written at once, synced about once a second) ↔ `unsaved`
+ * (the disk accepts nothing: results wait in memory, bounded, and are offered anyway; each save
+ * tries again) → `closed`. Bounded in bytes: the oldest segment is dropped first, and losses are
+ * counted. The disk holds every result in the full, original form, so an older probe that is
+ * restored can read what a newer one left. In memory, a fast-path pass is the short text that is
+ * sent.
  */
 export type Spool = {
   readonly generation: string;
-  /** Gives the result its number and takes it in. `undefined`: memory and disk are full, it is lost and counted. */
+  /**
+   * Numbers the result and takes it. `undefined`: memory and disk are full; the result is lost and
+   * counted.
+   */
   readonly append: (result: Omit<Result, 'seq'>) => { readonly seq: number; readonly partition: number } | undefined;
   /** Settles when all that was appended before has been written, or cannot be. Never rejects. */
   readonly save: () => Promise<void>;
   /** The saved results of a partition that wait after `seq`; undefined when there are none. */
   readonly take: (partition: number, seq: number) => Promise<Taken | undefined>;
-  /** How far each partition is committed: nothing up to there is wanted any more. */
+  /** How far each partition is committed: nothing up to there is needed any more. */
   readonly commit: (committed: Readonly<Record<string, number>>) => void;
   readonly committedOf: (partition: number) => number;
-  /** The number of the first waiting result of a partition after `seq`; undefined when none waits. */
+  /**
+   * The number of the first waiting result of a partition after `seq`; undefined when none waits.
+   */
   readonly nextAfter: (partition: number, seq: number) => number | undefined;
   /** The highest number given at all. */
   readonly lastSeq: () => number;
   readonly status: () => { readonly waiting: number; readonly dropped: number; readonly bytes: number };
-  /** What must happen about once a second: sync, remember how far is committed. */
+  /** What must happen about once a second: sync, and remember how far is committed. */
   readonly tick: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
-/** Longer ones travel without their evidence: one result must never be too large for a message of the bus. */
+/**
+ * Longer ones are sent without their evidence: a result must never be too large for a message of
+ * the bus.
+ */
 const maxTextBytes = 128 * 1024;
 const maxUnsaved = 20_000;
 /** A character has at most three bytes. */
@@ -287,7 +303,7 @@ export const openSpool = async (options: {
 
   const texts = createSpoolTexts();
 
-  /** Takes the entries of a partition that fit out of the index, from the oldest on. */
+  /** Removes a partition's fitting entries from the index, from the oldest on. */
   const shiftWhile = (partition: number, fits: (index: SpoolIndex) => boolean, release: boolean): number => {
     const index = indexOf(partition);
     let taken = 0;
@@ -350,7 +366,7 @@ export const openSpool = async (options: {
       return { seq, partition };
     },
     save: async () => {
-      // What came while the last write was on its way wants another.
+      // What came during the last write needs another.
       await saving.settled();
       if (saving.count() > 0 || segments.bytes() > mostBytes) await saving.save();
     },
@@ -388,14 +404,17 @@ export const openSpool = async (options: {
 };
 
 /**
- * When the spool goes to the disk: what came is written in the same turn of the loop, and synced once a second.
+ * When the spool writes to disk: what came is written in the same turn of the loop, and synced once
+ * a second.
  *
- * Modes of the writing: `idle` → `asked` (more goes along) → `idle`.
+ * Modes of the writing: `idle` → `asked` (more joins) → `idle`.
  */
 type SpoolFolder = {
-  /** On disk at once and not when it is sent: a probe that is killed in between has seen it all the same. */
+  /**
+   * Writes at once and not when it is sent: a probe killed in between still has the observation.
+   */
   readonly saveSoon: () => void;
-  /** Settles when no sync is under way. */
+  /** Settles when no sync is in progress. */
   readonly stop: () => Promise<void>;
 };
 
@@ -404,7 +423,7 @@ const syncEveryMs = 1_000;
 export const createSpoolFolder = (parts: {
   readonly spool: Spool;
   readonly clock: Clock | undefined;
-  /** When in the second it syncs: probes have moments of their own. */
+  /** When in the second it syncs: each probe has a different moment. */
   readonly phase: number;
   readonly log: Log;
 }): SpoolFolder => {

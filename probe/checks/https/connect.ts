@@ -8,16 +8,19 @@ import { type AttemptSeen, ownCodes } from './evidence.ts';
 import { type Families, interleave } from './lookup.ts';
 import { readCertificateLazily, type Trust } from './trust.ts';
 
-/** How a connection is to be secured. `host`: the name that is asked for, if it is one; `isHybrid`: with post-quantum groups too. */
+/**
+ * How to secure a connection. `host`: the server name to send, if it is a name; `isHybrid`: also
+ * offer post-quantum groups.
+ */
 type Securing = { readonly host: string; readonly verify: boolean; readonly isHybrid: boolean };
 
-/** As it goes over the wire: a list of names would be put together anew for each connection. */
+/** In wire format: node would build a list of names again for each connection. */
 const alpn = Buffer.from('\u0008http/1.1', 'latin1');
 const noOwnCheck = () => undefined;
 
 /**
- * Opens a socket to a literal address. With TLS it is one object for both, whose handshake begins as soon as it is connected: to put TLS over a
- * socket that is there already costs a twentieth of the whole check.
+ * Opens a socket to a literal address. With TLS, one object does both and starts its handshake as
+ * soon as it is connected. Adding TLS to an existing socket costs a twentieth of the whole check.
  */
 export const openSocket = (address: string, port: number, securing: Securing | null, trust: Trust): Socket => {
   if (!securing) return connectTcp({ host: address, port, noDelay: true });
@@ -26,7 +29,8 @@ export const openSocket = (address: string, port: number, securing: Securing | n
     ...{ host: address, port },
     ...(isIP(host) === 0 ? { servername: host } : {}),
     secureContext: trust.context(verify, isHybrid),
-    // The chain is judged by the check, from what OpenSSL says of it, so that its certificates can still be read as evidence.
+    // The check judges the chain itself, from OpenSSL's result. The certificates then remain
+    // readable as evidence.
     rejectUnauthorized: false,
     checkServerIdentity: noOwnCheck,
     ALPNProtocols: alpn,
@@ -36,24 +40,32 @@ export const openSocket = (address: string, port: number, securing: Securing | n
   return socket;
 };
 
-/** A connection, or why there is none; with every attempt that was made, the addresses, and the moment of performance.now() at which this was known. */
+/**
+ * A connection, or why there is none, with every attempt, the addresses, and the performance.now()
+ * at which this was known.
+ */
 export type Connected = {
   readonly socket: Socket | null;
   readonly code: string;
   readonly attempts: readonly AttemptSeen[];
-  /** All that were known in the end. */
+  /** All addresses known in the end. */
   readonly addresses: readonly string[];
   readonly at: number;
 };
 
-/** How long an attempt may be silent before the next address is tried beside it. */
+/** How long an attempt may be silent before the next address is tried in parallel. */
 const patience = 250;
-/** So many may be silent, or fail only after that time; those that fail sooner cost nothing, and the next one is tried while there is time. */
+/**
+ * Limits the attempts that are silent or fail only after that time. Attempts that fail sooner cost
+ * nothing, and the next address is tried while there is time.
+ */
 const maxSlow = 6;
-/** However soon they fail: a name is no list of machines to scan. */
+/**
+ * Limits all attempts, however fast they fail: a name must not serve as a list of machines to scan.
+ */
 const maxAttempts = 32;
 
-/** Whether the machine has addresses of this one's family at all. Loopback is there without any. */
+/** Whether the machine has any address of this one's family. Loopback works without one. */
 const hasFamily = (address: string, families: Families): boolean => {
   if (families[isIP(address) === 6 ? 6 : 4]) return true;
   const literal = parseAddress(address);
@@ -61,11 +73,13 @@ const hasFamily = (address: string, families: Families): boolean => {
 };
 
 /**
- * Connects by `open` to the first of the addresses that answers. Each one is put to the guard in the same turn in which its socket is opened, and
- * sockets are opened to literal addresses only, so that nothing can be looked up in between. One address that is not public refuses all.
- * Addresses of a family that the machine does not have are passed over. `late`: further ones, which are tried in turn with the rest as they come.
+ * Connects with `open` to the first address that answers. The guard judges each address in the same
+ * turn in which its socket opens, and sockets open to literal addresses only: nothing can be
+ * resolved in between. One address that is not public refuses all. Addresses of a family that the
+ * machine lacks are skipped. `late`: further addresses, tried in turn with the rest as they come.
  *
- * Modes: `trying` (attempts under way or to come) → `connected` | `failed` | `stopped` (by the deadline); each ends the promise once.
+ * Modes: `trying` (attempts in progress or to come) → `connected` | `failed` | `stopped` (by the
+ * deadline); each settles the promise once.
  */
 export const connectFirst = (
   known: readonly string[],
@@ -96,7 +110,8 @@ export const connectFirst = (
       resolve({ socket, code, attempts, addresses, at: performance.now() });
     };
     const firstFailure = (): string | undefined => attempts.find(({ code }) => code !== null)?.code ?? undefined;
-    // A connection that has come about meanwhile is told of first: after a pause of this process its deadline is ahead of its sockets.
+    // Reports a connection that was made meanwhile first: after a pause of this process, its
+    // deadline fires before its sockets.
     const stop = () => void setImmediate(() => finish(null, trying.size === 0 ? (firstFailure() ?? ownCodes.deadline) : ownCodes.deadline));
 
     const hasNext = (): boolean => next < Math.min(wanted.length, maxAttempts) && slow + trying.size < maxSlow;
@@ -125,7 +140,7 @@ export const connectFirst = (
         else allFailed();
       };
       socket.once('error', failed);
-      // Before the handshake begins, which is no part of the time to connect.
+      // Runs before the handshake begins, which does not count as time to connect.
       socket.prependOnceListener('connect', () => {
         socket.off('error', failed);
         attempt.ms = performance.now() - began;
@@ -134,7 +149,7 @@ export const connectFirst = (
       if (hasNext()) timer = setTimeout(tryNext, patience);
     };
 
-    /** The first of them is tried at once: they are late enough. */
+    /** Tries the first of them at once: they are late enough. */
     const join = (more: readonly string[]) => {
       isLateToCome = false;
       if (over) return;

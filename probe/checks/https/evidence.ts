@@ -4,12 +4,15 @@ import type { HttpsSettings } from '../../../shared/checks/https/config.ts';
 import type { Evidence, Json, Phases } from '../../../shared/checks/result.ts';
 import { mayReportOutgoing } from '../guard.ts';
 
-/** What performing an https check saw, for the pure verdict to judge. */
+/** What performing an https check observed, for the pure verdict to judge. */
 
 /** Where a hop failed. */
 export type HttpsPhase = 'dns' | 'tcp' | 'tls' | 'first_byte' | 'head' | 'body';
 
-/** A failed hop: the phase, and the code of the system, of OpenSSL, of the resolver, or one of ours (below). */
+/**
+ * A failed hop: the phase, and the code of the system, OpenSSL, the resolver, or one of ours
+ * (below).
+ */
 export type HopFailure = { readonly phase: HttpsPhase; readonly code: string };
 
 /** Our own codes, beside those of the system. */
@@ -17,20 +20,23 @@ export const ownCodes = {
   deadline: 'DEADLINE',
   notPublic: 'NOT_PUBLIC',
   noFamily: 'NO_FAMILY',
-  /** The probe's own resolver answers nobody. */
+  /** The probe's own resolver answers for no name. */
   resolver: 'OWN_RESOLVER',
-  /** Not public either, but others that check this are allowed to reach it. */
+  /** Not public either, but other probes that check this target may reach it. */
   ownLimit: 'OWN_LIMIT',
   closed: 'CLOSED',
-  /** The probe had no memory for the body in time. */
+  /** The probe could not get memory for the body in time. */
   memory: 'OWN_MEMORY',
   malformed: 'MALFORMED',
   framingTooLarge: 'FRAMING_TOO_LARGE',
   headersTooLarge: 'HEADERS_TOO_LARGE',
   incomplete: 'INCOMPLETE',
-  /** The certificate was judged and is not good enough; why stands in `tls`. */
+  /** The certificate was judged bad; `tls` says why. */
   certificate: 'CERTIFICATE',
-  /** The server showed its certificate and refused us for want of one of ours, which TLS 1.2 has no word for. */
+  /**
+   * The server showed its certificate and refused us because we have none. TLS 1.2 has no alert for
+   * that.
+   */
   clientCertificate: 'CLIENT_CERTIFICATE',
 } as const;
 
@@ -42,41 +48,50 @@ export type CertificateSeen = {
   readonly to: string;
   readonly serial: string;
   readonly fingerprint: string;
-  /** Such as `rsa 2048` or `ec prime256v1`. */
+  /** For example `rsa 2048` or `ec prime256v1`. */
   readonly key: string;
-  /** How its issuer signed it, such as `sha256WithRSAEncryption`. */
+  /** How its issuer signed it, for example `sha256WithRSAEncryption`. */
   readonly signature: string;
 };
 
 export type TlsSeen = {
   readonly protocol: string;
   readonly cipher: string;
-  /** OpenSSL's word against the chain, null when it holds. */
+  /** OpenSSL's complaint about the chain; null when the chain is valid. */
   readonly fault: string | null;
   readonly host_matches: boolean;
-  /** Of the leaf, in milliseconds; null when it showed no certificate that can be read. */
+  /** Of the leaf, in milliseconds; null when the server showed no readable certificate. */
   readonly valid_from: number | null;
   readonly valid_to: number | null;
   /** How many certificates the server sent; read only when the chain has a fault. */
   readonly sent: number;
-  /** The chain as evidence, read only where evidence is wanted. */
+  /** The chain as evidence; read only where evidence is wanted. */
   readonly chain: () => readonly CertificateSeen[];
-  /** When the certificates of the path end by which it is trusted, the leaf first; empty when it is not. Read only where it is wanted. */
+  /**
+   * When the certificates of the trusted path expire, leaf first; empty when the path is not
+   * trusted. Read only where needed.
+   */
   readonly path: () => readonly number[];
 };
 
 export type ResponseSeen = {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** The body as far as it was kept, without transfer encoding and, where we can, without content encoding. */
+  /**
+   * The kept part of the body, without transfer encoding and, where we can decode it, without
+   * content encoding.
+   */
   readonly body: Uint8Array;
   /** How many bytes of body were read, kept or not. */
   readonly read: number;
-  /** Whether there was more than is ever read. */
+  /** Whether the body was longer than our limit. */
   readonly truncated: boolean;
 };
 
-/** The resolver that answered, for how many seconds that holds, and the aliases on the way to the addresses. */
+/**
+ * The resolver that answered, the answer's lifetime in seconds, and the aliases on the way to the
+ * addresses.
+ */
 export type AnsweredBy = { readonly resolver: Resolver; readonly ttl: number | null; readonly aliases: readonly string[] };
 
 export type AttemptSeen = { readonly address: string; readonly code: string | null; readonly ms: number };
@@ -84,22 +99,30 @@ export type AttemptSeen = { readonly address: string; readonly code: string | nu
 export type HopSeen = {
   readonly url: string;
   readonly addresses: readonly string[];
-  /** Who gave the addresses, or said that there are none; null where nobody was asked or answered. */
+  /**
+   * The resolver that gave the addresses, or said that there are none; null without a query or an
+   * answer.
+   */
   readonly by: AnsweredBy | null;
-  /** The family of addresses that was asked for beside the one that was answered, and was not answered. */
+  /** The queried family that stayed without an answer while the other got one. */
   readonly unanswered: 'A' | 'AAAA' | null;
   readonly attempts: readonly AttemptSeen[];
-  /** The address on our side of the connection, as the target saw it if nothing stands between; null without a connection. */
+  /**
+   * The address on our side of the connection, as the target saw it if nothing translates it; null
+   * without a connection.
+   */
   readonly outgoing: string | null;
   readonly phases: Phases;
-  /** What came where a head of HTTP should have been, as far as it came. */
+  /** What came instead of an HTTP head, as far as it came. */
   readonly beginning: Uint8Array;
   readonly tls: TlsSeen | null;
   readonly response: ResponseSeen | null;
   readonly failure: HopFailure | null;
 };
 
-/** How following redirects ended; `done` when the last hop's response (or failure) is the one to judge. */
+/**
+ * How following redirects ended; `done` when the last hop's response (or failure) is to be judged.
+ */
 export type RedirectEnd = 'done' | 'limit' | 'loop' | 'without_location' | 'invalid';
 
 export type HttpsObservation = {
@@ -112,14 +135,22 @@ export type HttpsObservation = {
   readonly phases: Phases;
 };
 
-/** Text that a database and a page can hold: no control characters but line breaks and tabs, no halves of characters. */
+/**
+ * Text that a database and a page can hold: no control characters except line breaks and tabs, no
+ * lone surrogates.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out.
 const clean = (text: string): string => text.toWellFormed().replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, '\ufffd');
 
-/** So much of a secret's beginning, at the end of a text, is no accident. */
+/**
+ * A text that ends with this many characters of a secret's beginning does not do so by accident.
+ */
 const leastBegun = 4;
 
-/** Where a secret begins that the end of the text cuts off; the length of the text when none does. */
+/**
+ * Where a secret begins that the end of the text cuts off; the length of the text when there is
+ * none.
+ */
 const begunAt = (text: string, secret: string): number => {
   const beginning = secret.slice(0, leastBegun);
   let at = text.indexOf(beginning, Math.max(0, text.length - secret.length));
@@ -127,29 +158,34 @@ const begunAt = (text: string, secret: string): number => {
   return at < 0 ? text.length : at;
 };
 
-/** Texts of a target as evidence may hold them: without secrets, and only then cut. */
+/** Makes a target's texts safe for evidence: removes secrets first, and only then cuts. */
 type Scrub = {
   (text: string, most: number): string;
-  /** So much of a text is enough to show `most` of it, although secrets make it shorter. */
+  /**
+   * How much of a text is enough to show `most` of it, although removing secrets makes it shorter.
+   */
   readonly enough: (most: number) => number;
   /** Any value as one text. */
   readonly value: (json: Json, most: number) => string;
-  /** Bytes that are nobody's text, with a sign for each that cannot be shown. */
+  /** Bytes that are no known text, with a sign for each that cannot be shown. */
   readonly bytes: (bytes: Uint8Array, most: number) => string;
 };
 
 const signs: Readonly<Record<string, string>> = { '\r': '\\r', '\n': '\\n', '\t': '\\t' };
 const signOf = (one: string): string => signs[one] ?? `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`;
 
-/** A server may send back what it was sent: secrets of the config must not come to rest in evidence, not even the half of one. */
+/**
+ * A server may echo its request. Evidence must not keep secrets of the config, not even half of
+ * one.
+ */
 const scrubber = (secrets: readonly string[]): Scrub => {
-  // As it is, as an address has it, and as bytes that are read one by one.
+  // The secret as it is, URL-encoded, and as latin-1 bytes.
   const formsOf = (secret: string) => [secret, encodeURIComponent(secret), Buffer.from(secret).toString('latin1')];
   const forms = [...new Set(secrets.flatMap(formsOf))];
   const longest = Math.max(0, ...forms.map((form) => form.length));
   const without = (text: string): string => {
     const rest = forms.reduce((whole, form) => whole.replaceAll(form, mask), text);
-    // What was cut off in the midst of a character ends with the sign for that.
+    // A character that was cut in half leaves this sign at the end.
     const end = rest.replace(/\ufffd+$/, '');
     const begun = Math.min(...forms.map((form) => begunAt(end, form)));
     return begun < end.length ? `${end.slice(0, begun)}${mask}` : rest;
@@ -198,7 +234,7 @@ const maxName = 120;
 const maxUrl = 500;
 const maxBody = 1_024;
 const maxSaw = 400;
-/** So much of a body is shown before what was found in it. */
+/** How many characters of a body are shown before the match. */
 const beforeMatch = 100;
 const maxFirstBytes = 100;
 const maxAddresses = 20;
@@ -207,7 +243,7 @@ const maxAlias = 255;
 
 const rounded = (ms: number): number => Math.round(ms * 10) / 10;
 
-/** What an assertion that does not hold saw: a value, or a text in the midst of the body. */
+/** What a failed assertion found: a value, or a text within the body. */
 export type Saw = { readonly value: Json } | { readonly inBody: string };
 
 const roundedPhases = ({ dns, tcp, tls, first_byte, total }: Phases): Json =>
@@ -223,11 +259,15 @@ const sawOf = (saw: Saw, body: string, scrub: Scrub): string | undefined => {
   return at < 0 ? undefined : whole.slice(Math.max(0, at - beforeMatch), at + maxSaw - beforeMatch).toWellFormed();
 };
 
-/** What the check saw (rule 15), from the very attempt that is judged. `body` is the text of the last response. */
+/**
+ * What the check observed (rule 15), from the very attempt that is judged. `body` is the text of
+ * the last response.
+ */
 export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, body: string, saw?: Saw): Evidence => {
   const scrub = scrubber(settings.secrets);
   const last = seen.hops.at(-1);
-  // What a name leads to inside somebody's network is nobody's business: of a refused address only the class is told.
+  // The addresses that a name has inside a private network are private: of a refused address,
+  // evidence shows only the class.
   const refused = last?.failure?.code === ownCodes.notPublic || last?.failure?.code === ownCodes.ownLimit;
   const evidence: Record<string, Json> = {
     url: scrub(last?.url ?? '', maxUrl),

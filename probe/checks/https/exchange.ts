@@ -9,8 +9,9 @@ import { ResponseReader, readerLimits } from './reader.ts';
 import { type Trust, tlsSeen } from './trust.ts';
 
 /**
- * Compressions that a server may use although none was asked for. Few do: node's zlib is loaded for the first. Each gives what it holds when the
- * data end before their time, because that is all there will be.
+ * Compressions that a server may use although we asked for none. Few do, so node's zlib is loaded
+ * on first use. If the data end early, each decoder returns what it has, because nothing more will
+ * come.
  */
 const decoders = async () => {
   const { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } = await import('node:zlib');
@@ -20,7 +21,7 @@ const decoders = async () => {
     'x-gzip': () => createGunzip(soFar),
     deflate: () => createInflate(soFar),
     br: () => createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH }),
-    // A frame may ask for a window of its own size: never one beyond 8 MiB, which is what browsers give.
+    // A frame may ask for a window of any size. We allow at most 8 MiB, as browsers do.
     zstd: () => createZstdDecompress({ finishFlush: constants.ZSTD_e_flush, params: { [constants.ZSTD_d_windowLogMax]: 23 } }),
   } as const;
 };
@@ -28,10 +29,13 @@ const decoders = async () => {
 type Encoding = keyof Awaited<ReturnType<typeof decoders>>;
 const isKnown = (value: string): value is Encoding => ['gzip', 'x-gzip', 'deflate', 'br', 'zstd'].includes(value);
 
-/** More than these nobody sends; each takes memory. */
+/** No real server sends more than these; each takes memory. */
 const maxEncodings = 3;
 
-/** In the order in which they were applied, from all headers of the name; none where one of them is not known. */
+/**
+ * In the order in which the server applied them, from all headers of the name; empty if one of them
+ * is unknown.
+ */
 const encodingsOf = (reader: ResponseReader): readonly Encoding[] => {
   const values = reader.headers
     .filter(([name]) => name === 'content-encoding')
@@ -44,7 +48,10 @@ const encodingsOf = (reader: ResponseReader): readonly Encoding[] => {
 
 type Inflated = { readonly bytes: GrowingBytes; readonly isLonger: boolean };
 
-/** What comes out of a decoder until the data end, cannot be read on, or `most` is passed. Its errors have a listener for as long as it lives. */
+/**
+ * Decodes until the data end, become unreadable, or exceed `most`. The decoder keeps an error
+ * listener for as long as it lives.
+ */
 const inflated = (decoder: Transform, raw: Buffer, most: number): Promise<Inflated> =>
   new Promise((resolve) => {
     const bytes = new GrowingBytes(most);
@@ -64,7 +71,7 @@ const inflated = (decoder: Transform, raw: Buffer, most: number): Promise<Inflat
     decoder.end(raw);
   });
 
-/** The last that was applied comes off first. */
+/** Removes the encoding that was applied last first. */
 const unpacked = async (raw: Buffer, encodings: readonly Encoding[], most: number): Promise<Inflated> => {
   const decoder = await decoders();
   let [packed, isLonger] = [raw, false];
@@ -79,13 +86,16 @@ const unpacked = async (raw: Buffer, encodings: readonly Encoding[], most: numbe
   return { bytes, isLonger };
 };
 
-/** `free` gives back its memory: nothing of the body is looked at any more. */
+/** `free` returns the body's memory; nothing reads the body after that. */
 export type Decoded = { readonly body: Uint8Array; readonly truncated: boolean; readonly free: () => void };
 
-/** So many are unpacked at a time: what that takes beside the body is up to 16 MiB each. */
+/** Limits how many bodies are unpacked at a time: beside the body, each takes up to 16 MiB. */
 const atATime = pLimit(2);
 
-/** The body as people read it, never more than `most` bytes of it: a bomb stops growing there. What cannot be unpacked at all stays as it came. */
+/**
+ * The decoded body, never more than `most` bytes of it, which stops a decompression bomb. A body
+ * that cannot be unpacked at all stays as it came.
+ */
 export const decoded = async (reader: ResponseReader, most: number): Promise<Decoded> => {
   const raw = reader.body;
   const encodings = encodingsOf(reader);
@@ -93,7 +103,7 @@ export const decoded = async (reader: ResponseReader, most: number): Promise<Dec
   if (encodings.length === 0 || raw.length === 0) return asItCame;
   const { bytes, isLonger } = await atATime(() => unpacked(raw, encodings, most));
   if (bytes.length === 0) return asItCame;
-  // A thread may go on reading what was broken off: that is left to the collector.
+  // A thread may still read a decoding that was aborted, so its memory is left to the collector.
   if (!isLonger) reader.kept.free();
   return { body: bytes.bytes, truncated: reader.truncated || isLonger, free: () => bytes.free() };
 };
@@ -102,13 +112,16 @@ export type ExchangeRequest = {
   readonly method: string;
   /** The whole request as bytes. */
   readonly bytes: Buffer;
-  /** How many bytes of the body are kept. */
+  /** How many bytes of the body to keep. */
   readonly keep: number;
-  /** What memory the body may take. */
+  /** The memory that the body may take. */
   readonly memory: BodyShare;
-  /** Whether the head of a response with this status is all that is wanted: the body of a redirect is not read. */
+  /**
+   * Whether only the head of a response with this status is needed: the body of a redirect is not
+   * read.
+   */
   readonly headOnly: (status: number) => boolean;
-  /** The host as a certificate must name it, and whether a certificate that is not good enough is the end. */
+  /** The host that the certificate must name, and whether a bad certificate ends the exchange. */
   readonly host: string;
   readonly verify: boolean;
   readonly trust: Trust;
@@ -122,14 +135,16 @@ export type Exchanged = {
   readonly first_byte_ms: number | null;
 };
 
-/** An error after the end is the other side's answer to our closing, and is of no interest. */
+/** An error after the end is the other side's reaction to our closing, and does not matter. */
 const ignored = () => undefined;
 
 /**
- * One request and its response over a connection that has just come about, at `began` of performance.now(); it is closed in every case.
+ * Sends one request and reads its response over a connection made at `began` of performance.now().
+ * Always closes the connection.
  *
- * Modes: `handshake` (TLS only) → `sent` (nothing has come yet) → `reading` → over. The request leaves only after the certificate has
- * been judged, so that no credentials reach a server that is not the right one. Every mode ends with the deadline.
+ * Modes: `handshake` (TLS only) → `sent` (nothing received yet) → `reading` → over. The request
+ * leaves only after the certificate has been judged, so no credentials reach the wrong server. The
+ * deadline ends every mode.
  */
 export const exchange = (socket: Socket, began: number, request: ExchangeRequest, deadline: CheckDeadline): Promise<Exchanged> =>
   new Promise((resolve) => {
@@ -141,19 +156,21 @@ export const exchange = (socket: Socket, began: number, request: ExchangeRequest
     let sent = began;
     let first_byte_ms: number | null = null;
     let over = false;
-    /** For memory: what has come is not read further, and the other side is kept from sending more. */
+    /** Waiting for memory: reading pauses, and the other side is kept from sending more. */
     let isWaiting = false;
 
     const finish = (code: string | null) => {
       if (over) return;
       over = true;
-      // Node keeps a closed TLS connection until the heap is collected as a whole: nothing of ours is to be kept with it.
+      // Node keeps a closed TLS connection until a full garbage collection, so we detach everything
+      // of ours from it.
       socket.off('data', read).off('end', ended).off('close', ended).off('error', failed).on('error', ignored);
       secure?.off('secureConnect', secured);
       socket.destroy();
       resolve({ tls, reader, failure: code === null ? null : { phase, code }, tls_ms, first_byte_ms });
     };
-    // What has arrived already is read first: after a pause of this process the deadline is told of before the sockets are.
+    // Reads what has already arrived first: after a pause of this process, the deadline fires
+    // before the sockets.
     const stop = () => void setImmediate(() => finish(isWaiting ? ownCodes.memory : ownCodes.deadline));
 
     const send = (): void => {
@@ -191,12 +208,15 @@ export const exchange = (socket: Socket, began: number, request: ExchangeRequest
 
     const failed = (error: unknown) => {
       const code = codeOf(error, 'EUNKNOWN');
-      // Bytes of a response have come: what a reset cuts off there is the response, not the connection.
+      // Bytes of a response have come, so a reset cuts off the response, not the connection.
       if (phase === 'head' || phase === 'body') finish(ownCodes.incomplete);
       else finish(phase === 'tls' && isForWantOfCertificate(code) ? ownCodes.clientCertificate : code);
     };
 
-    /** The ciphers were agreed on, or there would be no certificate of the server's: what it then misses is ours. */
+    /**
+     * The ciphers were agreed on, or there would be no server certificate. So what the server still
+     * lacks is a certificate of ours.
+     */
     const isForWantOfCertificate = (code: string): boolean =>
       code.endsWith('ALERT_HANDSHAKE_FAILURE') && secure?.getPeerX509Certificate() !== undefined;
 

@@ -11,19 +11,22 @@ import type { CheckDeadline } from '../limits.ts';
 import { type AnsweredBy, ownCodes } from './evidence.ts';
 
 /**
- * Whether the probe's own resolver works, for checks that need a name looked up: one that answers nobody says nothing about the name
- * (rule 1), however well the rest of the network does.
+ * Whether the probe's own resolver works, for checks that resolve a name. A resolver that answers
+ * for no name says nothing about this name (rule 1), even if the rest of the network works.
  */
 export type OwnResolver = {
-  /** It answered for this name, or knows that it does not exist. */
+  /** The resolver answered for this name, or knows that the name does not exist. */
   readonly answered: (name: string) => void;
-  /** Whether it answered for another name since then, or does now. Settles at the latest with the deadline. */
+  /**
+   * Whether the resolver answered for another name since then, or does now. Settles no later than
+   * the deadline.
+   */
   readonly works: (name: string, since: number, deadline: CheckDeadline) => Promise<boolean>;
 };
 
 export const createOwnResolver = (sockets: UdpSockets, resolvers = systemResolvers): OwnResolver => {
   const resolverCheck = createResolverCheck(sockets);
-  // Two names are enough: for any name, at least one of the two newest answers was to another.
+  // Two names are enough: for any name, at least one of the two newest answers was about another.
   let newest = { name: '', at: Number.NEGATIVE_INFINITY };
   let other = newest;
   return {
@@ -42,31 +45,36 @@ export const createOwnResolver = (sockets: UdpSockets, resolvers = systemResolve
 export type Families = { readonly 4: boolean; readonly 6: boolean };
 export type IpFamily = 'any' | '4' | '6';
 
-/** The family that was not answered in time, or not at all, beside one that was. */
+/** The family that was not answered in time, or not at all, while the other one was. */
 export type SecondFamily = {
   readonly type: 'A' | 'AAAA';
-  /** What still comes of it; empty where nothing does. */
+  /** Its addresses, if they still come; empty otherwise. */
   readonly addresses: Promise<readonly string[]>;
-  /** Why there is no answer to it now; null once there is one. */
+  /** Why it has no answer now; null once there is one. */
   readonly fault: () => string | null;
-  /** Its addresses are not wanted any more. */
+  /** Its addresses are no longer wanted. */
   readonly end: () => void;
 };
 
-/** The addresses of a name, in the order to try them, or why there are none (a code of the resolver). */
+/**
+ * The addresses of a name in the order to try them, or why there are none (a code of the resolver).
+ */
 export type LookupAnswer = ({ readonly addresses: readonly string[]; readonly second?: SecondFamily } | { readonly code: string }) & {
   readonly by?: AnsweredBy;
 };
 
-/** Looks a name up afresh each time: what was true for an earlier check must not hide what is true now. */
+/** Resolves a name freshly each time: an earlier check's answer must not hide the present one. */
 export type Lookup = (name: string, family: IpFamily, deadline: CheckDeadline) => Promise<LookupAnswer>;
 
-/** What only a resolver that works says: that there is no such name, or no address of the kind. */
+/** Codes that only a working resolver returns: the name does not exist, or has no such address. */
 export const tellsOfName: readonly string[] = ['ENOTFOUND', 'ENODATA', 'EBADNAME'];
 
 const reread = 5_000;
 
-/** What a file says, parsed again after it changed; looked at no more often than every five seconds. A file that is not there says nothing. */
+/**
+ * What a file says, parsed again after it changed and read at most every five seconds. A missing
+ * file says nothing.
+ */
 const watched = <Parsed>(path: string, parse: (text: string) => Parsed): (() => Parsed) => {
   let parsed = parse('');
   let changed = -1;
@@ -93,7 +101,7 @@ const parseHosts = (text: string): ReadonlyMap<string, readonly string[]> => {
   return hosts;
 };
 
-/** Alternating families, IPv6 first, so that a fallback crosses to the other family at once. */
+/** Alternates families, IPv6 first, so a fallback switches to the other family at once. */
 export const interleave = (six: readonly string[], four: readonly string[]): string[] =>
   Array.from({ length: Math.max(six.length, four.length) }, (_, i) => [six[i], four[i]])
     .flat()
@@ -107,7 +115,10 @@ const answer = (addresses: readonly string[], family: IpFamily): LookupAnswer =>
   return wanted.length > 0 ? { addresses: wanted } : { code: 'ENODATA' };
 };
 
-/** Which address families lead out of this machine: any address beyond loopback and link-local. */
+/**
+ * Which address families lead out of this machine: those with any address beyond loopback and
+ * link-local.
+ */
 export const ownFamilies = (): Families => {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   const has = (family: string) =>
@@ -128,20 +139,23 @@ export const watchFamilies = (read: () => Families = ownFamilies): (() => Famili
   };
 };
 
-/** Worse codes first: what one family's query says when the other's says something else. */
+/** Worse codes first: decides which code counts when the two families' queries differ. */
 const worst = (codes: readonly (string | null)[]): string => {
   const told = codes.filter((code) => code !== null);
   return told.find((code) => code !== 'ENODATA' && code !== 'ENOTFOUND') ?? told.find((code) => code === 'ENODATA') ?? 'ENOTFOUND';
 };
 
-/** How long the addresses of one family wait for those of the other. RFC 8305 has 50 ms; resolvers on another continent need more. */
+/**
+ * How long the addresses of one family wait for those of the other, in ms. RFC 8305 has 50 ms;
+ * resolvers on another continent need more.
+ */
 const resolutionDelay = 250;
 
-/** Nothing was said about the name. */
+/** Codes that say nothing about the name. */
 const noAnswer: readonly string[] = ['ETIMEOUT', 'EBADRESP', 'ECONNREFUSED', ownCodes.deadline, ownCodes.resolver];
 const faultOf = ({ code }: Answered): string | null => (code !== null && noAnswer.includes(code) ? code : null);
 
-/** Both answers, or the one that has addresses alone, once the other is `resolutionDelay` behind it. */
+/** Both answers, or only the one that has addresses once the other is `resolutionDelay` late. */
 const bothOrFirst = (four: Promise<Answered>, six: Promise<Answered>): Promise<readonly [Answered | undefined, Answered | undefined]> =>
   new Promise((resolve, reject) => {
     let first: Answered | undefined;
@@ -161,7 +175,7 @@ const bothOrFirst = (four: Promise<Answered>, six: Promise<Answered>): Promise<r
     six.then((answered) => settle(keep(answered), answered), reject);
   });
 
-/** What may still come of a family beside which the other has addresses; nothing where it was answered. */
+/** What may still come of one family after the other has addresses; nothing if it was answered. */
 const secondOf = (type: 'A' | 'AAAA', answered: Answered | undefined, question: AddressQuestion): { readonly second?: SecondFamily } => {
   let fault = answered ? faultOf(answered) : ownCodes.deadline;
   if (fault === null) return {};
@@ -172,7 +186,7 @@ const secondOf = (type: 'A' | 'AAAA', answered: Answered | undefined, question: 
   return { second: { type, addresses, fault: () => fault, end: question.end } };
 };
 
-/** Who said so: of several families the first that answered. */
+/** Who answered: of several families, the first. */
 const saidBy = (...answers: readonly (Answered | undefined)[]): { readonly by?: AnsweredBy } => {
   const by = answers.find((one) => one?.by !== undefined)?.by;
   return by === undefined ? {} : { by };
@@ -181,16 +195,20 @@ const saidBy = (...answers: readonly (Answered | undefined)[]): { readonly by?: 
 export type LookupDependencies = {
   readonly families: () => Families;
   readonly sockets: UdpSockets;
-  /** Who is asked for every name that is not of this machine; without them the machine's own resolvers are. */
+  /**
+   * Resolvers for every name that does not belong to this machine; without them, the machine's own
+   * resolvers.
+   */
   readonly resolvers?: () => readonly Resolver[];
-  /** Hears of each name that they could say something about. */
+  /** Called for each name about which they could say something. */
   readonly onAnswer?: (name: string) => void;
 };
 
 /**
- * Asks the machine's resolvers itself, each question apart from all others: without a cache, without a channel of which one bad answer would end the
- * look-ups of everybody, and without the four threads of getaddrinfo, which one slow name would block for all. Names of /etc/hosts, `localhost`,
- * and what only the system can know (single labels, .local) excepted.
+ * Queries the machine's resolvers itself, each question separately. This avoids three problems: a
+ * cache; a shared channel, where one bad answer would end all look-ups; and the four threads of
+ * getaddrinfo, which one slow name would block for all. Exceptions are names of /etc/hosts,
+ * `localhost`, and what only the system can know (single labels, .local).
  */
 export const createLookup = ({ families, sockets, resolvers, onAnswer = () => undefined }: LookupDependencies): Lookup => {
   const hosts = watched('/etc/hosts', parseHosts);
@@ -232,7 +250,8 @@ export const createLookup = ({ families, sockets, resolvers, onAnswer = () => un
     if (families()[6]) return inBoth(query(name, 4, deadline), query(name, 6, deadline));
     const four = await query(name, 4, deadline).answered;
     if (four.addresses.length > 0) return { addresses: four.addresses, ...saidBy(four) };
-    // A probe without IPv6 asks all the same when there is nothing else, to know a name that is only there from one that is nowhere.
+    // Without IPv6, the probe still queries for it when there is nothing else. This separates a
+    // name that has only IPv6 from one that does not exist.
     const six = four.code === 'ENOTFOUND' ? undefined : await query(name, 6, deadline).answered;
     if (six && six.addresses.length > 0) return { addresses: six.addresses, ...saidBy(six) };
     return { code: worst([four.code, six?.code ?? null]), ...saidBy(four, six) };

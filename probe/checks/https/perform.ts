@@ -21,12 +21,15 @@ import { readerLimits } from './reader.ts';
 import type { Trust } from './trust.ts';
 import { judgeHttps } from './verdict.ts';
 
-/** What one hop sends, and how far its user's own headers and credentials may go along. */
+/** What one hop sends, and which of the user's own headers and credentials may go along. */
 export type Request = {
   readonly url: URL;
   readonly method: string;
   readonly body: string | null;
-  /** Whether it still goes to the origin that the monitor names: credentials and own headers go nowhere else, not even back. */
+  /**
+   * Whether the request still goes to the origin that the monitor names. Credentials and own
+   * headers go nowhere else, not even back after a detour.
+   */
   readonly trusted: boolean;
 };
 
@@ -35,14 +38,20 @@ export type Plan = { readonly settings: HttpsSettings; readonly first: Request; 
 const userAgent = (probe: ProbeIdentity): string =>
   `Antipode/${probe.version} (+${probe.base_url}; probe=${probe.name}; continent=${probe.continent})`;
 
-/** Headers that say how to answer and nothing about who asks; only these leave the monitor's own origin. */
+/**
+ * Headers that say how to answer and nothing about the sender. Only these leave the monitor's own
+ * origin.
+ */
 const harmless = ['accept', 'accept-language', 'content-type', 'cache-control', 'pragma'];
 
-/** The config was checked for this long ago; a line break here would be a request of somebody else's making. */
+/**
+ * The config was checked for this long before. A line break here would let someone inject a
+ * request.
+ */
 const unbroken = (value: string): string => value.replaceAll(/[\r\n\0]+/g, ' ');
 const oneLine = (text: string): string => text.replaceAll(/[^\t\x20-\x7e]/g, '?');
 
-/** The request of one hop as bytes on the wire: HTTP/1.1, one connection, no compression asked for. */
+/** The request of one hop in wire format: HTTP/1.1, one connection, no compression asked for. */
 export const requestBytes = (request: Request, settings: HttpsSettings, probe: ProbeIdentity): Buffer => {
   const { url, method, body, trusted } = request;
   const own = settings.headers.filter(([name]) => trusted || harmless.includes(name.toLowerCase()));
@@ -73,13 +82,17 @@ const makePlan = (assignment: Assignment, probe: ProbeIdentity): Plan => {
 };
 
 /**
- * A plan takes 2 KB, so not every monitor of a hundred thousand has one; but to make it takes 45 µs of a probe that is woken for each check
- * and finds its caches cold (2.5 µs in a loop), so those of the last thousand or two are held.
+ * A plan takes 2 KB, so a hundred thousand monitors cannot all keep one. Making one takes 45 µs in
+ * a probe that wakes for each check with cold caches (2.5 µs in a loop), so the last thousand or
+ * two are kept.
  */
 const maxHeld = 1_024;
 const held = createRecentCache<Assignment, { readonly plan: Plan; readonly probe: ProbeIdentity }>(maxHeld);
 
-/** What a check does first. That of a sealed assignment, which is another object each time, is not held: its secrets go with it. */
+/**
+ * Prepares what a check does first. The plan of a sealed assignment, which is a new object each
+ * time, is not kept: its secrets leave memory with it.
+ */
 export const planOf = (assignment: Assignment, probe: ProbeIdentity): Plan => {
   if (assignment.sealed !== null) return makePlan(assignment, probe);
   const known = held.find(assignment);
@@ -92,10 +105,10 @@ export const planOf = (assignment: Assignment, probe: ProbeIdentity): Plan => {
 const redirects = [301, 302, 303, 307, 308];
 export const isRedirect = (status: number): boolean => redirects.includes(status);
 
-/** Where a redirect leads: the next request, or what is wrong with it. */
+/** Where a redirect leads: the next request, or why it is invalid. */
 export const nextRequest = (from: Request, status: number, location: string | undefined): Request | 'without_location' | 'invalid' => {
   if (location === undefined || location === '') return 'without_location';
-  // Header bytes were read as latin-1; addresses in raw UTF-8 are common enough to be meant.
+  // Header bytes were read as latin-1. Addresses in raw UTF-8 are common enough to support.
   const url = URL.parse(Buffer.from(location, 'latin1').toString('utf8'), from.url);
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '' || url.port === '0') return 'invalid';
   url.hash = '';
@@ -119,15 +132,18 @@ export type HttpsDependencies = {
   readonly memory?: BodyMemory;
 };
 
-/** What the bodies of checks under way may take together. */
+/** The memory that the bodies of all running checks may take together. */
 const maxBodyMemory = 48 * 1_048_576;
 
-/** Enough of a body for evidence and to recognise a block page; all that is read is kept only where the body is judged. */
+/**
+ * Enough of a body for evidence and to recognise a block page. The whole body is kept only where it
+ * is judged.
+ */
 const keptForEvidence = 4_096;
 
 const nothing = new Uint8Array();
 
-/** Settles with the deadline if that comes first; the work itself ends by its own limits. */
+/** Settles no later than the deadline; the work itself ends by its own limits. */
 const orDeadline = (work: Promise<LookupAnswer>, deadline: CheckDeadline): Promise<LookupAnswer> =>
   new Promise((resolve, reject) => {
     const stopping = { expire: () => void setImmediate(resolve, { code: ownCodes.deadline }) };
@@ -136,10 +152,16 @@ const orDeadline = (work: Promise<LookupAnswer>, deadline: CheckDeadline): Promi
     work.then(resolve, reject).finally(() => deadline.unlisten(stopping));
   });
 
-/** A resolver that is silent is only known at the deadline: whether it answers anybody is asked in time, once it has taken so long. */
+/**
+ * A silent resolver is only known at the deadline. After this time, the check asks whether the
+ * resolver answers for any other name.
+ */
 const resolverTimeout = 1_500;
 
-/** The addresses of a name. What the resolver could not say counts against the name only if the resolver works for others. */
+/**
+ * Resolves a name. A resolver's failure counts against the name only if the resolver works for
+ * others.
+ */
 const lookUp = async (
   name: string,
   family: IpFamily,
@@ -161,12 +183,12 @@ const lookUp = async (
 const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 const portOf = (url: URL): number => Number(url.port || (url.protocol === 'https:' ? 443 : 80));
 
-/** `free`: its body is not looked at any more. */
+/** `free`: the body is not read after that. */
 type HopResult = { readonly hop: HopSeen; readonly free: () => void };
 
 const free = (): void => undefined;
 
-/** One hop: look up, vet, connect, handshake, ask, read. */
+/** One hop: resolve, vet, connect, handshake, send, read. */
 const performHop = async (
   request: Request,
   bytes: Buffer,
@@ -216,7 +238,8 @@ const performHop = async (
   ({ addresses, attempts } = connected);
   if (attempts.length > 0) phases = { ...phases, tcp: connected.at - lookedUp };
   if (!connected.socket) {
-    // Without one packet sent, it was the look-up that took the time, or did not give what this machine could use.
+    // If no packet was sent, the look-up took all the time, or gave no address that this machine
+    // can use.
     const isLookup = connected.code === ownCodes.deadline ? isIP(host) === 0 : connected.code === ownCodes.noFamily && fault !== null;
     if (attempts.length === 0 && isLookup) {
       phases = { ...phases, dns: connected.at - began };
@@ -240,7 +263,8 @@ const performHop = async (
   };
   let seen = await exchange(connected.socket, connected.at, wanted, deadline);
   if (seen.failure?.phase === 'tls' && seen.failure.code.endsWith('ALERT_HANDSHAKE_FAILURE')) {
-    // Nothing in common with us may mean that it takes post-quantum groups only. What else is wrong with it, the first handshake has told.
+    // Nothing in common may mean that the server takes post-quantum groups only. The first
+    // handshake reports any other fault.
     const { socket, at } = await connect(true);
     const second = socket && (await exchange(socket, at, wanted, deadline));
     if (second?.tls) seen = second;
@@ -259,11 +283,11 @@ const literal = (host: string, family: string): LookupAnswer =>
 
 const sum = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b);
 
-/** Performs the check: every hop afresh, then the pure verdict over what was seen. */
+/** Performs the check: every hop freshly, then the pure verdict over what was observed. */
 export const createHttpsCheck = (parts: HttpsDependencies): Check => {
   const bodies = parts.memory ?? new BodyMemory(maxBodyMemory);
   return async (context) => {
-    // The body as it came, unpacked, and as text.
+    // Three copies: the body as it came, unpacked, and as text.
     const memory = bodies.share(3 * readerLimits.body);
     try {
       return await perform(context, memory, parts);

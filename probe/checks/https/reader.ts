@@ -1,22 +1,23 @@
 import { GrowingBytes } from '../limits.ts';
 
 /**
- * Reads one HTTP/1.1 response from the bytes of a connection that carries nothing else. Pure: bytes in, events out.
+ * Reads one HTTP/1.1 response from the bytes of a connection that carries nothing else. Pure: bytes
+ * in, events out.
  *
- * Modes: `head` → (`length` | `chunk_size` ⇄ `chunk` → `trailer` | `until_close`) → `done`; `failed` from any.
- * An interim response (1xx) goes back to `head`.
+ * Modes: `head` → (`length` | `chunk_size` ⇄ `chunk` → `trailer` | `until_close`) → `done`;
+ * `failed` from any. An interim response (1xx) returns to `head`.
  */
 type Mode = 'head' | 'length' | 'chunk_size' | 'chunk' | 'chunk_end' | 'trailer' | 'until_close' | 'done' | 'failed';
 
 export type ReaderFault = 'MALFORMED' | 'HEADERS_TOO_LARGE' | 'FRAMING_TOO_LARGE' | 'CLOSED' | 'INCOMPLETE';
 
 export type ReaderLimits = {
-  /** The most bytes of all heads (interim ones included), and of trailers. */
+  /** The limit in bytes for all heads (interim ones included), and for trailers. */
   readonly head: number;
   readonly headers: number;
-  /** The most bytes of body that are read. */
+  /** The limit in bytes for the body. */
   readonly body: number;
-  /** How many bytes of the body are kept; the rest is counted. */
+  /** How many bytes of the body to keep; the rest is counted. */
   readonly keep: number;
 };
 
@@ -26,13 +27,19 @@ export type Header = readonly [name: string, value: string];
 
 const empty = Buffer.alloc(0);
 const maxChunkLine = 4_096;
-/** Enough to show what came, whatever secret stands in it. */
+/** Enough to show what came, even if it contains a secret. */
 const maxBeginning = 8_192;
-/** Framing may outweigh a body by so much: a page that trickles out in small pieces is no attack. */
+/**
+ * How many bytes of framing may exceed the body: a page that trickles out in small pieces is no
+ * attack.
+ */
 const maxFramingBeyondBody = 32_768;
 const name = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** The header lines of a head, names in lower case. A folded line belongs to the one before; a line that is no header is passed over. */
+/**
+ * The header lines of a head, names in lower case. A folded line belongs to the one before; invalid
+ * lines are skipped.
+ */
 const headersOf = (lines: readonly string[]): Header[] => {
   const headers: [string, string][] = [];
   for (let i = 1; i < lines.length; i += 1) {
@@ -52,7 +59,7 @@ export class ResponseReader {
   read = 0;
   truncated = false;
   fault: ReaderFault | null = null;
-  /** Pieces of one byte each would take eighty times their weight. */
+  /** Pieces of one byte each would take eighty times their size. */
   readonly kept: GrowingBytes;
   readonly #method: string;
   readonly #limits: ReaderLimits;
@@ -69,7 +76,7 @@ export class ResponseReader {
     this.kept = new GrowingBytes(limits.keep);
   }
 
-  /** Whether nothing more is wanted from the connection. */
+  /** Whether the reader needs nothing more from the connection. */
   get over(): boolean {
     return this.#mode === 'done' || this.#mode === 'failed';
   }
@@ -78,12 +85,12 @@ export class ResponseReader {
     return this.kept.bytes;
   }
 
-  /** What came where a head should have been, while none was complete. */
+  /** What came instead of a head, while none was complete. */
   get beginning(): Buffer {
     return this.status === 0 ? this.#pending.subarray(0, maxBeginning) : empty;
   }
 
-  /** How many bytes of body are kept at the most once so many more have come. */
+  /** The most bytes of body that are kept once this many more have come. */
   keptAfter(bytes: number): number {
     return Math.min(this.#limits.keep, this.kept.length + bytes);
   }
@@ -94,7 +101,7 @@ export class ResponseReader {
     this.#pending = empty;
     while (rest.length > 0 && !this.over) {
       const used = this.#step(rest);
-      // What is no head stays as it came, to be shown.
+      // Bytes that are not a head stay as they came, to be shown.
       if (used < 0 || (this.#mode === 'failed' && this.status === 0)) {
         this.#pending = rest;
         break;
@@ -104,7 +111,7 @@ export class ResponseReader {
     return this.over;
   }
 
-  /** The connection has ended: fine for a body that goes on until then, a fault for all else. */
+  /** The connection has ended: right for a body that lasts until then, a fault otherwise. */
   end(): void {
     if (this.over) return;
     if (this.#mode === 'until_close') this.#mode = 'done';
@@ -118,7 +125,7 @@ export class ResponseReader {
     return 0;
   }
 
-  /** Uses up some of the bytes and says how many; -1 when it needs more of them. */
+  /** Consumes some of the bytes and returns how many; -1 when it needs more. */
   #step(bytes: Buffer): number {
     switch (this.#mode) {
       case 'head':
@@ -144,7 +151,7 @@ export class ResponseReader {
     const size = this.#headSize(bytes);
     if (this.#headBytes + (size ?? bytes.length) > this.#limits.head) return this.#fail('HEADERS_TOO_LARGE');
     if (size === undefined) {
-      // What is no HTTP is told at once, not only when a whole head of it has come.
+      // Non-HTTP is reported at once, not only after a whole head has come.
       return 'HTTP/1.'.startsWith(bytes.toString('latin1', 0, 7)) ? -1 : this.#fail('MALFORMED');
     }
     this.#headBytes += size;
@@ -160,7 +167,10 @@ export class ResponseReader {
     return size;
   }
 
-  /** How long the head is, its empty line included; looks only at what it has not seen yet, so that a drip of single bytes costs no more. */
+  /**
+   * The size of the head with its empty line. Scans only new bytes, so a drip of single bytes costs
+   * no more.
+   */
   #headSize(bytes: Buffer): number | undefined {
     for (let at = bytes.indexOf(10, this.#scanned); at >= 0; at = bytes.indexOf(10, at + 1)) {
       if (bytes[at + 1] === 10) return at + 2;

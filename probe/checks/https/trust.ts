@@ -3,17 +3,21 @@ import { isIP } from 'node:net';
 import { createSecureContext, DEFAULT_CIPHERS, getCACertificates, type SecureContext, type TLSSocket } from 'node:tls';
 import type { CertificateSeen, TlsSeen } from './evidence.ts';
 
-/** One context for each trust setting, shared by all checks: making one costs as much as half a check. */
+/**
+ * One context for each trust setting, shared by all checks: making one costs as much as half a
+ * check.
+ */
 export type Trust = {
-  /** `isHybrid`: with post-quantum groups too, for servers that take no other. */
+  /** `isHybrid`: also offer post-quantum groups, for servers that accept no other. */
   readonly context: (verify: boolean, isHybrid: boolean) => SecureContext;
-  /** The authorities that are trusted, by their subject. */
+  /** The trusted authorities, by their subject. */
   readonly known: (subject: string) => readonly X509Certificate[];
 };
 
 /**
- * Only the first group gets a key share. ML-KEM is not among the usual ones, not even last: servers with OpenSSL 3.5 then ask for it with a second
- * hello, which costs a round trip, 15 % more CPU and 24 KB for as long as the connection lives.
+ * Only the first group gets a key share. ML-KEM is not among the default groups, not even last:
+ * servers with OpenSSL 3.5 would then ask for it with a second hello. That costs a round trip, 15 %
+ * more CPU and 24 KB for as long as the connection lives.
  */
 const groups = 'X25519:P-256:P-384:P-521';
 const hybridGroups = `X25519MLKEM768:SecP256r1MLKEM768:${groups}`;
@@ -27,13 +31,14 @@ export const createTrust = (authorities: readonly string[] = []): Trust => {
     lax: createSecureContext({ minVersion: 'TLSv1', ecdhCurve, ciphers: `${ciphers}:@SECLEVEL=0` }),
   });
   const made = new Map<string, ReturnType<typeof make>>();
-  // Not before the first check: the well-known authorities take memory that a probe without https checks has no use for.
+  // Made for the first check: a probe without https checks does not need the memory of the
+  // well-known authorities.
   const contexts = (ecdhCurve: string): ReturnType<typeof make> => {
     const known = made.get(ecdhCurve) ?? make(ecdhCurve);
     made.set(ecdhCurve, known);
     return known;
   };
-  // Few monitors ask for more than OpenSSL's word; for those, the authorities are read once.
+  // Few monitors need more than OpenSSL's result. For those, the authorities are read once.
   let bySubject: ReadonlyMap<string, readonly X509Certificate[]> | undefined;
   return {
     known: (subject) => {
@@ -51,26 +56,41 @@ const maxCertificates = 6;
 const maxPath = 10;
 const maxNames = 20;
 
-/** Node builds an object of the whole chain for its own check of the name; ours reads the leaf once, so it is given nothing. */
+/**
+ * Node builds an object of the whole chain for its own name check. Ours reads the leaf once, so
+ * node's gets nothing.
+ */
 const noLegacyCertificate = () => ({});
 
-/** Keeps node from reading the chain in its costly form. Our own check of the name, below, does not depend on it. */
+/**
+ * Keeps node from reading the chain in its costly form. Our own name check, below, does not depend
+ * on it.
+ */
 export const readCertificateLazily = (socket: TLSSocket): void => {
   Object.defineProperty(socket, 'getPeerCertificate', { value: noLegacyCertificate });
 };
 
-/** Names of a certificate, apart from those that only an attacker would write (node puts them in quotes). */
+/**
+ * Names of a certificate, except those that only an attacker would write (node puts them in
+ * quotes).
+ */
 const dnsNames = (certificate: X509Certificate): string[] =>
   (certificate.subjectAltName ?? '').split(', ').flatMap((name) => (/^DNS:[^"]+$/.test(name) ? name.slice(4).toLowerCase() : []));
 
-/** OpenSSL knows no underscore where a wildcard stands, nor beside one; names in use have it, and every client takes them. */
+/**
+ * OpenSSL does not match an underscore with a wildcard, nor next to one. Names in use have
+ * underscores, and every client accepts them.
+ */
 const isForUnderscored = (certificate: X509Certificate, host: string): boolean => {
   const name = host.toLowerCase();
   const above = name.slice(name.indexOf('.') + 1);
   return dnsNames(certificate).some((one) => one === name || (above.includes('.') && one === `*.${above}`));
 };
 
-/** Whether a certificate is for this host. Common names do not count (as in every browser), nor do partial wildcards. */
+/**
+ * Whether a certificate is for this host. As in every browser, common names and partial wildcards
+ * do not count.
+ */
 const isFor = (certificate: X509Certificate, host: string): boolean => {
   if (isIP(host) !== 0) return certificate.checkIP(host) !== undefined;
   if (certificate.checkHost(host, { subject: 'never', partialWildcards: false }) !== undefined) return true;
@@ -79,7 +99,7 @@ const isFor = (certificate: X509Certificate, host: string): boolean => {
 
 const oneLine = (text: string | undefined): string => (text ?? '').replaceAll('\n', ', ');
 
-/** The kind of a key and its size, or the curve that stands for it. */
+/** The kind of a key with its size or curve. */
 const keyOf = ({ publicKey }: X509Certificate): string => {
   const { modulusLength, namedCurve } = publicKey.asymmetricKeyDetails ?? {};
   return [publicKey.asymmetricKeyType ?? 'unknown', namedCurve ?? modulusLength].filter((part) => part !== undefined).join(' ');
@@ -97,7 +117,7 @@ const certificateSeen = (certificate: X509Certificate): CertificateSeen => ({
   signature: certificate.signatureAlgorithm ?? certificate.signatureAlgorithmOid ?? 'unknown',
 });
 
-/** The certificates that the server sent, the leaf first, as the chain links them. */
+/** The certificates that the server sent, leaf first, in the order of the chain. */
 const sentChain = (leaf: X509Certificate): X509Certificate[] => {
   const chain: X509Certificate[] = [];
   for (let next: X509Certificate | undefined = leaf; next && chain.length < maxCertificates; next = next.issuerCertificate) {
@@ -107,13 +127,17 @@ const sentChain = (leaf: X509Certificate): X509Certificate[] => {
   return chain;
 };
 
-/** Whether one certificate signed the other: names first, because a signature costs a hundred times as much. */
+/**
+ * Whether one certificate signed the other. Compares names first, because verifying a signature
+ * costs a hundred times as much.
+ */
 const isSignedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean =>
   certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 
 /**
- * The path by which OpenSSL trusts a leaf, from what was sent and what is known: of several issuers it takes a known one first, so that an old
- * cross-signature that is sent along does not count. Empty where there is none.
+ * The path by which OpenSSL trusts a leaf, from the sent and the known certificates. Of several
+ * issuers it takes a known one first, so an old cross-signature does not count. Empty where there
+ * is no path.
  */
 const verifiedPath = (leaf: X509Certificate, known: (issuer: string) => readonly X509Certificate[]): X509Certificate[] => {
   const sent = sentChain(leaf);
@@ -127,7 +151,10 @@ const verifiedPath = (leaf: X509Certificate, known: (issuer: string) => readonly
   return path;
 };
 
-/** What the handshake showed. Whatever cannot be read counts against the server: `host_matches` is true only for a certificate that says so. */
+/**
+ * What the handshake showed. Anything unreadable counts against the server: `host_matches` is true
+ * only for a certificate that says so.
+ */
 export const tlsSeen = (socket: TLSSocket, host: string, trust: Pick<Trust, 'known'>): TlsSeen => {
   const leaf = socket.getPeerX509Certificate();
   const fault = socket.authorized ? null : String(socket.authorizationError || 'UNVERIFIED');
