@@ -1,21 +1,21 @@
 /**
- * Work that is done one at a time and asked for at any time.
+ * Work that runs one at a time and can be requested at any time.
  *
- * Modes: `idle` → `pumping` → (asked for meanwhile: once more, as long as it may) → `idle`; `stopped`.
+ * Modes: `idle` → `pumping` → (requested meanwhile: again, as long as it may) → `idle`; `stopped`.
  */
 export type Pump = {
   /** Settles when there is nothing to do for now. Never rejects. */
   readonly run: () => Promise<void>;
-  /** Once more when the one under way is done, and `resume` when none is. */
+  /** Runs again when the current run is done, or like `resume` when there is none. */
   readonly askAgain: () => void;
-  /** Goes on with what was asked for and could not be done. */
+  /** Continues with what was requested and could not be done. */
   readonly resume: () => Promise<void>;
   readonly stop: () => void;
 };
 
 export const createPump = (parts: {
   readonly once: () => Promise<void>;
-  /** Whether it goes on at once with what was asked for meanwhile; it does unless told otherwise. */
+  /** Whether it continues at once with what was requested meanwhile; the default is yes. */
   readonly may?: () => boolean;
   readonly onFailure: (error: unknown) => void;
 }): Pump => {
@@ -57,12 +57,18 @@ export const createPump = (parts: {
 };
 
 export type Ticker = {
-  /** Not only when it is time, but now: or after the tick that is at work, which may have looked already. */
+  /**
+   * Ticks now instead of at its time, or after the running tick, which may have read its input
+   * already.
+   */
   readonly hurry: () => void;
   readonly stop: () => Promise<void>;
 };
 
-/** Calls `tick` every `everyMs`, never two at once: a tick that takes longer swallows those that fall into it. Modes: `ticking` → `stopped`. */
+/**
+ * Calls `tick` every `everyMs`, never two at once: a tick that takes longer replaces those due
+ * during it. Modes: `ticking` → `stopped`.
+ */
 export const createTicker = (options: {
   readonly everyMs: number;
   readonly tick: () => Promise<void>;
@@ -93,24 +99,31 @@ export const createTicker = (options: {
 /**
  * An actor: state that only one message at a time may touch, and that can be thrown away.
  *
- * Modes: `cold` (no state; the next message starts with init) → `ready` (state held) → back to `cold` after a failure;
- * `closed` (refuses everything) from either, once the messages already taken are done; `given up` (refuses everything) from either, when a
- * message stands: what it waits for may never come, and all behind it would wait, too.
+ * Modes: `cold` (no state; the next message starts with init) → `ready` (state held) → back to
+ * `cold` after a failure; `closed` (refuses everything) from either, once the messages already
+ * taken are done; `given up` (refuses everything) from either, when a message is stuck: what it
+ * waits for may never come, and all messages behind it would wait too.
  */
 export type Behaviour<State, Message, Answer = void> = {
   readonly name: string;
   readonly init: () => Promise<State>;
-  /** Work that takes many steps says after each that it goes on. */
+  /** Work of many steps reports after each that it makes progress. */
   readonly receive: (state: State, message: Message, goesOn: () => void) => Promise<Received<State, Answer>>;
   readonly close?: (state: State) => Promise<void>;
 };
 
-/** The state after a message, and what whoever told it hears. Both are data: a message never carries a function, nor does its answer. */
+/**
+ * The state after a message, and the answer for its sender. Both are data: neither a message nor
+ * its answer ever carries a function.
+ */
 export type Received<State, Answer = void> = { readonly state: State; readonly answer: Answer };
 
 export type Actor<Message, Answer = void> = {
   readonly name: string;
-  /** Settles with the answer when the message has been processed; rejects when the mailbox is full or closed, or when the work failed. */
+  /**
+   * Settles with the answer when the message has been processed; rejects when the mailbox is full
+   * or closed, or when the work failed.
+   */
   readonly tell: (message: Message) => Promise<Answer>;
   readonly waiting: () => number;
   readonly close: () => Promise<void>;
@@ -122,7 +135,7 @@ export class ActorGivenUp extends Error {}
 
 type Mode<State> = { is: 'cold' } | { is: 'ready'; state: State } | { is: 'closed' } | { is: 'given up' };
 
-/** A message that says for so long neither that it is done nor that it goes on stands. */
+/** A message that reports neither its end nor progress for this long is stuck. */
 const defaultTimeoutMs = 30_000;
 
 export const createActor = <State, Message, Answer = void>(
@@ -130,7 +143,7 @@ export const createActor = <State, Message, Answer = void>(
   options: {
     readonly capacity: number;
     readonly onFailure?: (error: unknown) => void;
-    /** A message stands, and its actor is done for: whoever needs it makes another. */
+    /** A message is stuck, and its actor is unusable: its user must make another. */
     readonly onGivenUp?: () => void;
     readonly patienceMs?: number;
   },
@@ -161,7 +174,7 @@ export const createActor = <State, Message, Answer = void>(
     if (mode.is === 'given up') throw givenUp();
     try {
       const state = mode.is === 'ready' ? mode.state : await behaviour.init();
-      // Cold while working, so that a failure of any kind leaves nothing half-changed behind.
+      // Cold while working: a failure of any kind leaves nothing half changed.
       mode = { is: 'cold' };
       const received = await receive(state, message);
       mode = { is: 'ready', state: received.state };

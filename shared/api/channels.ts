@@ -1,7 +1,7 @@
 import { array, boolean, dateTime, dict, integer, literal, maybe, nullable, number, object, optional, string, uuid } from './fields.ts';
 import { maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
 
-/** Who is told of outages, how, and when. */
+/** Who is notified of outages, how, and when. */
 
 const Hours = object('ChannelHours', {
   zone: maybe(string({ minLength: 1, maxLength: 64 }), { description: "An IANA time zone; null means the organisation's." }),

@@ -1,2 +1,5 @@
-/** What the document says of a monitor's config. Apart from `api/config-keys.ts`, because programs on people's machines carry no shapes. */
+/**
+ * What the API document says of a monitor's config. Separate from `api/config-keys.ts`, because
+ * programs on users' machines do not ship the schemas.
+ */
 export { configSchema } from '../checks/config.ts';

@@ -1,9 +1,9 @@
 import { isRecord } from '../base/json.ts';
 
-/** Where a value stands: "body", "query" or "path", then keys and positions. */
+/** Where a value is: "body", "query" or "path", then keys and positions. */
 export type Place = readonly (string | number)[];
 
-/** One thing that is wrong with an input, with its members in the order in which they are sent. */
+/** One fault of an input, with its members in the order in which they are sent. */
 export type Fault = {
   readonly type: string;
   readonly loc: Place;
@@ -14,7 +14,7 @@ export type Fault = {
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly faults: readonly Fault[] };
 
-/** What is wrong with a value of the right form, in pydantic's words for it. */
+/** A fault of a value whose form is right, in pydantic's words. */
 export const valueFault = (loc: Place, sentence: string, input: unknown): Fault => ({
   type: 'value_error',
   loc,
@@ -23,16 +23,16 @@ export const valueFault = (loc: Place, sentence: string, input: unknown): Fault 
   ctx: { error: {} },
 });
 
-/** JSON Schema 2020-12, as far as we write it. */
+/** The part of JSON Schema 2020-12 that we write. */
 export type JsonSchema = { readonly [key: string]: unknown };
 
-/** A described value: how it is read from what a caller sent, and how it stands in the API document. */
+/** A described value: how it is read from a caller's input, and how the API document shows it. */
 export type Field<T> = {
   readonly parse: (input: unknown, place: Place) => Parsed<T>;
   readonly schema: JsonSchema;
-  /** Objects with a name of their own that this field speaks of, so that the document can list them once. */
+  /** Named objects that this field refers to; the document lists them once. */
   readonly components: readonly NamedSchema[];
-  /** What stands in for a value that was not sent; a field without it is required. */
+  /** The value to use when none was sent; a field without it is required. */
   readonly absent?: { readonly value: T };
 };
 
@@ -60,7 +60,10 @@ const missing = (place: Place, key: string, enclosing: unknown): Fault => ({
   input: enclosing,
 });
 
-/** Reads each field of a shape from a record, gathering every fault in field order; unknown keys are left out. */
+/**
+ * Reads each field of a shape from a record and collects every fault in field order; ignores
+ * unknown keys.
+ */
 export const parseShape = <S extends Shape>(shape: S, record: Readonly<Record<string, unknown>>, place: Place): Parsed<Values<S>> => {
   const faults: Fault[] = [];
   const entries: [string, unknown][] = [];
@@ -77,13 +80,14 @@ export const parseShape = <S extends Shape>(shape: S, record: Readonly<Record<st
   return faults.length === 0 ? good(assembled<S>(entries)) : { ok: false, faults };
 };
 
-// One entry has been read for each field of the shape, which the compiler cannot follow through Object.fromEntries.
+// Each field of the shape has exactly one entry, which the compiler cannot follow through
+// Object.fromEntries.
 const assembled = <S extends Shape>(entries: readonly (readonly [string, unknown])[]): Values<S> =>
   Object.fromEntries(entries) as Values<S>;
 
 const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
-/** What is wrong with values of an object together, though each is well by itself. */
+/** A fault of an object's values together, when each is valid by itself. */
 export type Clash<S extends Shape> = (values: Values<S>, place: Place) => Fault | undefined;
 
 /** An object with a name in the API document. */
@@ -135,14 +139,17 @@ export const nullable = <T>(inner: Field<T>, more: JsonSchema = {}): Field<T | n
   parse: (input, place) => (input === null ? good(null) : inner.parse(input, place)),
 });
 
-/** A field that need not be sent; the default stands in the document, unless it is null. */
+/** A field that may be omitted. The document shows the default, unless it is null. */
 export const optional = <T>(inner: Field<T>, value: T): Field<T> => ({
   ...inner,
   schema: value === null ? inner.schema : { ...inner.schema, default: value },
   absent: { value },
 });
 
-/** A field with a default for what is made, where what is there already keeps its own: null says that it was not sent. */
+/**
+ * A field with a default on creation; an update keeps the existing value. null means that it was
+ * not sent.
+ */
 export const defaulted = <T>(inner: Field<T>, value: T): Field<T | null> => ({
   ...inner,
   schema: { ...inner.schema, default: value },
@@ -152,10 +159,16 @@ export const defaulted = <T>(inner: Field<T>, value: T): Field<T | null> => ({
 /** A nullable field where "not sent" and null mean the same: not mentioned. */
 export const maybe = <T>(inner: Field<T>, more: JsonSchema = {}): Field<T | null> => optional<T | null>(nullable(inner, more), null);
 
-/** A field of an answer that came later: not required in the document, so that what an older service answers is still of the form. */
+/**
+ * A later addition to an answer: not required in the document, so answers of an older service
+ * remain valid.
+ */
 export const grown = <T>(inner: Field<T>, value: T): Field<T> => ({ ...inner, absent: { value } });
 
-/** A moment as a caller may write it: with an offset an instant, without one a local time of the organisation's clock. */
+/**
+ * A moment as a caller may write it: with an offset an instant, without one a local time in the
+ * organisation's time zone.
+ */
 export type Moment =
   | { readonly is: 'instant'; readonly at: number }
   /** ISO local date and time with milliseconds and no zone, e.g. 2026-11-20T02:00:00.000. */
@@ -169,7 +182,10 @@ const wholeStampText = /^[+-]?\d+$/;
 
 const digits = /^\d+$/;
 
-/** What is wrong with the date at the beginning of a text, in the words and the order of the parser that pydantic uses. */
+/**
+ * What is wrong with the date at the beginning of a text, in the words and order of pydantic's
+ * parser.
+ */
 const dateFault = (text: string): string | undefined => {
   if (new TextEncoder().encode(text).length < 10) return 'input is too short';
   if (!digits.test(text.slice(0, 4))) return 'invalid character in year';
@@ -188,7 +204,7 @@ const lastStamp = Date.parse('9999-12-31T23:59:59.999Z');
 const firstStamp = Date.parse('0000-01-01T00:00:00.000Z');
 const yearOne = Date.parse('0001-01-01T00:00:00.000Z');
 const yearZero = 'year 0 is out of range';
-// Above this a Unix time is taken for milliseconds.
+// Above this, pydantic reads a Unix time as milliseconds.
 const watershed = 2e10;
 
 const fromStamp = (stamp: number): Read => {
@@ -228,8 +244,9 @@ export const dateTime = (more: JsonSchema = {}): Field<string> => ({
 });
 
 /**
- * A date-time in a request. Unix times are taken too, as pydantic takes them. Described as a text: clients that were generated from `date-time` have a
- * type for it that always has an offset, and could send no local time.
+ * A date-time in a request. Unix times are accepted too, as in pydantic. Described as a text:
+ * clients generated from `date-time` use a type that always has an offset, and could not send a
+ * local time.
  */
 export const moment = (more: JsonSchema = {}): Field<Moment> => ({
   schema: { type: 'string', ...more },
@@ -239,7 +256,7 @@ export const moment = (more: JsonSchema = {}): Field<Moment> => ({
       return bad('datetime_type', place, 'Input should be a valid datetime', input);
     const read = typeof input === 'string' ? fromText(input) : fromStamp(Number(input));
     if ('moment' in read) return good(read.moment);
-    // Only a text that is no moment is then tried as a date, which is what the fault speaks of.
+    // Only a text that is no moment is then tried as a date; the fault describes that attempt.
     return typeof input !== 'string' || read.fault === yearZero
       ? bad('datetime_parsing', place, `Input should be a valid datetime, ${read.fault}`, input, { error: read.fault })
       : bad('datetime_from_date_parsing', place, `Input should be a valid datetime or date, ${read.fault}`, input, { error: read.fault });
@@ -267,7 +284,7 @@ const integerText = /^[+-]?\d+(?:_\d+)*(?:\.0+)?$/;
 const maxDigits = 4300;
 
 const integerOf = (input: unknown, place: Place): Parsed<number> => {
-  // A bigint is a whole number with more digits than a number keeps: beyond every bound that there is.
+  // A bigint is a whole number with more digits than a number keeps, and exceeds every bound.
   if (typeof input === 'boolean' || typeof input === 'bigint') return good(Number(input));
   if (typeof input === 'number') {
     if (!Number.isFinite(input)) return bad('finite_number', place, 'Input should be a finite number', input);
@@ -314,7 +331,7 @@ export const boolean = (more: JsonSchema = {}): Field<boolean> =>
       : bad('bool_type', place, 'Input should be a valid boolean', input);
   });
 
-/** Half a surrogate pair is no text for pydantic. NUL is, and is the domain's to refuse. */
+/** pydantic refuses a lone surrogate. It accepts NUL, which the domain refuses. */
 export const string = (more: JsonSchema = {}): Field<string> => ({
   schema: { type: 'string', ...more },
   components: [],
@@ -326,7 +343,7 @@ export const string = (more: JsonSchema = {}): Field<string> => ({
   },
 });
 
-/** A string of at most so many characters, where no rule behind it counts them. */
+/** A string of at most this many characters, where no domain rule counts them. */
 export const shortString = (most: number): Field<string> => {
   const field = string({ maxLength: most });
   return {
@@ -339,7 +356,7 @@ export const shortString = (most: number): Field<string> => {
   };
 };
 
-/** An object with free keys, passed through as it came: what it may hold is the domain's to say. */
+/** An object with free keys, passed through unchanged: the domain validates it. */
 export const dict = (more: JsonSchema = {}): Field<Readonly<Record<string, unknown>>> => ({
   schema: { type: 'object', additionalProperties: true, ...more },
   components: [],
@@ -380,7 +397,10 @@ const unwrapped = (text: string): { readonly inner: string; readonly offset: num
 const starts = [0, 9, 14, 19, 24] as const;
 const lengths = [8, 4, 4, 4, 12] as const;
 
-/** What is wrong with a text that is no UUID, in the words of the parser that pydantic uses. Positions count bytes, as there. */
+/**
+ * What is wrong with a text that is no UUID, in the words of pydantic's parser. As there, positions
+ * count bytes.
+ */
 const faultOf = (text: string): string => {
   const { inner, offset } = unwrapped(text);
   const hyphens: number[] = [];
@@ -397,13 +417,16 @@ const faultOf = (text: string): string => {
   return `invalid group length in group ${group}: expected ${lengths[group]}, found ${(ends[group] ?? 0) - (starts[group] ?? 0)}`;
 };
 
-/** A full-length text in braces or behind urn:uuid: is judged without them, so that positions then count from its inside. */
+/**
+ * The parser strips braces or urn:uuid: from a text of full length; positions then count from the
+ * inside.
+ */
 const judged = (text: string): string => {
   const { inner, offset } = unwrapped(text);
   return offset > 0 && sizeOf(inner) === 36 ? inner : text;
 };
 
-/** A UUID in any of the forms that pydantic takes, given on in lower case with dashes. */
+/** A UUID in any form that pydantic accepts, returned in lower case with dashes. */
 export const uuid = (more: JsonSchema = {}): Field<string> => ({
   schema: { type: 'string', format: 'uuid', ...more },
   components: [],
@@ -418,6 +441,7 @@ export const uuid = (more: JsonSchema = {}): Field<string> => ({
 });
 
 /**
- * Our own small kit of described values. zod cannot serve here: our callers were generated for a FastAPI service, so an input must be
- * converted as pydantic 2 converts it ("60" is a number, "yes" is true) and refused in pydantic's exact words, every fault at once.
+ * Our own small kit of described values. zod cannot do this: our callers were generated for a
+ * FastAPI service. An input must be converted as pydantic 2 converts it ("60" is a number, "yes" is
+ * true) and refused in pydantic's exact words, with all faults at once.
  */

@@ -93,7 +93,7 @@ export const acknowledgeIncident = operation({
   refusals: ['incident_not_found', 'incident_over'],
 });
 
-/** An incident with its evidence, which came from the target and is for members alone. */
+/** An incident with its evidence, which came from the target and is for members only. */
 
 const EvidenceOut = object('EvidenceOut', {
   part: string({ description: '`seen`, `confirmed` or `matrix`.' }),

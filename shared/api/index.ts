@@ -45,7 +45,7 @@ import {
   updateStatusPageMonitor,
 } from './status-pages.ts';
 
-/** The REST API, version 1, whole: every operation by its id, in the order in which the document lists them. */
+/** The whole REST API, version 1: every operation by its id, in the order of the document. */
 export const operations = {
   whoami,
   listMonitors,

@@ -1,7 +1,7 @@
 import { array, dateTime, maybe, moment, object, optional, string, uuid } from './fields.ts';
 import { maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
 
-/** A form that every clock can be written in. Others are taken as well, as ever: seconds since 1970, say. */
+/** A form that any client can write. Other forms remain accepted, such as seconds since 1970. */
 const written = {
   pattern: [
     '^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,9})?)?',

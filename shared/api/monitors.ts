@@ -42,7 +42,10 @@ export const MonitorOut = object('MonitorOut', {
 
 const tagWords = 'Up to 20 words of up to 50 characters, kept in small letters.';
 const tags = array(string({ minLength: 1, maxLength: 50, pattern: '^[^,\\s]+$' }), { maxItems: 20 });
-/** Not an enumeration: programs that were generated from the document know a text here, and there may be other types later. */
+/**
+ * Not an enumeration: clients generated from the document expect a text here, and other types may
+ * follow.
+ */
 const types = { pattern: '^(?:https|dns|heartbeat)$' };
 
 const MonitorPage = page('MonitorPage', MonitorOut);
@@ -229,7 +232,9 @@ export const getMonitorStatus = operation({
 });
 
 export const maxInBatch = 500;
-/** Many small calls would cost us more than one large one, but not nothing. */
+/**
+ * Many small calls would cost us more than one large one, but a large one still costs something.
+ */
 const monitorsForACall = 10;
 
 const BatchResultOut = object('MonitorBatchResultOut', {
@@ -276,7 +281,7 @@ export const batchMonitors = operation({
   calls: (body) => Math.ceil((isRecord(body) && Array.isArray(body.items) ? body.items.length : 1) / monitorsForACall),
 });
 
-/** What became of a monitor over time. */
+/** The history of a monitor. */
 
 const ledgerState = string({ description: '`up`, `down`, `maintenance`, `unknown` or `paused`.' });
 
@@ -312,7 +317,7 @@ export const getMonitorLedger = operation({
   refusals: ['monitor_not_found'],
 });
 
-/** How far charts look back, each with how long a point lasts and what it is made of. */
+/** The windows of results, each with the length of a point and its source. */
 export const resultWindows = ['24h', '7d', '30d', '1y'] as const;
 
 const PointOut = object('PointOut', {

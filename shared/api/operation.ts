@@ -22,7 +22,10 @@ import {
 /** The fewest characters that an id takes in a list: 32 digits, two quotes, a comma. */
 const shortestId = 35;
 
-/** As many ids as a body has room for, where nothing else bounds a list of them: 64 KiB, or 2 MiB where many things may be named. */
+/**
+ * The most ids that fit into a body where no other limit applies: 64 KiB, or 2 MiB where many
+ * things may be named.
+ */
 export const maxIdsIn = {
   body: Math.floor((64 * 1024) / shortestId),
   largeBody: Math.floor((2 * 1024 * 1024) / shortestId),
@@ -37,9 +40,9 @@ const namesOf = (value: unknown): ReadonlySet<string> =>
     (Array.isArray(value) ? value : [value]).filter((name): name is string => typeof name === 'string').map((name) => name.toLowerCase()),
   );
 
-/** A copy of an input in which nothing that may be a secret is left to read, for echoing it in a fault. */
+/** A copy of an input without anything that may be a secret, to echo it in a fault. */
 export const redact = (input: unknown): unknown => {
-  // A whole config sent as text holds its keys inside.
+  // A whole config sent as text contains its keys.
   if (typeof input === 'string') return secretKey.test(input) && /[:=]/.test(input) ? hidden : input;
   if (Array.isArray(input)) return input.map(redact);
   if (!isRecord(input)) return input;
@@ -64,12 +67,15 @@ export const redactFaults = (faults: readonly Fault[]): readonly Fault[] =>
     input: fault.loc.some((part) => typeof part === 'string' && secretKey.test(part)) ? hidden : redact(fault.input),
   }));
 
-/** What a caller's role and scope must allow: reading, writing, managing the organisation (owner and admin), or owning it. */
+/**
+ * What a caller's role and scope must allow: reading, writing, managing the organisation (owner and
+ * admin), or owning it.
+ */
 export type Access = 'read' | 'write' | 'manage' | 'own';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** What a caller sent, by where it stood. */
+/** What a caller sent, by location. */
 export type RawInput = {
   readonly path?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, unknown>>;
@@ -79,7 +85,10 @@ export type RawInput = {
 type None = Readonly<Record<never, never>>;
 type Flat<T> = { readonly [K in keyof T]: T[K] };
 
-/** One thing that the service can be asked to do, written down once: every face and the handler's type follow from it. */
+/**
+ * One operation of the service, defined once: the API, web, MCP, CLI and the handler's type all
+ * derive from it.
+ */
 export type Operation<Id extends string = string, Input = unknown, Output = unknown> = {
   readonly id: Id;
   readonly summary: string;
@@ -89,15 +98,18 @@ export type Operation<Id extends string = string, Input = unknown, Output = unkn
   readonly query: Shape;
   readonly body?: ObjectField<Shape>;
   readonly response?: Field<Output>;
-  /** Codes of its own; those that any call may meet are not listed. */
+  /** Its own codes; those that any call may get are not listed. */
   readonly refusals: readonly RefusalCode[];
-  /** At a browser it wants a proof of who one is that is not old. */
+  /** In a browser it requires a recent proof of identity. */
   readonly dangerous?: true;
-  /** It may be done also while the organisation is about to be deleted, when nothing else is that changes something. */
+  /** Allowed also while the organisation is about to be deleted, when other changes are refused. */
   readonly whileEnding?: true;
-  /** Said where it does not follow: what asks for no more than reading and has no body looks, everything else acts. */
+  /**
+   * Set where the default is wrong: an operation with read access and no body reads, any other one
+   * changes something.
+   */
   readonly does?: 'looks' | 'acts';
-  /** Path, query and body read into one flat input, or every fault at once. */
+  /** Reads path, query and body into one flat input, or returns every fault at once. */
   readonly parse: (raw: RawInput) => Parsed<Input>;
 };
 
@@ -109,9 +121,9 @@ export type RestOperation<Id extends string = string, Input = unknown, Output = 
   readonly success: 200 | 201 | 204;
   /** Another success that the operation may answer with, and when. */
   readonly otherSuccess?: { readonly status: 200; readonly when: string };
-  /** It takes many ids or things at once, and so a body of 2 MiB instead of 64 KiB. */
+  /** It takes many ids or things at once, with a body of up to 2 MiB instead of 64 KiB. */
   readonly takesMuch?: true;
-  /** How many calls it counts as, where what was sent asks for much; one otherwise. */
+  /** How many calls it counts as when the input asks for much work; the default is one. */
   readonly calls?: (body: unknown) => number;
 };
 
@@ -133,13 +145,13 @@ type Dependencies<Id extends string, P extends Shape, Q extends Shape, B extends
   readonly does?: 'looks' | 'acts';
 };
 
-/** An operation that only looks is one statement or two that need no lock, and leaves no trace. */
+/** A read-only operation is one statement, or two that need no lock, and leaves no trace. */
 export const isReadOnly = ({ does, access, body }: Pick<Operation, 'does' | 'access' | 'body'>): boolean =>
   does === undefined ? access === 'read' && body === undefined : does === 'looks';
 
 type RestDependencies = Pick<RestOperation, 'method' | 'path' | 'tag' | 'success' | 'otherSuccess' | 'takesMuch' | 'calls'>;
 
-/** Path before query before body, as FastAPI orders the faults. */
+/** Path before query before body, in FastAPI's order of faults. */
 const parseAll = (params: Shape, query: Shape, body: ObjectField<Shape> | undefined, raw: RawInput): Parsed<Record<string, unknown>> => {
   const parts = [parseShape(params, raw.path ?? {}, ['path']), parseShape(query, raw.query ?? {}, ['query'])];
   if (body) parts.push(parseBody(body, raw.body));
@@ -163,7 +175,7 @@ type Made<Id extends string, P extends Shape, Q extends Shape, B extends Shape, 
   Output
 >;
 
-/** An operation that only other faces offer: pages and operators need more than the API has. */
+/** An operation without a route: pages and operators need more than the API offers. */
 export const innerOperation = <
   const Id extends string,
   P extends Shape = None,
@@ -180,7 +192,8 @@ export const innerOperation = <
     query,
     ...(body === undefined ? {} : { body }),
     refusals,
-    // parseAll reads exactly the shapes that P, Q and B stand for; their union of keys is beyond the compiler.
+    // parseAll reads exactly the shapes P, Q and B; the compiler cannot express their union of
+    // keys.
     parse: (raw) => parseAll(params, query, body, raw) as Parsed<Flat<Values<P> & Values<Q> & Values<B>>>,
   };
 };
@@ -210,7 +223,7 @@ export const rawInput = (of: Pick<Operation, 'params' | 'query' | 'body'>, flat:
   };
 };
 
-/** An input that is not of the described form: every fault of it, as they are sent. */
+/** An input that does not match the described form, with every fault as it is sent. */
 export class InvalidInput extends Error {
   readonly faults: readonly Fault[];
 
@@ -221,7 +234,7 @@ export class InvalidInput extends Error {
   }
 }
 
-/** The HTTP status of each kind of no; the document and the REST face read this one table. */
+/** The HTTP status of each kind of refusal, used by the document and the REST API. */
 export const statusOf = {
   unauthenticated: 401,
   forbidden: 403,
@@ -268,10 +281,13 @@ export const validationSchemas = {
   },
 } as const;
 
-/** What a call may meet that names a key, so that it is done once. */
+/** Refusals of a call with an idempotency key. */
 const namedCallRefusals = ['idempotency_key_in_use', 'idempotency_answer_too_large', 'idempotency_key_reused'] as const;
 
-/** Every code that an operation may answer with: its own, and those that any call of its kind may meet. */
+/**
+ * Every code that an operation may answer with: its own, and those that any call of its kind may
+ * get.
+ */
 export const refusalsOf = (
   operation: Pick<Operation, 'access' | 'body' | 'refusals'> & Pick<RestOperation, 'method'>,
 ): readonly RefusalCode[] => [
@@ -290,7 +306,10 @@ export const refusalsOf = (
 
 const pageSize = { least: 1, most: 200, default: 50 } as const;
 
-/** The query of every list. A cursor is read by the store, which knows what it was given for. */
+/**
+ * The query of every list. The store reads a cursor, because it knows what the cursor was issued
+ * for.
+ */
 export const pageQuery = {
   limit: optional(
     integer({ ge: pageSize.least, le: pageSize.most }, { description: 'How many items the page may hold.' }),
@@ -311,14 +330,17 @@ export const page = <Name extends string, Item>(name: Name, item: Field<Item>, m
     more,
   );
 
-/** What a list answers to a cursor that it did not give. */
+/** The fault for a cursor that the list did not issue. */
 export const cursorFault = (cursor: string): Fault =>
   valueFault(['query', 'cursor'], 'not a cursor of this list as it is asked for now; begin again without one', cursor);
 
 export const nullableString = (description: string) => nullable(string(), { description });
 
-/** Of the API's document: the first number is that of `/api/v1`; the rest grows with what is added. */
+/**
+ * Version of the API document: the first number is that of `/api/v1`; the rest grows with
+ * additions.
+ */
 export const apiVersion = '1.1.9';
 
-/** Counts what we added to that version: one more with every change of the document. */
+/** Counts our additions to that version: one more with every change of the document. */
 export const apiRevision = 8;

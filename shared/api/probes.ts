@@ -2,7 +2,7 @@ import { continents } from '../base/continents.ts';
 import { array, dateTime, integer, nullable, object, string, uuid } from './fields.ts';
 import { operation, page, pageQuery } from './operation.ts';
 
-/** Probes of the organisation's own: who is asked to become one, and its end. */
+/** Private probes of an organisation: inviting and revoking them. */
 
 const invitation = {
   id: uuid(),
@@ -24,7 +24,7 @@ export const ProbeInvitationMadeOut = object('ProbeInvitationMadeOut', {
   command: string({ description: 'What to type on the host that is to be the probe.' }),
 });
 
-/** What an invitation says of the probe that is to be. */
+/** What an invitation says of the future probe. */
 export const invited = {
   name: string({ minLength: 1 }),
   continent: string({ pattern: `^(?:${continents.join('|')})$`, description: 'Where it stands, such as `Europe` or `North America`.' }),
@@ -72,7 +72,7 @@ export const revokeProbeInvitation = operation({
   refusals: ['invitation_not_found'],
 });
 
-/** A private probe, and what only it checks. */
+/** A private probe, and the monitors that only it checks. */
 const onlyByIt = {
   id: uuid(),
   name: string(),

@@ -306,7 +306,7 @@ export const renewStatusPageLink = operation({
   refusals: ['status_page_not_found'],
 });
 
-/** What is told on a status page about an incident, and to how many it is mailed. */
+/** What a status page says of an incident, and how many subscribers get it by mail. */
 
 export const StatusPagePostOut = object('StatusPagePostOut', {
   id: uuid(),

@@ -1,7 +1,7 @@
 import { array, boolean, dateTime, dict, integer, maybe, nullable, number, object, optional, string, uuid } from './fields.ts';
 import { innerOperation } from './operation.ts';
 
-/** Trials of a config before it is saved (rule 41). */
+/** Test runs of a config before it is saved (rule 41). */
 
 const AskedProbe = object('AskedProbeOut', { continent: string(), probe: string() });
 

@@ -23,7 +23,7 @@ import { type Around, type Row, type Told, type Tool, ToolFault, toolOf } from '
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** For what answers nothing: says in a sentence that it is done. */
+/** For operations without an answer: one sentence confirms the success. */
 export const done =
   (sentence: string) =>
   async ({ ask }: Around, given: Values, { operation }: Pick<Tool, 'operation'>): Promise<Told> => {
@@ -31,7 +31,7 @@ export const done =
     return { texts: [sentence] };
   };
 
-/** A change of a monitor that the tool's name says already. */
+/** A change of a monitor that the tool's name already says. */
 export const withFixed = (fixed: Values): Pick<Row, 'effect' | 'idempotent' | 'without' | 'run'> => ({
   effect: 'changes',
   idempotent: true,
@@ -77,7 +77,8 @@ export const deletedMonitor = async (around: Around, given: Values, { operation 
 const records = (value: unknown): Values[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 
 export const tried = async ({ ask }: Around, given: Values, { operation }: Pick<Tool, 'operation'>): Promise<Told> => {
-  // A private probe reaches into somebody's network: what it sees there is not for an assistant that guesses addresses.
+  // A private probe reaches into a private network: an assistant that guesses addresses must not
+  // see it.
   if (isRecord(given.config) && given.config.probe !== undefined && given.config.probe !== null)
     throw new ToolFault('A trial never asks a private probe: leave config.probe out, or try it in the web interface.');
   const { trial } = await ask(operation, given);
@@ -94,16 +95,19 @@ export const tried = async ({ ask }: Around, given: Values, { operation }: Pick<
   return { texts };
 };
 
-/** What the hosted connector offers beside the tools of both forms. A row makes an operation a tool. */
+/** Tools of the hosted connector beyond those of both forms. A row makes an operation a tool. */
 
-/** The keys of a config, each with an example: what an assistant has to know before it can propose one. */
+/**
+ * The keys of a config, each with an example, which an assistant needs before it can propose a
+ * config.
+ */
 const keys = kinds
   .map(
     (kind) => `${kind} ${JSON.stringify(Object.fromEntries(Object.entries(configKeys[kind]).map(([key, { example }]) => [key, example])))}`,
   )
   .join('; ');
 
-/** As much as the whole of an incident may hold. */
+/** As much as a complete incident may hold. */
 const wholeEvidence = { textBytes: 2_000, items: 40 };
 
 const rows = {
@@ -265,7 +269,10 @@ const rows = {
 
 export const hostedTools: readonly Tool[] = Object.entries(rows).map(([name, row]) => toolOf(name, row));
 
-/** The tools that both forms have: those of the local server, which the specification names. A row makes an operation a tool. */
+/**
+ * The tools of both forms: those of the local server, which the specification names. A row makes an
+ * operation a tool.
+ */
 
 const asIs = {};
 
@@ -356,14 +363,17 @@ const listRows = {
 
 export const readingTools: readonly Tool[] = Object.entries(listRows).map(([name, row]) => toolOf(name, row));
 
-/** What a person may choose from the menu of their assistant, where it has one: questions that need several tools. */
+/**
+ * Prompts that a user may choose from their assistant's menu, where it has one: questions that need
+ * several tools.
+ */
 
 export type Prompt = {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly argument: { readonly name: string; readonly description: string };
-  /** What the assistant is asked, with what the person wrote, which may be nothing. */
+  /** The prompt, with what the user wrote, which may be empty. */
   readonly text: (given: string) => string;
 };
 

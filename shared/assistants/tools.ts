@@ -3,15 +3,21 @@ import type { Field, JsonSchema, NamedSchema, Shape } from '../api/fields.ts';
 import type { Operation } from '../api/operation.ts';
 import { isRecord } from '../base/json.ts';
 
-/** What the library says of parameters that it cannot read is its checker's report; whoever sent them is told what to send instead. */
+/**
+ * For unreadable parameters, the library returns its validator's report. We say instead what to
+ * send.
+ */
 
 const invalidParams = -32602;
 const unsupportedRevision = -32022;
 
-/** The one revision that has no handshake: each request names it. */
+/** The one revision without a handshake: each request names it. */
 const modernRevision = '2026-07-28';
 
-/** A call is known by its method and by whether it came with the envelope of the modern revision. */
+/**
+ * A call is identified by its method and by whether it came with the envelope of the modern
+ * revision.
+ */
 export type Asked = { readonly method: string; readonly modern: boolean };
 
 const revisionOf = (params: unknown): unknown => {
@@ -24,7 +30,10 @@ export const askedBy = ({ method, params }: { readonly method: string; readonly 
   modern: revisionOf(params) !== undefined,
 });
 
-/** The library asks for the revision of the first request alone; each is to be answered by its own. */
+/**
+ * The library checks the revision of the first request only; each request must be answered by its
+ * own revision.
+ */
 export const foreignRevision = (params: unknown): { code: number; message: string; data: unknown } | undefined => {
   const requested = revisionOf(params);
   if (typeof requested !== 'string' || requested === modernRevision) return undefined;
@@ -70,7 +79,10 @@ const examples = new Map([
   ['tools/list', 'Send no params; all tools are listed at once.'],
 ]);
 
-/** The message as it is sent: a failed reading of parameters in words, and that of a tool's as a result, where an assistant sees it. */
+/**
+ * The message as sent: faults of parameters are in words, and those of a tool's parameters are a
+ * result, which the assistant sees.
+ */
 export const explained = (message: JSONRPCMessage, asked: Asked | undefined): JSONRPCMessage => {
   if (!asked || !('error' in message) || message.id === undefined) return message;
   const found = issuesIn(message.error.message);
@@ -78,36 +90,45 @@ export const explained = (message: JSONRPCMessage, asked: Asked | undefined): JS
   const example = examples.get(asked.method);
   const text = [`The params of ${asked.method} cannot be read: ${found.map(inWords).join('; ')}.`, ...(example ? [example] : [])].join(' ');
   const { jsonrpc, id } = message;
-  // Without any params there is no call of a tool that could have failed.
+  // Without params there is no tool call that could have failed.
   if (asked.method !== 'tools/call' || found.some(({ path }) => path.length < 2))
     return { jsonrpc, id, error: { code: invalidParams, message: text } };
   const result = { content: [{ type: 'text', text }], isError: true };
   return { jsonrpc, id, result: asked.modern ? { ...result, resultType: 'complete' } : result };
 };
 
-/** What stands behind a tool: it asks operations and tells what they answered. The same for the local server and for the hosted connector. */
+/**
+ * How a tool runs: it calls operations and describes their answers. The same for the local server
+ * and the hosted connector.
+ */
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Asks an operation with flat arguments, over HTTP or at the gate. @throws whatever says no there. */
+/**
+ * Calls an operation with flat arguments, over HTTP or at the gate. @throws every refusal from
+ * there.
+ */
 export type Ask = (operation: Operation, input: Values) => Promise<Values>;
 
 export type Around = {
   readonly ask: Ask;
   readonly now: number;
-  /** Whether the person behind the assistant can be asked in the middle of a call, and what they answered. */
+  /** Whether the user behind the assistant can be asked during a call, and what they answered. */
   readonly canAsk: boolean;
   readonly answered?: string | undefined;
 };
 
-/** A call that is not carried out, for a reason of the tool itself. */
+/** A call that the tool itself refuses. */
 export class ToolFault extends Error {}
 
-/** What an assistant is told. `structured` is an object that fits the tool's schema; lists have lines alone, which cost a third. */
+/**
+ * The answer for an assistant. `structured` is an object that fits the tool's schema; lists have
+ * only lines, which cost a third.
+ */
 export type Told = {
   readonly texts: readonly string[];
   readonly structured?: Values;
-  /** Instead of an answer: what the person is asked, in one line of text. */
+  /** Instead of an answer: a question to the user, in one line of text. */
   readonly question?: { readonly message: string; readonly title: string };
 };
 
@@ -119,23 +140,26 @@ export type Argument = {
   readonly required: boolean;
 };
 
-/** What a call leaves behind: nothing, something that can be changed back, or a gap. */
+/** What a call changes: nothing, something that can be changed back, or a deletion. */
 export type Effect = 'looks' | 'changes' | 'deletes';
 
 export type Tool = {
   readonly name: string;
   readonly title: string;
-  /** When to use it, and what it tells. */
+  /** When to use it, and what it returns. */
   readonly about: string;
   readonly operation: Operation;
   readonly effect: Effect;
-  /** Whether asking twice is the same as asking once. */
+  /** Whether calling it twice has the same effect as once. */
   readonly idempotent: boolean;
-  /** Whether it reaches beyond the account, as a trial does. */
+  /** Whether it reaches beyond the account, as a test run does. */
   readonly open: boolean;
   readonly arguments: Readonly<Record<string, Argument>>;
   readonly run: (around: Around, given: Values) => Promise<Told>;
-  /** The members that `structured` has beside those of the operation's answer; undefined where there is none. */
+  /**
+   * Members that `structured` has in addition to the operation's answer; undefined where there is
+   * none.
+   */
   readonly more?: Values | undefined;
 };
 
@@ -154,7 +178,7 @@ export type Row = {
   readonly more?: Values;
 };
 
-/** How long a page is, is ours to choose. */
+/** We choose the length of a page. */
 const ours = ['limit'];
 
 const argumentsOf = ({ operation, without = [], own = {} }: Row): Tool['arguments'] => {
@@ -181,7 +205,9 @@ export const toolOf = (name: string, row: Row): Tool => {
   };
 };
 
-/** All four are set, because the protocol's defaults call a tool destructive and open to the world. */
+/**
+ * All four are set, because by the protocol's defaults a tool is destructive and open to the world.
+ */
 export const annotationsOf = ({ title, effect, idempotent, open }: Tool) => ({
   title,
   readOnlyHint: effect === 'looks',
@@ -190,7 +216,10 @@ export const annotationsOf = ({ title, effect, idempotent, open }: Tool) => ({
   openWorldHint: open,
 });
 
-/** Arguments by the names that the operation knows them by; or what is wrong with them. A null counts as not given. */
+/**
+ * Maps arguments to the operation's names, or says what is wrong with them. A null counts as not
+ * given.
+ */
 export const readArguments = (tool: Tool, given: Values): { readonly values: Values } | { readonly refused: string } => {
   const faults: string[] = [];
   const values: Record<string, unknown> = {};
@@ -218,11 +247,14 @@ export const refusedWords = (tool: Pick<Tool, 'name'>, refused: string): string 
 export const unknownTool = (name: string, tools: readonly Pick<Tool, 'name'>[]): string =>
   `There is no tool "${name.slice(0, 80)}". There are: ${tools.map((one) => one.name).join(', ')}.`;
 
-/** The schemas of a tool, from those of its operation. */
+/** The schemas of a tool, derived from those of its operation. */
 
 type ObjectSchema = JsonSchema & { readonly type: 'object' };
 
-/** Assistants fill in arguments better when "null or a value" is not offered: what is not wanted is left out. */
+/**
+ * Assistants fill in arguments better without the choice "null or a value": they omit what they do
+ * not need.
+ */
 const withoutNull = (schema: JsonSchema): JsonSchema => {
   const options: readonly unknown[] = Array.isArray(schema.anyOf) ? schema.anyOf : [];
   const main = options.find((one): one is JsonSchema => isRecord(one) && one.type !== 'null');
@@ -261,7 +293,10 @@ const gather = (components: readonly NamedSchema[], into: Map<string, JsonSchema
   return into;
 };
 
-/** The schema of the answer, complete in itself: the document's references become definitions of its own. Undefined: it is told in text alone. */
+/**
+ * The self-contained schema of the answer: the document's references become its own definitions.
+ * Undefined: the answer is text only.
+ */
 export const outputSchema = ({ operation: { response }, more }: Pick<Tool, 'operation' | 'more'>): ObjectSchema | undefined => {
   if (more === undefined) return undefined;
   const [own] = response?.components ?? [];
@@ -276,7 +311,7 @@ export const outputSchema = ({ operation: { response }, more }: Pick<Tool, 'oper
   };
 };
 
-/** A tool as a client sees it in the list. */
+/** A tool as clients list it. */
 export const listedTool = (tool: Tool) => {
   const output = outputSchema(tool);
   return {

@@ -1,6 +1,9 @@
 export type End = () => Promise<unknown> | unknown;
 
-/** Ends what was begun, the latest first. One that fails keeps no other from ending. @throws what failed, when all have ended. */
+/**
+ * Ends what was begun, the latest first. A failure does not keep the others from ending. @throws
+ * the failures, when all have ended.
+ */
 export const endAll = async (ends: readonly End[]): Promise<void> => {
   const failures: unknown[] = [];
   for (const end of ends.toReversed()) {
@@ -16,12 +19,15 @@ export const endAll = async (ends: readonly End[]): Promise<void> => {
 
 export type Turns<Key> = <Value>(key: Key, work: () => Promise<Value>) => Promise<Value>;
 
-/** Does one work after the other for each key, each once the one before has ended, well or not. */
+/**
+ * Runs one work after the other for each key, each once the one before has ended, with or without
+ * success.
+ */
 export const createTurns = <Key>(): Turns<Key> => {
   const last = new Map<Key, Promise<unknown>>();
   return (key, work) => {
     const done = (last.get(key) ?? Promise.resolve()).then(work);
-    // Whoever asked for it hears of its failure; the next only waits for its end.
+    // The caller receives its failure; the next work only waits for its end.
     const ended = done
       .catch(() => undefined)
       .finally(() => {
@@ -39,8 +45,8 @@ export const createTurn = (): (<Value>(work: () => Promise<Value>) => Promise<Va
 };
 
 /**
- * Remembers what was made for the keys that were asked for lately: in two generations, of which the older goes when the younger is full. What is
- * asked for again in time stays; however many keys there are, no more than twice so many are held.
+ * A cache of recently used keys in two generations: when the younger is full, the older is dropped.
+ * A key that is used again in time stays. It never holds more than twice the limit.
  */
 export type RecentCache<Key, Made> = {
   readonly find: (key: Key) => Made | undefined;
@@ -69,7 +75,10 @@ export const createRecentCache = <Key, Made>(most: number): RecentCache<Key, Mad
   };
 };
 
-/** Gives for equal values the same one, by their text: always when no more than so many differ, and else for those that came lately. */
+/**
+ * Returns the same object for equal values, by their text: always when no more than `most` differ,
+ * and otherwise for recent ones.
+ */
 export const createShared = <Value>(most: number): ((text: string, value: Value) => Value) => {
   const known = createRecentCache<string, Value>(most);
   return (text, value) => {
@@ -79,10 +88,16 @@ export const createShared = <Value>(most: number): ((text: string, value: Value)
   };
 };
 
-/** How long to wait before attempt n (0 first): doubling from `first` up to `most`, so that a broken part is not hammered. */
+/**
+ * How long to wait before attempt n (0 first): doubles from `first` up to `most`, to spare a broken
+ * service.
+ */
 export const backoff = (attempt: number, first: number, most: number): number => Math.min(most, first * 2 ** Math.min(attempt, 30));
 
-/** Resolves after `ms`, or at once when the signal is aborted; never rejects, so that loops can end by looking at the signal. */
+/**
+ * Resolves after `ms`, or at once when the signal is aborted. Never rejects: loops end by checking
+ * the signal.
+ */
 export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal?.aborted) return resolve();

@@ -1,4 +1,4 @@
-/** The seven continents, spelled as the API gives them. */
+/** The seven continents, spelled as the API returns them. */
 export const continents = ['Africa', 'Antarctica', 'Asia', 'Europe', 'North America', 'Oceania', 'South America'] as const;
 export type Continent = (typeof continents)[number];
 

@@ -1,4 +1,4 @@
-/** Colours as `#rrggbb`, and whether one can be read on another (WCAG 2). */
+/** Colours as `#rrggbb`, and whether one is readable on another (WCAG 2). */
 
 const channels = (colour: string): readonly number[] => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
 
@@ -14,16 +14,19 @@ const luminance = (colour: string): number => {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 };
 
-/** From 1, where nothing can be seen, to 21, black on white. */
+/** From 1, where nothing is visible, to 21, black on white. */
 export const contrastOf = (one: string, other: string): number => {
   const [light, dark] = [luminance(one), luminance(other)].toSorted((a, b) => b - a);
   return ((light ?? 0) + 0.05) / ((dark ?? 0) + 0.05);
 };
 
-/** What small text needs. */
+/** The minimum for small text. */
 export const leastContrast = 4.5;
 
-/** The colour itself where it can be read on that ground, or the nearest darker or lighter one of its kind that can. */
+/**
+ * The colour itself if it is readable on that ground, or the nearest darker or lighter readable
+ * shade.
+ */
 export const readableOn = (colour: string, ground: string): string => {
   if (contrastOf(colour, ground) >= leastContrast) return colour;
   const towards = luminance(ground) > 0.18 ? 0 : 255;

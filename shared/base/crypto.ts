@@ -1,7 +1,10 @@
 import { createCipheriv, createDecipheriv, randomBytes, randomUUIDv7, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 
-/** Encryption by AES-256-GCM: nonce, ciphertext and tag in one. `about` is bound in: what was encrypted about one thing opens for no other. */
+/**
+ * Encryption by AES-256-GCM: nonce, ciphertext and tag in one. `about` is authenticated: what was
+ * encrypted for one thing does not open for another.
+ */
 const nonceLength = 12;
 const tagLength = 16;
 
@@ -11,7 +14,7 @@ export const encrypt = (key: Buffer, bytes: Uint8Array, about: string): Buffer =
   return Buffer.concat([nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
 };
 
-/** @throws when it was not encrypted with this key, about this, or was changed since. */
+/** @throws when it was encrypted with another key or for another `about`, or was changed since. */
 export const decrypt = (key: Buffer, encrypted: Uint8Array, about: string): Buffer => {
   if (encrypted.length < nonceLength + tagLength) throw new Error('an encrypted value is too short to be one');
   const decipher = createDecipheriv('aes-256-gcm', key, encrypted.subarray(0, nonceLength)).setAAD(Buffer.from(about));
@@ -22,8 +25,9 @@ export const decrypt = (key: Buffer, encrypted: Uint8Array, about: string): Buff
 const text = Buffer.alloc(36);
 
 /**
- * A fresh id for anything that has one; every id that leaves the house is a UUID, of version 7 so that index pages fill in order. Written out
- * once, because node hands it over as a tree of thirteen concatenations, 470 bytes for as long as it is held.
+ * A new id. Every public id is a UUID, of version 7 to fill index pages in order. It is copied into
+ * a flat string, because node returns a tree of thirteen concatenations, 470 bytes for as long as
+ * it is held.
  */
 export const newId = (): string => text.toString('latin1', 0, text.write(randomUUIDv7(), 'latin1'));
 
@@ -32,7 +36,10 @@ const shape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Whether a text is a UUID in the one form that we store and compare: lower case, with dashes. */
 export const isId = (text: string): boolean => shape.test(text);
 
-/** A text under a passphrase, as a file that people keep: its first line says what it is, the rest is base64. */
+/**
+ * A text encrypted with a passphrase, as a file that users keep: its first line names the format,
+ * the rest is base64.
+ */
 const derive = promisify<string, Buffer, number, object, Buffer>(scrypt);
 
 const title = 'antipode keys 1';
@@ -51,7 +58,10 @@ export const lock = async (passphrase: string, text: string): Promise<string> =>
   return `${title}\n${lines}`;
 };
 
-/** Undefined where the file is none, was changed, or lies under another passphrase: nobody can tell these apart. */
+/**
+ * Undefined where the file is invalid, was changed, or has another passphrase: these cannot be
+ * distinguished.
+ */
 export const unlock = async (passphrase: string, file: string): Promise<string | undefined> => {
   const [first = '', ...rest] = file.split('\n');
   const bytes = Buffer.from(rest.join(''), 'base64');
@@ -60,6 +70,6 @@ export const unlock = async (passphrase: string, file: string): Promise<string |
   try {
     return decrypt(key, bytes.subarray(saltLength), title).toString();
   } catch {
-    return undefined; // What it is that does not fit stands above.
+    return undefined; // The reason does not matter; see above.
   }
 };

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 
-/** What the command lines of the client and of the operator have in common. */
+/** Shared by the command lines of the client and of the operator. */
 
-/** The command line is not one that we know. The message says what would do. */
+/** An unknown command line. The message says what is valid. */
 export class UsageFault extends Error {
-  /** The word that was not known, so that a newer service can be asked whether it knows it. */
+  /** The unknown word: the client can ask whether a newer service knows it. */
   readonly unknown: string | undefined;
 
   constructor(message: string, unknown?: string) {
@@ -15,12 +15,15 @@ export class UsageFault extends Error {
   }
 }
 
-/** Whatever is named by a noun and a verb, or by one word. */
+/** Anything that is named by a noun and a verb, or by one word. */
 export type Named = { readonly words: readonly string[] };
 
 export const commandName = ({ words }: Named): string => words.join(' ');
 
-/** The command that the first words of a line name, and what is left of the line; undefined when there is none. */
+/**
+ * The command that the first words of a line name, with the rest of the line; undefined when there
+ * is none.
+ */
 export const commandNamed = <Command extends Named>(
   commands: readonly Command[],
   line: readonly string[],
@@ -33,7 +36,7 @@ export const commandNamed = <Command extends Named>(
   return undefined;
 };
 
-/** The environment does not describe a configuration; the message lists every fault at once. */
+/** The environment is no valid configuration; the message lists every fault at once. */
 export class ConfigurationFault extends Error {
   constructor(faults: readonly string[]) {
     super(`The configuration cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
@@ -41,7 +44,10 @@ export class ConfigurationFault extends Error {
   }
 }
 
-/** zod speaks to programmers: a number that cannot be read would be "expected number, received NaN". */
+/**
+ * zod's messages are for programmers: an unreadable number would be "expected number, received
+ * NaN".
+ */
 const wordsFor = (issue: z.core.$ZodIssue, value: string | undefined): string => {
   if (issue.code === 'too_big' && issue.origin !== 'string') return `must be at most ${issue.maximum}`;
   if (issue.code === 'too_small' && issue.origin !== 'string') return `must be at least ${issue.minimum}`;
@@ -52,9 +58,11 @@ const wordsFor = (issue: z.core.$ZodIssue, value: string | undefined): string =>
 };
 
 /**
- * Reads the variables of a zod object from the environment; `NAME_FILE` gives the contents of a file for `NAME`, as
- * secrets are mounted. An empty value counts as not set. The result is frozen: nobody changes a configuration while running.
- * @param faultsAcross what is wrong with several variables together, by the names that are set; told beside the faults of each.
+ * Reads the variables of a zod object from the environment; `NAME_FILE` gives the contents of a
+ * file for `NAME`, the way secrets are mounted. An empty value counts as not set. The result is
+ * frozen: no one changes a configuration at run time.
+ * @param faultsAcross faults of several variables together, by the names that are set; reported
+ * along with the faults of each.
  */
 export const readEnvironment = <Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,

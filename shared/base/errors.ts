@@ -1,8 +1,14 @@
-/** The code that the system, the database or a library gave to an error, such as ENOENT; `otherwise` where it has none. */
+/**
+ * The code that the system, the database or a library gave to an error, such as ENOENT; `otherwise`
+ * where it has none.
+ */
 export const codeOf = (error: unknown, otherwise = ''): string =>
   error instanceof Error && 'code' in error ? String(error.code) : otherwise;
 
-/** What kind of no a refusal is; each face translates a kind once (REST to a status, a command to an exit code). */
+/**
+ * The kind of a refusal. Each interface translates a kind once (REST to a status, a command to an
+ * exit code).
+ */
 export type RefusalKind =
   | 'unauthenticated'
   | 'forbidden'
@@ -16,7 +22,10 @@ export type RefusalKind =
   | 'unavailable'
   | 'internal';
 
-/** Every code that a caller may branch on, once, with the kind of no that it is. Codes are stable: add, never rename. */
+/**
+ * Every code that a caller may branch on, with its kind of refusal. Codes are stable: add, never
+ * rename.
+ */
 export const refusalCodes = {
   token_missing: 'unauthenticated',
   token_invalid: 'unauthenticated',
@@ -142,10 +151,13 @@ export const refusalCodes = {
 
 export type RefusalCode = keyof typeof refusalCodes;
 
-/** A request that is understood and not granted. The message is for people: it says which key, and what would do. */
+/**
+ * A request that is understood and not granted. The message is for people: it names the key and
+ * what is valid.
+ */
 export class Refusal extends Error {
   readonly code: RefusalCode;
-  /** After so many seconds the same would be granted, where that is known. */
+  /** After how many seconds the same request would be granted, where that is known. */
   readonly waitS: number | undefined;
 
   constructor(code: RefusalCode, message: string, waitS?: number) {

@@ -2,13 +2,13 @@ import { pause } from './async.ts';
 import { version } from './process.ts';
 import { whyNotReached } from './text.ts';
 
-/** What the service keeps of a body. */
+/** The limit of what the service keeps of a body. */
 export const keptOfOutput = 10_000;
 const patienceMs = 10_000;
 
 /**
- * Undefined when the heartbeat at this address was told, otherwise why not, without the address, which ends in a secret. What the service refuses is
- * not sent again.
+ * Undefined when the ping was accepted, otherwise the reason, without the address, which ends in a
+ * secret. A refused ping is not retried.
  */
 export const pingHeartbeat = async (address: string, body: string, most: number): Promise<string | undefined> => {
   for (let attempt = 1; ; attempt += 1) {

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 
-/** The first bytes of what came in, and whether that is all that was sent. */
+/** The first bytes of a body, and whether they are all of it. */
 type BoundedBody = { readonly kept: Uint8Array; readonly isWhole: boolean };
 
 type Bounds = { readonly keep: number; readonly most: number; readonly patienceMs: number };
 
 /**
- * Keeps the first bytes, reads and drops the rest, and leaves off where more comes than is bearable, later than there is patience for, or
- * nothing more because the sender went away; the stream stays open for an answer. Modes: `reading` → `done`.
+ * Keeps the first bytes, and reads and drops the rest. It stops at the size limit, at the timeout,
+ * or when the sender goes away; the stream stays open for an answer. Modes: `reading` → `done`.
  */
 const readBounded = (body: Readable, { keep, most, patienceMs }: Bounds): Promise<BoundedBody> =>
   new Promise((resolve) => {
@@ -18,7 +18,7 @@ const readBounded = (body: Readable, { keep, most, patienceMs }: Bounds): Promis
     const done = (isWhole: boolean): void => {
       clearTimeout(timer);
       body.off('data', onData).off('end', onEnd).off('close', onCut).pause();
-      // An error that follows is that of a sender who is cut off, and nobody waits for more.
+      // A later error comes from a sender that is being disconnected, and no one waits for more.
       resolve({ kept: Buffer.concat(parts), isWhole });
     };
     const onData = (chunk: unknown): void => {
@@ -38,12 +38,15 @@ const readBounded = (body: Readable, { keep, most, patienceMs }: Bounds): Promis
     if (body.readableEnded || body.destroyed) done(body.readableEnded);
   });
 
-/** Who sends what nobody wants has so long to come to its end and hear why; then he is cut off. */
+/**
+ * How long a sender of an unwanted body may take to finish and receive the answer; then it is
+ * disconnected.
+ */
 const unwantedTimeoutMs = 1_000;
 
 /**
- * The body of a request, read only if somebody wants it, so that strangers hold nothing for long.
- * Modes: `left` → `read` or, once the answer is known, `dropped`.
+ * The body of a request, read only if someone wants it, so anonymous senders hold no memory for
+ * long. Modes: `left` → `read` or, once the answer is known, `dropped`.
  */
 export const boundedBody = (request: IncomingMessage, bounds: Bounds) => {
   let reading: Promise<BoundedBody> | undefined;
@@ -52,7 +55,10 @@ export const boundedBody = (request: IncomingMessage, bounds: Bounds) => {
       reading ??= readBounded(request, bounds);
       return (await reading).kept;
     },
-    /** Before the answer goes out. False: there is more to come, and whoever sends must be cut off once answered. */
+    /**
+     * Runs before the answer is sent. False: there is more to come, and the sender must be
+     * disconnected after the answer.
+     */
     finish: async (): Promise<boolean> => {
       if (reading) return (await reading).isWhole;
       if (request.complete) return true;
@@ -62,19 +68,24 @@ export const boundedBody = (request: IncomingMessage, bounds: Bounds) => {
   };
 };
 
-/** A number of JavaScript keeps some sixteen digits; what a text says beyond that would be lost without a word. */
+/**
+ * A JavaScript number keeps some sixteen digits; further digits of a text would be lost silently.
+ */
 
 const token = /"(?:[^"\\]|\\.)*"?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
 const wholeNumber = /^-?\d+$/;
 
-/** Whether a number as written in JSON is another one when it is read: beyond all numbers, or a whole one with lost digits. Fractions are rounded by everybody. */
+/**
+ * Whether reading a JSON number changes it: it is out of range, or a whole number that loses
+ * digits. Rounding a fraction does not count.
+ */
 export const isLossy = (written: string): boolean => {
   const value = Number(written);
   if (!Number.isFinite(value)) return true;
   return wholeNumber.test(written) && !Number.isSafeInteger(value) && BigInt(value) !== BigInt(written);
 };
 
-/** The first number in a JSON text that would not be kept as it is written. */
+/** The first number in a JSON text that would change when read. */
 export const lossyNumberIn = (text: string): string | undefined => {
   for (const [found] of text.matchAll(token)) if (!found.startsWith('"') && isLossy(found)) return found;
   return undefined;
@@ -84,5 +95,7 @@ export const lossyNumberIn = (text: string): string | undefined => {
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The member of this name; undefined where there is none, or nothing that could have members. */
+/**
+ * The member of this name; undefined where there is none, or for a value that cannot have members.
+ */
 export const memberOf = (value: unknown, name: string): unknown => (isRecord(value) ? value[name] : undefined);

@@ -3,15 +3,16 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 import { codeOf } from './errors.ts';
 
 /**
- * A pipe that lines are written to. When nobody reads it, it is full soon, and whoever writes on waits in the kernel: a process that only wanted to
- * log would stand, deaf to every signal. Here lines wait in memory instead, and what is too much is counted and left out.
+ * A pipe for log lines. If no one reads a pipe, it fills up, and the next write blocks in the
+ * kernel: a process that only wanted to log would hang and ignore every signal. Here, lines wait in
+ * memory instead, and the excess is counted and dropped.
  */
 export type LogOutput = { readonly write: (line: string) => void };
 
 const maxBytes = 1_048_576;
 const againMs = 1_000;
 
-/** `write` gives how many bytes were taken, and throws EAGAIN when there is room for none. */
+/** `write` returns how many bytes were taken, and throws EAGAIN when the pipe is full. */
 export const createLogOutput = (write: (data: Uint8Array) => number): LogOutput => {
   let waiting: Uint8Array[] = [];
   let bytes = 0;
@@ -33,7 +34,7 @@ export const createLogOutput = (write: (data: Uint8Array) => number): LogOutput 
         else done += 1;
       }
     } catch (error) {
-      // Nobody will read any more: who logs goes on without.
+      // No one reads any more: the process continues without its log.
       isBroken = codeOf(error) !== 'EAGAIN';
     }
     waiting = waiting.slice(done);
@@ -66,7 +67,10 @@ export const createLogOutput = (write: (data: Uint8Array) => number): LogOutput 
 
 let opened: LogOutput | undefined;
 
-/** For standard output where that is a pipe, opened anew so that its other users keep theirs as it is; undefined where it is none, or cannot be had. */
+/**
+ * Standard output where that is a pipe, opened again so other users of the pipe keep its mode;
+ * undefined where it is no pipe or cannot be opened.
+ */
 export const openPipe = (): LogOutput | undefined => {
   opened ??= pipeOfOutput();
   return opened;
@@ -78,7 +82,7 @@ const pipeOfOutput = (): LogOutput | undefined => {
     const own = openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK);
     return createLogOutput((data) => writeSync(own, data));
   } catch {
-    // No such way here, or it is another user's: it is written to as ever, and waits for its reader.
+    // No such path here, or it belongs to another user: log normally, and wait for the reader.
     return undefined;
   }
 };
@@ -87,11 +91,17 @@ export type Log = Logger;
 
 const secretKeys = ['authorization', 'cookie', 'password', 'token', 'seed', 'credentials', 'secret'];
 
-/** Text that looks like one of our secrets, wherever it turns up: API tokens, addresses with a secret in their path, cookies, nkey seeds, passwords in URLs. */
+/**
+ * Text that looks like one of our secrets, wherever it appears: API tokens, addresses with a secret
+ * in their path, cookies, nkey seeds, passwords in URLs.
+ */
 const secretText =
   /svc_[0-9A-Za-z]{8,}|(?<=svc_session=)[\w-]+|(?<=\/(?:beat|enter|join|reset|verify|keep|finish|shared\/incidents)\/)[^/\s?"\\]+|\bS[UAOX][A-Z2-7]{50,}|(?<=:\/\/[^:/\s]*:)[^@\s]+(?=@)/g;
 
-/** JSON lines on standard output. Secrets are taken out by key and by shape, because an error's text can carry one. */
+/**
+ * JSON lines on standard output. Secrets are removed by key and by shape, because an error's text
+ * can contain one.
+ */
 export const createLog = (options: { name: string; level: string }, destination?: DestinationStream): Log =>
   pino(
     {

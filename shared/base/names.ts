@@ -3,7 +3,10 @@ import { Refusal } from './errors.ts';
 const longestName = 200;
 const longestDescription = 2000;
 
-/** Characters as people count them closely enough: code points, so that an emoji is one and a bound means the same everywhere. */
+/**
+ * Counts code points, close to how people count characters: an emoji is one, and a limit means the
+ * same everywhere.
+ */
 const characters = (text: string): number => {
   let count = 0;
   for (const _ of text) count += 1;
@@ -13,10 +16,10 @@ const characters = (text: string): number => {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
 const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
-/** Blanks and what has no shape: a name of nothing else cannot be seen. */
+/** Blanks and invisible characters: a name of nothing else cannot be seen. */
 const visible = /[^\p{C}\p{Z}]/u;
 
-/** Whether a text can be stored at all: Postgres keeps neither NUL nor halves of surrogate pairs. */
+/** Whether Postgres can store a text: it accepts neither NUL nor lone surrogates. */
 export const storable = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed();
 
 /** A name of one line, trimmed. @throws Refusal `name_invalid`, naming the key. */
@@ -30,10 +33,13 @@ export const nameFrom = (text: string, key = 'name'): string => {
   return name;
 };
 
-/** What names are compared by: trimmed, without case, in one form of Unicode. By way of capitals, where ß is SS and ς is Σ. */
+/**
+ * The form in which names are compared: trimmed, without case, in one form of Unicode. It goes
+ * through capitals, where ß is SS and ς is Σ.
+ */
 export const folded = (name: string): string => name.trim().toLowerCase().toUpperCase().toLowerCase().normalize('NFC');
 
-/** A description, trimmed at neither end; an empty one is none. @throws Refusal `description_invalid`. */
+/** A description, not trimmed; an empty one is none. @throws Refusal `description_invalid`. */
 export const descriptionFrom = (text: string | null): string | null => {
   if (text === null || text.trim() === '') return null;
   const refuse = (fault: string) => new Refusal('description_invalid', `description: ${fault}`);

@@ -3,7 +3,10 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 import ip from 'ipaddr.js';
 import { z } from 'zod';
 
-/** The coordinator's own address as an anchor: what probes reach when they reach it. Undefined for what is no address. */
+/**
+ * The coordinator's own address as an anchor: probes that reach it reach the coordinator. Undefined
+ * if it is no address.
+ */
 export const anchorOf = (baseUrl: string): string | undefined => {
   const url = URL.parse(baseUrl);
   return url === null || url.hostname === '' ? undefined : `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`;
@@ -12,7 +15,7 @@ export const anchorOf = (baseUrl: string): string | undefined => {
 const shape = 'must be postgres://user:password@host:port/database';
 
 const isReadable = (text: string): boolean => {
-  // Several hosts, and a socket in place of a host, are understood by the client and by no URL parser.
+  // The client accepts several hosts, and a socket in place of a host; no URL parser does.
   const [, authority = ''] = /^postgres(?:ql)?:\/\/([^/?]*)/.exec(text) ?? [];
   return authority === '' || authority.endsWith('@') || authority.includes(',') || URL.canParse(text);
 };
@@ -24,19 +27,23 @@ export const postgresAddress = z
   .refine(isReadable, shape);
 
 /**
- * Which addresses are public: global unicast, and nothing that reaches somewhere else under another name. Pure; whoever opens connections
- * for others (checks, webhooks) asks it at the moment of connecting.
+ * Which addresses are public: global unicast, and nothing that reaches elsewhere under another
+ * name. Pure. Code that opens connections for users (checks, webhooks) calls it at the moment of
+ * connecting.
  */
 type Address = ip.IPv4 | ip.IPv6;
 export type Cidr = readonly [Address, number];
 
 const cidr = (text: string): Cidr => ip.parseCIDR(text);
 
-/** Ranges that the library calls unicast although they are not for the public: Azure's wire server, discard-only, and what no registry has given out. */
+/**
+ * Ranges that the library calls unicast although they are not public: Azure's wire server,
+ * discard-only, and those that no registry has assigned.
+ */
 const notPublic: readonly Cidr[] = ['168.63.129.16/32', '100::/16', '3ffe::/16', '2001::/23', '192.0.0.0/24'].map(cidr);
 const globalIpv6 = cidr('2000::/3');
 
-/** Where clouds keep the keys of the machine: all of link-local IPv4, and the few that lie elsewhere. */
+/** Where clouds keep the keys of the machine: all of link-local IPv4, and a few elsewhere. */
 const metadata: readonly Cidr[] = [
   '169.254.0.0/16', // most clouds: .169.254, .170.2 (ECS), .170.23 (EKS), .42.42 (Scaleway), .0.23 (Tencent)
   '100.100.100.200/32', // Alibaba
@@ -59,32 +66,38 @@ const translations: readonly { readonly within: Cidr; readonly at: number }[] = 
   { within: cidr('2002::/16'), at: 2 }, // 6to4
 ];
 
-/** Whether an address lies in a range of its own family. */
+/** Whether an address is in a range of its own family. */
 export const inRange = (address: Address, range: Cidr): boolean => {
   const [network, bits] = range;
   if (address instanceof ip.IPv4) return network instanceof ip.IPv4 && address.match(network, bits);
   return network instanceof ip.IPv6 && address.match(network, bits);
 };
 
-/** An address from its text; undefined for anything that the system would not take as a literal address. */
+/**
+ * An address from its text; undefined for anything that the system would not accept as a literal
+ * address.
+ */
 export const parseAddress = (text: string): Address | undefined => {
   if (isIP(text) === 0) return undefined;
   return ip.isValid(text) ? ip.parse(text) : undefined;
 };
 
-/** A range from its text; a single address stands for itself alone. */
+/** A range from its text; a single address is a range of one. */
 export const parseCidr = (text: string): Cidr | undefined => {
   if (ip.isValidCIDR(text)) return ip.parseCIDR(text);
   const address = parseAddress(text);
   return address && [address, address instanceof ip.IPv4 ? 32 : 128];
 };
 
-/** Whether a range names one address and no more. */
+/** Whether a range names exactly one address. */
 export const namesOne = ([network, bits]: Cidr): boolean => bits === (network instanceof ip.IPv4 ? 32 : 128);
 
 const ipv4At = (address: ip.IPv6, at: number): ip.IPv4 => new ip.IPv4(address.toByteArray().slice(at, at + 4));
 
-/** The IPv4 addresses that an IPv6 address carries inside, and that a gateway or the kernel may reach in its place. */
+/**
+ * The IPv4 addresses embedded in an IPv6 address, which a gateway or the kernel may reach in its
+ * place.
+ */
 export const carriedIpv4 = (address: Address): readonly ip.IPv4[] => {
   if (address instanceof ip.IPv4 || ['loopback', 'unspecified'].includes(address.range())) return [];
   const found = translations.filter(({ within }) => inRange(address, within)).map(({ at }) => ipv4At(address, at));
@@ -102,7 +115,7 @@ export const carriedIpv4 = (address: Address): readonly ip.IPv4[] => {
   return found;
 };
 
-/** The IPv4 address that a mapped one is for the kernel; any other address as it is. */
+/** The IPv4 address that the kernel uses for a mapped one; any other address unchanged. */
 export const unmapped = (address: Address): Address =>
   address instanceof ip.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 
@@ -112,7 +125,7 @@ export const isMetadata = (address: Address): boolean =>
 export const isUnspecified = (address: Address): boolean => unmapped(address).range() === 'unspecified';
 export const isLoopback = (address: Address): boolean => unmapped(address).range() === 'loopback';
 
-/** Whether an address is global unicast, and carries no other inside. */
+/** Whether an address is global unicast and embeds no other. */
 export const isPublic = (address: Address): boolean =>
   address.range() === 'unicast' &&
   !notPublic.some((range) => inRange(address, range)) &&
@@ -120,13 +133,13 @@ export const isPublic = (address: Address): boolean =>
   carriedIpv4(address).length === 0 &&
   !isMetadata(address);
 
-/** Whether an address is of those that networks give out inside themselves: where a private probe may well stand. */
+/** Whether an address is for private networks, where a private probe may run. */
 export const isPrivateUse = (address: Address): boolean =>
   ['private', 'uniqueLocal', 'carrierGradeNat'].includes(unmapped(address).range());
 
 /**
- * Whether a probe whose host allows these ranges reaches this address: what is public, and of the rest what they name. Metadata addresses open
- * only to a range that names one address.
+ * Whether a probe whose host allows these ranges may reach this address: every public address, and
+ * others that the ranges name. Metadata addresses open only to a range that names one address.
  */
 export const mayReach = (address: Address, ranges: readonly Cidr[]): boolean => {
   if (isMetadata(address) || isUnspecified(address)) return ranges.some((range) => namesOne(range) && sameAddress(range[0], address));
@@ -144,8 +157,9 @@ export const sameAddress = (a: Address, b: Address): boolean => {
 const made = new Map<string | undefined, SecureContext>();
 
 /**
- * Whose signatures count for the parts of the service itself: the well-known authorities, those that were added to this machine, and `own`, as PEM. Node by
- * itself takes the first alone. Made once, because reading some hundred certificates takes as long as a handshake. Targets are judged apart from this.
+ * The trusted authorities for the service's own parts: the well-known ones, those added to this
+ * machine, and `own`, as PEM. Node itself uses only the first. Made once, because reading some
+ * hundred certificates takes as long as a handshake. Checks of targets use another list.
  */
 export const trustHere = (own?: string): SecureContext => {
   const known = made.get(own);
@@ -164,6 +178,6 @@ const unknownCodes = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
 ]);
 
-/** Whether it failed because nobody here knows who signed the certificate. */
+/** Whether it failed because this machine does not know who signed the certificate. */
 export const isUnknownAuthority = (error: unknown): boolean =>
   error instanceof Error && (('code' in error && unknownCodes.has(String(error.code))) || isUnknownAuthority(error.cause));

@@ -6,32 +6,41 @@ import manifest from '../../package.json' with { type: 'json' };
 import { codeOf } from './errors.ts';
 
 /**
- * Keeps V8's heap close to what lives in it. V8 lets the old space grow to four times that before it collects, and its young space with what
- * is under way, and keeps to such limits long after there is little to do. What is collected late is more than the heap: the buffers of sockets
- * go with it, and memory that malloc once had it hardly ever gives back.
+ * Keeps V8's heap close to its live size. V8 lets the old space grow to four times that before it
+ * collects, grows its young space with the load, and keeps such limits long after the load is gone.
+ * Late collection costs more than the heap: the buffers of sockets are freed with it, and malloc
+ * rarely returns memory to the system.
  *
- * Modes: `busy` (the limits are the program's, see `Lean`) → (the heap is worth it, and the loop had room for some seconds) `settling` (what is free is collected in small steps and given back) →
- * `calm` (half of what lives may lie about as garbage) where still much lives, else `busy`; `calm` → (the loop is full) `busy`.
+ * Modes: `busy` (the limits are the program's, see `Lean`) → (the heap is large enough, and the
+ * loop had free time for some seconds) `settling` (garbage is collected in small steps and
+ * returned) → `calm` (garbage may reach half of the live size) if much is live, else `busy`; `calm`
+ * → (the loop is full) `busy`.
  */
 export type LeanHeap = {
-  /** Called once a second with the share of it that the loop was at work, and what the heap takes. */
+  /** Called once a second with the loop's utilization and the heap's size. */
   readonly tick: (utilization: number, heapBytes: number) => void;
-  /** Back to V8's own way. */
+  /** Returns to V8's defaults. */
   readonly release: () => void;
 };
 
 export type Lean = {
-  /** So much garbage may come to what lives before it is collected, in percent, by what the heap takes; 0 leaves that to V8. */
+  /**
+   * How much garbage may accumulate before collection, in percent of the live size, by the heap's
+   * size; 0 leaves that to V8.
+   */
   readonly growth: (heapBytes: number) => number;
-  /** What takes less could not give back what settling costs. */
+  /** A smaller heap could not return enough memory to pay for settling. */
   readonly settlesFrom: number;
-  /** Where less than this is left by settling, nothing is kept calm. */
+  /** If settling leaves less than this, the heap does not stay calm. */
   readonly calmFrom: number;
 };
 
 const mib = 1_024 * 1_024;
 
-/** The coordinator's garbage is buffers for a good part: of small heaps half, which costs nothing that can be measured, of large ones as much as lives. */
+/**
+ * A good part of the coordinator's garbage is buffers. Small heaps may grow by half, which costs
+ * nothing measurable, large ones by their live size.
+ */
 export const leanCoordinator: Lean = {
   growth: (heapBytes) => (heapBytes < 64 * mib ? 50 : 100),
   settlesFrom: 48 * mib,
@@ -39,37 +48,41 @@ export const leanCoordinator: Lean = {
 };
 
 /**
- * Checks make a heap of 50 MB of which 30 live, whatever their number. To keep that small costs a sixth of all that a check takes, because code
- * that was compiled goes with the garbage; only what a great many monitors take is worth it. But what thousands of assignments and first looks
- * leave behind is given back.
+ * Checks make a heap of 50 MB of which 30 are live, whatever their number. Keeping it smaller costs
+ * a sixth of a check's total, because compiled code is collected with the garbage; only the memory
+ * of very many monitors is worth that. But what thousands of assignments and first checks leave
+ * behind is returned.
  */
 export const leanProbe: Lean = { growth: () => 0, settlesFrom: 80 * mib, calmFrom: 128 * mib };
 
 type Mode = 'busy' | 'settling' | 'calm';
 
-/** Where no object of a form is left for two collections, V8 forgets the form, and all that was optimized for it: with so many collections, what is run every second. */
+/**
+ * When two collections find no object of a hidden class, V8 drops the class with all code optimized
+ * for it. With this many collections, it would drop code that runs every second.
+ */
 const keepCode = '--retain-maps-for-n-gc=100';
 
 const ownFlags = ['--heap-growing-percent=0', '--no-optimize-for-size', '--retain-maps-for-n-gc=2'];
 
 const flagsOf = (mode: Mode, growth: number): readonly string[] => {
-  // Has V8's memory reducer begin, which looks every eight seconds, also while something is made.
+  // Starts V8's memory reducer, which checks every eight seconds, even while the program allocates.
   if (mode === 'settling') return ['--heap-growing-percent=30', '--optimize-for-size', keepCode];
   const percent = mode === 'calm' ? 50 : growth;
   return percent === 0 ? ownFlags : [`--heap-growing-percent=${percent}`, '--no-optimize-for-size', keepCode];
 };
 
 const fullAbove = 0.5;
-/** What takes less than this, a look through all monitors for example, changes nothing. */
+/** Shorter phases, such as a pass over all monitors, change nothing. */
 const turnsAfterSeconds = 3;
 const settlingSeconds = 25;
-/** A heap of which little was left, and that is as large again soon, needs what it takes. */
+/** A heap that settling shrank and that is soon as large again needs its memory. */
 const settlesAgainAfterSeconds = 600;
 
 export const createLeanHeap = (setFlag: (flag: string) => void, lean: Lean): LeanHeap => {
   let mode: Mode = 'busy';
   let set: readonly string[] = ownFlags;
-  /** For how many seconds the loop has been full, and has had room since. */
+  /** For how many seconds the loop has been full, and has had free time since. */
   let full = 0;
   let roomy = 0;
   let sinceSettledToLittle = Number.POSITIVE_INFINITY;
@@ -97,7 +110,8 @@ export const createLeanHeap = (setFlag: (flag: string) => void, lean: Lean): Lea
       else if (full === 0) roomy += 1;
       const to = next(heapBytes);
       if (to === 'settling' && mode === 'busy') roomy = turnsAfterSeconds;
-      // What was broken off is begun again as soon as there is room, and so is what a full loop ended.
+      // An aborted settling starts again as soon as there is time; so does one that a full loop
+      // ended.
       sinceSettledToLittle = mode === 'settling' && to === 'busy' && roomy > 0 ? 0 : sinceSettledToLittle + 1;
       mode = to;
       put(flagsOf(mode, lean.growth(heapBytes)));
@@ -116,11 +130,15 @@ export const keepHeapLean = (lean: Lean): void => {
     before = now;
   };
   setInterval(look, 1_000).unref();
-  // What node keeps of compiled code at the end is thrown away at the next start if it was compiled under other flags.
+  // Node writes its compile cache at exit. The next start would reject code compiled under other
+  // flags.
   process.once('exit', heap.release);
 };
 
-/** Why nothing can listen there, in words for whoever chose HOST and PORT; undefined for an error that is about something else. */
+/**
+ * Why nothing can listen there, in words for the operator who chose HOST and PORT; undefined for
+ * any other error.
+ */
 export const listenObstacle = (error: unknown, port: number, host: string): string | undefined => {
   const code = codeOf(error);
   if (code === 'EADDRINUSE') return `port ${port} is taken`;
@@ -131,8 +149,9 @@ export const listenObstacle = (error: unknown, port: number, host: string): stri
 };
 
 /**
- * Makes a folder and those above it that are not there, for a place that a person chose: Node's own `recursive` never comes back where a
- * folder takes no other one and calls that "no such file", as `/proc` does. @throws when it cannot be made.
+ * Makes a folder and its missing parents, at a path that a user chose. Node's own `recursive` never
+ * returns where a folder accepts no subfolder and reports "no such file", as `/proc` does. @throws
+ * when it cannot be made.
  */
 export const makeFolder = (folder: string, mode = 0o700): void => {
   try {
@@ -146,5 +165,5 @@ export const makeFolder = (folder: string, mode = 0o700): void => {
   }
 };
 
-/** The version of everything in this package; it travels in user agents, presence and documents. */
+/** The version of everything in this package, sent in user agents, presence and documents. */
 export const version: string = manifest.version;

@@ -2,22 +2,28 @@ import { codeOf } from './errors.ts';
 import { memberOf } from './json.ts';
 import { durationText } from './time.ts';
 
-/** A cell that begins so is a formula for a table calculation, or becomes one. */
+/** A spreadsheet takes a cell with such a beginning for a formula. */
 const formula = /^[=+\-@\t\r\n|%]|^\s+[=+\-@]/;
 
-/** In quotes, always; what a table calculation would take for a formula begins with an apostrophe, which it reads as "this is text". */
+/**
+ * Always in quotes. A cell that a spreadsheet would take for a formula begins with an apostrophe,
+ * which marks it as text.
+ */
 const cell = (value: string): string => `"${(formula.test(value) ? `'${value}` : value).replaceAll('"', '""')}"`;
 
-/** A line of a file of comma-separated values (RFC 4180), with its end. */
+/** A line of a CSV file (RFC 4180), with its line end. */
 export const csvLine = (values: readonly string[]): string => `${values.map(cell).join(',')}\r\n`;
 
-/** What people are told of an incident, in the words that pages, messages and assistants share. Everything here is text of our own but the name. */
+/**
+ * Descriptions of an incident, shared by pages, messages and assistants. Everything here is our own
+ * text except the name.
+ */
 
 export type IncidentWords = {
   readonly name: string;
   readonly open: boolean;
   readonly confirmed: boolean;
-  /** `everywhere`, `some_continents` or `one_continent`; null when nothing is known of it. */
+  /** `everywhere`, `some_continents` or `one_continent`; null when unknown. */
   readonly scope: string | null;
   readonly duration_ms: number;
 };
@@ -27,7 +33,7 @@ const downWhere = (scope: string | null): string => {
   return scope === 'some_continents' ? 'down from some continents' : 'down';
 };
 
-/** One sentence that answers what the matter is. */
+/** One sentence that says what is wrong. */
 export const incidentSentence = ({ name, open, confirmed, scope, duration_ms }: IncidentWords): string => {
   if (open) return confirmed ? `${name} is ${downWhere(scope)}.` : `${name} is being verified.`;
   if (confirmed) return `${name} was down for ${durationText(duration_ms)}.`;
@@ -50,7 +56,7 @@ const layerWords: Readonly<Record<string, string>> = {
   heartbeat: 'in the job: its ping did not come, or said that it failed',
 };
 
-/** Where it is seen and how deep it lies, as one sentence; undefined when nothing is known of either. */
+/** Where it was detected and in which layer, as one sentence; undefined when both are unknown. */
 export const verdictSentence = (scope: string | null, layer: string | null): string | undefined => {
   const where = scope === null ? undefined : scopeWords[scope];
   const how = layer === null ? undefined : layerWords[layer];
@@ -59,7 +65,9 @@ export const verdictSentence = (scope: string | null, layer: string | null): str
   return where === undefined ? `${how.charAt(0).toUpperCase()}${how.slice(1)}.` : `${where}, ${how}.`;
 };
 
-/** How many single-letter changes lie between two words (Levenshtein), swaps of neighbours counted as one. */
+/**
+ * How many single-letter changes separate two words (Levenshtein); swapped neighbours count as one.
+ */
 const distance = (a: string, b: string): number => {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
@@ -77,7 +85,7 @@ const distance = (a: string, b: string): number => {
   return previous[b.length] ?? 0;
 };
 
-/** The known word that somebody who typed `word` probably meant; undefined when none is near. */
+/** The known word that a user who typed `word` probably meant; undefined when none is near. */
 export const nearest = (word: string, known: Iterable<string>): string | undefined => {
   let best: string | undefined;
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;
@@ -88,7 +96,7 @@ export const nearest = (word: string, known: Iterable<string>): string | undefin
   return best;
 };
 
-/** How everything stands, in the words that pages and messages begin with. */
+/** The overall status, in the words with which pages and messages begin. */
 export type Standing = {
   readonly counts: {
     readonly all: number;
@@ -99,14 +107,14 @@ export type Standing = {
     readonly pending: number;
     readonly paused: number;
   };
-  /** The first few names of those that are down, and of those that are being verified. */
+  /** The first few names of those that are down, and of those being verified. */
   readonly down: readonly string[];
   readonly verifying: readonly string[];
 };
 
 const words = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
 
-/** A count as it is read in a sentence: small ones as words. */
+/** A count in a sentence: small ones as words. */
 export const countInWords = (count: number): string => words[count] ?? count.toLocaleString('en-GB');
 
 /** `a`, `a and b`, `a, b and c`. */
@@ -124,7 +132,7 @@ const short = (name: string): string => (name.length <= maxLetters ? name : `${n
 const named = (names: readonly string[], count: number): string =>
   names.length === count ? listInWords(names.map(short)) : `${capital(countInWords(count))} monitors`;
 
-/** The one sentence that answers whether all is well. */
+/** The one sentence that says whether everything is up. */
 export const sentenceOf = ({ counts, down, verifying }: Standing): string => {
   const { all, up, maintenance, pending, paused } = counts;
   if (all === 0) return 'Nothing is watched yet.';
@@ -136,7 +144,7 @@ export const sentenceOf = ({ counts, down, verifying }: Standing): string => {
   return maintenance + paused > 0 ? 'All that is watched is up.' : 'Everything is up.';
 };
 
-/** What else there is to know, behind it. */
+/** Further facts that follow the sentence. */
 export const restOf = ({ counts }: Standing): string => {
   const { all, up, maintenance, pending, paused } = counts;
   if (all === 0) return '';
@@ -152,7 +160,7 @@ export const restOf = ({ counts }: Standing): string => {
   return parts.length === 0 ? '' : `${capital(listInWords(parts))}.`;
 };
 
-/** Why nothing came back, in words that say what to look at. */
+/** Why nothing came back, in words that say what to check. */
 const reasonWords: Readonly<Record<string, string>> = {
   ENOTFOUND: 'no such name in DNS',
   EAI_AGAIN: 'DNS does not answer at the moment',
@@ -184,7 +192,7 @@ const reasonWords: Readonly<Record<string, string>> = {
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
-/** Both families tried, each with its own cause: the first says it. */
+/** Both families failed, each with its own cause: use the first. */
 const innermost = (error: unknown): unknown => {
   const cause = memberOf(error, 'cause') ?? error;
   const each = memberOf(cause, 'errors');

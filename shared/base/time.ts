@@ -1,4 +1,7 @@
-/** Where the time comes from: milliseconds since the epoch, given to whoever needs it so that tests move it by hand. */
+/**
+ * The source of time: milliseconds since the epoch. Code receives it as a dependency, and tests
+ * move it by hand.
+ */
 export type Clock = { readonly now: () => number };
 
 export const systemClock: Clock = { now: () => Date.now() };
@@ -10,7 +13,10 @@ const units = [
   ['s', 1_000],
 ] as const;
 
-/** `6 min 12 s`, `1 h 21 min`, `21 d 4 h`: the two largest units, rounded down; below a second `263 ms`. */
+/**
+ * `6 min 12 s`, `1 h 21 min`, `21 d 4 h`: the two largest units, rounded down; below a second `263
+ * ms`.
+ */
 export const durationText = (length: number): string => {
   const ms = Math.max(0, Math.floor(length));
   if (ms < 1_000) return `${ms} ms`;
@@ -22,17 +28,17 @@ export const durationText = (length: number): string => {
   return rest === 0 || !next ? `${whole} ${name}` : `${whole} ${name} ${rest} ${next[0]}`;
 };
 
-/** `6 min`: the largest unit alone, rounded down; `0 s` below a second. */
+/** `6 min`: the largest unit only, rounded down; `0 s` below a second. */
 export const briefDuration = (length: number): string => {
   const ms = Math.max(0, length);
   const [name, size] = units.find(([, each]) => ms >= each) ?? ['s', 1_000];
   return `${Math.floor(ms / size)} ${name}`;
 };
 
-/** A half-open stretch of time, [from, to), in whole milliseconds since the epoch. */
+/** A half-open interval, [from, to), in whole milliseconds since the epoch. */
 export type Interval = { readonly from: number; readonly to: number };
 
-/** Sorted, disjoint, non-empty intervals that cover the same instants as those given. */
+/** Sorted, disjoint, non-empty intervals that cover the same instants as the input. */
 export const union = (intervals: readonly Interval[]): Interval[] => {
   const sorted = intervals.filter(({ from, to }) => from < to).toSorted((a, b) => a.from - b.from);
   const merged: { from: number; to: number }[] = [];
@@ -44,7 +50,10 @@ export const union = (intervals: readonly Interval[]): Interval[] => {
   return merged;
 };
 
-/** The instants of `a` that are in none of `b`; both must be sorted and disjoint, as `union` gives them. */
+/**
+ * The instants of `a` that are in none of `b`; both must be sorted and disjoint, as `union` returns
+ * them.
+ */
 export const subtract = (a: readonly Interval[], b: readonly Interval[]): Interval[] => {
   const left: Interval[] = [];
   let next = 0;

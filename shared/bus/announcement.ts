@@ -4,9 +4,11 @@ import type { Headers, Message } from './messages.ts';
 import { type Key, keyFromBytes } from './nkeys.ts';
 
 /**
- * An announcement: what a coordinator says to probes and to other coordinators. The subject of a message proves nothing about its sender,
- * because the bus's server publishes answers wherever a request asks for them. So every announcement is signed, over what it is, its subject,
- * a revision that only grows, and its bytes: it cannot be forged, moved to another subject, or said again when something newer is known.
+ * An announcement: what a coordinator sends to probes and to other coordinators. The subject of a
+ * message proves nothing about its sender, because the bus's server publishes answers wherever a
+ * request asks for them. So every announcement is signed, over its kind, its subject, a revision
+ * that only grows, and its bytes. It cannot be forged, moved to another subject, or replayed when
+ * something newer is known.
  */
 const revisionHeader = 'Revision';
 
@@ -25,7 +27,7 @@ const kindOf = (subject: string): string | undefined => {
   return kinds[end < 0 ? subject : subject.slice(0, end)];
 };
 
-/** Whether a message on this subject is an announcement when a coordinator says it. */
+/** Whether a message on this subject is an announcement when a coordinator sends it. */
 export const isAnnounced = (subject: string): boolean => kindOf(subject) !== undefined;
 
 const bytesOf = (data: Uint8Array | string): Uint8Array => (typeof data === 'string' ? Buffer.from(data) : data);
@@ -35,10 +37,16 @@ const statementOf = (subject: string, revision: string, data: Uint8Array | strin
 
 export type Announcement = { readonly subject: string; readonly data: Uint8Array | string };
 
-/** The headers of each of these announcements, in their order. Those that leave together share a signature. */
+/**
+ * Returns the headers of each announcement, in order. Announcements that leave together share a
+ * signature.
+ */
 export type Announce = (messages: readonly Announcement[]) => readonly Headers[];
 
-/** Every coordinator has the same keys, because they follow from SECRET_KEY; the newest stands first. */
+/**
+ * Every coordinator has the same keys, because they are derived from SECRET_KEY; the newest is
+ * first.
+ */
 export const announcementKeys = (secretKeys: readonly string[]): readonly Key[] =>
   secretKeys.map((secret) => keyFromBytes('user', Buffer.from(hkdfSync('sha256', secret, '', 'antipode announcements', 32))));
 
@@ -55,15 +63,18 @@ export const createAnnounce = (keys: readonly Key[], now: () => number): Announc
   };
 };
 
-/** Whose announcements count; `required`: what is not signed by one of the keys is refused. */
+/**
+ * Whose announcements count; `required`: a message without a signature by one of the keys is
+ * refused.
+ */
 export type AnnouncementTrust = { readonly keys: readonly string[]; readonly required: boolean };
 
-/** The revision is undefined for what was not signed and need not be. */
+/** The revision is undefined for an unsigned message where no signature is required. */
 export type AnnouncementVerdict =
   | { readonly is: 'accepted'; readonly revision: number | undefined }
   | { readonly is: 'refused'; readonly why: 'not_signed' | 'wrong_signature' };
 
-/** Judges a message; an answer is judged by the subject that was asked. */
+/** Judges a message; an answer is judged by the subject of its request. */
 export const judgeAnnouncement = (
   trust: AnnouncementTrust,
   message: Pick<Message, 'data' | 'header'>,
@@ -77,14 +88,17 @@ export const judgeAnnouncement = (
   return { is: 'accepted', revision: Number(revision) };
 };
 
-/** Coordinators' clocks may differ by so much: what is older by less may be the newer word of another. */
+/**
+ * How much coordinators' clocks may differ: a message that is older by less may be another's newer
+ * one.
+ */
 const clockToleranceMs = 5_000;
-/** What is held from further ahead was said by a clock that was wrong, and binds nobody. */
+/** A revision further ahead came from a wrong clock and does not count. */
 export const maxAheadMs = 60_000;
 
-/** Whether an announcement is older than what is held already. */
+/** Whether an announcement is older than the one held. */
 export const isOutdated = (revision: number, held: number, now: number): boolean =>
   revision < held - clockToleranceMs && held <= now + maxAheadMs;
 
-/** `outdated`: older than what is held; `ahead`: from beyond the clock. */
+/** `outdated`: older than the one held; `ahead`: too far ahead of the clock. */
 export type RefusedAnnouncement = Extract<AnnouncementVerdict, { is: 'refused' }>['why'] | 'outdated' | 'ahead';

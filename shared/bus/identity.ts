@@ -19,8 +19,9 @@ import {
 import { inboxOf, probeConsumers, streams, subjects } from './subjects.ts';
 
 /**
- * All that a probe needs to become one, as one word that can be copied into a terminal: base64url of JSON. The coordinator's operator
- * prints it once, the probe reads it from PROBE_CREDENTIALS. The seed in it is the probe's whole identity: on the bus, and under its results.
+ * All that a probe needs, as one word to copy into a terminal: base64url of JSON. The coordinator's
+ * operator prints it once, the probe reads it from PROBE_CREDENTIALS. Its seed is the probe's whole
+ * identity: on the bus, and in the signature of its results.
  */
 const probeCredentials = z.object({
   v: z.literal(1),
@@ -32,7 +33,10 @@ const probeCredentials = z.object({
   nats_url: z.string().regex(/^(nats|tls):\/\//),
   /** The text of a NATS credentials file. */
   nats_credentials: z.string().includes('NATS USER JWT'),
-  /** What verifies announcements of the coordinators, and whether what is not signed is refused from the start. */
+  /**
+   * The keys that verify the coordinators' announcements, and whether unsigned ones are refused
+   * from the start.
+   */
   signing_keys: z.array(z.string()).max(2).default([]),
   require_signed: z.boolean().default(false),
 });
@@ -42,7 +46,7 @@ export type ProbeCredentials = Readonly<z.infer<typeof probeCredentials>>;
 export const printProbeCredentials = (credentials: Omit<z.input<typeof probeCredentials>, 'v'>): string =>
   Buffer.from(JSON.stringify({ v: 1, ...credentials })).toString('base64url');
 
-/** @throws when the text is none; the message does not repeat it. */
+/** @throws when the text is invalid; the message does not repeat it. */
 export const parseProbeCredentials = (text: string): ProbeCredentials => {
   let value: unknown;
   try {
@@ -57,16 +61,17 @@ export const parseProbeCredentials = (text: string): ProbeCredentials => {
 };
 
 /**
- * How a host becomes a probe: it makes its keys, and proves with one of them and a join token that it may. The private key never leaves it, so
- * the answer holds nothing secret.
+ * How a host becomes a probe: it makes its keys, and proves with one of them and a join token that
+ * it may. The private key never leaves the host, so the answer holds nothing secret.
  */
 
 /** Where a host asks, below the coordinator's address. */
 export const enrolmentPath = '/enrol';
 
 /**
- * What is signed: the token, so that a proof is good for it alone. No time stands in it, so that a host whose clock is wrong can ask, and be told:
- * whoever says it again gets a JWT for a key that they do not have.
+ * What is signed: the token, so a proof is valid for it alone. It contains no time, so a host with
+ * a wrong clock can ask and be answered. A replay only gets a JWT for a key that the sender does
+ * not have.
  */
 const proven = (token: string): Uint8Array => Buffer.from(`antipode enrol ${token}`);
 
@@ -75,7 +80,7 @@ export const enrolmentProof = (key: Key, token: string): string => Buffer.from(k
 export const isEnrolmentProof = (key: string, proof: string, token: string): boolean =>
   verify(key, Buffer.from(proof, 'base64url'), proven(token));
 
-/** What a coordinator answers to whoever may. */
+/** The coordinator's answer to a valid request. */
 export const enrolmentAnswer = z.object({
   probe: z.uuid(),
   name: z.string().min(1).max(200),
@@ -83,7 +88,7 @@ export const enrolmentAnswer = z.object({
   organisation: z.uuid().nullable(),
   nats_url: z.string().regex(/^(nats|tls):\/\//),
   nats_tls_first: z.boolean(),
-  /** The authorities that may have signed the bus's certificate; null where the host's own are asked. */
+  /** The authorities that may have signed the bus's certificate; null to use the host's own. */
   nats_ca: z.string().nullable(),
   /** What the public key may do on the bus, and until when. */
   jwt: z.string(),
@@ -96,22 +101,31 @@ export const enrolmentAnswer = z.object({
 
 export type EnrolmentAnswer = Readonly<z.infer<typeof enrolmentAnswer>>;
 
-/** For so long the bus lets a probe in that made its own key; it is renewed with presence once two thirds are over. */
+/**
+ * How long the bus admits a probe that made its own key. Presence renews it once two thirds are
+ * over.
+ */
 export const credentialsLiveMs = 30 * 86_400_000;
 
-/** Early enough for a probe that is off for a week, late enough that nobody asks for it often. */
+/** Early enough for a probe that is off for a week, late enough to keep requests rare. */
 export const isRenewalDue = ({ issued_at, ends_at }: { readonly issued_at: number; readonly ends_at: number }, now: number): boolean =>
   3 * (now - issued_at) >= 2 * (ends_at - issued_at);
 
-/** Who a bus is: its operator, the system account, and the one account that coordinators and probes share. */
+/**
+ * Identifies a bus: its operator, the system account, and the one account that coordinators and
+ * probes share.
+ */
 
-/** Everything that makes this bus the one that its clients know. It is made once: newer account JWTs would undo revocations. */
+/**
+ * Everything that makes this bus the one its clients know. It is made once: newer account JWTs
+ * would undo revocations.
+ */
 export const busIdentityShape = z.object({
   operatorSeed: z.string(),
   operatorJwt: z.string(),
   systemAccount: z.string(),
   systemJwt: z.string(),
-  /** Of the coordinator, which pushes account JWTs with revocations. */
+  /** The coordinator's, which pushes account JWTs with revocations. */
   systemCredentials: z.string(),
   account: z.string(),
   accountSeed: z.string(),
@@ -134,12 +148,13 @@ export const createAccountIdentity = (operatorSeed: string, name: string, now: n
   };
 };
 
-/** What nobody could make again of a bus; all else of it follows. */
+/** The secrets of a bus, which cannot be made again; everything else is derived from them. */
 export type BusKeys = Pick<BusIdentity, 'operatorSeed' | 'accountSeed' | 'systemCredentials' | 'coordinatorCredentials'>;
 
 /**
- * The bus that these keys are of. Its documents are dated when it was made: a server that still has a newer one, with revocations in it, keeps that.
- * @throws when the keys are of different buses.
+ * The bus of these keys. Its documents carry the time when it was made: a server that still has a
+ * newer one, with revocations in it, keeps that.
+ * @throws when the keys belong to different buses.
  */
 export const busIdentityOf = (keys: BusKeys): BusIdentity => {
   const operator = keyFromSeed(keys.operatorSeed, 'operator');
@@ -165,12 +180,16 @@ export const createBusIdentity = (now: number): BusIdentity => {
 
 type ProbeUser = { readonly probe: string; readonly continent: Continent; readonly organisation: string | null };
 
-/** Where a probe's own words go: nobody answers there but coordinators, who look whom they answer. */
+/**
+ * Where a probe publishes its own messages. Only coordinators answer there, and they check whom
+ * they answer.
+ */
 const spoken = (probe: string): readonly string[] => [subjects.presence(probe), subjects.receiverKeys(probe)];
 
 /**
- * What a probe publishes that the bus's server answers: results, pings, questions for the next message. The server answers on whatever subject a
- * request names, which no permission restricts, so that each of these is a way to publish anywhere.
+ * What a probe publishes that the bus's server answers: results, pings, requests for the next
+ * message. The server answers on any subject that a request names, and no permission restricts
+ * that, so each of these is a way to publish anywhere.
  */
 export const answeredSubjects = ({ probe, continent, organisation }: ProbeUser): readonly string[] => {
   const durables = [probeConsumers.roster(probe), probeConsumers.assignments(probe, ''), probeConsumers.private(probe)].map(
@@ -189,26 +208,30 @@ export const answeredSubjects = ({ probe, continent, organisation }: ProbeUser):
 };
 
 /**
- * What a probe may do on the bus: say its own results, presence and pings, pull its own assignments, and hear its own rechecks, receipts and
- * inbox. One of an organisation publishes what the server would answer to its relay (probes/relay.ts), which looks where the answer goes.
- * `isDirect`: as one of the version before did, which knows no relay.
+ * What a probe may do on the bus: publish its own results, presence and pings, pull its own
+ * assignments, and receive its own rechecks, receipts and inbox. A probe of an organisation
+ * publishes what the server would answer to its relay (probes/relay.ts), which checks where the
+ * answer goes. `isDirect`: as a probe of the previous version, which has no relay.
  */
 export const probePermissions = (user: ProbeUser, isDirect = user.organisation === null): Permissions => ({
   publish: { allow: [...spoken(user.probe), ...(isDirect ? answeredSubjects(user) : [`${subjects.relay(user.probe)}.>`])] },
   subscribe: { allow: [subjects.look(user.probe), subjects.receipt(user.probe), `${inboxOf(user.probe)}.>`] },
 });
 
-/** The subject on which the relay of this probe takes what is meant for another one. */
+/** The subject on which this probe's relay accepts messages for another subject. */
 export const relayedSubject = (probe: string, subject: string): string =>
   spoken(probe).includes(subject) ? subject : `${subjects.relay(probe)}.${subject}`;
 
-/** Between the clusters of a supercluster an answer's subject has the way back in front. */
+/**
+ * Between the clusters of a supercluster, the subject of an answer has this prefix for the way
+ * back.
+ */
 const gatewayPrefix = /^_GR_\.[^.]+\.[^.]+\./;
 
 /** Whether an answer on this subject reaches that probe and no one else. */
 export const isAnswerableTo = (probe: string, reply: string): boolean => reply.replace(gatewayPrefix, '').startsWith(`${inboxOf(probe)}.`);
 
-/** Whether a permission covers a subject: `*` stands for one token, `>` for all that follow. */
+/** Whether a permission covers a subject: `*` matches one token, `>` all that follow. */
 export const covers = (permission: string, subject: string): boolean => {
   const [allowed, tokens] = [permission.split('.'), subject.split('.')];
   const rest = allowed.at(-1) === '>' ? allowed.length - 1 : undefined;
@@ -216,30 +239,38 @@ export const covers = (permission: string, subject: string): boolean => {
   return allowed.slice(0, rest).every((token, place) => token === '*' || token === tokens[place]);
 };
 
-/** One message of a probe is at most this long; a batch of results is cut to fit. */
+/** The limit for one message of a probe; a batch of results is cut to fit. */
 const maxProbePayloadBytes = 512 * 1024;
 
 export const probeLimits: UserLimits = { subscriptions: 32, payloadBytes: maxProbePayloadBytes };
 
 /**
- * What batches of results and presences carry, so that they prove their sender: the subject that a message came on proves nothing.
+ * The header with which batches of results and presences prove their sender: the subject of a
+ * message proves nothing.
  *
- * A signature costs as much as the hash of a hundred kilobytes, on both sides. Bodies that leave in the same moment therefore share one,
- * over the digests of all of them, which each carries along: whoever reads several of them verifies it once.
+ * A signature costs as much as the hash of a hundred kilobytes, on both sides. Bodies that leave at
+ * the same moment therefore share one, over the digests of all of them, which each carries. A
+ * reader of several of them verifies it once.
  */
 const header = 'Signature';
 const sharedHeader = 'Signed';
 
-/** More digests would cost more on the way than they save. */
+/** More digests would cost more to send than they save. */
 const maxTogether = 16;
 const digestLength = 43;
 
 const digestOf = (body: Uint8Array): string => hash('sha256', body, 'base64url');
 
-/** No body begins so: bodies are JSON. What was signed as a list can never be taken for a body, nor a body for a list. */
+/**
+ * No body begins this way, because bodies are JSON. A signed list can never pass for a body, nor a
+ * body for a list.
+ */
 const listOf = (digests: string): Uint8Array => Buffer.from(`digests ${digests}`);
 
-/** No base64url has a dot: while a key is being replaced, the signatures of both stand side by side. */
+/**
+ * base64url never contains a dot: while a key is being replaced, this separates the signatures of
+ * both.
+ */
 const between = '.';
 const maxSignatures = 2;
 
@@ -248,7 +279,7 @@ const signed = (keys: readonly Key[], bytes: Uint8Array): string =>
 
 export const signatureOf = (key: Key, body: Uint8Array): Headers => ({ [header]: signed([key], body) });
 
-/** The headers of each of these bodies, in their order, signed by each of the keys. */
+/** The headers of each of these bodies, in order, signed by each of the keys. */
 export const signaturesOf = (keys: readonly Key[], bodies: readonly Uint8Array[]): readonly Headers[] => {
   const [only] = bodies;
   if (only && bodies.length === 1) return [{ [header]: signed(keys, only) }];
@@ -269,10 +300,12 @@ const signerOf = (keys: readonly string[], text: string, bytes: Uint8Array): str
 };
 
 /**
- * Lists that were found to be signed, by their signature: the same few come again within a moment. One for the whole process, whoever reads, because
- * what it holds is true whatever else happens: this key made this signature of this list. Whether the key may speak is asked each time.
+ * Lists with verified signatures, by signature: the same few come again within a moment. One cache
+ * for the whole process, because an entry is always true: this key made this signature of this
+ * list. Whether the key is trusted is checked each time.
  *
- * Modes of a list: `unknown` (or not signed: the next that carries it is verified anew) → `found` → `unknown` (many others were found since).
+ * Modes of a list: `unknown` (or not signed: the next message that carries it is verified again) →
+ * `found` → `unknown` (many others were found since).
  */
 const orNotFound = createRecentCache<string, { readonly key: string; readonly digests: string }>(1_024);
 

@@ -1,8 +1,8 @@
 /**
- * Who somebody is on the bus: nkeys (Ed25519 keys in NATS' own spelling), the JWTs that operator, account and user are known by,
- * and credentials files. Pure: the time is an argument, nothing is read or sent.
+ * Identities on the bus: nkeys (Ed25519 keys in NATS' own encoding), the JWTs of operator, account
+ * and user, and credentials files. Pure: the time is an argument, nothing is read or sent.
  *
- * The same keys sign batches of results, so that a batch proves its sender without trusting the subject that it came on.
+ * The same keys sign batches of results: a batch proves its sender without trust in its subject.
  */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign as signBytes, verify as verifyBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -12,9 +12,9 @@ export type KeyKind = 'operator' | 'account' | 'user';
 
 export type Key = {
   readonly kind: KeyKind;
-  /** The public key in NATS' spelling: O…, A… or U…. */
+  /** The public key in NATS' encoding: O…, A… or U…. */
   readonly id: string;
-  /** The secret that the key can be made from again: SO…, SA… or SU…. */
+  /** The secret from which the key can be restored: SO…, SA… or SU…. */
   readonly seed: string;
   readonly sign: (bytes: Uint8Array) => Uint8Array;
 };
@@ -23,7 +23,7 @@ const prefixes = { operator: 14 << 3, account: 0, user: 20 << 3 } as const satis
 const seedPrefix = 18 << 3;
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** The fixed bytes that stand before a raw Ed25519 key in the only two forms that node:crypto imports. */
+/** The fixed prefix of a raw Ed25519 key in the only two forms that node:crypto imports. */
 const privateHeader = Buffer.from('302e020100300506032b657004220420', 'hex');
 const publicHeader = Buffer.from('302a300506032b6570032100', 'hex');
 
@@ -99,7 +99,7 @@ const keyFromRaw = (kind: KeyKind, raw: Buffer): Key => {
   });
 };
 
-/** The key that follows from these 32 bytes. */
+/** The key derived from these 32 bytes. */
 export const keyFromBytes = (kind: KeyKind, raw: Uint8Array): Key => keyFromRaw(kind, Buffer.from(raw));
 
 export const createKey = (kind: KeyKind): Key => {
@@ -107,7 +107,9 @@ export const createKey = (kind: KeyKind): Key => {
   return keyFromRaw(kind, made.subarray(privateHeader.length));
 };
 
-/** @throws when the seed is malformed, mistyped (checksum), or of another kind than asked for. */
+/**
+ * @throws when the seed is malformed, has a wrong checksum, or is of another kind than expected.
+ */
 export const keyFromSeed = (seed: string, expected?: KeyKind): Key => {
   const { head, raw } = decode(seed.trim(), 2);
   const [first = 0, second = 0] = head;
@@ -117,7 +119,10 @@ export const keyFromSeed = (seed: string, expected?: KeyKind): Key => {
   return keyFromRaw(kind, raw);
 };
 
-/** A verifier meets few senders over and over; the bound only keeps made-up senders from growing the memory. */
+/**
+ * A verifier meets the same few senders; the limit only keeps made-up senders from filling the
+ * memory.
+ */
 const openKeys = createRecentCache<string, ReturnType<typeof createPublicKey>>(4_096);
 
 const publicKeyOf = (id: string): ReturnType<typeof createPublicKey> => {
@@ -136,15 +141,16 @@ export const isKeyId = (id: string, kind?: KeyKind): boolean => {
     const found = kindOf(decode(id, 1).head[0] ?? -1);
     return kind === undefined || found === kind;
   } catch {
-    return false; // Malformed is the answer here, not a failure.
+    return false; // Malformed is a valid answer here, not a failure.
   }
 };
 
-/** Whether the holder of the key `id` signed exactly these bytes; a malformed id verifies nothing. */
+/** Whether the holder of the key `id` signed exactly these bytes; false for a malformed id. */
 export const verify = (id: string, signature: Uint8Array, bytes: Uint8Array): boolean =>
   isKeyId(id) && signature.length === 64 && verifyBytes(null, bytes, publicKeyOf(id), signature);
 
-// ---------------------------------------------------------------------------------------------------------------- JWTs
+// ----------------------------------------------------------------------------------------------------------------
+// JWTs
 
 type Claims = { readonly [claim: string]: unknown };
 
@@ -161,7 +167,10 @@ const mint = (issuer: Key, claims: { name: string; sub: string; exp?: number; na
 export const mintOperator = (of: { name: string; operator: Key; systemAccount: string }, now: number): string =>
   mint(of.operator, { name: of.name, sub: of.operator.id, nats: { system_account: of.systemAccount, type: 'operator', version: 2 } }, now);
 
-/** User id → the second up to which its credentials are void; NATS refuses every JWT of that user that is not younger. */
+/**
+ * User id → the second up to which its credentials are void; NATS refuses every JWT of that user
+ * that is not younger.
+ */
 export type Revocations = { readonly [userId: string]: number };
 
 export type AccountOf = {
@@ -183,11 +192,16 @@ export const mintAccount = (of: AccountOf, now: number): string => {
 export type Permissions = {
   publish: { allow?: readonly string[]; deny?: readonly string[] };
   subscribe: { allow?: readonly string[]; deny?: readonly string[] };
-  /** May answer requests that reached it, on whatever reply subject they carry: so many messages, for so long. */
+  /**
+   * May answer requests that it received, on any reply subject they carry: this many messages, for
+   * this long.
+   */
   responses?: { max: number; ttlMs: number };
 };
 
-/** How many subscriptions a user may hold, and how large one message may be; without them, no limit. */
+/**
+ * How many subscriptions a user may hold, and how large one message may be; without them, no limit.
+ */
 export type UserLimits = { readonly subscriptions: number; readonly payloadBytes: number };
 
 export type UserOf = { name: string; user: string; account: Key; permissions?: Permissions; limits?: UserLimits; expiresAt?: number };
@@ -215,7 +229,10 @@ const claimsShape = z.object({
 
 export type NatsClaims = z.infer<typeof claimsShape>;
 
-/** @throws when it is no NATS JWT, or its issuer did not sign it. Whether that issuer is to be trusted is the caller's to ask. */
+/**
+ * @throws when it is no NATS JWT, or its issuer did not sign it. The caller decides whether to
+ * trust that issuer.
+ */
 export const readJwt = (jwt: string): NatsClaims => {
   const [head = '', body = '', signature = ''] = jwt.trim().split('.');
   const claims = claimsShape.parse(JSON.parse(Buffer.from(body, 'base64url').toString()));
@@ -224,14 +241,18 @@ export const readJwt = (jwt: string): NatsClaims => {
   return claims;
 };
 
-/** The same account with these revocations instead of its old ones, signed anew; what else it says stays. */
+/**
+ * The same account with these revocations instead of its old ones, signed again; everything else
+ * stays.
+ */
 export const withRevocations = (accountJwt: string, revocations: Revocations, operator: Key, now: number): string => {
   const { name, sub, nats } = readJwt(accountJwt);
   if (nats.type !== 'account') throw new Error(`the JWT is of kind ${nats.type}, account is needed`);
   return mint(operator, { name, sub, nats: { ...nats, revocations } }, now);
 };
 
-// --------------------------------------------------------------------------------------------------- credentials files
+// ---------------------------------------------------------------------------------------------------
+// credentials files
 
 export type Credentials = { readonly jwt: string; readonly seed: string };
 
@@ -250,7 +271,7 @@ export const parseCredentials = (text: string): Credentials => {
   return { jwt: inside('NATS USER JWT'), seed: inside('USER NKEY SEED') };
 };
 
-/** A new user with its key, ready as a credentials file. */
+/** A new user with its key, as a credentials file. */
 export const issueCredentials = (of: Omit<UserOf, 'user'>, now: number): { id: string; seed: string; credentials: string } => {
   const user = createKey('user');
   const jwt = mintUser({ ...of, user: user.id }, now);

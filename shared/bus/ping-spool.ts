@@ -5,14 +5,14 @@ import type { Log } from '../base/log.ts';
 import { makeFolder } from '../base/process.ts';
 import { type PingMessage, pingMessage } from './messages.ts';
 
-/** Which pings are through, by their ids, and what hindered others. */
+/** The ids of the delivered pings, and why others failed. */
 export type HandedOver = { readonly handed: ReadonlySet<string>; readonly failures: readonly unknown[] };
 
 type Lined = { readonly monitor: string; readonly ping: { readonly id: string } };
 
 /**
- * Hands pings over side by side for different monitors, one after the other for each; a line ends with its first failure, or when there is
- * no more time to go on.
+ * Delivers pings in parallel for different monitors, in sequence for each. A line ends with its
+ * first failure, or when time runs out.
  */
 export const handOverInLines = async <Entry extends Lined>(
   entries: readonly Entry[],
@@ -34,26 +34,32 @@ export const handOverInLines = async <Entry extends Lined>(
 };
 
 /**
- * Pings that were taken while the bus was away, on the disk of the place that took them.
- * Modes: `empty` → `waiting` (pings on disk; further ones go behind them) → `draining` (handed over, one drain at a time; what
- * comes meanwhile goes behind; what is left of a large file is written anew) → `empty` (the file is cut) or back to `waiting` when the
- * bus went away again; `closed`.
+ * Pings accepted while the bus was away, on the disk of the place that accepted them. Modes:
+ * `empty` → `waiting` (pings on disk; further ones queue behind them) → `draining` (delivering, one
+ * drain at a time; new pings queue behind; the rest of a large file is rewritten) → `empty` (the
+ * file is truncated) or back to `waiting` when the bus went away again; `closed`.
  */
 export type SpooledPing = {
   readonly organisation: string;
   readonly monitor: string;
   readonly ping: PingMessage;
-  /** Dated by the clock of a host before anybody had told it the time. */
+  /** Its time comes from the host's clock, before any coordinator had given the time. */
   readonly uncorrected?: true;
 };
 
 export type PingSpool = {
   readonly waiting: () => number;
-  /** Settles when the ping is on the disk. @throws SpoolFull. */
+  /** Settles when the ping is on disk. @throws SpoolFull. */
   readonly append: (entry: SpooledPing) => Promise<void>;
-  /** Hands over what waits, of each monitor oldest first, until nothing is left or a hand-over fails. What fails is kept, and comes again after a crash. */
+  /**
+   * Delivers the backlog, oldest first for each monitor, until nothing is left or a delivery fails.
+   * Failed pings are kept, and retried after a crash.
+   */
   readonly drain: (handOver: (entry: SpooledPing) => Promise<void>) => Promise<void>;
-  /** The same for whoever takes many at a time: given what waits, oldest first, it hands over as much of that as it likes, but something. */
+  /**
+   * The same for a receiver of many at a time: it gets the backlog, oldest first, and delivers as
+   * many of them as it likes, but at least one.
+   */
   readonly drainTogether: (handOver: HandOverSome) => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -62,14 +68,20 @@ export type HandOverSome = (waiting: readonly SpooledPing[]) => Promise<HandedOv
 
 export class SpoolFull extends Error {}
 
-/** On the disk, as in addresses, a ping is a beat: files outlive releases. */
+/** On disk, as in addresses, a ping is called beat: files outlive releases. */
 const entryShape = z
   .object({ organisation: z.uuid(), monitor: z.uuid(), beat: pingMessage, uncorrected: z.literal(true).exactOptional() })
   .transform(({ beat, ...entry }) => ({ ...entry, ping: beat }));
-/** So many wait for the bus at a time. One after the other they would take as many times the way there, and who comes last looks late. */
+/**
+ * How many are being delivered at a time. In sequence they would take as many round trips, and the
+ * last would appear late.
+ */
 const maxAtOnce = 2_000;
 const maxBytes = 256 * 1024 * 1024;
-/** A file of this size holds mostly what is handed over: where pings come all the time, it is never empty and would else grow until it is full. */
+/**
+ * At this size, a file holds mostly delivered pings: under a constant flow it is never empty and
+ * would grow until it is full.
+ */
 const largeBytes = 8 * 1024 * 1024;
 
 const syncFolderOf = async (path: string): Promise<void> => {
@@ -87,7 +99,8 @@ const readEntries = (text: string, log: Log): SpooledPing[] =>
       try {
         return [entryShape.parse(JSON.parse(line))];
       } catch (error) {
-        // Only a line that was cut off by a crash looks so: nobody was told that its ping is kept.
+        // Only a line that a crash cut off is unreadable, and no caller was told that its ping is
+        // stored.
         log.warn({ err: error }, 'a beat on the disk cannot be read and is dropped');
         return [];
       }
@@ -107,7 +120,7 @@ export const openPingSpool = async (path: string, log: Log): Promise<PingSpool> 
   let writing: Promise<void> = Promise.resolve();
   let draining: Promise<void> | undefined;
 
-  /** All that came while the disk was busy goes down with one write and one sync. */
+  /** Writes all that came while the disk was busy with one write and one sync. */
   const flush = async (lines: readonly string[]): Promise<void> => {
     const text = `${isCut ? '\n' : ''}${lines.join('')}`;
     isCut = true;
@@ -140,17 +153,17 @@ export const openPingSpool = async (path: string, log: Log): Promise<PingSpool> 
     queue.push(entry);
   };
 
-  /** The oldest of those that wait. @throws when one of them failed. */
+  /** Delivers the oldest of the backlog. @throws when one of them failed. */
   const drainSome = async (handOver: HandOverSome): Promise<void> => {
     const taken = queue.slice(0, maxAtOnce);
     const { handed, failures } = await handOver(taken);
-    // What came meanwhile stands behind these.
+    // New pings are behind these.
     queue.splice(0, taken.length, ...taken.filter(({ ping }) => !handed.has(ping.id)));
     if (failures.length > 0) throw failures[0];
     if (handed.size === 0) throw new Error('none of the beats on the disk was taken');
   };
 
-  /** In its turn on the disk: what came before stands there already and waits, what comes after goes behind. */
+  /** In turn on the disk: earlier pings are already there and wait, later ones queue behind. */
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const done = writing.then(work);
     writing = done.then(
@@ -160,7 +173,7 @@ export const openPingSpool = async (path: string, log: Log): Promise<PingSpool> 
     return done;
   };
 
-  /** Whoever opens the file finds all of it or what is left of it. */
+  /** A reader of the file finds all of it or what is left of it. */
   const writeAnew = async (): Promise<void> => {
     const lines = queue.map(lineOf).join('');
     const { size } = await file.stat();
@@ -190,7 +203,7 @@ export const openPingSpool = async (path: string, log: Log): Promise<PingSpool> 
       await inTurn(writeAnew);
       largeFrom = largeBytes;
     } catch (error) {
-      // A disk that has no room for that is left alone for a while.
+      // A full disk is left alone for a while.
       largeFrom = 2 * bytes;
       log.warn({ err: error }, 'the file of kept beats could not be written anew');
     }

@@ -11,18 +11,28 @@ import { type HandOverSome, type PingSpool, type SpooledPing, SpoolFull } from '
 import { type PingPlace, partitionOf, streams, subjects } from './subjects.ts';
 
 /**
- * What the pings of each monitor come to, as the bus has it: one record for each, changed only on top of what it was (compare and set), so
- * that ping receivers all over the world can count in the same record and none is undone.
+ * The summary of each monitor's pings on the bus: one record each, changed only on top of its
+ * previous version (compare and set). Ping receivers all over the world update the same record, and
+ * no update is lost.
  *
- * Modes: `sure` → (the connection broke) `doubtful`: the bus may have lost what was written from here; if a sample shows that it did, it
- * gets all of it once more → `sure`.
+ * Modes: `sure` → (the connection broke) `doubtful`: the bus may have lost what was written from
+ * here; if a sample shows that it did, everything is written again → `sure`.
  */
 export type PingRecords = {
-  /** undefined: there is none, which after a wiped bus says nothing about the pings. @throws when the bus cannot be asked. */
+  /**
+   * undefined: there is none, which after a wiped bus says nothing about the pings. @throws when
+   * the bus cannot be asked.
+   */
   readonly read: (organisation: string, monitor: string) => Promise<PingState | undefined>;
-  /** Changes of one monitor happen in the order of these calls. @throws when the bus did not take it; it may have all the same. */
+  /**
+   * Applies the changes of one monitor in the order of these calls. @throws when the bus did not
+   * confirm it; it may have it all the same.
+   */
   readonly change: (organisation: string, monitor: string, change: (state: PingState | undefined) => PingState) => Promise<void>;
-  /** Where there is doubt: looks whether the bus was wiped, and tells it again what was written from here. @throws when it cannot be asked. */
+  /**
+   * If in doubt: checks whether the bus was wiped, and writes again what was written from here.
+   * @throws when it cannot be asked.
+   */
   readonly recover: () => Promise<void>;
 };
 
@@ -41,17 +51,18 @@ const parse = (data: Uint8Array): PingState | undefined => {
     const read = pingStateMessage.safeParse(jsonOf(data));
     return read.success ? read.data : undefined;
   } catch {
-    return undefined; // Whoever wrote that cannot be asked; a record that cannot be read is as good as none.
+    return undefined; // Its writer cannot be asked; an unreadable record counts as none.
   }
 };
 
-/** Whether the bus knows less than what was written to it. */
+/** Whether the bus has less than what was written to it. */
 const lags = (there: PingState | undefined, written: PingState): boolean =>
   there === undefined || (written.good?.at ?? 0) > (there.good?.at ?? 0) || (written.bad?.at ?? 0) > (there.bad?.at ?? 0);
 
 export const createPingRecords = (bus: Bus, options: { readonly timeoutMs?: number } = {}): PingRecords => {
   const { timeoutMs = 2_000 } = options;
-  // What was last written from here: mostly still true, which saves a question for each ping. If it is not, the bus refuses, and it is asked.
+  // The last record written from here. It is mostly still current, which saves a request for each
+  // ping; if it is not, the bus refuses the write, and we read.
   const remembered = new Map<string, Held>();
   const lines = new Map<string, Promise<void>>();
   let isDoubtful = false;
@@ -90,7 +101,7 @@ export const createPingRecords = (bus: Bus, options: { readonly timeoutMs?: numb
     }
   };
 
-  /** Changes of one record one after the other. */
+  /** Applies the changes of one record one after the other. */
   const inLine = (subject: string, change: (state: PingState | undefined) => PingState): Promise<void> => {
     const done = (lines.get(subject) ?? Promise.resolve()).then(() => write(subject, change));
     const settled = done
@@ -102,7 +113,10 @@ export const createPingRecords = (bus: Bus, options: { readonly timeoutMs?: numb
     return done;
   };
 
-  /** Of the last that were written, none is there any more: one alone may belong to a monitor that was deleted. */
+  /**
+   * True when none of the last written records exists any more: a single missing one may be of a
+   * deleted monitor.
+   */
   const isWiped = async (): Promise<boolean> => {
     const sample = [...remembered].slice(-sampleSize);
     const lagging = await Promise.all(
@@ -133,34 +147,35 @@ export const createPingRecords = (bus: Bus, options: { readonly timeoutMs?: numb
   };
 };
 
-/** Whose key it is, and until when it counts. */
+/** The owner of a key, and until when it counts. */
 export type KnownKey = { readonly organisation: string; readonly monitor: string; readonly until: number | null };
 
-/** Looks a key up without a database: by heart, or at most with a bounded question. */
+/** Finds a key without a database: in memory, or with one bounded request. */
 export type FindKey = (key: string) => KnownKey | undefined | Promise<KnownKey | undefined>;
 
-/** The body is read only of a request that is taken: what strangers send is not waited for. */
+/** The body is read only for an accepted request: anonymous bodies are not waited for. */
 export type PingRequest = { readonly method: string; readonly address: string; readonly body: () => Promise<Uint8Array> };
 export type PingReply = { readonly status: number; readonly text: string; readonly headers: Readonly<Record<string, string>> };
 
 /**
- * Where pings are taken, the same at every ping receiver and coordinator: on the bus before the answer, on the disk while the bus is away.
- * Modes: `direct` ↔ `behind` (pings wait on the disk: further ones go behind them, so that the bus gets them in order). Where there is a
- * forwarding: `behind` → (the bus is away, or just failed) `forwarding` (what is on the disk leaves by it, each as it comes) → `direct`.
+ * How pings are accepted, the same at every ping receiver and coordinator: on the bus before the
+ * answer, on disk while the bus is away. Modes: `direct` ↔ `behind` (pings wait on disk; further
+ * ones queue behind them, so the bus gets them in order). With forwarding: `behind` → (the bus is
+ * away, or just failed) `forwarding` (pings on disk leave by it, each as it comes) → `direct`.
  */
 export type PingIntake = {
   readonly take: (request: PingRequest) => Promise<PingReply>;
-  /** Tries to hand over what waits on the disk. */
+  /** Tries to deliver the backlog on disk. */
   readonly catchUp: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
-/** Brings pings to the bus. */
+/** Delivers pings to the bus. */
 export type PingBus = {
   readonly isReady: () => boolean;
-  /** Settles when the bus has it. Once more does no harm. */
+  /** Settles when the bus has it. Repeating it does no harm. */
   readonly handOver: (entry: SpooledPing) => Promise<void>;
-  /** Makes good what the bus lost of what it was given. */
+  /** Writes again what the bus lost. */
   readonly recover: () => Promise<void>;
 };
 
@@ -168,19 +183,25 @@ export const createPingBus = (bus: Bus, records: PingRecords, place: PingPlace):
   isReady: bus.isConnected,
   recover: records.recover,
   handOver: async ({ organisation, monitor, ping }) => {
-    // What it comes to first: should the other fail, the ping is kept, and counting it once more changes nothing.
+    // The summary first: if the ping itself then fails, it is kept, and counting it again changes
+    // nothing.
     await records.change(organisation, monitor, (state) => foldPing(state ?? noPings, ping).state);
     await bus.store(subjects.ping(place, partitionOf(monitor), ping.key), JSON.stringify(ping), { id: ping.id, timeoutMs });
   },
 });
 
-/** Brings what waits on the disk to where the bus can be reached, while it cannot be from here. */
+/**
+ * Sends the backlog on disk to where the bus can be reached, while it cannot be reached from here.
+ */
 export type PingForwarding = {
-  /** False while it rests, because nobody was there, and when there is none. */
+  /** False while it rests, because no one answered, and when there is none. */
   readonly isOpen: () => boolean;
-  /** `signal`: the bus is back, and this is waited for no longer. @throws when nothing could be brought there. */
+  /**
+   * `signal`: the bus is back, and this is no longer waited for. @throws when nothing could be
+   * delivered.
+   */
   readonly handOver: (waiting: readonly SpooledPing[], signal: AbortSignal) => ReturnType<HandOverSome>;
-  /** Ends what is under way. */
+  /** Ends deliveries in progress. */
   readonly close: () => void;
 };
 
@@ -190,18 +211,21 @@ export type PingIntakeDependencies = {
   readonly forwarding?: PingForwarding;
   readonly spool: PingSpool;
   readonly findKey: FindKey;
-  /** The name of the probe, or of the coordinator, as the monitor's page shows it. */
+  /** The name of the probe or the coordinator, as the monitor's page shows it. */
   readonly ear: string;
-  /** Where it is corrected by what others say the time is: a ping that is taken before they do waits for that, and is then dated anew. */
+  /**
+   * With a clock that coordinators correct, a ping accepted before the correction waits for it, and
+   * its time is then corrected.
+   */
   readonly clock: Clock & { readonly isMeasured?: () => boolean; readonly offset?: () => number };
   readonly log: Log;
 };
 
 const timeoutMs = 2_000;
 const catchUpEveryMs = 500;
-/** A bus that failed although it seems to be there is not tried for so long, as long as there is a forwarding. */
+/** How long a bus that failed although it seems connected is not tried, if there is forwarding. */
 const busDoubtfulMs = 5_000;
-/** So many pings of one monitor under way at once are no job's doing. */
+/** No job sends this many pings of one monitor at once. */
 const maxAtOnce = 100;
 
 const reply = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): PingReply => ({ status, text, headers });
@@ -221,7 +245,7 @@ export const createPingIntake = (parts: PingIntakeDependencies): PingIntake => {
   const readyBus = (): PingBus | undefined => {
     const one = pingBus();
     if (!one?.isReady()) {
-      // What comes after this is another connection, of which there is no doubt.
+      // From here on, it is a new connection without doubt.
       busDoubtfulUntil = Number.NEGATIVE_INFINITY;
       return undefined;
     }
@@ -235,7 +259,7 @@ export const createPingIntake = (parts: PingIntakeDependencies): PingIntake => {
   const keep = async (entry: SpooledPing): Promise<PingReply> => {
     try {
       await spool.append(entry);
-      // Others may be about to call it late; nobody here waits for it.
+      // Other probes may be about to call it late; no one here waits for it.
       if (!readyBus()) void catchUp();
       return ok;
     } catch (error) {
@@ -246,7 +270,10 @@ export const createPingIntake = (parts: PingIntakeDependencies): PingIntake => {
 
   const isMeasured = (): boolean => clock.isMeasured?.() ?? true;
 
-  /** What pings of before the clock was measured were dated, as long as any waits: one of them may be on the bus by half already. */
+  /**
+   * The corrected times of pings from before the clock was measured, as long as any waits: one of
+   * them may be half written to the bus.
+   */
   const dates = new Map<string, number>();
   const dated = ({ uncorrected, ...entry }: SpooledPing): SpooledPing => {
     if (!uncorrected) return entry;
@@ -319,7 +346,7 @@ export const createPingIntake = (parts: PingIntakeDependencies): PingIntake => {
     if (spool.waiting() === 0) dates.clear();
   };
   const catchUp = (): Promise<void> => {
-    // Nothing that stalls there keeps anything from a bus that is back.
+    // A stalled forwarding must not delay a bus that is back.
     if (forwardingNow && readyBus()) forwardingNow.abort();
     if (!isMeasured() || !(readyBus() || forwarding?.isOpen())) return Promise.resolve();
     catchingUp ??= catchUpOnce().finally(() => {
@@ -331,7 +358,7 @@ export const createPingIntake = (parts: PingIntakeDependencies): PingIntake => {
 
   return {
     take: async ({ method, address, body }) => {
-      // The job spoke when its head came, however long its body takes.
+      // The job reported when its head came, however long its body takes.
       const at = clock.now();
       if (!['GET', 'HEAD', 'POST'].includes(method)) return reply(405, 'Method not allowed', { allow: methods });
       const call = parsePingCall(address);

@@ -3,39 +3,50 @@ import type { Log } from '../base/log.ts';
 import type { BusStatus, Message, Subscription } from './messages.ts';
 
 /**
- * Takes the messages of a durable pull consumer by long polls: needs the right to ask for the next message and its own inbox, nothing more.
+ * Reads the messages of a durable pull consumer by long polls. It needs only the right to request
+ * the next message and its own inbox.
  *
- * Modes: `asking` (a poll is out; messages, a status or a sign of life come within the time) → `handling` (one set of messages at a
- * time, in order) → `asking`; `waiting` (the consumer is missing or the bus is away) → `asking`; `stopped`.
+ * Modes: `asking` (a poll is out; messages, a status or a heartbeat come within the time) →
+ * `handling` (one set of messages at a time, in order) → `asking`; `waiting` (the consumer is
+ * missing or the bus is away) → `asking`; `stopped`.
  */
 export type Delivered = Message & {
   /** How often it was delivered, this time included. */
   readonly deliveries: number;
-  /** When the stream took it, by the server's clock. */
+  /** When the stream stored it, by the server's clock. */
   readonly storedAt: number;
-  /** The how-manieth delivery of its consumer this is, from 1: it begins anew with a consumer that was made anew. */
+  /**
+   * The number of this delivery in its consumer, from 1; it restarts when the consumer is created
+   * again.
+   */
   readonly delivery: number;
   /** How many messages the consumer had for us after this one. */
   readonly pending: number;
   readonly ack: () => void;
-  /** Not now: again after so long. */
+  /** Deliver it again after this delay. */
   readonly nak: (delayMs: number) => void;
-  /** Still at work: the time until it is delivered again begins anew. */
+  /** Still at work: restarts the redelivery timer. */
   readonly working: () => void;
 };
 
 export type PullOptions = {
   readonly stream: string;
   readonly consumer: string;
-  /** The most messages that one poll takes, and so the most that one call of the handler gets. */
+  /** The most messages of one poll, and so of one call of the handler. */
   readonly batch: number;
-  /** Gets what has come so far, in order; it acknowledges by itself. The next call waits for it. A rejection is logged: what it left comes again. */
+  /**
+   * Receives the messages so far, in order, and acknowledges them itself. The next call waits for
+   * it. A rejection is logged: unacknowledged messages come again.
+   */
   readonly onMessages: (messages: readonly Delivered[]) => Promise<void>;
-  /** The consumer or its stream is not there: make it, or wait for whoever does. */
+  /** The consumer or its stream does not exist: create it, or wait for its creator. */
   readonly onMissing?: () => Promise<void>;
-  /** Asked before each poll; while it says no, nothing is asked for. */
+  /** Called before each poll; while it returns false, no poll is sent. */
   readonly mayAsk?: () => boolean;
-  /** Before the first poll of each time in which it may ask: what another still asks for can be ended here. A rejection is logged. */
+  /**
+   * Called before the first poll whenever polling starts: polls of another process can be ended
+   * here. A rejection is logged.
+   */
   readonly onBegin?: () => Promise<void>;
 };
 
@@ -54,10 +65,13 @@ export type Connection = {
 const expiresMs = 30_000;
 const heartbeatMs = 5_000;
 const silentMs = 2 * heartbeatMs + 500;
-/** So long, once whoever asked is to stop, what the bus was asked before may still be answered. */
+/** How long after a stop the bus may still answer earlier polls. */
 export const lastAnswerMs = 1_000;
 
-/** $JS.ACK.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<ns since the epoch>.<pending>; a domain and account may stand before the stream. */
+/**
+ * $JS.ACK.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<ns since the epoch>.<pending>; a
+ * domain and account may precede the stream.
+ */
 const deliveredOf = (connection: Connection, { message, reply }: Answer): Delivered => {
   const tokens = reply.split('.');
   const at = tokens.length > 9 ? 2 : 0;
@@ -91,13 +105,14 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
   const subscription = connection.listen(`${inbox}.*`, (answer) => {
     heardAt = performance.now();
     if (answer.status === 0) {
-      // It keeps its own subject, so which poll it answers cannot be told; a late answer to an older one only makes us ask sooner.
+      // A message keeps its own subject and does not show which poll it answers; a late answer to
+      // an older poll only makes us poll sooner.
       waiting.push(deliveredOf(connection, answer));
       outstanding -= 1;
     } else if (answer.status === 100 || !answer.message.subject.endsWith(`.${poll}`)) return;
     else {
       outstanding = 0;
-      // 404 and 408: nothing came in time. 503 and a consumer that was deleted: there is nobody to ask.
+      // 404 and 408: nothing came in time. 503 and a deleted consumer: there is no one to answer.
       missing = answer.status === 503 || (answer.status === 409 && /deleted/i.test(answer.description));
       if (answer.status === 409 && !missing) log.debug({ why: answer.description, consumer: options.consumer }, 'a poll ended early');
     }
@@ -131,7 +146,7 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
     connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${options.stream}.${options.consumer}`, JSON.stringify(body), `${inbox}.${poll}`);
   };
 
-  /** Whoever stops it does not wait for a bus that does not answer. */
+  /** A stop does not wait for a bus that does not answer. */
   const unlessStopped = async (work: Promise<void> | undefined): Promise<void> => {
     const { promise: given, resolve: giveUp } = Promise.withResolvers<void>();
     let lastWait: NodeJS.Timeout | undefined;
@@ -180,7 +195,8 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
         ask();
       }
       if (waiting.length === 0) await something(Math.max(100, heardAt + silentMs - performance.now()));
-      // No sign of life for two pings: the poll got lost, or there is nobody to ask, which a server of 2.9 does not say.
+      // Silent for two heartbeats: the poll got lost, or there is no one to answer, which a server
+      // of 2.9 does not report.
       if (waiting.length === 0 && performance.now() - heardAt >= silentMs) {
         outstanding = 0;
         missing = connected;

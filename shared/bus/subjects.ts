@@ -1,21 +1,27 @@
 import { type Continent, continentToken } from '../base/continents.ts';
 import type { ConsumerOptions, StreamOptions } from './jetstream.ts';
 
-/** Where pings are taken: by probes' ping receivers in their continents, and by coordinators, wherever those are. */
+/**
+ * Where pings are accepted: by probes' ping receivers in their continents, and by coordinators
+ * anywhere.
+ */
 export type PingPlace = Continent | 'coordinator';
 
 const pingPlaceToken = (place: PingPlace): string => (place === 'coordinator' ? place : continentToken(place));
 
-/** Every name on the bus, by functions, so that none is spelled twice. Arguments are ids, partitions and fingerprints: never user text. */
+/**
+ * Every name on the bus, as functions, so each is spelled once. Arguments are ids, partitions and
+ * fingerprints: never user text.
+ */
 export const subjects = {
   assignment: (continent: Continent, monitor: string) => `assign.${continentToken(continent)}.${monitor}`,
   privateAssignment: (probe: string, monitor: string) => `assign.private.${probe}.${monitor}`,
   assignmentsOf: (continent: Continent) => `assign.${continentToken(continent)}.*`,
   privateAssignmentsOf: (probe: string) => `assign.private.${probe}.*`,
   allAssignments: 'assign.>',
-  /** Says that all assignments of a partition are there. */
+  /** Marks that all assignments of a partition are there. */
   marker: (partition: number) => `assign.marker.${partition}`,
-  /** Says that all heartbeat keys are there. */
+  /** Marks that all heartbeat keys are there. */
   pingKeysMarker: 'assign.marker.keys',
   roster: 'roster',
   look: (probe: string) => `look.${probe}`,
@@ -26,22 +32,27 @@ export const subjects = {
   allResults: 'result.>',
   presence: (probe: string) => `presence.${probe}`,
   allPresence: 'presence.*',
-  /** A ping as some place took it: a probe's ping receiver, or a coordinator. */
+  /** A ping as a probe's ping receiver or a coordinator accepted it. */
   ping: (place: PingPlace, partition: number, key: string) => `beat.${pingPlaceToken(place)}.${partition}.${key}`,
   pingsTakenIn: (place: PingPlace) => `beat.${pingPlaceToken(place)}.*.*`,
   pingsOfPartition: (partition: number) => `beat.*.${partition}.*`,
   allPings: 'beat.>',
-  /** What the pings of a monitor come to. Under its organisation, so that a private probe sees and says nothing of others. */
+  /**
+   * The summary of a monitor's pings. Below its organisation, so a private probe reads and writes
+   * nothing of others.
+   */
   lastPings: (organisation: string, monitor: string) => `lastbeats.${organisation}.${monitor}`,
   lastPingsOf: (organisation: string | null) => `lastbeats.${organisation ?? '*'}.*`,
   allLastPings: 'lastbeats.>',
   pingKey: (organisation: string, key: string) => `beatkey.${organisation}.${key}`,
   pingKeysOf: (organisation: string | null) => `beatkey.${organisation ?? '*'}.*`,
   allPingKeys: 'beatkey.>',
-  /** Below it a private probe publishes what is meant for other subjects, for a coordinator to pass on. */
+  /**
+   * Below it a private probe publishes messages for other subjects, which a coordinator passes on.
+   */
   relay: (probe: string) => `relay.${probe}`,
   allRelays: 'relay.>',
-  /** What a ping receiver holds of the keys, so that a coordinator notices when it lacks some. */
+  /** Which keys a ping receiver holds: a coordinator notices missing ones. */
   receiverKeys: (probe: string) => `earkeys.${probe}`,
   allReceiverKeys: 'earkeys.*',
 } as const;
@@ -49,17 +60,20 @@ export const subjects = {
 /** What the last token of a subject names: a monitor, a key, a probe. */
 export const lastTokenOf = (subject: string): string => subject.slice(subject.lastIndexOf('.') + 1);
 
-/** The prefix of a probe's inbox: the only place where it may hear answers. */
+/** The prefix of a probe's inbox: the only place where it may receive answers. */
 export const inboxOf = (probe: string): string => `_INBOX_${probe.replaceAll('-', '')}`;
 
 export const partitionCount = 32;
 
-/** The partition of a monitor: its id is random in the last digits, so they spread evenly. */
+/** The partition of a monitor: the last digits of its id are random, so monitors spread evenly. */
 export const partitionOf = (monitor: string): number => Number.parseInt(monitor.slice(-4), 16) % partitionCount;
 
-/** The streams of the bus. Only what nats-server 2.9 knows. */
+/** The streams of the bus. They use only what nats-server 2.9 supports. */
 export const streams = {
-  /** Results wait here until a coordinator has committed them; when it is full, probes keep them on their disks. */
+  /**
+   * Results wait here until a coordinator has committed them; when it is full, probes keep them on
+   * disk.
+   */
   results: {
     name: 'RESULTS',
     subjects: [subjects.allResults],
@@ -67,7 +81,10 @@ export const streams = {
     discard: 'new',
     maxBytes: 1024 ** 3,
   },
-  /** What to check, last value for each monitor and continent; an empty message is a tombstone, and goes after a week. */
+  /**
+   * What to check: the last value for each monitor and continent. An empty message is a deletion
+   * marker, and is removed after a week.
+   */
   assignments: {
     name: 'ASSIGN',
     subjects: [subjects.allAssignments, subjects.roster],
@@ -75,7 +92,7 @@ export const streams = {
     discard: 'old',
     maxPerSubject: 1,
   },
-  /** Pings wait here until a coordinator has written them down. */
+  /** Pings wait here until a coordinator has stored them. */
   pings: {
     name: 'BEATS',
     subjects: [subjects.allPings],
@@ -83,7 +100,7 @@ export const streams = {
     discard: 'new',
     maxBytes: 1024 ** 3,
   },
-  /** What the pings of each monitor come to: all that its deadline depends on. */
+  /** The summary of each monitor's pings: all that its deadline depends on. */
   lastPings: {
     name: 'LASTBEATS',
     subjects: [subjects.allLastPings],
@@ -91,7 +108,10 @@ export const streams = {
     discard: 'old',
     maxPerSubject: 1,
   },
-  /** Which heartbeat keys exist, for the ping receivers; an empty message is a tombstone, and goes after a week. */
+  /**
+   * The existing heartbeat keys, for the ping receivers. An empty message is a deletion marker, and
+   * is removed after a week.
+   */
   pingKeys: {
     name: 'BEATKEYS',
     subjects: [subjects.allPingKeys],
@@ -101,7 +121,10 @@ export const streams = {
   },
 } as const satisfies Record<string, StreamOptions>;
 
-/** Of a partition, for the coordinator that owns it: what a frozen owner holds comes again after ack_wait. */
+/**
+ * For the coordinator that owns the partition: what a frozen owner holds comes again after
+ * ack_wait.
+ */
 export const partitionConsumer = (partition: number): ConsumerOptions => ({
   name: `partition-${partition}`,
   filter: subjects.resultsOf(partition),
@@ -110,7 +133,7 @@ export const partitionConsumer = (partition: number): ConsumerOptions => ({
   maxAckPending: 256,
 });
 
-/** Of a partition's pings, for the coordinator that owns it. */
+/** The pings of a partition, for the coordinator that owns it. */
 export const pingsConsumer = (partition: number): ConsumerOptions => ({
   name: `beats-${partition}`,
   filter: subjects.pingsOfPartition(partition),
@@ -119,10 +142,13 @@ export const pingsConsumer = (partition: number): ConsumerOptions => ({
   maxAckPending: 1_000,
 });
 
-/** Of one server each: four a probe, and each of several would be a group that votes. The coordinator remakes what is lost. */
+/**
+ * On one server each: a probe has four, and each replicated one would be a voting group. The
+ * coordinator recreates lost ones.
+ */
 const lastValues = { deliver: 'last_per_subject', ackWaitMs: 10_000, maxAckPending: 1_000, replicas: 1 } as const;
 
-/** The durables that a probe pulls from; the coordinator makes them, because a probe may not. */
+/** The consumers that a probe pulls from. The coordinator creates them, because a probe may not. */
 export const probeConsumers = {
   roster: (probe: string): ConsumerOptions => ({ name: `roster-${probe}`, filter: subjects.roster, ...lastValues }),
   assignments: (probe: string, filter: string): ConsumerOptions => ({ name: `assign-${probe}`, filter, ...lastValues }),
