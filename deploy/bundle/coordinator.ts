@@ -1,6 +1,7 @@
 /**
- * The coordinator as one file: `node antipode-coordinator.mjs` needs Node and nothing else beside it. What it would read from its folders (migrations,
- * what browsers fetch, the downloads) is in it; the modules that read these have others in their places.
+ * The coordinator as one file: `node antipode-coordinator.mjs` needs only Node. The file contains
+ * what the coordinator would read from its folders (migrations, browser files, downloads);
+ * replacement modules provide it.
  */
 import { join, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
@@ -14,7 +15,7 @@ const root = resolve(import.meta.dirname, '../..');
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
-/** What stands in the places of the modules that read files. */
+/** The replacements of the modules that read files. */
 const inPlaces = async (): Promise<ReadonlyMap<string, string>> => {
   const migrations = Object.fromEntries(migrationNames().map((name) => [name, migrationText(name)]));
   const built = (await builtFiles()).map(([name, bytes]) => [name, base64(bytes)] as const);
@@ -55,8 +56,8 @@ const inTheirPlaces = (places: ReadonlyMap<string, string>): Plugin => ({
 });
 
 /**
- * Modules of Node are required, not imported: an import of a name that an older Node lacks would end it with a stack, before the words at the head of the
- * file have run.
+ * Node's modules are required, not imported. On an older Node, importing a missing name would end
+ * the process with a stack before the version check at the head of the file runs.
  */
 const requiredOfNode: Plugin = {
   name: 'required of node',
@@ -71,7 +72,7 @@ const requiredOfNode: Plugin = {
   },
 };
 
-/** Packages written for require() find it, and where they lie, as in any module of theirs. */
+/** Packages written for require() find it, and their own location, as in a CommonJS module. */
 const head = [
   `// Antipode ${version}: antipode-coordinator.mjs`,
   "import { createRequire as createRequireOfAntipode } from 'node:module';",
@@ -91,11 +92,11 @@ export const bundleCoordinator = async (): Promise<string> => {
     bundle: true,
     write: false,
     platform: 'node',
-    // What an older Node cannot even read is written otherwise, so that it comes to the words at the head.
+    // Compiles to syntax that an older Node can parse, so the version check at the head runs.
     target: 'node20',
     format: 'esm',
     minify: true,
-    // What stands in logs are names of errors and of classes.
+    // Logs show the names of errors and classes.
     keepNames: true,
     charset: 'utf8',
     legalComments: 'inline',

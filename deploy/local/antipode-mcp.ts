@@ -1,5 +1,6 @@
 import { runMcp } from '../../shared/client/mcp.ts';
 import { localSettingsFile } from './home.ts';
 
-// From the checkout the server knows the service that `npm start` runs, unless told of another.
+// From the checkout, the server uses the service that `npm start` runs, unless configured
+// otherwise.
 await runMcp([localSettingsFile(process.env)]);

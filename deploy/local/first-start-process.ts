@@ -1,6 +1,7 @@
 /**
- * Run by local/first-start.ts, beside the making of the database: reads all programs, so that their compiled code is kept before anyone runs them, and says
- * `loaded`; then reads from its input what is to be made, makes it, and prints all that is made after every step.
+ * local/first-start.ts runs this while the database is being made. It reads all programs, which
+ * caches their compiled code before anyone runs them, and says `loaded`. Then it reads from its
+ * input what to make, makes it, and prints everything made so far after each step.
  */
 import { flushCompileCache } from 'node:module';
 import { text } from 'node:stream/consumers';

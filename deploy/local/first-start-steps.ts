@@ -1,4 +1,7 @@
-/** Makes what a network begins with, through the gate: each step once, and told as soon as it is done. */
+/**
+ * Makes the initial content of an installation through the gate: each step once, and reported as
+ * soon as it is done.
+ */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { readConfig } from '../../coordinator/config.ts';
@@ -24,9 +27,9 @@ const withCredentials = z.object({ credentials: z.string() });
 const probeList = z.object({ items: z.array(z.object({ id: z.string(), name: z.string(), revoked_at: z.string().nullable() })) });
 
 const orderShape = z.object({
-  /** Of the coordinator. */
+  /** The coordinator's environment. */
   environment: z.record(z.string(), z.string()),
-  /** A database that the person brought may hold another home's network. */
+  /** A database that the user provided may contain the network of another home. */
   isOwnDatabase: z.boolean(),
   known: madeShape,
 });
@@ -64,7 +67,9 @@ const makeAll = async ({ environment, isOwnDatabase, known }: Order, tell: (made
     if (made.apiToken === undefined) add({ apiToken: withToken.parse(await inOrganisation(createToken, wanted)).token });
   };
 
-  /** The probe of this name that an interrupted start made without keeping its credentials. */
+  /**
+   * Replaces the probe of this name that an interrupted start made without keeping its credentials.
+   */
   const renew = async (name: string, taken: unknown): Promise<string> => {
     const { items } = await forInstallation(listProbes, {}, probeList);
     const probe = items.find((one) => one.name === name && one.revoked_at === null);
@@ -95,7 +100,7 @@ const makeAll = async ({ environment, isOwnDatabase, known }: Order, tell: (made
   }
 };
 
-/** Makes what is ordered. What fails is told on the error output, and ends the process. */
+/** Makes what is ordered. A failure is written to standard error and ends the process. */
 export const make = async (order: unknown, tell: (made: Made) => void): Promise<void> => {
   try {
     await makeAll(orderShape.parse(order), tell);

@@ -6,14 +6,21 @@ import type { Order } from './first-start-steps.ts';
 import { homeOf, inherited, type Made, madeShape, projectFolder, type SiteName, stateFile } from './home.ts';
 
 /**
- * The process that makes a network (local/first-start-process.ts), seen from the launcher. In a file without zod, so that it can begin before the
- * launcher has loaded. Modes: loading → loaded → making → ended.
+ * The process that makes a network (local/first-start-process.ts), as the launcher sees it. This
+ * file does not use zod, so it can start before the launcher has loaded. Modes: loading → loaded →
+ * making → ended.
  */
 
 export type Maker = {
-  /** Settles when the compiled code of all programs is kept, or it has ended: that only costs speed, and shows when it is to make something. */
+  /**
+   * Settles when the compiled code of all programs is cached, or when the process ended. An end
+   * here only costs speed, and shows when something is to be made.
+   */
   readonly loaded: Promise<void>;
-  /** Says what to make; each line that it answers is handed on. Rejects with what it said when it ends. */
+  /**
+   * Sends what to make and passes on each line of the answer. Rejects with the process's output
+   * when it ends.
+   */
   readonly order: (order: unknown, onLine: (line: string) => void) => Promise<never>;
   readonly kill: () => void;
 };
@@ -28,10 +35,11 @@ export const summonMaker = (env: Readonly<Record<string, string>>): Maker => {
   child.stderr.on('data', (chunk) => {
     complaint += String(chunk);
   });
-  child.stdin.on('error', () => undefined); // It ended before it was told what to make: its end says why.
+  // It ended before it received the order: its exit says why.
+  child.stdin.on('error', () => undefined);
   child.once('error', ended.reject);
   child.once('close', () => ended.reject(new Error(`the first start failed: ${complaint.trim()}`)));
-  ended.promise.catch(() => loaded.resolve()); // Told to whoever has something made.
+  ended.promise.catch(() => loaded.resolve()); // Reported to the caller of `order`.
   const lines = createInterface({ input: child.stdout });
   lines.once('line', () => loaded.resolve());
   return {
@@ -47,16 +55,18 @@ export const summonMaker = (env: Readonly<Record<string, string>>): Maker => {
 };
 
 /**
- * For a home that has never been started: loading is the longest work of a first start, so it begins first.
+ * For a home that has never been started: loading takes longest in a first start, so it begins
+ * first.
  * @param compileCache the folder in use for our own compiled code.
  */
 export const summonMakerEarly = (env: Readonly<Record<string, string | undefined>>, compileCache: string): Maker | undefined =>
   existsSync(stateFile(homeOf(env))) ? undefined : summonMaker(inherited(env, dirname(compileCache)));
 
 /**
- * What the first start makes in a database: a local organisation, its owner with a read-write token, and the three probes. The operator's
- * own operations, through the gate, in one process that ends (local/first-start-process.ts); each result is kept as soon as it is there, so
- * that an interrupted start goes on where it was.
+ * What the first start makes in a database: a local organisation, its owner with a read-write
+ * token, and the three probes. It uses the operator's own operations through the gate, in one
+ * process that ends (local/first-start-process.ts). Each result is kept at once, so an interrupted
+ * start continues where it was.
  */
 
 export type Network = {
@@ -66,18 +76,18 @@ export type Network = {
   readonly probes: Readonly<Record<SiteName, string>>;
 };
 
-/** All of it, when nothing is missing. */
+/** The network, when nothing is missing. */
 export const asNetwork = ({ owner, apiToken, probes: { Frankfurt, Virginia, Singapore } }: Made): Network | undefined =>
   owner && apiToken && Frankfurt && Virginia && Singapore ? { ...owner, apiToken, probes: { Frankfurt, Virginia, Singapore } } : undefined;
 
 export type FirstStart = {
   readonly maker: Maker;
   readonly order: Order;
-  /** Called after every step with all that is made so far. */
+  /** Called after every step with everything made so far. */
   readonly keep: (made: Made) => void;
 };
 
-/** Settles as soon as all is made. @throws with what the process said when it failed. */
+/** Settles as soon as everything is made. @throws with the process's output when it failed. */
 export const makeNetwork = async ({ maker, order, keep }: FirstStart): Promise<Network> => {
   const whole = Promise.withResolvers<Network>();
   const ended = maker.order(order, (line) => {

@@ -13,7 +13,10 @@ import { type BusIdentity, busIdentityShape, createBusIdentity } from '../../sha
 import { busFields } from '../../shared/bus/setup.ts';
 import { homeOf, projectFolder, wantedCache } from '../node/places.mjs';
 
-/** Where `npm start` keeps things: the home (data, secrets), and the cache (what was fetched or copied and can be had again). */
+/**
+ * Where `npm start` keeps files: the home (data, secrets), and the cache (what was fetched or
+ * copied and can be fetched again).
+ */
 
 export { homeOf, projectFolder };
 
@@ -21,14 +24,14 @@ type Environment = { readonly [name: string]: string | undefined };
 
 export const isRoot = process.getuid?.() === 0;
 
-/** What a home remembers: there as soon as it has been started once. */
+/** What a home remembers; the file exists after the first start. */
 export const stateFile = (home: string): string => join(home, 'state.json');
 
-/** What is said of a folder that somebody chose and nothing can be kept in. */
+/** The error for a folder that the user chose and that cannot be written. */
 export const unwritable = (folder: string, variable: 'ANTIPODE_HOME' | 'ANTIPODE_CACHE', cause?: unknown): Error =>
   new Error(`cannot write to ${folder}: choose another folder with ${variable}`, { cause });
 
-/** Root leaves it passable: Postgres runs as another user below it. */
+/** With root, others may pass through it: Postgres runs as another user below it. */
 export const openHome = (env: Environment): string => {
   const home = homeOf(env);
   try {
@@ -46,30 +49,36 @@ const isUsable = (folder: string): boolean => {
     accessSync(folder, constants.W_OK | constants.X_OK);
     return true;
   } catch {
-    return false; // The next candidate is tried; the last one's failure is told by whoever writes there.
+    return false; // The next candidate is tried; writing to the last one reports its failure.
   }
 };
 
-/** Where the launcher keeps its compiled code; undefined where that cannot be: Node would try for ever to make some folders. */
+/**
+ * Where the launcher caches its compiled code; undefined where that is impossible: Node would try
+ * forever to make some folders.
+ */
 export const compileFolder = (env: Environment): string | undefined => {
   const folder = join(wantedCache(env), 'compile');
   return isUsable(folder) ? folder : undefined;
 };
 
 /**
- * `ANTIPODE_CACHE`, else the user's own cache folder (so that it outlives a removed `.antipode`), else a folder in the home for
- * a user who has none.
+ * `ANTIPODE_CACHE`, else the user's own cache folder, which survives the removal of `.antipode`,
+ * else a folder in the home for a user without one.
  */
 export const openCache = (env: Environment, home: string): string => {
   const wanted = wantedCache(env);
   if (isUsable(wanted)) return wanted;
   if (!env.ANTIPODE_CACHE) return join(home, 'cache');
-  // What others filled may be there to be read alone.
+  // A cache that others filled may be read-only.
   if (!existsSync(wanted)) throw unwritable(wanted, 'ANTIPODE_CACHE');
   return wanted;
 };
 
-/** Whether a user who has the rights of "others" (or owns a folder) may pass through this folder and all above it. */
+/**
+ * Whether a user with the rights of "others" (or the owner of a folder) may pass through this
+ * folder and all above it.
+ */
 export const isPassableFor = (uid: number, folder: string): boolean => {
   for (let at = resolve(folder); ; at = dirname(at)) {
     const { mode, uid: owner } = statSync(at);
@@ -88,16 +97,25 @@ export const isRunnableFor = (uid: number, file: string): boolean => {
 export const firstPassableFor = (uid: number, candidates: readonly string[]): string | undefined =>
   candidates.find((folder) => isUsable(folder) && isPassableFor(uid, folder));
 
-/** Where the coordinator's program is, and the environment that the operator's commands share with it. */
+/**
+ * The path of the coordinator's program, and the environment that the operator's commands share
+ * with it.
+ */
 
 /** The coordinator's environment of the last start, for the operator's commands. */
 export const environmentFile = (home: string): string => join(home, 'environment.json');
 
 export const coordinatorMain = join(projectFolder, 'coordinator/main.ts');
 
-/** The environments that the launcher's processes get: what they need of ours, and of the person's only what is not secret to them. */
+/**
+ * The environments of the launcher's processes: what they need of ours, and of the user's only what
+ * is not secret to them.
+ */
 
-/** What a coordinator must know of a bus; the embedded one gives all of it, a foreign one is described by all of it or not at all. */
+/**
+ * What a coordinator must know of a bus. The embedded bus gives all of it; the user describes
+ * another bus completely or not at all.
+ */
 export const busVariables = [
   'NATS_URL',
   'NATS_CREDENTIALS',
@@ -113,14 +131,17 @@ type ProcessEnvironment = Readonly<Record<string, string>>;
 
 const dkimVariables = ['MAIL_DKIM_DOMAIN', 'MAIL_DKIM_SELECTOR', 'MAIL_DKIM_KEY'] as const;
 
-/** How people come in, and how mail and messages go out: the coordinator's and the operator's alone. */
+/**
+ * Sign-up settings, and how mail and messages are sent: for the coordinator and the operator only.
+ */
 const signUpVariables = ['SIGN_UP', 'SIGN_UP_PLAN', 'SMTP_URL', 'MAIL_FROM', 'ALERT_ALLOW_CIDRS', ...dkimVariables] as const;
 
-/** Loopback and private networks; link-local ones hold clouds' secrets. */
+/** Loopback and private networks, without link-local ones, which hold clouds' secrets. */
 const ownNetworks = '127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10,fc00::/7';
 
 /**
- * What of these the person has set, for the coordinator. Messages reach the person's own networks, as checks do; not where anybody may sign up.
+ * The user's values of these variables, for the coordinator. Messages may reach the user's own
+ * networks, as checks may, unless sign-up is open to anyone.
  */
 export const signUpEnvironment = (
   env: Readonly<Record<string, string | undefined>>,
@@ -139,7 +160,10 @@ const secret = new Set(
   ]),
 );
 
-/** What a child inherits: the person's environment without npm's own variables, and without secrets that are not for everybody. */
+/**
+ * What a child inherits: the user's environment without npm's own variables, and without secrets
+ * that not every process may have.
+ */
 export const inherited = (env: Readonly<Record<string, string | undefined>>, compileCache: string): ProcessEnvironment => {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(env))
@@ -165,7 +189,7 @@ export type ProbeSeat = {
   readonly allowCidrs: string | undefined;
 };
 
-/** How a bus of the person's own is entered; to probes it is told under names of theirs. */
+/** How to connect to the user's own bus; probes get these under other names. */
 const entrance = ['NATS_TLS_FIRST', 'NATS_CA', 'NATS_CA_FILE'] as const;
 
 export const probeEnvironment = (common: ProcessEnvironment, seat: ProbeSeat): ProcessEnvironment => ({
@@ -181,16 +205,19 @@ export const probeEnvironment = (common: ProcessEnvironment, seat: ProbeSeat): P
   PROBE_EAR_PORT: String(seat.receiverPort),
 });
 
-/** Small JSON files for the owner's eyes only, replaced in one step: a reader sees the old text or the new one, never half. */
+/**
+ * Small JSON files that only the owner can read, replaced atomically: a reader sees the old text or
+ * the new one, never half.
+ */
 
-/** Synchronous, because what is written here must be on disk before the next process is started. */
+/** Synchronous, because the file must be on disk before the next process starts. */
 export const writeJson = (file: string, value: unknown): void => {
   const half = `${file}.${process.pid}.new`;
   writeFileSync(half, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
   renameSync(half, file);
 };
 
-/** undefined when there is no such file. @throws when it is not of the shape. */
+/** undefined when the file does not exist. @throws when it does not have the shape. */
 export const readJson = <Shape extends z.ZodType>(file: string, shape: Shape): z.infer<Shape> | undefined => {
   let text: string;
   try {
@@ -206,7 +233,10 @@ export const readJson = <Shape extends z.ZodType>(file: string, shape: Shape): z
   }
 };
 
-/** What a home remembers from one start to the next: keys, passwords, ports, and what the first start made. Never deleted by the launcher. */
+/**
+ * What a home remembers from one start to the next: keys, passwords, ports, and what the first
+ * start made. The launcher never deletes it.
+ */
 
 export const sites = [
   { name: 'Frankfurt', continent: 'Europe' },
@@ -218,7 +248,10 @@ export type SiteName = (typeof sites)[number]['name'];
 
 const siteNames = z.enum(['Frankfurt', 'Virginia', 'Singapore']);
 
-/** What the first start makes in a database: an organisation, its owner, a token, and the probes; so far as it came. */
+/**
+ * What the first start made in a database so far: an organisation, its owner, a token, and the
+ * probes.
+ */
 export const madeShape = z.object({
   organisation: z.string().optional(),
   owner: z.object({ email: z.string(), password: z.string() }).optional(),
@@ -235,7 +268,7 @@ const stateShape = z.object({
   postgresPassword: z.string(),
   bus: busIdentityShape,
   ports: z.object({ http: z.number(), postgres: z.number(), nats: z.number(), ears: z.partialRecord(siteNames, z.number()) }).partial(),
-  /** For each pair of database and bus that this home was started with. */
+  /** For each pair of database and bus with which this home was started. */
   made: z.record(z.string(), madeShape),
 });
 
@@ -258,7 +291,10 @@ export const openState = (home: string, now: number): HomeState => {
 
 export const keepState = (home: string, state: HomeState): void => writeJson(stateFile(home), state);
 
-/** `local.json`: what programs need to know of the running service. It is there while the service is ready, and gone before and after. */
+/**
+ * `local.json`: what programs need to know of the running service. It exists only while the service
+ * is ready.
+ */
 
 export type LocalFile = {
   readonly base_url: string;
@@ -269,7 +305,7 @@ export type LocalFile = {
   readonly password: string;
   readonly database_url: string;
   readonly nats_url: string;
-  /** null for a part that is not ours: a database or bus of the person's own. */
+  /** null for a service that is not ours: the user's own database or bus. */
   readonly pids: {
     readonly launcher: number;
     readonly coordinator: number | null;
@@ -279,15 +315,16 @@ export type LocalFile = {
   };
 };
 
-/** As much of it as a second start reads to say who was first. */
+/** The part that a second start reads to name the first one. */
 export const launcherShape = z.object({ base_url: z.string(), pids: z.object({ launcher: z.number() }) });
 
 export const writeLocalFile = (file: string, content: LocalFile): void => writeJson(file, content);
 export const removeLocalFile = (file: string): void => rmSync(file, { force: true });
 
 /**
- * One launcher for a home. The lock is the operating system's own lock on a file, taken through SQLite because Node offers none: it is
- * free the moment its holder is gone, however it went, and no number of a dead process can be mistaken for a living one.
+ * Ensures one launcher for a home. The lock is the operating system's own lock on a file, taken
+ * through SQLite because Node offers none. It is free the moment its holder is gone, for whatever
+ * reason, and a reused process number cannot be mistaken for the holder.
  */
 
 export type Lock = { readonly release: () => void };
@@ -296,7 +333,7 @@ const openLock = (home: string): DatabaseSync => {
   try {
     return new DatabaseSync(join(home, 'launcher.lock'));
   } catch (cause) {
-    // Root is told that it may write everywhere, also where the system lets nobody make a file.
+    // Root appears to have write access everywhere, even where the system lets no one make a file.
     throw unwritable(home, 'ANTIPODE_HOME', cause);
   }
 };
@@ -314,9 +351,9 @@ export const lockHome = (home: string): Lock | undefined => {
   return { release: () => file.close() };
 };
 
-/** Free ports below 32768, where the system does not hand out ports of its own accord. */
+/** Free ports below 32768, a range from which the system does not assign ports itself. */
 
-/** The error with which listening there fails, if it does. */
+/** The error of listening there, if it fails. */
 const listenFault = async (port: number, host: string): Promise<Error | undefined> => {
   const { promise, resolve } = Promise.withResolvers<Error | undefined>();
   const probe = createServer();
@@ -327,7 +364,7 @@ const listenFault = async (port: number, host: string): Promise<Error | undefine
 
 const isFree = async (port: number): Promise<boolean> => (await listenFault(port, '127.0.0.1')) === undefined;
 
-/** Why nothing can listen there, and what would do; undefined when something can. */
+/** Why nothing can listen there, and the remedy; undefined when listening works. */
 export const obstacleTo = async (port: number, host: string): Promise<string | undefined> => {
   const fault = await listenFault(port, host);
   if (fault === undefined) return undefined;
@@ -335,7 +372,10 @@ export const obstacleTo = async (port: number, host: string): Promise<string | u
   return obstacle.startsWith('port') ? `${obstacle}: choose another with PORT=…, or PORT=0 for any free one` : obstacle;
 };
 
-/** A port that was free a moment ago; `preferred` ones are taken first, so that addresses stay the same from one start to the next. */
+/**
+ * A port that was free a moment ago. Tries `preferred` ones first, to keep addresses the same from
+ * one start to the next.
+ */
 export const freePort = async (...preferred: readonly (number | undefined)[]): Promise<number> => {
   for (const port of preferred) if (port !== undefined && (await isFree(port))) return port;
   for (let tries = 0; tries < 200; tries++) {
@@ -345,11 +385,17 @@ export const freePort = async (...preferred: readonly (number | undefined)[]): P
   throw new Error('found no free port between 20000 and 32767 on 127.0.0.1');
 };
 
-/** Where `npm start` writes what programs need to know of the local service: its address and a token, readable by the owner only. */
+/**
+ * Where `npm start` writes the address and a token of the local service for programs, readable by
+ * the owner only.
+ */
 export const localSettingsFile = (environment: Readonly<Record<string, string | undefined>>): string =>
   join(homeOf(environment), 'local.json');
 
-/** What the person who starts the service may choose: which port, which folders, and parts of their own instead of the embedded ones. */
+/**
+ * What the user may choose at a start: the port, the folders, and their own services instead of the
+ * embedded ones.
+ */
 
 const variables = z.object({
   PORT: z.coerce.number().int('must be a whole number').min(0).max(65_535).default(8080),
@@ -374,16 +420,16 @@ export type Settings = {
   readonly port: number;
   readonly host: string;
   readonly baseUrl: string | undefined;
-  /** A Postgres of their own instead of the embedded one. */
+  /** The user's own Postgres instead of the embedded one. */
   readonly databaseUrl: string | undefined;
-  /** A bus of their own instead of the embedded one. */
+  /** The user's own bus instead of the embedded one. */
   readonly bus: BusEnvironment | undefined;
-  /** How that is entered where it has TLS. */
+  /** How to connect to it with TLS. */
   readonly busTls: Pick<BusEntry, 'tlsFirst' | 'ca'>;
   readonly secretKey: string | undefined;
   readonly previousKey: string | undefined;
   readonly isSignUpOpen: boolean;
-  /** What its probes may reach beyond public addresses; undefined: the person's own networks. */
+  /** What its probes may reach beyond public addresses; undefined: the user's own networks. */
   readonly allowCidrs: string | undefined;
 };
 
@@ -397,7 +443,10 @@ const halfSetBus = (isSet: (name: string) => boolean): readonly string[] => {
   return [`${given.join(', ')} set, but ${missing.join(', ')} ${are} not: set all of them for a bus of your own, or none`];
 };
 
-/** @throws ConfigurationFault, which names every fault: also a bus that is described by halves. */
+/**
+ * @throws ConfigurationFault, which names every fault, including an incomplete description of a
+ * bus.
+ */
 export const readSettings = (environment: Readonly<Record<string, string | undefined>>): Settings => {
   const read = readEnvironment(variables, environment, halfSetBus);
   const isSignUpOpen = read.SIGN_UP === 'open';
@@ -413,7 +462,7 @@ export const readSettings = (environment: Readonly<Record<string, string | undef
     secretKey: read.SECRET_KEY,
     previousKey: read.SECRET_KEY_PREVIOUS,
     isSignUpOpen,
-    // Where anyone may sign up, a stranger's check would read what lies inside.
+    // Where anyone may sign up, another user's check could read the internal network.
     allowCidrs: read.PROBE_ALLOW_CIDRS ?? (isSignUpOpen ? '' : undefined),
   };
 };

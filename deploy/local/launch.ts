@@ -38,9 +38,9 @@ import { faultsOfOwnDependencies, type LocalServices, startLocalServices } from 
 import { endLeftPostgres } from './postgres.ts';
 import { createProcesses, endProcess, findProcess, type Processes, signal } from './processes.ts';
 
-/** Asks the coordinator, as anybody could, whether the network is complete. */
+/** Asks the coordinator, without credentials, whether the network is complete. */
 
-/** An import of the module would touch all that it offers, and with that load the whole of undici: 40 ms of a core. */
+/** Importing the module would load all of its exports, and with them undici: 40 ms of a core. */
 const { get } = process.getBuiltinModule('node:http');
 
 const healthShape = z.object({
@@ -63,22 +63,25 @@ const read = async (url: string): Promise<string> => {
   return await promise;
 };
 
-/** The names of the probes that are present; none while the coordinator does not answer yet. */
+/** The names of the probes that are present; empty while the coordinator does not answer yet. */
 export const presentProbes = async (base: string): Promise<readonly string[]> => {
   try {
     const { parts } = healthShape.parse(JSON.parse(await read(`${base}/health`)));
     return parts.probes.filter(({ present }) => present).map(({ name }) => name);
   } catch {
-    return []; // Not up yet is the usual answer while it starts; whoever waits has a limit.
+    return []; // Not being up yet is normal during the start; the caller has a limit.
   }
 };
 
-/** What a launcher that was killed left running: written down while it ran, ended by the next start on the same home. */
+/**
+ * The processes that a killed launcher left running: recorded while it ran, ended by the next start
+ * on the same home.
+ */
 
 const recordShape = z.array(z.object({ name: z.string(), pid: z.number(), started: z.string() }));
 
 export type ProcessRecord = {
-  /** Written down with the time of its start, so that a number given out anew is not mistaken for it. */
+  /** Recorded with its start time: a reused process number is not mistaken for it. */
   readonly note: (name: string, pid: number) => void;
 };
 
@@ -95,11 +98,11 @@ export const openProcessRecord = (home: string): ProcessRecord => {
       [...known].map(([part, process]) => ({ name: part, ...process })),
     );
   };
-  // A record that cannot be written costs the next start its knowledge of leftovers, and must not cost this one the part.
+  // Without the record, the next start does not know of leftovers. That must not fail this start.
   return { note: (name, pid) => void noteLater(name, pid).catch(() => undefined) };
 };
 
-/** Ends what the last launcher left behind and says so. @throws when something does not end. */
+/** Ends what the last launcher left behind and reports it. @throws when something does not end. */
 export const endLeftovers = async (home: string, say: (line: string) => void): Promise<void> => {
   const recorded = readJson(fileOf(home), recordShape) ?? [];
   const endOne = async ({ name, pid, started }: (typeof recorded)[number]): Promise<void> => {
@@ -111,16 +114,20 @@ export const endLeftovers = async (home: string, say: (line: string) => void): P
     signal(-pid, 'SIGKILL');
   };
   await Promise.all(recorded.map(endOne));
-  // Also one that was started in the moment before its launcher was killed: Postgres keeps a record of its own.
+  // Includes a server started just before its launcher was killed: Postgres keeps a record of its
+  // own.
   const place = join(home, 'postgres.place');
   await endLeftPostgres(resolve(home, existsSync(place) ? readFileSync(place, 'utf8').trim() : 'postgres'));
 };
 
-/** The link by which a newcomer's next act is a click: asked of the operator's own command, in the coordinator's environment. */
+/**
+ * The link with which a new user can start by a click: made by the operator's own command, in the
+ * coordinator's environment.
+ */
 
 const answerShape = z.object({ address: z.string() });
 
-/** Good until it is used or the next start makes another. @throws with what the command said. */
+/** Valid until it is used or the next start makes another. @throws with the command's output. */
 export const makeSignInLink = async (
   email: string,
   environment: Readonly<Record<string, string>>,
@@ -137,21 +144,21 @@ export const makeSignInLink = async (
 };
 
 /**
- * `npm start`: all parts as processes of their own, kept running until it is told to stop. Modes: starting → ready → stopping → stopped;
- * a start that fails stops what it had begun.
+ * `npm start`: every service as a process of its own, kept running until it is told to stop. Modes:
+ * starting → ready → stopping → stopped; a start that fails stops what it had begun.
  */
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Say = (line: string) => void;
 
-/** A start that is refused for a reason that the person can mend: one line, no stack. */
+/** A start that is refused for a reason that the user can fix: one line, no stack. */
 export class StartRefused extends Error {}
 
 const probeMain = join(projectFolder, 'probe/main.ts');
 const readyWithinMs = 60_000;
 const largestLog = 20_000_000;
 
-/** Logs grow over many starts; the one before the last is enough to look back. */
+/** Logs grow over many starts; this keeps only the previous one. */
 const openFolders = (home: string): string => {
   const logs = join(home, 'logs');
   mkdirSync(logs, { recursive: true, mode: 0o700 });
@@ -205,13 +212,16 @@ const startProbes = (
   }
 };
 
-/** Where our own compiled code is kept, which the folder that npm names may have refused. */
+/** Where our own compiled code is cached; npm's folder may be unusable. */
 const compileCacheIn = (cache: string): string => {
   const inUse = getCompileCacheDir();
   return inUse === undefined ? join(cache, 'compile') : dirname(inUse);
 };
 
-/** Network of which database on which bus: another pair is another network, with an organisation and probes of its own. */
+/**
+ * The network of a database on a bus: another pair is another network, with its own organisation
+ * and probes.
+ */
 const networkKey = ({ databaseUrl, bus }: LocalServices, settings: Settings): string => {
   const database = settings.databaseUrl === undefined ? 'embedded' : databaseUrl;
   return createHash('sha256').update(`${database} ${bus.NATS_ACCOUNT_PUBLIC}`).digest('hex').slice(0, 16);
@@ -234,8 +244,10 @@ const awaitNetwork = async (base: string, stop: AbortSignal, say: Say): Promise<
 };
 
 /**
- * Settles when it has been told to stop and nothing runs any more. @throws StartRefused, or what went wrong while starting.
- * @param begun of a first start: the process that makes the network, which loads since before this file was loaded.
+ * Settles when it has been told to stop and nothing runs any more. @throws StartRefused, or the
+ * error of a failed start.
+ * @param begun of a first start: the process that makes the network, loading since before this file
+ * was loaded.
  */
 export const launch = async (environment: Environment, stop: AbortSignal, say: Say, begun?: Maker): Promise<void> => {
   const since = performance.now();
@@ -274,7 +286,8 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
     const receivers = await choosePingReceivers(state);
     state.ports.ears = receivers;
     keepState(home, state);
-    // Where each probe takes heartbeats, besides the base URL: the addresses last as long as their ports are free.
+    // Where each probe receives pings, besides the base URL: the addresses last as long as their
+    // ports are free.
     const addresses = sites.map(({ name }) => [name, `http://127.0.0.1:${receivers[name]}`] as const);
     writeJson(join(home, 'heartbeat-urls.json'), Object.fromEntries(addresses));
     say('starting the database and the bus');
@@ -317,7 +330,8 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
           log: join(logs, 'coordinator.log'),
         },
       });
-    // It needs the longest, so it starts at once on a database that is surely ours; in a foreign one a refused start must not meddle.
+    // It takes longest, so it starts at once on a database that is certainly ours. A refused start
+    // must not touch the user's own database.
     const isOwnDatabase = settings.databaseUrl !== undefined;
     if (!isOwnDatabase) startCoordinator();
     const make = async (): Promise<Network> => {

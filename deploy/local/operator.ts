@@ -1,4 +1,7 @@
-/** `npm run operator -- …`: the coordinator's operator commands, in the environment of the service that `npm start` runs, or of DATABASE_URL. */
+/**
+ * `npm run operator -- …`: the coordinator's operator commands, in the environment of the service
+ * that `npm start` runs, or of DATABASE_URL.
+ */
 import { spawn } from 'node:child_process';
 import { z } from 'zod';
 import { isAlone, understand } from '../../coordinator/operator/command-line.ts';
@@ -11,7 +14,7 @@ const surroundings = (): Record<string, string | undefined> => {
   const free = lockHome(home);
   free?.release();
   if (kept === undefined || free !== undefined) {
-    // Help, and what is wrong with a line, need no service.
+    // Help and usage errors need no service.
     const { stdout, stderr } = process;
     const understood = understand(process.argv.slice(2), {
       out: (text) => stdout.write(text),
@@ -33,6 +36,6 @@ const command = spawn(process.execPath, [coordinatorMain, 'operator', ...process
   cwd: projectFolder,
   stdio: 'inherit',
 });
-// The terminal tells the child itself; this one only waits for how it ends.
+// The terminal signals the child itself; this process only waits for its end.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => command.kill(signal));
 command.once('exit', (code) => process.exit(code ?? 1));

@@ -9,7 +9,10 @@ import { codeOf } from '../../shared/base/errors.ts';
 import { firstPassableFor, isPassableFor, isRoot, isRunnableFor } from './home.ts';
 import { type Command, endProcess, findProcess } from './processes.ts';
 
-/** Makes the Postgres of the npm platform package runnable, without its install script and for the user that it is to run as. */
+/**
+ * Makes the Postgres of the npm platform package runnable, without its install script and for the
+ * user under whom it will run.
+ */
 
 const linksShape = z.array(z.object({ source: z.string(), target: z.string() }));
 
@@ -23,7 +26,10 @@ export const findPostgresPackage = (): string => {
   }
 };
 
-/** The package ships its libraries without the links between them; its install script, which is not run, would make them. */
+/**
+ * The package ships its libraries without the links between them; its install script, which we do
+ * not run, would make them.
+ */
 const linkLibraries = async (folder: string): Promise<void> => {
   const links = linksShape.parse(JSON.parse(await readFile(join(folder, 'native/pg-symlinks.json'), 'utf8')));
   for (const { source, target } of links) {
@@ -39,26 +45,29 @@ const linkLibraries = async (folder: string): Promise<void> => {
 const copyTo = async (folder: string, place: string): Promise<string> => {
   const { version } = z.object({ version: z.string() }).parse(JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')));
   const kept = join(place, `${basename(folder)}-postgres-${version}`);
-  const known = await stat(join(kept, 'native')).catch(() => undefined); // Not there is the usual case: then it is copied.
+  // It is usually missing, and then copied.
+  const known = await stat(join(kept, 'native')).catch(() => undefined);
   if (known !== undefined) return kept;
   const half = `${kept}.${process.pid}`;
   await mkdir(half, { recursive: true, mode: 0o755 });
   await cp(join(folder, 'native'), join(half, 'native'), { recursive: true, verbatimSymlinks: true });
   await linkLibraries(half);
-  // Installed under a strict umask the files are the installer's alone; the copy is there for another user.
+  // Under a strict umask only the installer can read the installed files; the copy is for another
+  // user.
   await promisify(execFile)('chmod', ['-R', 'a+rX', half]);
   try {
     await rename(half, kept);
   } catch (error) {
     if (!['ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error;
-    await rm(half, { recursive: true, force: true }); // Another start was quicker; its copy is as good.
+    // Another start was quicker; its copy is as good.
+    await rm(half, { recursive: true, force: true });
   }
   return kept;
 };
 
 /**
- * The folder that has `bin/postgres`: in the package where it can be used in place, else a copy below the first of these places that
- * the user can reach.
+ * The folder that has `bin/postgres`: in the package if it can be used in place, else a copy below
+ * the first of these places that the user can reach.
  */
 export const preparePostgresBinaries = async (runAs: number | undefined, places: readonly string[]): Promise<string> => {
   const folder = findPostgresPackage();
@@ -68,7 +77,8 @@ export const preparePostgresBinaries = async (runAs: number | undefined, places:
       await linkLibraries(folder);
       return join(folder, 'native');
     } catch (error) {
-      if (!['EACCES', 'EPERM', 'EROFS'].includes(codeOf(error))) throw error; // A package that another user installed is copied.
+      // A package that another user installed is copied.
+      if (!['EACCES', 'EPERM', 'EROFS'].includes(codeOf(error))) throw error;
     }
   }
   const place = runAs === undefined ? places[0] : firstPassableFor(runAs, places);
@@ -78,16 +88,18 @@ export const preparePostgresBinaries = async (runAs: number | undefined, places:
 };
 
 /**
- * The embedded Postgres: makes its data folder, says how to run it, knows when it is ready. Modes of the data folder: none → half made
- * (`data.new`, begun again by the next start) → made; a made one is open by at most one server, which Postgres itself guards.
+ * The embedded Postgres: makes its data folder, knows how to run it, and when it is ready. Modes of
+ * the data folder: none → half made (`data.new`, begun again by the next start) → made; at most one
+ * server, as Postgres itself ensures, opens a made one.
  *
- * Postgres refuses to run as root, so root starts it as nobody (or as whoever owns the data already).
+ * Postgres refuses to run as root, so root starts it as the user `nobody` (or as the present owner
+ * of the data).
  */
 
 const noOne = 65_534;
 export const databaseName = 'antipode';
 
-/** Places of the system that root may make and everybody may pass through. */
+/** System folders that root may make and all users may pass through. */
 const systemCache = '/var/cache/antipode';
 const systemData = '/var/lib/antipode';
 
@@ -115,12 +127,13 @@ const readIfThere = async (file: string): Promise<string | undefined> => {
 const ownerOf = async (folder: string): Promise<number | undefined> =>
   await stat(folder).then(
     ({ uid }) => uid,
-    () => undefined, // Not made yet.
+    () => undefined, // It does not exist yet.
   );
 
 /**
- * In the home, or where nobody can reach: a home below a folder that only root may enter has its data below /var/lib. The choice is
- * written down in the home, so that a change of a folder's mode never leads to a second, empty database.
+ * In the home, if the server's user can reach it: a home below a folder that only root may enter
+ * has its data below /var/lib. The home records the choice, so a change of a folder's mode never
+ * leads to a second, empty database.
  */
 const choosePostgresFolder = async (home: string, say: (line: string) => void): Promise<string> => {
   if (!isRoot) return join(home, 'postgres');
@@ -168,7 +181,7 @@ const initialise = async (binaries: string, folder: string, password: string, us
   await rename(fresh, join(folder, 'data'));
 };
 
-/** In single-user mode, so that a data folder under its final name always has the database. */
+/** In single-user mode: a data folder under its final name always has the database. */
 const createDatabase = async (binaries: string, data: string, user: RunAs): Promise<void> => {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const args = ['--single', '-D', data, '-c', 'fsync=off', '-c', 'exit_on_error=true', 'postgres'];
@@ -183,7 +196,7 @@ const createDatabase = async (binaries: string, data: string, user: RunAs): Prom
   await promise;
 };
 
-/** The folder of the data is made on the first call; later ones only say how to run it. */
+/** The first call makes the data folder; later ones only return how to run it. */
 export const preparePostgres = async (options: PostgresOptions): Promise<PreparedPostgres> => {
   const folder = await choosePostgresFolder(options.home, options.say);
   const data = join(folder, 'data');
@@ -201,7 +214,8 @@ export const preparePostgres = async (options: PostgresOptions): Promise<Prepare
     unix_socket_directories: '',
     max_connections: '100',
     shared_buffers: '64MB',
-    // After a kill: one call for the whole file system, where one for each of 1,500 files takes seconds on a busy disk.
+    // After a kill: one call for the whole file system. One call for each of 1,500 files takes
+    // seconds on a busy disk.
     ...(process.platform === 'linux' ? { recovery_init_sync_method: 'syncfs' } : {}),
     ...options.settings,
   };
@@ -225,7 +239,7 @@ const readPidFile = async (folder: string): Promise<{ pid: number; status: strin
   return lines === undefined ? undefined : { pid: Number(lines[0]), status: (lines[7] ?? '').trim() };
 };
 
-/** Whether the server with this pid takes connections, by what it writes into its own pid file. */
+/** Whether the server with this pid accepts connections, according to its own pid file. */
 export const isPostgresReady = async (folder: string, pid: number): Promise<boolean> => {
   const found = await readPidFile(folder);
   return found?.pid === pid && found.status === 'ready';

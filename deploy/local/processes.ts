@@ -8,8 +8,9 @@ import { codeOf } from '../../shared/base/errors.ts';
 /**
  * One process that the launcher started. Modes: running → exited; `stop` asks politely, then kills.
  *
- * Each child leads a process group of its own, so that Ctrl-C in a terminal reaches the launcher only, and so that what a dead child
- * left behind can be ended with it. Where util-linux has `setpriv`, the kernel ends the child when the launcher is killed.
+ * Each child leads a process group of its own. Ctrl-C in a terminal then reaches the launcher only,
+ * and what a dead child left behind can be ended with its group. Where util-linux has `setpriv`,
+ * the kernel ends the child when the launcher is killed.
  */
 
 export type Command = {
@@ -20,9 +21,12 @@ export type Command = {
   readonly cwd?: string;
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
   readonly stopSignal: 'SIGINT' | 'SIGTERM';
-  /** What ends it when the launcher is killed; the stop signal, unless it may be frozen then: it would hear of no other. */
+  /**
+   * The signal that ends it when the launcher is killed: the stop signal, unless the process may be
+   * frozen then and could receive no other.
+   */
   readonly orphanSignal?: 'SIGKILL';
-  /** The file that its output is appended to. */
+  /** The file to which its output is appended. */
   readonly log: string;
 };
 
@@ -33,7 +37,7 @@ export type Child = {
   readonly pid: number;
   readonly exited: Promise<Exit>;
   readonly isRunning: () => boolean;
-  /** Settles when it is gone; killed if it did not go within the grace. */
+  /** Settles when it is gone; kills it after the grace. */
   readonly stop: (graceMs: number) => Promise<Exit>;
 };
 
@@ -47,13 +51,16 @@ const runs = async (file: string, args: readonly string[]): Promise<boolean> => 
 
 let setpriv: Promise<boolean> | undefined;
 
-/** Whether the kernel can be told to end a child together with us. */
+/** Whether the kernel can end a child together with us. */
 const canTieToLauncher = async (): Promise<boolean> => {
   setpriv ??= process.platform === 'linux' ? runs('setpriv', ['--pdeathsig', 'TERM', 'true']) : Promise.resolve(false);
   return await setpriv;
 };
 
-/** Signals a process, or with a negative number a group; false when there is none any more, true also when it is another user's. */
+/**
+ * Signals a process, or with a negative number a group; false when it no longer exists, true also
+ * when it belongs to another user.
+ */
 export const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
   try {
     return process.kill(pid, name);
@@ -89,7 +96,7 @@ export const startChild = async (command: Command): Promise<Child> => {
   const exited = new Promise<Exit>((resolve) => {
     started.once('exit', (code, by) => {
       running = false;
-      // What the dead one had started in its own group would otherwise hold its ports and files.
+      // Processes in the dead one's group would otherwise hold its ports and files.
       if (started.pid !== undefined) signal(-started.pid, 'SIGKILL');
       resolve({ code, signal: by });
     });
@@ -99,7 +106,7 @@ export const startChild = async (command: Command): Promise<Child> => {
   const stop = async (graceMs: number): Promise<Exit> => {
     if (!running) return await exited;
     signal(pid, command.stopSignal);
-    signal(pid, 'SIGCONT'); // A stopped process would not hear of it otherwise.
+    signal(pid, 'SIGCONT'); // A stopped process would not receive the signal otherwise.
     const kill = setTimeout(() => running && signal(-pid, 'SIGKILL'), graceMs);
     return await exited.finally(() => clearTimeout(kill));
   };
@@ -112,7 +119,10 @@ export const lastLines = async (file: string): Promise<string> => {
   return text.trimEnd().split('\n').slice(-8).join('\n');
 };
 
-/** Polls until the child is ready. @throws with the end of its log when it exits first or takes longer than the limit. */
+/**
+ * Polls until the child is ready. @throws with the end of its log when it exits first or takes
+ * longer than the limit.
+ */
 export const awaitReady = async (child: Child, log: string, isReady: () => Promise<boolean>, limitMs = 30_000): Promise<void> => {
   const deadline = performance.now() + limitMs;
   while (!(await isReady())) {
@@ -123,17 +133,18 @@ export const awaitReady = async (child: Child, log: string, isReady: () => Promi
 };
 
 /**
- * A part that is kept running. Modes: starting → running → (ended → waiting → starting) …, and from any of them stopped, for good.
- * Every end is followed by a new start, at growing distances while it keeps failing.
+ * A service that is kept running. Modes: starting → running → (ended → waiting → starting) …, and
+ * from any of them stopped, for good. Every end is followed by a new start, at growing intervals
+ * while it keeps failing.
  */
 
 export type PartEvent = { readonly is: 'started'; readonly pid: number } | { readonly is: 'ended'; readonly how: string };
 
 export type PartOptions = {
   readonly command: Command;
-  /** Whether it does its work; a part without this is ready when it runs. */
+  /** Whether it does its work; without this, it is ready when it runs. */
   readonly isReady?: (child: Child) => Promise<boolean>;
-  /** Told of every new process, before it is ready, and of every end that nobody asked for. */
+  /** Called for every new process, before it is ready, and for every unexpected end. */
   readonly onChange: (event: PartEvent) => void;
 };
 
@@ -142,7 +153,10 @@ export type Part = {
   readonly log: string;
   /** Of the running process, or of the last one. */
   readonly pid: () => number | null;
-  /** Settles when its first process is ready; rejects with the end of its log when that one ends or takes too long. */
+  /**
+   * Settles when its first process is ready; rejects with the end of its log when that one ends or
+   * takes too long.
+   */
   readonly ready: Promise<void>;
   /** Settles when the process is gone, killed after the grace; no new one follows. */
   readonly stop: (graceMs: number) => Promise<void>;
@@ -150,7 +164,7 @@ export type Part = {
 
 const shortestPauseMs = 100;
 const longestPauseMs = 4_000;
-/** A part that ran this long is taken for healthy: the distances begin anew. */
+/** A process that ran this long counts as healthy: the intervals start again from the shortest. */
 const healthyAfterMs = 10_000;
 
 export const keepRunning = ({ command, isReady, onChange }: PartOptions): Part => {
@@ -171,7 +185,7 @@ export const keepRunning = ({ command, isReady, onChange }: PartOptions): Part =
     if (isReady !== undefined) await awaitReady(started, command.log, () => isReady(started));
   })();
 
-  ready.catch(() => undefined); // Who does not wait for it hears of its end through `onChange`.
+  ready.catch(() => undefined); // A caller that does not wait receives its end through `onChange`.
 
   const startOrTell = async (starting: Promise<Child>): Promise<Child | undefined> =>
     await starting.catch((error: unknown) => {
@@ -188,7 +202,8 @@ export const keepRunning = ({ command, isReady, onChange }: PartOptions): Part =
       if (stopping.signal.aborted) return;
       if (exit !== undefined) onChange({ is: 'ended', how: exit.signal ?? `code ${exit.code}` });
       if (performance.now() - since > healthyAfterMs) distance = shortestPauseMs;
-      await pause(distance, undefined, { signal: stopping.signal }).catch(() => undefined); // Cut short by a stop: looked at next.
+      // A stop cuts it short, and is checked next.
+      await pause(distance, undefined, { signal: stopping.signal }).catch(() => undefined);
       if (stopping.signal.aborted) return;
       distance = Math.min(distance * 2, longestPauseMs);
       running = await startOrTell(start());
@@ -211,8 +226,9 @@ export const keepRunning = ({ command, isReady, onChange }: PartOptions): Part =
 };
 
 /**
- * All parts of one start. Modes: gathering (a part that keeps ending fails the start) → settled (every end is told and healed) →
- * dismissed (stopped, the ones that use a database and a bus before those two).
+ * All services of one start. Modes: gathering (a service that keeps ending fails the start) →
+ * settled (every end is reported and repaired) → dismissed (stopped; those that use a database and
+ * a bus before these two).
  */
 
 export type Processes = {
@@ -220,14 +236,14 @@ export type Processes = {
   readonly pid: (name: string) => number | null;
   /** From now on nothing fails the start any more. */
   readonly settle: () => void;
-  /** Rejects when a part keeps ending before the processes has settled. */
+  /** Rejects when a service keeps ending before `settle`. */
   readonly trouble: Promise<never>;
   readonly dismiss: () => Promise<void>;
 };
 
 export type ProcessEvents = {
   readonly say: (line: string) => void;
-  /** A part has a new process. */
+  /** A service has a new process. */
   readonly onStarted: (name: string, pid: number) => void;
 };
 
@@ -237,7 +253,8 @@ const endsThatFail = 3;
 export const createProcesses = ({ say, onStarted }: ProcessEvents): Processes => {
   const parts = new Map<string, Part>();
   const trouble = Promise.withResolvers<never>();
-  trouble.promise.catch(() => undefined); // Whoever waits for the start hears of it; without one it is told line by line.
+  // The caller of the start receives it; otherwise it is reported line by line.
+  trouble.promise.catch(() => undefined);
   let settled = false;
   let dismissed = false;
 
@@ -281,13 +298,14 @@ export const createProcesses = ({ say, onStarted }: ProcessEvents): Processes =>
   };
 };
 
-/** What is known of a process by its number, so that a number that meanwhile belongs to somebody else is never signalled. */
+/** Identifies a process behind a number: a reused number is never signalled. */
 
 export type Process = { readonly pid: number; readonly started: string; readonly command: string };
 
 const fromProc = async (pid: number): Promise<Process> => {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The name in brackets may itself hold brackets and spaces: the fields are counted from its end.
+  // The name in brackets may itself contain brackets and spaces, so the fields are counted from its
+  // end.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (fields[0] === 'Z') throw new Error('a zombie runs no more');
   const command = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ').trim();
@@ -303,12 +321,16 @@ const fromPs = async (pid: number): Promise<Process> => {
 
 export const findProcess = async (pid: number): Promise<Process | undefined> => {
   if (!signal(pid, 0)) return undefined;
-  return await (process.platform === 'linux' ? fromProc(pid) : fromPs(pid)).catch(() => undefined); // It ended while it was looked at.
+  // It ended meanwhile.
+  return await (process.platform === 'linux' ? fromProc(pid) : fromPs(pid)).catch(() => undefined);
 };
 
-/** Asks a process to end by these signals in turn, two seconds each; false when it outlived them all. */
+/**
+ * Asks a process to end by these signals in turn, two seconds each; false when it survived them
+ * all.
+ */
 export const endProcess = async (pid: number, signals: readonly NodeJS.Signals[]): Promise<boolean> => {
-  signal(pid, 'SIGCONT'); // A stopped process hears nothing else.
+  signal(pid, 'SIGCONT'); // A stopped process receives nothing else.
   for (const name of signals) {
     signal(pid, name);
     for (let tries = 0; tries < 100; tries++) {

@@ -1,4 +1,4 @@
-/** `npm start`. Only what is needed to make the rest start fast; the rest is in local/launch.ts. */
+/** `npm start`. Contains only what makes the rest start fast; the rest is in local/launch.ts. */
 import { enableCompileCache, getCompileCacheDir } from 'node:module';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { loadLightly } from '../../shared/base/light-loading.ts';
@@ -11,7 +11,8 @@ if (word !== undefined) {
   process.exit(isHelp ? 0 : 2);
 }
 
-// The compiled code of earlier starts (`npm start` has named a place already, for this file too); where the folder cannot be used the start is merely slower.
+// The compile cache of earlier starts. (`npm start` has already named a folder, for this file too.)
+// If the folder cannot be used, the start is only slower.
 const { compileFolder } = await loadLightly(() => import('./home.ts'));
 const folder = getCompileCacheDir() === undefined ? compileFolder(process.env) : undefined;
 if (folder !== undefined) enableCompileCache(folder);
@@ -23,9 +24,10 @@ const maker = compileCache === undefined ? undefined : summonMakerEarly(process.
 const { launch, StartRefused } = await loadLightly(() => import('./launch.ts'));
 
 const stop = new AbortController();
-// npm passes on a signal that the terminal has already sent: a second one changes nothing, the stop has a limit of its own.
+// npm passes on a signal that the terminal has already sent. A second one changes nothing: the stop
+// has its own limit.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
-// A terminal that was closed must not end the launcher before it has stopped its parts.
+// A closed terminal must not end the launcher before it has stopped its services.
 process.stdout.on('error', () => stop.abort());
 
 try {

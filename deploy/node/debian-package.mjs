@@ -1,4 +1,7 @@
-/** A package of the machine's own Debian mirror, unpacked below a folder: no root, and nothing of the system is changed. */
+/**
+ * A package of the machine's own Debian mirror, unpacked below a folder. It needs no root and
+ * changes nothing of the system.
+ */
 import { execFile } from 'node:child_process';
 import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,13 +9,16 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Where the machine gets its own packages from: the address and suite of every configured source, with the component main where that is known. */
+/**
+ * The sources of the machine's own packages: the address and suite of each, with the component main
+ * where that is known.
+ */
 const configuredMirrors = async () => {
   const { stdout } = await run('apt-get', ['indextargets', '--format', '$(REPO_URI) $(RELEASE) $(COMPONENT)', 'Created-By: Packages']);
   const lines = stdout.split('\n').map((line) => line.split(' '));
   const known = lines.flatMap(([address, suite, part]) => (address && suite && part === 'main' ? [{ address, suite }] : []));
   if (known.length > 0) return known;
-  // A machine that has never fetched a list (an image that was made small) knows only what it would fetch.
+  // A machine that has never fetched a list (a minimal image) knows only what it would fetch.
   const { stdout: wanted } = await run('apt-get', ['update', '--print-uris']);
   return [...wanted.matchAll(/^'([^']+)\/dists\/([^'/]+)\/InRelease'/gm)].flatMap(([, address, suite]) =>
     address && suite ? [{ address, suite }] : [],
@@ -20,11 +26,13 @@ const configuredMirrors = async () => {
 };
 
 /**
- * A package state of our own: nothing of the system's is read but its list of mirrors and its keys, and nothing is written there.
+ * Uses a package state of our own: reads only the system's list of mirrors and its keys, and writes
+ * nothing there.
  *
- * @param {string} scratch a folder of the caller's, who removes it.
+ * @param {string} scratch a folder of the caller, which the caller removes.
  * @param {string} name
- * @param {'stable first' | "the machine's first"} suites the newest program, or the library that fits the machine's own.
+ * @param {'stable first' | "the machine's first"} suites the newest program, or the library that
+ * fits the machine's own.
  * @returns {Promise<string>} the folder that has `usr/`.
  */
 export const unpackDebianPackage = async (scratch, name, suites) => {

@@ -1,4 +1,7 @@
-/** The Node that came with the package: found by its path (old npm removes its name from `.bin`), tried, and given the one library that minimal machines lack. */
+/**
+ * The Node of the package: found by its path (old npm removes its name from `.bin`), tried, and
+ * given the one library that minimal machines lack.
+ */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync, realpathSync } from 'node:fs';
 import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
@@ -29,12 +32,12 @@ const findPackage = () => {
   try {
     return createRequire(import.meta.url).resolve(`${name}/bin/node`);
   } catch {
-    return undefined; // Whoever asked says what to do.
+    return undefined; // The caller says what to do.
   }
 };
 
 /**
- * Why this Node does not run, in its own words; undefined when it does.
+ * Why this Node does not run, in its own words; undefined when it runs.
  *
  * @param {string} file
  * @param {Environment} env
@@ -82,7 +85,7 @@ const fetchLibrary = async (cache, kept) => {
 };
 
 /**
- * The surroundings in which that Node runs; a word of what to do where it cannot be made to.
+ * The environment in which that Node runs, or the remedy in words where it cannot run.
  *
  * @param {string} file
  * @param {Environment} env
@@ -95,7 +98,7 @@ const surroundingsFor = async (file, env, say) => {
   if (!fault.includes(library)) return `the package's Node does not run here (${fault})`;
   const places = env.ANTIPODE_CACHE ? [wantedCache(env)] : [wantedCache(env), join(homeOf(env), 'cache')];
   const name = `libatomic1-${process.arch}`;
-  // What others filled may be there to be read alone.
+  // A cache that others filled may be read-only.
   const ready = places.map((place) => withLibraries(env, join(place, name))).find((one) => faultOf(file, one) === undefined);
   if (ready !== undefined) return ready;
   const lacking = `the package's Node needs ${library}, which this machine lacks`;
@@ -113,7 +116,7 @@ const surroundingsFor = async (file, env, say) => {
 };
 
 /**
- * The Node to run everything with. What it starts finds it too: it stands first in the PATH.
+ * The Node to run everything with. Its child processes find it too: it is first in the PATH.
  *
  * @param {Environment} given
  * @param {(line: string) => void} say

@@ -1,4 +1,7 @@
-/** Where this checkout is and where it keeps things. In words of Node 18, as all of this folder: it is read before the package's own Node runs. */
+/**
+ * The paths of this checkout and of its files. Written for Node 18, like all of this folder: it
+ * runs before the package's own Node.
+ */
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +18,7 @@ export const projectFolder = resolve(fileURLToPath(import.meta.url), '../../..')
 export const homeOf = (env) => resolve(projectFolder, env.ANTIPODE_HOME || '.antipode');
 
 /**
- * `ANTIPODE_CACHE`, else the user's own cache folder, so that it outlives a removed `.antipode`.
+ * `ANTIPODE_CACHE`, else the user's own cache folder, which survives the removal of `.antipode`.
  *
  * @param {Environment} env
  */

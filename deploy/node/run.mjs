@@ -1,6 +1,6 @@
 /**
- * `node deploy/node/run.mjs PROGRAM …`: the program under the package's own Node, whatever Node began (18 or later). Everything that
- * people start goes through here.
+ * `node deploy/node/run.mjs PROGRAM …`: runs the program under the package's own Node, whatever
+ * Node started this (18 or later). Everything that users start goes through here.
  */
 import { spawn } from 'node:child_process';
 import { realpathSync, writeSync } from 'node:fs';
@@ -10,11 +10,12 @@ import { fileURLToPath } from 'node:url';
 import { obtainNode } from './own-node.mjs';
 import { projectFolder } from './places.mjs';
 
-/** What it says goes to standard error: what a command answers stands alone on standard output. */
+/** Messages go to standard error: only a command's answer goes to standard output. */
 const say = (/** @type {string} */ line) => void writeSync(2, `${line}\n`);
 
 /**
- * Takes this process's place, as exec does; where this Node cannot, a child does the work, and signals and its end are passed on.
+ * Replaces this process, as exec does. Where this Node cannot, a child does the work, and signals
+ * and its exit code are passed on.
  *
  * @param {string} file
  * @param {readonly string[]} words
@@ -24,7 +25,8 @@ const become = (file, words, env) => {
   if (process.execve !== undefined && realpathSync(process.execPath) === realpathSync(file)) process.execve(file, [file, ...words], env);
   const child = spawn(file, words, { env, stdio: 'inherit' });
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'])) {
-    // What is typed at a terminal has been told to the child by the terminal; twice would mean "at once" to some programs.
+    // The terminal has already sent a typed signal to the child; a second one would mean "at once"
+    // to some programs.
     const isTyped = isatty(0) && (signal === 'SIGINT' || signal === 'SIGQUIT');
     process.on(signal, () => isTyped || child.kill(signal));
   }
@@ -41,7 +43,7 @@ const become = (file, words, env) => {
 
 /**
  * @param {string} program below the checkout.
- * @param {readonly string[]} words what stands behind it.
+ * @param {readonly string[]} words what follows it.
  */
 export const runProgram = async (program, words) => {
   try {

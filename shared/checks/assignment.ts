@@ -3,10 +3,16 @@ import type { Kind } from './kinds.ts';
 import type { Json } from './result.ts';
 import { keyIdOf } from './sealed-secrets.ts';
 
-/** A monitor's stored config: the keys that its kind knows are checked, others are kept and do nothing. */
+/**
+ * A monitor's stored config: keys that its kind knows are validated, others are kept and do
+ * nothing.
+ */
 export type Config = { readonly [key: string]: Json };
 
-/** What to check and how, as a probe holds it. Secrets of the config are not in `config` but in `sealed`, and are merged for the check alone. */
+/**
+ * What to check and how, as a probe holds it. Secrets of the config are not in `config` but in
+ * `sealed`, and are merged only for the check.
+ */
 export type Assignment = {
   readonly monitor: string;
   readonly organisation: string;
@@ -15,10 +21,13 @@ export type Assignment = {
   readonly interval_ms: number;
   readonly timeout_ms: number;
   readonly config: Config;
-  /** Base64 of the secret part of the config, for the probes that may check this monitor; null when there is none. */
+  /**
+   * Base64 of the secret part of the config, for the probes that may check this monitor; null when
+   * there is none.
+   */
   readonly sealed: string | null;
   readonly config_version: number;
-  /** The installation's running number of the monitor: spreads phases evenly (see placement). */
+  /** The monitor's sequence number in the installation: spreads phases evenly (see placement). */
   readonly ordinal: number;
   /** Continents that may check; null: every continent that has a healthy probe. */
   readonly continents: readonly Continent[] | null;
@@ -33,18 +42,26 @@ export type RosterProbe = {
   readonly continent: Continent;
   /** The organisation of a private probe; null for a public one. */
   readonly organisation: string | null;
-  /** Well enough to be given work: present, not revoked. A quarantined probe still checks, as a shadow. */
+  /** Gets work: present, not revoked. A quarantined probe still checks, as a shadow. */
   readonly healthy: boolean;
   readonly quarantined: boolean;
-  /** Ranges beyond the public that its host allows (PROBE_ALLOW_CIDRS), of public probes that have any. */
+  /**
+   * Non-public ranges that its host allows (PROBE_ALLOW_CIDRS), for public probes that have any.
+   */
   readonly allowed_cidrs?: readonly string[] | undefined;
 };
 
 export type Roster = { readonly epoch: number; readonly probes: readonly RosterProbe[] };
 
-/** Cheap 32-bit hashes for spreading and comparing; not for secrets: whoever wants a collision finds one. */
+/**
+ * Cheap 32-bit hashes for spreading and comparing, not for secrets: an attacker finds collisions
+ * easily.
+ */
 
-/** Stirs all bits of a 32-bit number (the finisher of MurmurHash3), so that near inputs come out far apart. */
+/**
+ * Mixes all bits of a 32-bit number (the finisher of MurmurHash3): similar inputs give very
+ * different outputs.
+ */
 export const stir = (value: number): number => {
   let mixed = value;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
@@ -52,7 +69,7 @@ export const stir = (value: number): number => {
   return (mixed ^ (mixed >>> 16)) >>> 0;
 };
 
-/** FNV-1a over the text's characters, stirred. */
+/** FNV-1a over the text's characters, mixed. */
 export const hashOf = (text: string, seed = 0x811c9dc5): number => {
   let hash = seed;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
@@ -60,8 +77,9 @@ export const hashOf = (text: string, seed = 0x811c9dc5): number => {
 };
 
 /**
- * What a set is, in a few characters: equal for equal sets in whatever order they were filled, and kept up to date with each change instead of
- * being made anew. The coordinator and a probe compare theirs to find out whether the probe missed something.
+ * Summarises a set in a few characters: equal for equal sets in any order of insertion, and updated
+ * with each change instead of computed again. The coordinator and a probe compare theirs to find
+ * out whether the probe missed something.
  */
 export type Digest = {
   readonly add: (element: Element) => void;
@@ -83,7 +101,7 @@ export const elementOf = (text: string): Element => [
 ];
 
 export const createDigest = (): Digest => {
-  // Sums, because a sum forgets the order and a difference takes an element out again.
+  // Sums, because a sum does not depend on the order and subtraction removes an element.
   const sums = new Uint32Array(seeds.length);
   let count = 0;
   const put = (element: Element, sign: 1 | -1): void => {
@@ -98,9 +116,12 @@ export const createDigest = (): Digest => {
   };
 };
 
-/** All of an assignment that can differ from the one that is wanted. The version stands for kind, target and config, from which the time limit follows. */
+/**
+ * All of an assignment that can differ from the wanted one. The version covers kind, target and
+ * config, which determine the timeout.
+ */
 export type Assigned = Pick<Assignment, 'monitor' | 'config_version' | 'interval_ms' | 'ordinal' | 'continents' | 'probe'> & {
-  /** The id of the key that its secrets are sealed under; null when it has none. */
+  /** The id of the key that seals its secrets; null when it has none. */
   readonly key: string | null;
 };
 
@@ -112,7 +133,10 @@ export const assignedIn = ({ sealed, ...assignment }: Assignment): Assigned => (
 export const assignedElement = ({ monitor, config_version, interval_ms, ordinal, continents, probe, key }: Assigned): Element =>
   elementOf(`${monitor}@${config_version} ${interval_ms} ${ordinal} ${continents?.join() ?? '*'} ${probe ?? '*'} ${key ?? '*'}`);
 
-/** How a digest of assignments begins: a probe of another version may make other ones, which cannot be compared. */
+/**
+ * The prefix of an assignment digest: a probe of another version may compute other digests, which
+ * cannot be compared.
+ */
 const form = '2-';
 
 export const assignmentsDigest = (digest: Digest): string => `${form}${digest.text()}`;

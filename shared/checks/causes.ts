@@ -3,7 +3,7 @@ import { heartbeatCauses } from './heartbeat/causes.ts';
 import { httpsCauses } from './https/causes.ts';
 import type { Cause, CauseRow, Layer } from './result.ts';
 
-/** Faults of the probe itself, whatever the kind: they make a result `unknown`. */
+/** Faults of the probe itself, for any kind: they make a result `unknown`. */
 const probeCauses = {
   probe_unvouched: { layer: 'probe', sentence: () => 'The probe could reach nothing else either' },
   probe_internal: { layer: 'probe', sentence: () => 'The probe failed in its own code' },
@@ -17,10 +17,13 @@ const probeCauses = {
 
 const rows: Readonly<Record<string, CauseRow>> = { ...probeCauses, ...httpsCauses, ...dnsCauses, ...heartbeatCauses };
 
-/** The row of a cause; undefined for a class that this version does not know, as a newer probe may send. */
+/**
+ * The row of a cause; undefined for a class that this version does not know, as a newer probe may
+ * send.
+ */
 const causeRow = (cause: Cause): CauseRow | undefined => (Object.hasOwn(rows, cause.class) ? rows[cause.class] : undefined);
 
-/** The one sentence of a cause. A class of a newer version is named by its class alone. */
+/** The one sentence of a cause. For a class of a newer version, only its name. */
 export const causeSentence = (cause: Cause): string =>
   causeRow(cause)?.sentence(cause.params) ?? `Failed (${cause.class.replaceAll('_', ' ')})`;
 

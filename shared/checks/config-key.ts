@@ -2,19 +2,20 @@ import { continents } from '../base/continents.ts';
 import type { Json } from './result.ts';
 
 /**
- * What people read of one key of a config, wherever they look: the refusal of a bad value, the document, its page, the command line and its
- * completion. Plain words and values, so that programs on people's machines can carry it; a test holds it equal to the schemas.
+ * The description of one config key, used everywhere: in the refusal of a bad value, the document,
+ * its page, the command line and its completion. Plain words and values, so programs on users'
+ * machines can ship it; a test compares it with the schemas.
  */
 export type ConfigKey = {
   readonly meaning: string;
-  /** What stands behind "give": the shape and the bounds. */
+  /** The words after "give": the shape and the limits. */
   readonly allowed: string;
-  /** What the check uses where the key is not given; left out where there is no such value. */
+  /** What the check uses when the key is omitted; absent where there is no such value. */
   readonly initial?: Json;
-  /** What is so where the key is not given, in words. */
+  /** The behaviour when the key is omitted, in words. */
   readonly otherwise?: string;
   readonly example: Json;
-  /** All values, where there are only so many. */
+  /** All values, where they are a fixed list. */
   readonly choices?: readonly string[];
 };
 

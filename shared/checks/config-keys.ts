@@ -11,13 +11,18 @@ export const configKeys: Readonly<Record<Kind, ConfigKeys>> = { https: httpsKeys
 /** A key that does nothing, the one that was probably meant, and the sentence that says so. */
 export type UnknownConfigKey = { readonly key: string; readonly meant: string | null; readonly sentence: string };
 
-/** What somebody who typed this key probably meant: the nearest by its letters, or the only one that begins with it. */
+/**
+ * The key that a user probably meant: the nearest spelling, or the only one that begins with it.
+ */
 const meantBy = (key: string, known: readonly string[]): string | null => {
   const begun = known.filter((one) => one.startsWith(`${key}_`));
   return nearest(key, known) ?? (begun.length === 1 ? begun[0] : undefined) ?? null;
 };
 
-/** Keys of a config that its kind of check does not use. They are kept and do nothing, so whoever typed them is told. */
+/**
+ * Keys of a config that its kind of check does not use. They are kept and do nothing, so the user
+ * gets a warning.
+ */
 export const unknownConfigKeys = (kind: Kind, config: { readonly [key: string]: unknown }): readonly UnknownConfigKey[] => {
   const known = Object.keys(configKeys[kind]);
   return Object.keys(config)
@@ -28,5 +33,5 @@ export const unknownConfigKeys = (kind: Kind, config: { readonly [key: string]: 
     });
 };
 
-/** What is so where the key is not given, as people read it. */
+/** The behaviour when the key is omitted, for users. */
 export const defaultWords = ({ initial, otherwise }: ConfigKeys[string]): string => otherwise ?? `\`${JSON.stringify(initial)}\``;

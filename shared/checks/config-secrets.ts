@@ -2,15 +2,18 @@ import type { Config } from './assignment.ts';
 import { valueAt } from './kind-config.ts';
 import type { Json } from './result.ts';
 
-/** What stands where a secret is: people may send it back to leave the secret as it is. */
+/** Replaces a secret in answers. A caller may send it back to leave the secret unchanged. */
 export const mask = '***';
 
-/** Secrets of one config, by their place; they are stored encrypted and travel sealed, apart from the config. */
+/**
+ * Secrets of one config, by their place. They are stored encrypted and sent sealed, apart from the
+ * config.
+ */
 export type Secrets = { readonly [place: string]: string };
 
 type Path = readonly string[];
 
-/** A place by one text. Without case, because header names have none. */
+/** A place as one text, in lower case, because header names are case-insensitive. */
 const placeOf = (path: Path): string => path.join('/').toLowerCase();
 
 const withValue = (json: Json, path: Path, value: string): Json => {
@@ -29,8 +32,8 @@ const withValues = (config: Config, values: readonly (readonly [Path, string])[]
   );
 
 /**
- * Parts a config that somebody sent into what may be shown and the secrets. A mask keeps the stored secret of that place;
- * a mask without one is a fault, and `unknown` names its place as people write it.
+ * Splits a submitted config into what may be shown and the secrets. A mask keeps the stored secret
+ * of that place; a mask without one is a fault, and `unknown` names its place as the user wrote it.
  */
 export const split = (
   config: Config,
@@ -58,7 +61,7 @@ export const split = (
   };
 };
 
-/** The config with its secrets in their places, for the check alone. */
+/** The config with its secrets in plain form, only for the check. */
 export const merge = (open: Config, paths: readonly Path[], secrets: Secrets): Config =>
   withValues(
     open,

@@ -21,7 +21,7 @@ const depthOf = (json: Json, allowed = maxDepth + 1): number => {
   return 1 + Object.values(json).reduce<number>((deepest, inside) => Math.max(deepest, depthOf(inside, allowed - 1)), 0);
 };
 
-/** Everything that is wrong with a config, each with the key and the remedy. Unknown keys are no fault. */
+/** Every fault of a config, each with the key and the remedy. Unknown keys are no fault. */
 export const configFaults = (kind: Kind, target: string, config: Config, interval_s: number): ConfigFault[] => {
   if (depthOf(config) > maxDepth) return [{ key: 'config', remedy: `nest at most ${maxDepth} levels deep` }];
   if (new TextEncoder().encode(JSON.stringify(config)).length > maxBytes) return [{ key: 'config', remedy: 'give at most 16 KiB of JSON' }];
@@ -36,7 +36,7 @@ export const configFaults = (kind: Kind, target: string, config: Config, interva
 
 export const knownKeys = (kind: Kind): readonly string[] => Object.keys(configKeys[kind]);
 
-/** For the test that holds words and shapes equal. */
+/** For the test that compares the descriptions with the schemas. */
 export const keySchemas = (kind: Kind): KeySchemas => byKind[kind].schemas;
 
 /** The sentence of a refused config: every key with its remedy. */
@@ -45,33 +45,45 @@ export const faultsSentence = (faults: readonly ConfigFault[]): string =>
 
 const secretPaths = (kind: Kind, config: Config): readonly (readonly string[])[] => byKind[kind].secretPaths(config);
 
-/** Parts a config into what may be shown and stored openly, and its secrets; see `split`. */
+/** Splits a config into what may be shown and stored openly, and its secrets; see `split`. */
 export const splitSecrets = (kind: Kind, config: Config, stored: Secrets = {}): ReturnType<typeof split> =>
   split(config, secretPaths(kind, config), stored);
 
-/** A stored config with its secrets apart as they are now: what was stored openly before it counted as a secret is taken from there. */
+/**
+ * A stored config split by the present definition of secrets: a value stored openly before it
+ * counted as a secret moves to the secrets.
+ */
 export const asSplit = (kind: Kind, open: Config, secrets: Secrets): { readonly open: Config; readonly secrets: Secrets } => {
   const parted = splitSecrets(kind, open, secrets);
   return { open: parted.open, secrets: parted.secrets };
 };
 
-/** The config as probes get it: those of an older version know only the secret headers that are named. */
+/**
+ * The config as probes get it: probes of an older version know only the secret headers that are
+ * named.
+ */
 export const namingSecrets = (kind: Kind, open: Config): Config => {
   const headers = secretPaths(kind, open).flatMap(([key, name]) => (key === 'headers' && name !== undefined ? [name] : []));
   return headers.length === 0 ? open : { ...open, secret_headers: headers };
 };
 
-/** The config as the check uses it, secrets in their places. */
+/** The config as the check uses it, with its secrets in plain form. */
 export const mergeSecrets = (kind: Kind, open: Config, secrets: Secrets): Config => merge(open, secretPaths(kind, open), secrets);
 
-/** The keys of a config as JSON Schema: the shapes that a config is judged by, with the words that people read of them. */
+/**
+ * The keys of a config as JSON Schema: the schemas that validate a config, with the descriptions
+ * for users.
+ */
 
 type JsonSchema = { readonly [key: string]: unknown };
 
 /** A config has at most 16 KiB, and so has a text in it. */
 const longestText = 16_384;
 
-/** Null is taken beside other shapes and not told: programs that make clients in Python fall over it in what is as deep as this. */
+/**
+ * Null is accepted beside other shapes but not documented: Python client generators fail on it at
+ * this depth.
+ */
 const withoutNullAmongSeveral = (schema: z.core.JSONSchema.BaseSchema): void => {
   if (schema.anyOf !== undefined && schema.anyOf.length > 2) schema.anyOf = schema.anyOf.filter(({ type }) => type !== 'null');
 };
@@ -82,14 +94,17 @@ const shapeOf = (schema: z.ZodType, { choices }: ConfigKey): JsonSchema => {
     io: 'input',
     override: ({ jsonSchema }) => withoutNullAmongSeveral(jsonSchema),
   });
-  // A shape that asks a table of its own for its values says nothing of them here; the words have them.
+  // A schema that validates its values with its own table does not list them here; the description
+  // does.
   if (Object.keys(shape).length === 0 && choices !== undefined) return { type: 'string', enum: choices };
-  // One text or a list of them: the list is told, because a client in Java cannot be made of both.
+  // One text or a list of them: the document has only the list, because a Java client cannot be
+  // generated from both.
   const list = shape.anyOf?.find(({ type }) => type === 'array');
   if (list !== undefined) return { ...list };
   const { uniqueItems, ...rest } = shape;
   const values: unknown = Object(shape.items).enum;
-  // As many as there are different ones: of a set of values a client in Java cannot be made.
+  // At most as many as there are different values: a Java client cannot be generated from a set of
+  // values.
   if (uniqueItems === true && Array.isArray(values)) return { ...rest, maxItems: values.length };
   return shape.type === 'string' && shape.enum === undefined ? { maxLength: longestText, ...shape } : shape;
 };
@@ -99,7 +114,8 @@ const keySchema = (schema: z.ZodType, row: ConfigKey): JsonSchema => {
   return {
     ...shape,
     description: `${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`,
-    // Clients in Go and Java cannot write the default of several shapes, or of a list; the words tell it.
+    // Go and Java clients cannot express a default of several shapes, or of a list; the description
+    // says it.
     ...(row.initial === undefined || shape.anyOf !== undefined || shape.type === 'array' ? {} : { default: row.initial }),
     examples: [shape.type === 'array' && !Array.isArray(row.example) ? [row.example] : row.example],
   };
@@ -121,9 +137,11 @@ const targetByKind: Readonly<Record<Kind, KindTarget>> = { https: httpsTarget, d
 
 const maxCharacters = 2_048;
 
-/** What is wrong with a target for this kind of check, and what would do; undefined when nothing is. */
+/**
+ * What is wrong with a target for this kind of check, and the remedy; undefined when nothing is.
+ */
 export const targetFault = (kind: Kind, target: string): string | undefined =>
   target.length > maxCharacters ? `\`target\` must have at most ${maxCharacters} characters` : targetByKind[kind].fault(target);
 
-/** The name of a monitor that nobody named; undefined where a name must be given. */
+/** The default name of a monitor; undefined where a name must be given. */
 export const defaultName = (kind: Kind, target: string): string | undefined => targetByKind[kind].defaultName(target)?.slice(0, 200);

@@ -3,34 +3,34 @@ import { continents } from '../base/continents.ts';
 import type { Config } from './assignment.ts';
 import type { ConfigKeys, everyKindKeys } from './config-key.ts';
 
-/** How long a check of this monitor may take: its own limit, or the smaller of 10 s and half the interval. */
+/** The timeout of this monitor's check: its own, or the smaller of 10 s and half the interval. */
 export const timeoutMs = (config: Config, interval_s: number): number => {
   const own = config.timeout_ms;
   return typeof own === 'number' ? own : Math.min(10_000, Math.floor(interval_s * 500));
 };
 
-/** What is wrong with one key of a config, and what would do: a whole sentence for people. */
+/** What is wrong with one key of a config, and the remedy: a whole sentence for users. */
 export type ConfigFault = { readonly key: string; readonly remedy: string };
 
 export type ConfigContext = { readonly target: string; readonly interval_s: number };
 
-/** What a kind of check knows of its config. Keys that it does not know are kept and do nothing. */
+/** What a kind of check knows of its config. Unknown keys are kept and do nothing. */
 export type KindConfig = {
   readonly schemas: KeySchemas;
   readonly faults: (config: Config, context: ConfigContext) => ConfigFault[];
-  /** Where secrets stand in this config: each a path of keys to a text. */
+  /** Where this config has secrets: each a path of keys to a text. */
   readonly secretPaths: (config: Config) => readonly (readonly string[])[];
 };
 
 /** What a kind of check knows of its target. */
 export type KindTarget = {
-  /** What is wrong with a target and what would do; undefined when nothing is. */
+  /** What is wrong with a target, and the remedy; undefined when nothing is. */
   readonly fault: (target: string) => string | undefined;
-  /** The name that a monitor gets when nobody gave it one; undefined where one must be given. */
+  /** The default name of a monitor; undefined where a name must be given. */
   readonly defaultName: (target: string) => string | undefined;
 };
 
-/** The shape of each key; what people read of it stands beside, in plain words (see `ConfigKey`). */
+/** The schema of each key; its description for users is in `ConfigKey`. */
 export type KeySchemas<Key extends string = string> = { readonly [K in Key]: z.ZodType };
 
 /** Keys that every kind has. */
@@ -45,7 +45,10 @@ export const everyKindSchemas = {
   alert_after_s: z.int().min(0).max(3_600),
 } satisfies KeySchemas<keyof typeof everyKindKeys>;
 
-/** The faults of each key by itself: one for a key, naming the place inside it. A key that is null counts as not given. */
+/**
+ * The faults of each key on its own: one for a key, naming the place inside it. A key that is null
+ * counts as not given.
+ */
 export const keyFaults = (schemas: KeySchemas, keys: ConfigKeys, config: Config): ConfigFault[] =>
   Object.entries(schemas).flatMap(([key, schema]) => {
     const value = Object.hasOwn(config, key) ? config[key] : undefined;
@@ -57,7 +60,7 @@ export const keyFaults = (schemas: KeySchemas, keys: ConfigKeys, config: Config)
     return [{ key: `${key}${place}`, remedy: `give ${keys[key]?.allowed ?? 'another value'}` }];
   });
 
-/** The value at a path, if the path leads somewhere. */
+/** The value at a path, if there is one. */
 export const valueAt = (config: Config, path: readonly string[]): unknown => {
   let value: unknown = config;
   for (const key of path) {

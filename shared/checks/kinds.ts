@@ -1,4 +1,4 @@
-/** The kinds of check. What a kind knows of its config, causes and evidence stands in the folder of its name. */
+/** The kinds of check. Each kind's folder contains its config, causes and evidence. */
 export const kinds = ['https', 'dns', 'heartbeat'] as const;
 export type Kind = (typeof kinds)[number];
 

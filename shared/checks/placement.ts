@@ -6,9 +6,15 @@ import { parseResolver } from './dns/config.ts';
 import { httpsUrl } from './https/config.ts';
 import type { Kind } from './kinds.ts';
 
-/** Monitors of what lies inside somebody's network, which only those probes can check whose host allows it (PROBE_ALLOW_CIDRS). */
+/**
+ * Monitors of targets inside a private network: only probes whose host allows it can check them
+ * (PROBE_ALLOW_CIDRS).
+ */
 
-/** Addresses that a host certainly stands for. A name stands for none here: what it resolves to is for the probe to see. */
+/**
+ * The addresses that a host certainly means. A name means none here: only the probe knows what it
+ * resolves to.
+ */
 const addressesOf = (host: string): readonly string[] => {
   const name = host
     .replace(/^\[|\]$/g, '')
@@ -18,14 +24,14 @@ const addressesOf = (host: string): readonly string[] => {
 };
 
 export type Inside = {
-  /** What stands for it in the monitor, and as what. */
+  /** Which key of the monitor contains it. */
   readonly key: 'target' | 'config.resolver';
   readonly host: string;
-  /** None of them is public; one that can be reached is enough. */
+  /** None of them is public; reaching one is enough. */
   readonly addresses: readonly string[];
 };
 
-/** Undefined for whatever is public or a name. */
+/** Undefined for a public address or a name. */
 export const insideOf = (kind: Kind, target: string, config: Config): Inside | undefined => {
   const resolver = kind === 'dns' && typeof config.resolver === 'string' ? parseResolver(config.resolver)?.address : undefined;
   const host = kind === 'https' ? httpsUrl(target)?.hostname : resolver;
@@ -55,7 +61,7 @@ export const reachesAll = (addresses: readonly string[], ranges: readonly Cidr[]
 
 const known = new WeakMap<RosterProbe, readonly Cidr[]>();
 
-/** The ranges beyond the public that the host of this probe allows, as the roster says. */
+/** Non-public ranges that this probe's host allows, according to the roster. */
 export const rangesOf = (probe: RosterProbe): readonly Cidr[] => {
   const found = known.get(probe) ?? rangesFrom(probe.allowed_cidrs ?? []);
   known.set(probe, found);
@@ -63,25 +69,33 @@ export const rangesOf = (probe: RosterProbe): readonly Cidr[] => {
 };
 
 /**
- * Who checks what, and when (rule 5): functions of the assignment and the roster alone, so that every probe and every coordinator
- * comes to the same answer without talking about it.
+ * Who checks what, and when (rule 5): functions of the assignment and the roster alone. Every probe
+ * and every coordinator computes the same answer without communication.
  */
 
-/** What placement needs of an assignment. `inside`: the addresses that its target stands for, when none of them is public. */
+/**
+ * What placement needs of an assignment. `inside`: the addresses of its target, when none of them
+ * is public.
+ */
 export type Placed = Pick<Assignment, 'monitor' | 'interval_ms' | 'ordinal' | 'continents' | 'probe'> & {
   readonly inside?: readonly string[] | undefined;
 };
 
-/** A monitor's turns in one place: due whenever (t − offset) mod period = 0, t in milliseconds since the epoch. */
+/**
+ * A monitor's turns in one place: due whenever (t − offset) mod period = 0, t in milliseconds since
+ * the epoch.
+ */
 export type Turns = { readonly period_ms: number; readonly offset_ms: number };
 
 type Candidate = { readonly probe: RosterProbe; readonly hash: number };
 
-/** A roster arranged for asking: public probes that are given work, by continent, and all probes by id. */
+/**
+ * A roster indexed for lookups: public probes that get work, by continent, and all probes by id.
+ */
 type Arranged = {
   readonly byId: ReadonlyMap<string, RosterProbe>;
   readonly candidates: ReadonlyMap<Continent, readonly Candidate[]>;
-  /** Who may reach what lies inside a network: asked again and again about the same few. */
+  /** Which probes may reach a private target: the same few targets are asked about repeatedly. */
   readonly reaching: RecentCache<string, ReadonlySet<string>>;
   readonly served: readonly Continent[];
 };
@@ -112,7 +126,7 @@ const arrange = (roster: Roster): Arranged => {
   return made;
 };
 
-/** The public probes whose hosts let them reach these addresses inside somebody's network, well or not. */
+/** The public probes whose hosts may reach these private addresses, healthy or not. */
 export const reachingInside = (inside: readonly string[], roster: Roster): ReadonlySet<string> => {
   const { reaching } = arrange(roster);
   const name = inside.join();
@@ -125,8 +139,9 @@ export const reachingInside = (inside: readonly string[], roster: Roster): Reado
 };
 
 /**
- * The continents that check this monitor now, in their fixed order: those it allows that have a public probe which is healthy and not
- * quarantined, and may reach the target. A monitor of a private probe is checked where that probe is, healthy or not, because nobody can take its place.
+ * The continents that check this monitor now, in their fixed order: those it allows that have a
+ * public probe which is healthy, not quarantined, and may reach the target. A private probe's
+ * monitor is checked from its continent, healthy or not, because no other probe can replace it.
  */
 export const continentsOf = (assignment: Placed, roster: Roster): readonly Continent[] => {
   const { byId, served, candidates } = arrange(roster);
@@ -142,8 +157,9 @@ export const continentsOf = (assignment: Placed, roster: Roster): readonly Conti
 };
 
 /**
- * The probe that checks this monitor from this continent: the one with the highest draw (rendezvous hashing), so that a probe that comes or
- * goes moves only its own share. Undefined when nobody there can.
+ * The probe that checks this monitor from this continent: the one with the highest draw (rendezvous
+ * hashing), so a probe that comes or goes moves only its own share. Undefined when no probe there
+ * can.
  */
 export const probeOf = (assignment: Placed, continent: Continent, roster: Roster): RosterProbe | undefined => {
   const { byId, candidates } = arrange(roster);
@@ -166,15 +182,22 @@ export const probeOf = (assignment: Placed, continent: Continent, roster: Roster
   return best;
 };
 
-/** 2³² divided by the golden ratio: its multiples spread more evenly than those of any other number, however many there are. */
+/**
+ * 2³² divided by the golden ratio: its multiples spread more evenly than those of any other number,
+ * for any count.
+ */
 const goldenStep = 0x9e3779b9;
 
-/** When in its interval a monitor is checked. It hangs on the ordinal alone, so that a change of the network shifts no moment. */
+/**
+ * When in its interval a monitor is checked. It depends on the ordinal alone, so a change of the
+ * network moves no check.
+ */
 const phaseOf = ({ ordinal, interval_ms }: Placed): number => Math.floor(((Math.imul(ordinal, goldenStep) >>> 0) / 2 ** 32) * interval_ms);
 
 /**
- * The turns of a continent: with n continents each checks every n × interval, one interval after the other, so that the target sees exactly
- * one check an interval. Which continent begins goes round with the ordinal.
+ * The turns of a continent: with n continents each checks every n × interval, one interval after
+ * the other. The target gets exactly one check per interval. The first continent rotates with the
+ * ordinal.
  */
 export const turns = (assignment: Placed, continent: Continent, roster: Roster): Turns | undefined => {
   const all = continentsOf(assignment, roster);
@@ -186,7 +209,7 @@ export const turns = (assignment: Placed, continent: Continent, roster: Roster):
 
 const wellViews = new WeakMap<Roster, Map<string, Roster>>();
 
-/** The roster as it would be if that probe were well; made once for each roster. */
+/** The roster as if that probe were healthy; made once for each roster. */
 const asIfWell = (roster: Roster, probe: RosterProbe): Roster => {
   const views = wellViews.get(roster) ?? new Map<string, Roster>();
   wellViews.set(roster, views);
@@ -199,8 +222,9 @@ const asIfWell = (roster: Roster, probe: RosterProbe): Roster => {
 };
 
 /**
- * The turns that this probe takes; undefined when the monitor is another's. A quarantined probe takes, as a shadow beside the others, the
- * turns that it would have if it were well: what it sees counts for nothing but its return (rule 16).
+ * The turns that this probe takes; undefined when another probe has the monitor. A quarantined
+ * probe takes, as a shadow beside the others, the turns that it would have if it were healthy: its
+ * observations count only for its return (rule 16).
  */
 export const shareOf = (assignment: Placed, self: string, roster: Roster): Turns | undefined => {
   const probe = arrange(roster).byId.get(self);

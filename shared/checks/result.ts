@@ -1,13 +1,19 @@
-/** In which layer a check failed (rule 2). Those below http count only if the probe vouches for itself. */
+/**
+ * In which layer a check failed (rule 2). Those below http count only if the probe vouches for
+ * itself.
+ */
 const layers = ['dns', 'tcp', 'tls', 'http', 'assertion', 'timeout', 'heartbeat', 'probe'] as const;
 export type Layer = (typeof layers)[number];
 
-/** Numbers and texts of our own or of the monitor's config that a sentence is built with; never text that a target sent. */
+/**
+ * The parameters of a cause's sentence: numbers and texts of our own or of the monitor's config,
+ * never text of a target.
+ */
 export type CauseParams = { readonly [name: string]: string | number };
 
 export type Cause = { readonly class: string; readonly params: CauseParams };
 
-/** One row of the closed list of causes: its layer, and the plain sentence that people read. */
+/** One row of the closed list of causes: its layer, and its plain sentence for users. */
 export type CauseRow = { readonly layer: Layer; readonly sentence: (params: CauseParams) => string };
 
 /** `unknown` is the probe's own fault: it neither opens, confirms nor closes anything (rule 1). */
@@ -16,7 +22,7 @@ export type Outcome = (typeof outcomes)[number];
 
 export const isOutcome = (text: unknown): text is Outcome => outcomes.some((outcome) => outcome === text);
 
-/** Milliseconds of each phase; null where the check did not come so far, or has no such phase. */
+/** Milliseconds of each phase; null where the check did not get that far, or has no such phase. */
 export type Phases = {
   readonly dns: number | null;
   readonly tcp: number | null;
@@ -25,13 +31,22 @@ export type Phases = {
   readonly total: number | null;
 };
 
-/** A value that JSON can carry. Evidence is free in its shape, because each kind has its own; it is shown, never interpreted. */
+/**
+ * A JSON value. Evidence has no fixed shape, because each kind has its own; it is shown, never
+ * interpreted.
+ */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
-/** What a check saw (rule 15): written by the check itself, at that moment. Text in it came from a target and is never trusted. */
+/**
+ * What a check observed (rule 15): written by the check itself, at that moment. Text in it came
+ * from a target and is never trusted.
+ */
 export type Evidence = { readonly [key: string]: Json };
 
-/** What performing and judging one check gives; the reporter adds who, when and where to make a result of it. */
+/**
+ * The outcome of performing and judging one check; the reporter adds probe, time and place to make
+ * a result of it.
+ */
 export type Verdict = {
   readonly outcome: Outcome;
   readonly cause: Cause | null;
@@ -40,9 +55,10 @@ export type Verdict = {
 };
 
 /**
- * One result as it travels and is stored. Its identity is (probe, generation, seq); probe and generation stand on the batch.
- * `at` is when the check started, by the probe's clock corrected by its measured offset; `config_version` is the version of the
- * monitor that it checked. Evidence travels with failures and with answers to looks only.
+ * One result as it is sent and stored. Its identity is (probe, generation, seq); probe and
+ * generation are on the batch. `at` is when the check started, by the probe's clock corrected by
+ * its measured offset; `config_version` is the checked version of the monitor. Only failures and
+ * rechecks carry evidence.
  */
 export type Result = {
   readonly seq: number;
@@ -55,7 +71,9 @@ export type Result = {
   readonly phases: Phases | null;
   readonly evidence: Evidence | null;
   readonly look: string | null;
-  /** Other looks that the same check answers; one check is one result, however many asked for it. */
+  /**
+   * Other rechecks that the same check answers; one check is one result for any number of requests.
+   */
   readonly other_looks?: readonly string[];
 };
 

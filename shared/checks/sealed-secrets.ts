@@ -2,11 +2,12 @@ import { createHash, createPrivateKey, createPublicKey, diffieHellman, generateK
 import { decrypt, encrypt } from '../base/crypto.ts';
 
 /**
- * Secrets of monitors on their way to the probes. A secret lies in a box (AES-256-GCM) under the network key of the place that may open it;
- * the network keys themselves reach a probe sealed to its own X25519 key. So neither the bus nor the disk of a probe holds a secret in clear.
+ * Secrets of monitors on their way to the probes. A secret is in a box (AES-256-GCM) under the
+ * network key of the place that may open it; the network keys themselves reach a probe sealed to
+ * its own X25519 key. So neither the bus nor a probe's disk holds a secret in plain form.
  */
 export type NetworkKey = {
-  /** Eight hexadecimal characters, derived from the key: boxes say with it which key opens them. */
+  /** Eight hexadecimal characters, derived from the key: a box names its key by them. */
   readonly id: string;
   readonly bytes: Buffer;
 };
@@ -19,32 +20,38 @@ const networkKeyFrom = (bytes: Buffer): NetworkKey => {
   return { id: createHash('sha256').update('antipode key id').update(bytes).digest().subarray(0, idLength).toString('hex'), bytes };
 };
 
-/** The key of a place (a continent, or one private probe) in an epoch, from the coordinator's own secret: nothing has to be stored. */
+/**
+ * The key of a place (a continent, or one private probe) in an epoch, derived from the
+ * coordinator's own secret: nothing has to be stored.
+ */
 export const deriveNetworkKey = (secret: Uint8Array | string, place: string, epoch: number): NetworkKey =>
   networkKeyFrom(Buffer.from(hkdfSync('sha256', secret, '', `antipode network key ${epoch} ${place}`, keyLength)));
 
-/** Base64 of key id, nonce, ciphertext and tag. `about` (the monitor's id) is bound in: a box does not open for another monitor. */
+/**
+ * Base64 of key id, nonce, ciphertext and tag. `about` (the monitor's id) is authenticated: a box
+ * does not open for another monitor.
+ */
 export const sealBox = (key: NetworkKey, text: string, about: string): string =>
   Buffer.concat([Buffer.from(key.id, 'hex'), encrypt(key.bytes, Buffer.from(text), about)]).toString('base64');
 
-/** The id of the key that a box wants. */
+/** The id of the key that opens a box. */
 export const keyIdOf = (box: string): string => Buffer.from(box.slice(0, 8), 'base64').subarray(0, idLength).toString('hex');
 
-/** @throws when the key is not among those given, or when box, key and `about` do not belong together. */
+/** @throws when the key is missing, or when box, key and `about` do not belong together. */
 export const openBox = (keys: ReadonlyMap<string, NetworkKey>, box: string, about: string): string => {
   const key = keys.get(keyIdOf(box));
   if (!key) throw new Error(`the key ${keyIdOf(box)} of a sealed text is not known here`);
   return decrypt(key.bytes, Buffer.from(box, 'base64').subarray(idLength), about).toString();
 };
 
-/** The fixed bytes before a raw X25519 key in the forms that node:crypto imports. */
+/** The fixed prefix of a raw X25519 key in the forms that node:crypto imports. */
 const publicHeader = Buffer.from('302a300506032b656e032100', 'hex');
 const privateHeader = Buffer.from('302e020100300506032b656e04220420', 'hex');
 
 export type SealPair = {
-  /** Raw public key, base64: what others seal to. */
+  /** Raw public key, base64: others seal to it. */
   readonly open: string;
-  /** Raw private key, base64: what the pair can be made from again. */
+  /** Raw private key, base64: restores the pair. */
   readonly secret: string;
 };
 
@@ -67,7 +74,9 @@ export const sealPairFrom = (secret: string): SealPair => ({
   secret,
 });
 
-/** Both public keys go into the derived key, so that a sealed key proves to be meant for this receiver. */
+/**
+ * The derivation includes both public keys: a sealed key proves that it is meant for this receiver.
+ */
 const sharedKey = (mine: KeyObject, theirs: KeyObject, sender: Buffer, receiver: Buffer): Buffer =>
   Buffer.from(
     hkdfSync(
@@ -79,7 +88,10 @@ const sharedKey = (mine: KeyObject, theirs: KeyObject, sender: Buffer, receiver:
     ),
   );
 
-/** Base64 of a public key made for this once, and the network key sealed with what it and the receiver's key have in common. */
+/**
+ * Base64 of a single-use public key, and the network key sealed with the secret that it shares with
+ * the receiver's key.
+ */
 export const sealKeyTo = (receiver: string, key: NetworkKey): string => {
   const to = Buffer.from(receiver, 'base64');
   const once = generateKeyPairSync('x25519');

@@ -2,7 +2,10 @@ import type { CauseRow } from '../result.ts';
 
 const seconds = (ms: string | number | undefined): string => `${Math.round(Number(ms ?? 0) / 100) / 10} s`;
 
-/** Whatever a DNS check can end with. Texts in params come from the monitor's own config or from lists of ours. */
+/**
+ * Every cause of a DNS check. Texts in params come from the monitor's own config or from lists of
+ * ours.
+ */
 export const dnsCauses = {
   dns_silent: { layer: 'timeout', sentence: ({ limit_ms }) => `The resolver did not answer within ${seconds(limit_ms)}` },
   dns_refused: { layer: 'dns', sentence: () => 'The resolver refused the question' },

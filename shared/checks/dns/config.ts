@@ -9,14 +9,17 @@ export type Transport = (typeof transports)[number];
 
 export type Resolver = { readonly address: string; readonly port: number; readonly family: 4 | 6 };
 
-/** `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`; undefined for anything else, names included. */
+/**
+ * `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`; undefined for anything
+ * else, names included.
+ */
 export const parseResolver = (text: string): Resolver | undefined => {
   const [, inner, outer, portText] = /^(?:\[([^\]]+)\]|([^[\]]+?))(?::([0-9]{1,5}))?$/.exec(text.trim()) ?? [];
   const port = portText === undefined ? 53 : Number(portText);
   const made = (address: string | undefined, family: 4 | 6, at: number): Resolver | undefined =>
     address === undefined || at < 1 || at > 65_535 ? undefined : { address, port: at, family };
   if (inner !== undefined) return made(dnsAddress(inner, 6), 6, port);
-  // Without brackets every colon belongs to an IPv6 address.
+  // Without brackets, every colon belongs to an IPv6 address.
   return made(dnsAddress(text.trim(), 6), 6, 53) ?? made(dnsAddress(outer ?? '', 4), 4, port);
 };
 
@@ -44,7 +47,7 @@ export type DnsSettings = {
   /** null: the probe's own. */
   readonly resolver: Resolver | null;
   readonly transport: Transport;
-  /** null: any record will do. */
+  /** null: any record matches. */
   readonly expected: readonly { readonly text: string; readonly is: Expectation }[] | null;
   readonly match: Match;
   readonly rcode: Rcode;
@@ -92,7 +95,10 @@ export const dnsConfig: KindConfig = {
   secretPaths: () => [],
 };
 
-/** The terms of a stored config; undefined for a target that is no name, as only an older version could have stored it. */
+/**
+ * The settings of a stored config; undefined for a target that is no name, which only an older
+ * version could have stored.
+ */
 export const dnsSettings = (of: { readonly target: string; readonly config: Config }): DnsSettings | undefined => {
   const { config } = of;
   const type = typeOf(config);
@@ -115,7 +121,9 @@ export const dnsSettings = (of: { readonly target: string; readonly config: Conf
   };
 };
 
-/** The target of a DNS check is a name; for PTR records it may be the address whose name is asked for. */
+/**
+ * The target of a DNS check is a name. For PTR records it may be the address whose name is wanted.
+ */
 export const dnsTarget: KindTarget = {
   fault: (target) => {
     const text = target.trim();

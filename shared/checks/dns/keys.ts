@@ -1,6 +1,6 @@
 import { type ConfigKeys, everyKindKeys, yesOrNo } from '../config-key.ts';
 
-/** The record types that a check can ask for, with their numbers in the DNS. */
+/** The record types that a check can query, with their numbers in the DNS. */
 export const recordTypes = {
   A: 1,
   NS: 2,
@@ -23,13 +23,13 @@ export type RecordType = keyof typeof recordTypes;
 
 export const isRecordType = (text: unknown): text is RecordType => typeof text === 'string' && Object.hasOwn(recordTypes, text);
 
-/** By their number, because each record that is read asks for it. */
+/** By number, because reading each record needs it. */
 const byNumber: (RecordType | undefined)[] = Array.from({ length: Math.max(...Object.values(recordTypes)) + 1 });
 for (const [name, number] of Object.entries(recordTypes)) if (isRecordType(name)) byNumber[number] = name;
 
 export const recordTypeOf = (number: number): RecordType | undefined => byNumber[number];
 
-/** What a server can say about a question, by its number; 16 and above need EDNS. */
+/** What a server can answer to a question, by its number; 16 and above need EDNS. */
 export const rcodes = {
   NOERROR: 0,
   FORMERR: 1,

@@ -2,18 +2,21 @@ import { domainToASCII } from 'node:url';
 import ip from 'ipaddr.js';
 import type { RecordType } from './keys.ts';
 
-/** Characters of a label that names in use have: letters, digits, `_sip`, `*`, and the `/` of classless reverse zones. */
+/**
+ * The characters of labels in use: letters, digits, `_sip`, `*`, and the `/` of classless reverse
+ * zones.
+ */
 const label = /^[a-z0-9_*/+-]{1,63}$/;
 const longest = 253;
 
 const withoutEnd = (text: string): string => (text.endsWith('.') && !text.endsWith('\\.') ? text.slice(0, -1) : text);
 
-/** Labels of a name as people write it; a dot that belongs to a label is written `\.`. */
+/** Labels of a name as users write it; a dot that belongs to a label is written `\.`. */
 const labelsOf = (text: string): string[] => text.split(/(?<!\\)\./).map((part) => part.replaceAll('\\.', '.'));
 
 /**
- * A name in the one form that names are compared in: lower case, without the dot at its end, other scripts in punycode; the root is `.`.
- * undefined for what can be no name.
+ * A name in its canonical form for comparison: lower case, without the dot at its end, other
+ * scripts in punycode; the root is `.`. undefined for what cannot be a name.
  */
 export const dnsName = (text: string): string | undefined => {
   if (text === '.') return text;
@@ -38,13 +41,13 @@ const reverseName = (address: ip.IPv4 | ip.IPv6): string =>
 const addressOf = (text: string): ip.IPv4 | ip.IPv6 | undefined =>
   ip.IPv4.isValidFourPartDecimal(text) || ip.IPv6.isValid(text) ? ip.parse(text) : undefined;
 
-/** An address in the one form that addresses are compared in; undefined if it is none of that family. */
+/** An address in its canonical form for comparison; undefined if it is none of that family. */
 export const dnsAddress = (text: string, family: 4 | 6): string | undefined => {
   if (family === 4) return ip.IPv4.isValidFourPartDecimal(text) ? ip.IPv4.parse(text).toString() : undefined;
   return ip.IPv6.isValid(text) && !text.includes('%') ? ip.IPv6.parse(text).toRFC5952String() : undefined;
 };
 
-/** The name that a check asks for: a PTR check may be given the address itself. */
+/** The name that a check queries: a PTR check may be given the address itself. */
 export const questionName = (target: string, type: string): string | undefined => {
   const text = target.trim();
   const address = addressOf(text);
@@ -53,12 +56,16 @@ export const questionName = (target: string, type: string): string | undefined =
 };
 
 /**
- * What a record says, as fields in one canonical form: names in lower case and punycode, numbers in decimal, addresses and hex in their
- * shortest common writing. Answers from the wire and values that people expect meet in this form.
+ * The content of a record, as fields in canonical form: names in lower case and punycode, numbers
+ * in decimal, addresses and hex in their shortest common form. Answers from the wire and expected
+ * values are compared in this form.
  */
 export type RecordFields = readonly string[];
 
-/** What a person expects of one record: null where anything will do, fewer fields where the rest does not matter. */
+/**
+ * What a user expects of one record: null where anything matches, fewer fields where the rest does
+ * not matter.
+ */
 export type Expectation = { readonly fields: readonly (string | null)[]; readonly set: boolean };
 
 const keyAlgorithms: Readonly<Record<string, number>> = {
@@ -94,11 +101,14 @@ const base64 = (parts: readonly string[]): string | undefined => {
   return /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? text.replace(/=+$/, '') : undefined;
 };
 
-/** Quoted strings and bare words of a record as zone files have them; quotes keep blanks together, `\` takes the next character as it is. */
+/**
+ * Quoted strings and bare words of a record as in zone files; quotes keep blanks together, `\`
+ * takes the next character literally.
+ */
 const wordsOf = (text: string): string[] =>
   [...text.matchAll(/((?:[^\s"\\]|\\.|"(?:[^"\\]|\\.)*")+)/g)].map(([, word = '']) => word.replaceAll(/\\(.)|"/g, '$1'));
 
-/** Only if each field could be read. */
+/** Only if every field is valid. */
 const all = (...fields: readonly (string | null | undefined)[]): Expectation | undefined => {
   const known = fields.filter((field) => field !== undefined);
   return known.length === fields.length && known.length > 0 ? { fields: known, set: false } : undefined;
@@ -108,7 +118,7 @@ const u8 = 0xff;
 const u16 = 0xffff;
 const u32 = 0xffffffff;
 
-/** The mailbox of a zone's keeper: written as an address by people, as a name by the DNS. */
+/** The mailbox of a zone's administrator: users write it as an address, the DNS as a name. */
 const mailbox = (text: string): string | undefined => {
   const at = text.indexOf('@');
   return dnsName(at < 0 ? text : `${text.slice(0, at).replaceAll('.', '\\.')}.${text.slice(at + 1)}`);
@@ -139,8 +149,9 @@ const binding = (words: readonly string[]): Expectation | undefined => {
 };
 
 /**
- * The fields as `dig` prints them: with or without the owner before them, on one line or on several with remarks. A dot that belongs to the keeper's
- * mailbox keeps its `\`, which tells it from those between labels.
+ * The fields as `dig` prints them: with or without the owner before them, on one line or on several
+ * with comments. A dot in the administrator's mailbox keeps its `\`, which distinguishes it from
+ * those between labels.
  */
 const authorityWords = (text: string): string[] =>
   text
@@ -163,7 +174,7 @@ const issuer = (words: readonly string[]): Expectation | undefined => {
   return all(numbered ? number(words[0], u8) : null, tag.toLowerCase(), value.join(' '));
 };
 
-/** A value as people write it for this type; undefined if it cannot be one. */
+/** A value as users write it for this type; undefined if it is invalid. */
 export const expectation = (type: RecordType, text: string): Expectation | undefined => {
   const words = wordsOf(text);
   const [first = '', second = ''] = words;
@@ -200,7 +211,7 @@ export const expectation = (type: RecordType, text: string): Expectation | undef
   }
 };
 
-/** Whether a record is what was expected. */
+/** Whether a record is the expected one. */
 export const meets = ({ fields, set }: Expectation, record: RecordFields): boolean => {
   let index = 0;
   for (const field of fields) {
@@ -210,7 +221,7 @@ export const meets = ({ fields, set }: Expectation, record: RecordFields): boole
   return true;
 };
 
-/** What one or several words around each type look like to people, for the remedy of a value that cannot be read. */
+/** Examples of each type's values, for the remedy of an invalid value. */
 export const exampleOf: Readonly<Record<RecordType, string>> = {
   A: '192.0.2.1',
   AAAA: '2001:db8::1',
@@ -229,7 +240,7 @@ export const exampleOf: Readonly<Record<RecordType, string>> = {
   DNSKEY: '257 3 13 <base64>',
 };
 
-/** A record in one line for people; quotes only where a text could be mistaken for fields. */
+/** A record in one line for users, with quotes only where a text could be mistaken for fields. */
 export const recordText = (type: RecordType, fields: RecordFields): string => {
   const quoted = (text: string | undefined): string => `"${(text ?? '').replaceAll(/["\\]/g, '\\$&')}"`;
   if (type === 'TXT') return quoted(fields[0]);

@@ -10,16 +10,16 @@ const units = [
 const smallest = [1_000, 'second'] as const;
 /** The largest unit that divides it. */
 const exactUnitOf = (ms: number) => units.find(([size]) => ms >= size && ms % size === 0) ?? smallest;
-/** The largest unit that it fills twice, or exactly once: 90 seconds are not "1 minute". */
+/** The largest unit that fits twice, or exactly once: 90 seconds are not "1 minute". */
 const unitOf = (ms: number) => units.find(([size]) => ms >= 2 * size || ms === size) ?? smallest;
 
-/** A length of time, rounded down: nobody is told of a silence longer than it was. */
+/** A duration, rounded down: a message never states a longer silence than there was. */
 const span = (ms: number, [size, word] = unitOf(ms)): string => {
   const count = Math.floor(ms / size);
   return `${count} ${word}${count === 1 ? '' : 's'}`;
 };
 
-/** What was agreed, which must be exact, without the unit if the reader just read it. */
+/** A configured duration, which must be exact, without the unit if the reader just read it. */
 const agreed = (ms: number, justRead: string): string => {
   const [size, word] = exactUnitOf(ms);
   const count = ms / size;
@@ -36,8 +36,8 @@ const late = ({ silent_ms, every_ms, schedule }: CauseParams): string => {
 };
 
 /**
- * Whatever a heartbeat can fail by. `deadline` in the params is the instant that was missed, or when the bad
- * ping came; `after` the good ping that it counts from.
+ * Every cause of a heartbeat. `deadline` in the params is the missed instant, or the time of the
+ * bad ping; `after` is the good ping from which it counts.
  */
 export const heartbeatCauses = {
   heartbeat_late: { layer: 'heartbeat', sentence: late },

@@ -23,7 +23,7 @@ const clashes = (config: Config): ConfigFault[] =>
     ? [{ key: 'timezone', remedy: 'give a `schedule` too; an interval is the same in every zone' }]
     : [];
 
-/** What exactly is wrong with a cron expression stands instead of the general remedy. */
+/** The exact fault of a cron expression replaces the general remedy. */
 const explained = (fault: ConfigFault, config: Config): ConfigFault => {
   const schedule = config.schedule;
   const reason = fault.key === 'schedule' && typeof schedule === 'string' ? parseCron(schedule) : undefined;
@@ -39,7 +39,7 @@ export const heartbeatConfig: KindConfig = {
   secretPaths: () => [],
 };
 
-/** What was agreed with the job: when a ping is due, and how long a run may take. */
+/** The job's schedule: when a ping is due, and how long a run may take. */
 export type PingSettings = {
   readonly interval_ms: number;
   readonly grace_ms: number;
@@ -49,7 +49,10 @@ export type PingSettings = {
 
 const leastGraceMs = 30_000;
 
-/** The terms of a stored config. A schedule that this version cannot read leaves the interval in force. */
+/**
+ * The settings of a stored config. If this version cannot read the schedule, the interval remains
+ * in force.
+ */
 export const pingSettings = (of: { readonly interval_ms: number; readonly config: Config }): PingSettings => {
   const { grace_s, schedule, timezone, max_run_s } = of.config;
   const cron = typeof schedule === 'string' ? parseCron(schedule) : undefined;
@@ -62,20 +65,27 @@ export const pingSettings = (of: { readonly interval_ms: number; readonly config
   };
 };
 
-/** A heartbeat watches no address; a target is a remark of the user's (which machine, which job) and decides nothing. */
+/**
+ * A heartbeat has no address to check. Its target is a note of the user's (which machine, which
+ * job) and decides nothing.
+ */
 export const heartbeatTarget: KindTarget = {
   fault: () => undefined,
   defaultName: () => undefined,
 };
 
-/** A fresh heartbeat token: 144 random bits, as 24 characters that need no escaping in an address. */
+/** A new heartbeat token: 144 random bits, as 24 characters that need no escaping in an address. */
 export const newPingToken = (): string => randomBytes(18).toString('base64url');
 
 /**
- * The key of a token on the bus and in the database: 64 hex digits of SHA-256. No secret goes in, so that a ping receiver far from the
- * coordinator can compute it; a token of 144 random bits cannot be guessed back from it.
+ * The key of a token on the bus and in the database: 64 hex digits of SHA-256. It needs no secret,
+ * so a ping receiver far from the coordinator can compute it. The 144 random bits cannot be
+ * recovered from it.
  */
 export const pingFingerprint = (token: string): string => createHash('sha256').update(token).digest('hex');
 
-/** How long a rotated-out token still counts, unless less is asked for, so that jobs can be moved to the new address one by one. */
+/**
+ * How long a rotated token still counts by default: users can move jobs to the new address one by
+ * one.
+ */
 export const tokenOverlapMs = 24 * 3_600_000;

@@ -1,6 +1,6 @@
 /**
- * Cron expressions of five fields, as Debian's cron reads them: names, ranges, steps, lists, Sunday as 0 and 7, and day of month
- * and day of week joined by "or" when both are restricted.
+ * Cron expressions of five fields, as Debian's cron reads them: names, ranges, steps, lists, Sunday
+ * as 0 and 7, and day of month and day of week joined by "or" when both are restricted.
  */
 export type Cron = {
   readonly minutes: ReadonlySet<number>;
@@ -8,9 +8,15 @@ export type Cron = {
   readonly days: ReadonlySet<number>;
   readonly months: ReadonlySet<number>;
   readonly weekdays: ReadonlySet<number>;
-  /** Either day field is `*` (or `*` with a step): then a day must suit both, else one of the two is enough. */
+  /**
+   * Either day field is `*` (or `*` with a step): then a day must match both, else one of the two
+   * is enough.
+   */
   readonly bothDays: boolean;
-  /** Minute or hour begins with `*`: the job runs by elapsed time, so it runs in both passes of an hour that happens twice. */
+  /**
+   * Minute or hour begins with `*`: the job runs by elapsed time, so it runs in both passes of an
+   * hour that happens twice.
+   */
   readonly wild: boolean;
 };
 
@@ -55,7 +61,7 @@ const valuesOf = (text: string, field: Field): Set<number> | string => {
   for (const item of text.split(',')) {
     const [matched, star, first = '', last, stepText] = part.exec(item) ?? [];
     const from = star ? field.from : read(first);
-    // A step behind one value counts up to the field's end, as cron has it: 5/15 is 5-59/15.
+    // A step after one value counts up to the field's end, as in cron: 5/15 is 5-59/15.
     const to = star ? field.to : last !== undefined ? read(last) : stepText !== undefined ? field.to : from;
     const step = stepText === undefined ? 1 : Number(stepText);
     if (matched === undefined || from === undefined || to === undefined || from > to || step < 1)
@@ -85,7 +91,9 @@ export const parseCron = (expression: string): Cron | string => {
 };
 
 const dayMs = 86_400_000;
-/** Longer than any schedule takes to come again: 29 February on one weekday across the year 2100. */
+/**
+ * Longer than any schedule takes to come again: 29 February on one weekday across the year 2100.
+ */
 const farthestDays = 366 * 41;
 
 const dayMatches = (cron: Cron, day: number): boolean => {
@@ -97,8 +105,8 @@ const dayMatches = (cron: Cron, day: number): boolean => {
 };
 
 /**
- * The first minute that matches, at or after `local`: a wall clock that knows no zone, in milliseconds as if it were UTC.
- * undefined when none comes within four decades.
+ * The first minute that matches, at or after `local`: a wall clock without a zone, in milliseconds
+ * as if it were UTC. undefined when none comes within four decades.
  */
 export const nextMatch = (cron: Cron, local: number): number | undefined => {
   const start = Math.ceil(local / 60_000) * 60_000;
@@ -119,14 +127,16 @@ export const nextMatch = (cron: Cron, local: number): number | undefined => {
 };
 
 /**
- * When a cron schedule comes next in a time zone. croner and cron-parser were tried: both are a pass late where clocks change by
- * half an hour (Lord Howe), and each expects runs that cron does not do when an hour happens twice.
+ * The next occurrence of a cron schedule in a time zone. We tried croner and cron-parser: both are
+ * a pass late where clocks change by half an hour (Lord Howe), and each expects runs that cron
+ * skips when an hour happens twice.
  *
- * As Debian's cron: a job at fixed times (`30 2 * * *`, `15 1-3 * * *`) whose time does not exist runs right after the gap, and one
- * whose time exists twice runs the first time only; a job with `*` in minute or hour runs by elapsed time, in both passes.
+ * As in Debian's cron: a job at fixed times (`30 2 * * *`, `15 1-3 * * *`) whose time does not
+ * exist runs right after the gap, and one whose time exists twice runs the first time only; a job
+ * with `*` in minute or hour runs by elapsed time, in both passes.
  */
 type Segment = {
-  /** From when (inclusive) until when (exclusive) the zone keeps this distance from UTC. */
+  /** From when (inclusive) until when (exclusive) the zone keeps this offset from UTC. */
   readonly from: number;
   readonly to: number;
   readonly offset: number;
@@ -137,7 +147,8 @@ type Segment = {
 const segmentAt = (at: number, zone: string): Segment => {
   const here = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
   const next = here.getTimeZoneTransition('next')?.epochMilliseconds ?? Number.POSITIVE_INFINITY;
-  // Transitions before an instant are asked for exclusively, so one millisecond later finds the one at this very instant.
+  // The search for earlier transitions is exclusive, so one millisecond later finds the one at this
+  // very instant.
   const from = here.add({ milliseconds: 1 }).getTimeZoneTransition('previous')?.epochMilliseconds ?? Number.NEGATIVE_INFINITY;
   const offset = here.offsetNanoseconds / 1_000_000;
   const before = Number.isFinite(from)
@@ -152,7 +163,7 @@ export const nextOccurrence = (cron: Cron, zone: string, after: number): number 
   for (;;) {
     const segment = segmentAt(at, zone);
     if (!cron.wild && at === segment.from && segment.setBack < 0) {
-      // The wall-clock times that were jumped over are made up for at this instant.
+      // Skipped wall-clock times run at this instant.
       const jumped = nextMatch(cron, at + segment.offset + segment.setBack);
       if (jumped !== undefined && jumped < at + segment.offset) return at;
     }
@@ -164,12 +175,18 @@ export const nextOccurrence = (cron: Cron, zone: string, after: number): number 
   }
 };
 
-/** A host's clock is seldom further ahead than this: whoever pings earlier has not been woken by that time. */
+/** A host's clock is rarely further ahead: that time did not trigger an earlier ping. */
 const maxLeadMs = 30_000;
-/** Of the gap before an occurrence its last quarter at most: a late ping for the run before comes in the other three. */
+/**
+ * At most the last quarter of the gap before an occurrence: a late ping for the previous run comes
+ * in the other three.
+ */
 const leadShare = 4;
 
-/** How long before `due` a ping counts for it already: the job's host may have a clock that is ahead of the ping receiver's. */
+/**
+ * How long before `due` a ping already counts for it: the clock of the job's host may be ahead of
+ * the ping receiver's.
+ */
 const leadOf = (cron: Cron, zone: string, due: number): number => {
   let gap = maxLeadMs * leadShare;
   let before = nextOccurrence(cron, zone, due - gap - 1);
@@ -180,28 +197,38 @@ const leadOf = (cron: Cron, zone: string, due: number): number => {
   return gap / leadShare;
 };
 
-/** The first occurrence that a ping at this instant leaves to be run for; undefined when none comes within four decades. */
+/**
+ * The first occurrence that still needs a run after a ping at this instant; undefined when none
+ * comes within four decades.
+ */
 export const nextDue = (cron: Cron, zone: string, ping: number): number | undefined => {
   const next = nextOccurrence(cron, zone, ping);
   if (next === undefined || next - ping > maxLeadMs) return next;
   return next - ping <= leadOf(cron, zone, next) ? nextOccurrence(cron, zone, next) : next;
 };
 
-/** Probes also run on Node 24, which has no Temporal: nothing here can be asked there but `isTimeZone`. */
+/** Probes also run on Node 24, which has no Temporal: there, only `isTimeZone` works. */
 export const canReckonSchedules = (): boolean => 'Temporal' in globalThis;
 
-/** Temporal refuses what is no zone, and so does the calendar of a Node without it. @throws RangeError. */
+/**
+ * Temporal refuses an unknown zone, and so does the calendar of a Node without it. @throws
+ * RangeError.
+ */
 const zoneId = (name: string): string =>
   canReckonSchedules()
     ? Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name).timeZoneId
     : new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
 
-/** Whether this is a time zone of the IANA database, as `config.timezone` and an organisation's clock take them. */
+/**
+ * Whether this is a time zone of the IANA database, as `config.timezone` and an organisation's time
+ * zone accept.
+ */
 export const isTimeZone = (name: string): boolean => {
   try {
-    // Offsets such as "+02:00" are zones to Temporal, but they never change with the seasons, which is what a zone is given for.
+    // Temporal accepts offsets such as "+02:00" as zones, but they never change with the seasons,
+    // which is the purpose of a zone.
     return /^[A-Za-z]/.test(name) && zoneId(name).length > 0;
   } catch {
-    return false; // Not a zone is the answer here, not a failure.
+    return false; // Not a zone is a valid answer here, not a failure.
   }
 };

@@ -3,7 +3,7 @@ import type { Cause } from '../result.ts';
 import type { PingSettings } from './config.ts';
 import { nextDue, nextOccurrence } from './schedule.ts';
 
-/** What a call of the heartbeat address says, before anything is known of its token. */
+/** What a call of the heartbeat address says, before its token is known. */
 export type PingCall = {
   readonly token: string;
   readonly kind: 'success' | 'start' | 'fail' | 'log';
@@ -13,18 +13,18 @@ export type PingCall = {
 
 export type PingCallFault = 'no_such_address' | 'rid_malformed';
 
-/** At most this much of a body is kept with the ping; the rest is read and dropped. */
+/** The most of a body that is kept with the ping; the rest is read and dropped. */
 export const keptBodyBytes = 10_000;
 
-/** One slash at the end is what many write behind every address, and means nothing. */
+/** Many callers append one slash to every address, and it means nothing. */
 const grammar = /^\/beat\/([A-Za-z0-9_-]{16,64})(?:\/(start|fail|log|[0-9]{1,3}))?\/?$/;
 
-/** A request through a proxy names the whole address, and every server has to take that (RFC 9112). */
+/** A request through a proxy names the whole address, which every server must accept (RFC 9112). */
 const place = /^https?:\/\/[^/?]*/i;
 
 /**
- * Reads `/ping/<token>[/start|/fail|/log|/<0-255>]` with an optional `?rid=<uuid>`; other parameters are ignored, because
- * address shorteners and job runners add their own.
+ * Reads `/ping/<token>[/start|/fail|/log|/<0-255>]` with an optional `?rid=<uuid>`; ignores other
+ * parameters, because address shorteners and job runners add their own.
  */
 export const parsePingCall = (address: string): PingCall | PingCallFault => {
   const local = address.replace(place, '');
@@ -53,27 +53,36 @@ export type Ping = {
 
 export type Mark = { readonly id: string; readonly at: number; readonly exit_code: number | null };
 
-/** A run by its `rid`; runs without one are all the same run. */
+/** A run by its `rid`; runs without one all count as the same run. */
 export type Run = { readonly rid: string | null; readonly at: number };
 
 /**
- * What the pings of one monitor come to: all that its deadline depends on. It is the last value on the bus and in the database, whatever
- * became of the pings themselves, and small however many there were.
+ * The summary of one monitor's pings: all that its deadline depends on. It is the last value on the
+ * bus and in the database, even after the pings themselves are gone, and small for any number of
+ * pings.
  */
 export type PingState = {
   readonly v: 1;
-  /** The version of the monitor's config that it counts under, as far as it is known, and whether the monitor is paused. */
+  /**
+   * The version of the monitor's config under which it counts, as far as it is known, and whether
+   * the monitor is paused.
+   */
   readonly terms: number | null;
   readonly paused: boolean;
-  /** Nothing before this instant counts: when the monitor was resumed, or its terms were changed. */
+  /**
+   * Nothing before this instant counts: when the monitor was resumed, or its settings were changed.
+   */
   readonly from: number | null;
   readonly good: Mark | null;
   readonly bad: Mark | null;
-  /** Which of the two came last; times cannot tell when both fell into one millisecond. */
+  /** Which of the two came last; times cannot decide when both came in one millisecond. */
   readonly latest: 'good' | 'bad' | null;
-  /** Begins of runs that have not ended, oldest first. */
+  /** Starts of runs that have not ended, oldest first. */
   readonly open: readonly Run[];
-  /** Runs that ended lately, by the time of their end: a start that arrives after its own end is none. */
+  /**
+   * Recently ended runs, by the time of their end: a start that arrives after its own end does not
+   * count.
+   */
   readonly ended: readonly Run[];
 };
 
@@ -89,7 +98,10 @@ export const noPings: PingState = {
   ended: [],
 };
 
-/** More runs at once than this are not told apart: the oldest are forgotten, but for the one that the first deadline counts from. */
+/**
+ * The limit of concurrent runs that are tracked: beyond it the oldest are dropped, except the one
+ * from which the first deadline counts.
+ */
 const maxRuns = 16;
 
 const maxOf = (open: readonly Run[], good: Mark | null): readonly Run[] => {
@@ -98,15 +110,19 @@ const maxOf = (open: readonly Run[], good: Mark | null): readonly Run[] => {
 };
 
 /**
- * Two ping receivers date the start and the end of one named run by clocks that differ a little: an end so little before its start is its end all the
- * same. Runs without a name are told apart by their times alone.
+ * Two ping receivers may time the start and the end of one named run by clocks that differ a
+ * little: an end that is this little before its start still ends it. Runs without a name are
+ * distinguished by their times only.
  */
 const receiversDiffer = 250;
 const slack = (rid: string | null): number => (rid === null ? 0 : receiversDiffer);
 
 const sameRun = (rid: string | null) => (run: Run) => run.rid === rid;
 
-/** A run that begins again without having ended is one more that has not ended: its first begin is what its limit counts from. */
+/**
+ * A run that starts again without having ended still has not ended: its limit counts from its first
+ * start.
+ */
 const started = (state: PingState, { rid, at }: Run): PingState => {
   if (state.ended.some((run) => run.rid === rid && run.at + slack(rid) >= at)) return state;
   if (state.open.some((run) => run.rid === rid && run.at === at)) return state;
@@ -115,8 +131,8 @@ const started = (state: PingState, { rid, at }: Run): PingState => {
 };
 
 /**
- * The state after one more ping, and how long the run took that it ended. A repeat changes nothing; a ping that arrives late counts as
- * what it was then.
+ * The state after one more ping, and how long the run took that it ended. A repeat changes nothing;
+ * a late ping counts as of its own time.
  */
 export const foldPing = (state: PingState, ping: Ping): { readonly state: PingState; readonly run_ms: number | null } => {
   if (ping.kind === 'log' || ping.id === state.good?.id || ping.id === state.bad?.id) return { state, run_ms: null };
@@ -141,7 +157,10 @@ const latestOf = (good: Mark | null, bad: Mark | null, tie: PingState['latest'])
   return good ? 'good' : bad ? 'bad' : null;
 };
 
-/** What is left without all that is dated later than that: the clock that dated it was wrong, and would hide what comes until then. */
+/**
+ * The state without anything timed later than that: the clock that timed it was wrong, and would
+ * hide all pings until then.
+ */
 export const notAfter = (state: PingState, latest: number): PingState => {
   const inTime = <Dated extends { readonly at: number }>(one: Dated | null): one is Dated => one !== null && one.at <= latest;
   const marks = [state.good, state.bad, ...state.open, ...state.ended];
@@ -153,7 +172,10 @@ export const notAfter = (state: PingState, latest: number): PingState => {
 
 const laterOf = (a: Mark | null, b: Mark | null): Mark | null => (a !== null && (b === null || a.at >= b.at) ? a : b);
 
-/** What two records of the same monitor say together, as after a bus was wiped: `known` from the database, `seen` on the bus since. */
+/**
+ * Merges two records of the same monitor, as after a bus was wiped: `known` from the database,
+ * `seen` on the bus since.
+ */
 export const mergePings = (known: PingState, seen: PingState): PingState => {
   const good = laterOf(seen.good, known.good);
   const bad = laterOf(seen.bad, known.bad);
@@ -178,8 +200,8 @@ export const mergePings = (known: PingState, seen: PingState): PingState => {
 };
 
 /**
- * The state under the monitor's present terms. What changed them, and the end of a pause, give the job its whole time anew: silence that
- * was agreed is not held against it.
+ * The state under the monitor's present settings. A change of them, or the end of a pause, restarts
+ * the job's time: silence that was allowed does not count against it.
  */
 export const withSettings = (state: PingState, terms: { readonly version: number; readonly paused: boolean }, now: number): PingState => {
   const { version, paused } = terms;
@@ -189,30 +211,45 @@ export const withSettings = (state: PingState, terms: { readonly version: number
   return { ...state, terms: version, paused, from: anew ? Math.max(now, state.from ?? 0) : state.from };
 };
 
-/** How a heartbeat stands at one instant (rule 20). */
+/** The judgement of a heartbeat at one instant (rule 20). */
 export type Judgement =
-  /** Neither a good ping nor a start has come yet: there is nothing that could be late. */
+  /** Neither a good ping nor a start has come yet: nothing can be late. */
   | { readonly is: 'pending' }
   | { readonly is: 'good'; readonly until: number }
-  /** `since` is the deadline, or when the bad ping came: the start of the outage. The cause names it too, with the ping it counts from. */
+  /**
+   * `since` is the deadline, or the time of the bad ping: the start of the outage. The cause names
+   * it too, with the ping from which it counts.
+   */
   | { readonly is: 'failing'; readonly since: number; readonly cause: Cause };
 
 const graceAfter = (terms: PingSettings, due: number | undefined): number =>
   due === undefined ? Number.POSITIVE_INFINITY : due + terms.grace_ms;
 
-/** The instant by which a ping must have come when the job begins to be watched at `from`. A schedule that never comes again has no deadline. */
+/**
+ * The instant by which a ping must come when monitoring of the job begins at `from`. A schedule
+ * that never comes again has no deadline.
+ */
 const deadlineFrom = (terms: PingSettings, from: number): number =>
   graceAfter(terms, terms.schedule ? nextOccurrence(terms.schedule.cron, terms.schedule.zone, from) : from + terms.interval_ms);
 
-/** The instant by which the ping after the one at `ping` must have come; one that came shortly before its scheduled time has come for it. */
+/**
+ * The instant by which the ping after the one at `ping` must come. A ping shortly before its
+ * scheduled time counts for it.
+ */
 export const deadlineAfter = (terms: PingSettings, ping: number): number =>
   graceAfter(terms, terms.schedule ? nextDue(terms.schedule.cron, terms.schedule.zone, ping) : ping + terms.interval_ms);
 
-/** Of a ping that came before the watch began anew, what it came for stays done: the deadline is the later of the two. */
+/**
+ * A ping from before monitoring restarted still counts for its occurrence: the deadline is the
+ * later of the two.
+ */
 const deadlineOf = (terms: PingSettings, { at }: Pick<Mark, 'at'>, from: number | null): number =>
   Math.max(deadlineAfter(terms, at), from === null ? 0 : deadlineFrom(terms, from));
 
-/** Until when a ping says that all is in order (rule 22): the next is due before; a run that it begins has its own limit; a log says nothing. */
+/**
+ * Until when a ping proves that the job is fine (rule 22): the next is due before; a run that it
+ * starts has its own limit; a log proves nothing.
+ */
 export const coveredUntil = (terms: PingSettings, { at, kind }: Pick<Ping, 'at' | 'kind'>): number => {
   if (kind === 'log') return at;
   return Math.max(deadlineAfter(terms, at), kind === 'start' && terms.max_run_ms !== null ? at + terms.max_run_ms : at);
@@ -223,13 +260,16 @@ export const badPingCause = (bad: Pick<Mark, 'at' | 'exit_code'>): Cause =>
     ? { class: 'heartbeat_failed', params: { deadline: bad.at } }
     : { class: 'heartbeat_exit_code', params: { deadline: bad.at, exit_code: bad.exit_code } };
 
-/** The earliest end of patience with a run that began and did not end. A good ping after it was over makes up for it. */
+/** The earliest expiry of a run that started and did not end. A later good ping cancels it. */
 const lapseOf = (state: PingState, max_run_ms: number): number | undefined => {
   const after = Math.max(state.good?.at ?? 0, state.from ?? 0);
   return state.open.map(({ at }) => at + max_run_ms).find((lapse) => lapse > after);
 };
 
-/** What the deadline counts from: the newest good ping, and before any the first start, so that a job that never comes to its end is missed. */
+/**
+ * The ping from which the deadline counts: the newest good one, and before any the first start,
+ * which catches a job that never ends.
+ */
 const countedFrom = (state: PingState): Pick<Mark, 'at'> | undefined => state.good ?? state.open[0];
 
 export const judgePings = (state: PingState, terms: PingSettings, now: number): Judgement => {
@@ -240,7 +280,8 @@ export const judgePings = (state: PingState, terms: PingSettings, now: number): 
   const lapse = terms.max_run_ms === null ? undefined : lapseOf(state, terms.max_run_ms);
   const last = countedFrom(state);
   const deadline = last && deadlineOf(terms, last, state.from);
-  // A run that began in time and is still within its limit is no lateness; its own limit is then the deadline.
+  // A run that started in time and is still within its limit is not late; its own limit is then the
+  // deadline.
   const underWay = lapse !== undefined && terms.max_run_ms !== null && deadline !== undefined && lapse - terms.max_run_ms <= deadline;
   const until = underWay ? lapse : Math.min(deadline ?? Number.POSITIVE_INFINITY, lapse ?? Number.POSITIVE_INFINITY);
 
@@ -257,12 +298,16 @@ export const judgePings = (state: PingState, terms: PingSettings, now: number): 
   return last ? { is: 'good', until } : { is: 'pending' };
 };
 
-/** What fails is looked at so often at least: its end is told by a ping, but a record that was lost and came back is not. */
+/**
+ * The longest interval between checks of a failing heartbeat: a ping reports its end, but no ping
+ * reports a record that was lost and came back.
+ */
 const longestBlindMs = 60_000;
 
 /**
- * When to look again, so that nothing can become overdue unseen: at the deadline that is known; and no later than a ping that comes right
- * after this look could make one. So a look costs one question for each interval, not one for each ping.
+ * When to check again, so nothing becomes overdue unnoticed: at the known deadline, and no later
+ * than the deadline that a ping right after this check could set. So a check costs one request for
+ * each interval, not one for each ping.
  */
 export const nextRecheckAt = (judgement: Judgement, state: PingState, terms: PingSettings, now: number): number => {
   const { max_run_ms } = terms;
@@ -270,29 +315,41 @@ export const nextRecheckAt = (judgement: Judgement, state: PingState, terms: Pin
   const soonest = Math.min(run, deadlineFrom(terms, now));
   if (judgement.is === 'good') return Math.min(judgement.until, soonest);
   if (judgement.is === 'pending') return soonest;
-  // A good ping that mends it leaves other runs under way, each with its own limit.
+  // A good ping that ends the failure leaves other runs open, each with its own limit.
   const ends = max_run_ms === null ? [] : state.open.map(({ at }) => at + max_run_ms).filter((end) => end > now);
   return Math.min(now + longestBlindMs, soonest, ...ends);
 };
 
-/** The time up to a good ping, and since when it had gone wrong by then; null when it had not. */
+/** The time up to a good ping, and since when the job had failed by then; null when it had not. */
 export type Stretch = { readonly next_good_at: number; readonly fails_at: number | null };
 
-/** Where a ping stands among the others in order of time (rule 20): ping receivers hand over what they kept, and databases come back, in any order. */
+/**
+ * A ping's place among the others in order of time (rule 20): ping receivers send their backlog,
+ * and databases come back, in any order.
+ */
 export type Place<Known extends Ping> = {
-  /** Of a bad ping: since when it has gone wrong by then, which is a deadline if one had passed before it. Of others: when it came. */
+  /**
+   * Of a bad ping: since when the job has failed by then, which is a deadline if one had passed
+   * before it. Of others: when it came.
+   */
   readonly began_at: number;
   /** The next good ping after it, as far as any is known. */
   readonly next_good_at: number | null;
-  /** Of a good ping or a start: since when it had gone wrong by the next good one; null when it had not. */
+  /**
+   * Of a good ping or a start: since when the job had failed by the next good one; null when it had
+   * not.
+   */
   readonly fails_at: number | null;
-  /** The same of the further good ones that the limit of a run that it begins reaches to. */
+  /** The same for the further good pings within the limit of a run that it starts. */
   readonly later: readonly Stretch[];
   /** Bad pings between it and the last of these good ones. */
   readonly bad: readonly Known[];
 };
 
-/** `known`: all pings of the monitor that are known, of any order; `from`: nothing before this instant counts (heartbeat/state.ts). */
+/**
+ * `known`: all known pings of the monitor, in any order; `from`: nothing before this instant counts
+ * (heartbeat/state.ts).
+ */
 export const placeOf = <Known extends Ping>(
   ping: Ping,
   known: readonly Known[],
@@ -302,7 +359,7 @@ export const placeOf = <Known extends Ping>(
   const others = known.filter(({ id, at }) => id !== ping.id && at >= (from ?? 0)).toSorted((a, b) => a.at - b.at);
   const since = others.filter(({ at }) => at > ping.at);
   const next_good_at = since.find(({ kind }) => kind === 'success')?.at ?? null;
-  // A run that began may be the one that lasted too long after any good ping, until the first one after its limit.
+  // A started run may exceed its limit after any good ping, until the first one after its limit.
   const felt = ping.kind === 'start' ? ping.at + (terms.max_run_ms ?? 0) : ping.at;
   const last_good_at = since.find(({ kind, at }) => kind === 'success' && at > felt)?.at ?? Number.POSITIVE_INFINITY;
   const between = since.filter(({ at }) => at < last_good_at);

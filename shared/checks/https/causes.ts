@@ -1,9 +1,9 @@
 import type { CauseParams, CauseRow } from '../result.ts';
 
-/** A number of days as people say it. */
+/** A number of days in words. */
 const days = (count: string | number | undefined): string => (count === 1 ? '1 day' : `${count ?? 0} days`);
 
-/** A length of time from milliseconds, in the largest unit that stays exact to the eye. */
+/** A duration from milliseconds, in the largest unit that stays exact. */
 const duration = (ms: string | number | undefined): string => {
   const value = Number(ms ?? 0);
   return value >= 1_000 ? `${(value / 1_000).toLocaleString('en', { maximumFractionDigits: 1 })} s` : `${Math.round(value)} ms`;
@@ -20,7 +20,10 @@ const phaseWords: Readonly<Record<string, string>> = {
 
 const judgedPart = ({ truncated }: CauseParams): string => (truncated === 1 ? ' in the first 1 MiB, more was not read' : '');
 
-/** Whatever an https check can end with, in the order of its layers. Texts in params come from the monitor's own config or from lists of ours. */
+/**
+ * Every cause of an https check, in the order of its layers. Texts in params come from the
+ * monitor's own config or from lists of ours.
+ */
 export const httpsCauses = {
   name_not_found: { layer: 'dns', sentence: () => 'The name does not exist' },
   name_without_address: { layer: 'dns', sentence: ({ family }) => `The name has no ${family ? `IPv${family} ` : ''}address` },

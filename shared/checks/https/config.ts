@@ -16,7 +16,7 @@ import {
 import type { Json } from '../result.ts';
 import { httpsKeys, ipFamilies, methods, reservedHeaders, secretByNature } from './keys.ts';
 
-/** One way to say which statuses are expected: a number, a range "200-299" or a class "2xx". */
+/** One form of expected statuses: a number, a range "200-299" or a class "2xx". */
 const range = /^([1-5]\d\d)\s*-\s*([1-5]\d\d)$/;
 const ofClass = /^[1-5]xx$/i;
 
@@ -28,7 +28,7 @@ const bounds = (entry: string | number): readonly [number, number] | undefined =
   return from !== undefined && to !== undefined && Number(from) <= Number(to) ? [Number(from), Number(to)] : undefined;
 };
 
-/** The same for the document, whose readers cannot ask `bounds`. */
+/** The same for the document, whose readers cannot run `bounds`. */
 const told = z.union([
   z.number().meta({ minimum: 100, maximum: 599 }),
   z.string().meta({ pattern: '^[1-5](?:[0-9]{2}(?: ?- ?[1-5][0-9]{2})?|[xX]{2})$' }),
@@ -39,7 +39,7 @@ export const expectedStatusSchema = z
   .min(1)
   .max(30);
 
-/** Which statuses are expected, and the words for it in a cause. */
+/** Which statuses are expected, and how a cause words them. */
 export type ExpectedStatus = { readonly matches: (status: number) => boolean; readonly words: string };
 
 export const expectedStatus = (entries: readonly (string | number)[]): ExpectedStatus => {
@@ -53,13 +53,13 @@ export const expectedStatus = (entries: readonly (string | number)[]): ExpectedS
   };
 };
 
-/** A way into a JSON document: names and indices; a negative index counts from the end. */
+/** A path into a JSON document: names and indices; a negative index counts from the end. */
 export type JsonPath = readonly (string | number)[];
 
 const maxSteps = 32;
 const step = /\.?([A-Za-z_$][\w$-]*)|\.?\[(-?\d{1,9})\]|\.?\[(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')\]|\.(\d{1,9})/y;
 
-/** Reads `$.a.b[0]["odd name"]`; `$.` at the start may be left out. Undefined when it cannot be read. */
+/** Reads `$.a.b[0]["odd name"]`; `$.` at the start is optional. Undefined when it is invalid. */
 export const parseJsonPath = (text: string): JsonPath | undefined => {
   const path: (string | number)[] = [];
   let at = text.startsWith('$') && (text.length === 1 || text[1] === '.' || text[1] === '[') ? 1 : 0;
@@ -80,7 +80,10 @@ export const parseJsonPath = (text: string): JsonPath | undefined => {
   return path;
 };
 
-/** What a document has at a path; undefined where it has nothing. `length` of a list or text is its length. */
+/**
+ * The document's value at a path; undefined where there is none. `length` of a list or text is its
+ * length.
+ */
 export const atJsonPath = (document: Json, path: JsonPath): Json | undefined => {
   let value: Json | undefined = document;
   for (const key of path) {
@@ -128,14 +131,14 @@ const jsonAssertion = z
   })
   .refine((one) => jsonOperators.some((operator) => one[operator] !== undefined));
 
-/** What a refinement asks is told beside it, for the document. */
+/** The document states the refinement's rules beside the schema. */
 const headerMap = (most: number) =>
   z
     .record(headerName, headerValue)
     .refine((map) => Object.keys(map).length <= most)
     .meta({ maxProperties: most });
 
-/** The shapes of the keys. `expected_status` and `json` are read once more when the check is prepared. */
+/** The schemas of the keys. Preparing a check parses `expected_status` and `json` once more. */
 const schemas = {
   ...everyKindSchemas,
   method: z.enum(methods),
@@ -184,31 +187,40 @@ const secretHeaders = (config: Config): string[] => {
 
 const secretName =
   /(?:^|[-_])(?:password|passwd|pwd|auth|credentials?|cookie|session|signature|(?:api|access|auth|client|license|private|secret|session)?(?:keys?|tokens?|secrets?))(?:[-_]|$)/i;
-/** A scheme of authentication, or a long word of letters and digits as no one types it. */
+/** An authentication scheme, or a long word of letters and digits that no one types. */
 const secretValue = /^(?:bearer|basic|token)\s+\S|^(?=.*\d)(?=.*[a-z])[\w+/=.~-]{20,}$/i;
-/** Headers of any request: a long value of theirs is a media type or a date, such as `application/vnd.github.v3+json`. */
+/**
+ * Headers of ordinary requests: a long value of theirs is a media type or a date, such as
+ * `application/vnd.github.v3+json`.
+ */
 const ordinaryName = /^(?:accept|accept-.*|cache-control|content-.*|if-.*|origin|prefer|range|referer|x-requested-with)$/i;
 
 const looksSecret = (config: Config, name: string): boolean => {
   const value = valueAt(config, ['headers', name]);
-  // What is stored apart already stays so.
+  // Values already stored apart remain so.
   return secretName.test(name) || value === mask || (typeof value === 'string' && !ordinaryName.test(name) && secretValue.test(value));
 };
 
-/** Whether a header's value is a secret: it is named as one, is one by its nature, or looks like one. */
+/**
+ * Whether a header's value is a secret: its owner marked it as one, its name is one of
+ * `secretByNature`, or it looks like one.
+ */
 export const isSecretHeader = (config: Config): ((name: string) => boolean) => {
   const secret = new Set([...secretHeaders(config), ...secretByNature]);
   return (name) => secret.has(name.toLowerCase()) || looksSecret(config, name);
 };
 
-/** Whether an assertion names a whole number that a number of ours cannot hold: its last digits are not what somebody wrote. */
+/**
+ * Whether an assertion has a whole number that a JavaScript number cannot hold: its last digits are
+ * not what the user wrote.
+ */
 const losesDigits = (config: Config): boolean =>
   (Array.isArray(config.json) ? config.json : []).some((one) => {
     const equals = typeof one === 'object' && one !== null && !Array.isArray(one) ? one.equals : undefined;
     return typeof equals === 'number' && Number.isInteger(equals) && !Number.isSafeInteger(equals);
   });
 
-/** What is wrong between keys that are each in order. */
+/** Faults between keys that are each valid. */
 const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigFault[] => {
   const faults: ConfigFault[] = [];
   const method = config.method ?? 'GET';
@@ -233,7 +245,7 @@ const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigF
   const judgesBody = ['body_contains', 'body_not_contains', 'json'].find((key) => given(config, key));
   if (method === 'HEAD' && judgesBody !== undefined) say(judgesBody, 'set `method` to GET; HEAD brings no body to judge');
   if (losesDigits(config)) say('json', 'give a whole number beyond 9,007,199,254,740,991 as text: `equals: "12345678901234567890"`');
-  // The check is over by then, so that nothing slower could ever be told from no answer at all.
+  // The check is over by then: a slower answer could never be distinguished from none.
   const limit = timeoutMs(config, interval_s);
   if (typeof config.max_response_ms === 'number' && config.max_response_ms > limit)
     say('max_response_ms', `stay at or below the time limit of ${limit.toLocaleString('en')} ms, or give a longer \`timeout_ms\``);
@@ -262,7 +274,7 @@ export const httpsConfig: KindConfig = {
 
 export type JsonAssertion = {
   readonly path: JsonPath;
-  /** The path as the config has it: for causes. */
+  /** The path as the config has it, for causes. */
   readonly words: string;
   readonly equals: Json | undefined;
   readonly contains: string | undefined;
@@ -271,14 +283,17 @@ export type JsonAssertion = {
   readonly exists: boolean | undefined;
 };
 
-/** An https config as the check uses it: every key there, with its default. */
+/** An https config as the check uses it: every key with its value or default. */
 export type HttpsSettings = {
   readonly method: Method;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: string | null;
   readonly credentials: string | null;
   readonly expected: ExpectedStatus;
-  /** Whether the owner said which statuses are right, other than what is usual: then also a block page's status may be. */
+  /**
+   * Whether the owner set expected statuses other than the default: then even a block page's status
+   * may be expected.
+   */
   readonly expected_given: boolean;
   readonly follow_redirects: boolean;
   readonly max_redirects: number;
@@ -290,7 +305,7 @@ export type HttpsSettings = {
   readonly tls_expires_within_days: number | null;
   readonly ip_family: 'any' | '4' | '6';
   readonly max_response_ms: number | null;
-  /** Texts that must never stand in evidence, whoever sends them back. */
+  /** Texts that evidence must never contain, whoever echoes them. */
   readonly secrets: readonly string[];
 };
 
@@ -305,7 +320,7 @@ const asPairs = (json: Json | undefined): [string, string][] =>
     ? Object.entries(json).flatMap(([name, value]): [string, string][] => (typeof value === 'string' ? [[name, value]] : []))
     : [];
 
-/** What is expected of a status if nothing is said; to say it oneself changes nothing. */
+/** The expected status by default; setting it explicitly changes nothing. */
 const usual = '2xx';
 
 const assertions = (json: Json | undefined): JsonAssertion[] =>
@@ -323,7 +338,7 @@ const assertions = (json: Json | undefined): JsonAssertion[] =>
 
 const base64 = (text: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
-/** Reads a config that `httpsConfig.faults` found in order, with its secrets in place. */
+/** Reads a config that `httpsConfig.faults` accepted, with its secrets in plain form. */
 export const httpsSettings = (config: Config): HttpsSettings => {
   const basic = asPairs(config.basic_auth);
   const [username, password] = ['username', 'password'].map((key) => basic.find(([name]) => name === key)?.[1] ?? '');
@@ -360,14 +375,14 @@ const strange = /[\u0000-\u0020\u007f]/;
 
 const example = 'such as https://example.com/health';
 
-/** The address of an https check, if its target is one that can be checked. */
+/** The address of an https check, if its target can be checked. */
 export const httpsUrl = (target: string): URL | undefined => {
   if (strange.test(target) || !/^https?:\/\/[^/\\?#]/i.test(target)) return undefined;
   const url = URL.parse(target);
   return url && url.hostname !== '' && url.port !== '0' ? url : undefined;
 };
 
-/** Whether the domain name system could hold a host at all; addresses in brackets are not names. */
+/** Whether the host is too long for the DNS; addresses in brackets are not names. */
 const isTooLong = (host: string): boolean =>
   !host.startsWith('[') && (host.replace(/\.$/, '').length > 253 || host.split('.').some((label) => label.length > 63));
 
@@ -380,7 +395,7 @@ export const httpsTarget: KindTarget = {
     if (isTooLong(url.hostname)) return '`target` must name a host of at most 253 characters, and 63 between two dots';
     return undefined;
   },
-  // As people write it: what the address has is the form of the name system.
+  // As users write it: the address has the punycode form.
   defaultName: (target) => {
     const url = httpsUrl(target);
     return url && (domainToUnicode(url.hostname) || url.hostname) + (url.port === '' ? '' : `:${url.port}`);

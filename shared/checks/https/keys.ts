@@ -18,7 +18,10 @@ export const reservedHeaders = [
   'user-agent',
 ];
 
-/** Headers that say who asks whatever else they say: their values are secrets, also where nobody names them as such. */
+/**
+ * Headers that identify the sender: their values are always secrets, even if the user does not mark
+ * them.
+ */
 export const secretByNature: readonly string[] = [
   ...['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'api-key', 'apikey', 'x-auth-token', 'x-auth-key', 'x-access-token'],
   ...['x-session-token', 'x-amz-security-token', 'x-goog-api-key', 'ocp-apim-subscription-key', 'x-functions-key', 'x-rapidapi-key'],
