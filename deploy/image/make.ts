@@ -54,8 +54,8 @@ const ownDependencies = async (): Promise<ImageDependencies> => {
   const libraries = await librariesOf(process.execPath);
   const folder = dirname(libraries.find((path) => basename(path).startsWith('libc.so')) ?? '/lib/libc.so');
   const found: { at: string; from: string }[] = [];
+  // Newer versions of glibc have some of them in libc itself.
   for (const at of [...libraries, ...besides.map((library) => join(folder, library))])
-    // glibc may have it in libc.
     if (await isThere(at)) found.push({ at, from: await realpath(at) });
   return { architecture: architecture(), node: process.execPath, libraries: found, strip: 'strip' };
 };

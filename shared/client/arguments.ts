@@ -4,9 +4,12 @@ import { nearest } from '../base/text.ts';
 import type { Command, Flag } from './commands.ts';
 import type { Call } from './http.ts';
 
-/** Many things in one command: read from a file or from what is piped in, sent in parts that the service takes, told as one. */
+/**
+ * Bulk commands: items read from a file or a pipe, sent in parts of the service's size, and
+ * reported as one.
+ */
 
-/** As many as the service takes in one call. */
+/** The service's limit for one call. */
 export const maxInCall = 500;
 
 const parsed = (text: string, place: string): unknown => {
@@ -27,7 +30,10 @@ const arrayIn = (value: unknown): readonly unknown[] | undefined => {
   return Array.isArray(items) ? items : undefined;
 };
 
-/** A JSON array, an object with `items` as lists answer it, or one JSON object a line. @throws UsageFault that names the line. */
+/**
+ * A JSON array, an object with `items` as lists return it, or one JSON object per line. @throws
+ * UsageFault that names the line.
+ */
 export const itemsIn = (flag: string, text: string): readonly unknown[] => {
   const trimmed = text.replace(/^\ufeff/, '').trim();
   if (trimmed === '') throw new UsageFault(`--${flag}: there is nothing in it; give a JSON array, or one JSON object a line.`);
@@ -42,7 +48,10 @@ export const itemsIn = (flag: string, text: string): readonly unknown[] => {
   return items;
 };
 
-/** Bodies that the service takes, one after the other. All or none can only be promised within one call. */
+/**
+ * Bodies within the service's limit, to send in sequence. "All or none" can only be promised within
+ * one call.
+ */
 export const partsOf = (body: unknown): readonly unknown[] => {
   const items = memberOf(body, 'items');
   if (!isRecord(body) || !Array.isArray(items) || items.length <= maxInCall) return [body];
@@ -62,7 +71,7 @@ const numberOf = (body: unknown, key: string): number => {
 
 const counts = ['created', 'changed', 'refused'] as const;
 
-/** The answers to all parts as the answer to one. */
+/** Merges the answers to all parts into one. */
 export const togetherOf = (answers: readonly unknown[]): unknown => {
   const [first] = answers;
   if (answers.length <= 1) return first;
@@ -74,7 +83,7 @@ export const togetherOf = (answers: readonly unknown[]): unknown => {
   return { applied: answers.every((answer) => memberOf(answer, 'applied') === true), ...Object.fromEntries(sums), items };
 };
 
-/** What a person reads below the lines of the items. */
+/** The summary below the lines of the items. */
 export const summaryOf = (body: unknown): string => {
   const told = counts.map((key) => `${numberOf(body, key).toLocaleString('en')} ${key}`).join(', ');
   return memberOf(body, 'applied') === false
@@ -98,14 +107,14 @@ const switchNames = {
 } as const;
 const isSwitch = (name: string): name is keyof typeof switchNames => Object.hasOwn(switchNames, name);
 
-/** What stands on the command line, sorted: words, flags with their values in order, and switches. */
+/** The command line, sorted: words, flags with their values in order, and switches. */
 export type Line = {
   readonly words: readonly string[];
   readonly flags: readonly { readonly name: string; readonly value: string | undefined }[];
   readonly switches: Switches;
-  /** What of an answer is wanted, as given by --fields. */
+  /** Which fields of an answer to print, from --fields. */
   readonly fields?: string | undefined;
-  /** How long something lasts, as given by --for. */
+  /** A duration, from --for. */
   readonly lasting?: string | undefined;
 };
 
@@ -114,7 +123,7 @@ const valueSwitches = ['fields', 'for'] as const;
 
 const isFlag = (text: string): boolean => text.startsWith('--') && text.length > 2;
 
-/** `booleans` are the flags that stand alone as well as with true or false behind them. */
+/** `booleans` are the flags that work alone or followed by true or false. */
 export const readLine = (given: readonly string[], booleans: ReadonlySet<string>): Line => {
   const words: string[] = [];
   const flags: { name: string; value: string | undefined }[] = [];
@@ -170,7 +179,7 @@ export const findCommand = (commands: readonly Command[], words: readonly string
   throw new UsageFault(`There is no command "${words.slice(0, 2).join(' ')}". ${hint}`, words.slice(0, 2).join(' '));
 };
 
-/** @throws UsageFault for JSON with a number that would be sent as another one. */
+/** @throws UsageFault for JSON with a number that would change when sent. */
 const refuseLossy = (flag: string, text: string): void => {
   const lossy = lossyNumberIn(text);
   if (lossy !== undefined)
@@ -188,7 +197,10 @@ const parseJson = (flag: string, text: string): unknown => {
   }
 };
 
-/** Values that look like a number, true, false, null or JSON are that; anything else is text: for keys below a free object. */
+/**
+ * For keys below a free object: values that look like a number, true, false, null or JSON are
+ * parsed; anything else is text.
+ */
 const looseValue = (flag: string, text: string): unknown => {
   if (/^(true|false|null|-?\d+(\.\d+)?|[[{"].*)$/s.test(text)) {
     let value: unknown;
@@ -218,10 +230,10 @@ const typedValue = (flag: Flag, text: string): unknown => {
   return text;
 };
 
-/** `--config.timeout_ms 3000`: one value below an object, by the keys that lead to it. */
+/** `--config.timeout_ms 3000`: one value below an object, by the path of its keys. */
 export type Amendment = { readonly path: readonly string[]; readonly value: unknown };
 
-/** Sets `a.b.c` in an object of its own making, one object for each step that is missing. */
+/** Sets `a.b.c` in an object of its own, and creates the missing objects. */
 const setDeep = (target: Record<string, unknown>, path: readonly string[], value: unknown): void => {
   const [first = '', ...rest] = path;
   if (rest.length === 0) {
@@ -235,11 +247,17 @@ const setDeep = (target: Record<string, unknown>, path: readonly string[], value
 };
 
 export type CommandCall = Call & {
-  /** What is to be set in objects that are changed without being given whole: they must be read first, or their other keys would go. */
+  /**
+   * Values to set in objects that are not given whole: the objects must be read first, or their
+   * other keys would be lost.
+   */
   readonly amendments?: readonly Amendment[];
 };
 
-/** The call with its amendments made in `now`, what is changed as it stands; what comes back as `***` goes back as that, and stays. */
+/**
+ * The call with its amendments applied to `now`, the present state. A secret comes back as `***`
+ * and is sent back as that, which leaves it unchanged.
+ */
 export const amendedCall = ({ amendments = [], ...call }: CommandCall, now: unknown): Call => {
   const body: Record<string, unknown> = { ...(isRecord(call.body) && call.body) };
   for (const { path, value } of amendments) {
@@ -250,7 +268,7 @@ export const amendedCall = ({ amendments = [], ...call }: CommandCall, now: unkn
   return { ...call, body };
 };
 
-/** Words and flags of a command as the call that it stands for. `readText` reads `@file`. */
+/** Converts words and flags of a command to its call. `readText` reads `@file`. */
 export const callOf = (command: Command, rest: readonly string[], line: Line, readText: (path: string) => string): CommandCall => {
   const name = commandName(command);
   const { positionals } = command;
@@ -266,7 +284,7 @@ export const callOf = (command: Command, rest: readonly string[], line: Line, re
   let path = command.operation.path;
   for (const [index, { name: param, shown }] of positionals.entries()) {
     const id = rest[index] ?? '';
-    // Dots would climb out of the path and make another call of it, one that deletes perhaps.
+    // Dots would climb out of the path and make it another call, possibly one that deletes.
     if (/^\.{0,2}$/.test(id)) throw new UsageFault(`${name} needs ${shown}; "${id}" is none.`);
     path = path.replace(`{${param}}`, () => encodeURIComponent(id));
   }
@@ -311,7 +329,8 @@ export const callOf = (command: Command, rest: readonly string[], line: Line, re
       body[flag.key] = object;
     }
   }
-  // Where an object is given whole, or made, what is dotted is set in that; where one that stands is changed, the rest of it stays.
+  // When an object is given whole, or created, dotted flags set values in it. When an existing one
+  // is changed, the rest of it stays.
   const amendments = command.operation.method === 'PATCH' ? dotted.filter(({ path: [key = ''] }) => !Object.hasOwn(body, key)) : [];
   for (const one of dotted) if (!amendments.includes(one)) setDeep(body, one.path, one.value);
   const missing = command.flags.filter((flag) => flag.required && !Object.hasOwn(flag.where === 'query' ? query : body, flag.key));
@@ -331,7 +350,7 @@ const lengthOf = (text: string): number | undefined => {
 
 const instant = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** `now`, `+10m`, `-1h`: the moment that it means; anything else goes to the service as it stands. */
+/** `now`, `+10m`, `-1h` as a time; anything else is sent unchanged. */
 const momentOf = (text: string, now: number): string => {
   if (text === 'now') return instant(now);
   const length = /^[+-]/.test(text) ? lengthOf(text.slice(1)) : undefined;
@@ -340,7 +359,10 @@ const momentOf = (text: string, now: number): string => {
 
 const isTime = (key: string): boolean => /_at$|^(from|to|since|until)$/.test(key);
 
-/** A local time has no offset, and the sum is one as well: the service reads both by one clock. */
+/**
+ * A local time has no offset, and neither has the sum: the service reads both in the same time
+ * zone.
+ */
 const later = (start: string, length: number): string => {
   const isLocal = !/(Z|[+-]\d\d:?\d\d)$/i.test(start);
   const at = Date.parse(isLocal ? `${start}Z` : start);
@@ -348,7 +370,10 @@ const later = (start: string, length: number): string => {
   return isLocal ? instant(at + length).slice(0, -1) : instant(at + length);
 };
 
-/** The line with its times as the service takes them; `--for 10m` is the end of what begins at --starts-at, or now. */
+/**
+ * The line with its times in the service's form; `--for 10m` is the end of what begins at
+ * --starts-at, or now.
+ */
 export const withTimes = (command: Command, line: Line, now: number): Line => {
   const timed = new Set(command.flags.filter(({ key, kind }) => kind === 'text' && isTime(key)).flatMap(({ key, name }) => [key, name]));
   const flags = line.flags.map((flag) =>

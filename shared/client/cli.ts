@@ -21,7 +21,7 @@ const faultText = (error: CallRefused): string => {
   return `the service does not accept what was sent (${error.code})\n${lines.join('\n')}`;
 };
 
-/** A word that this client does not know may be one that a newer service has learned since. */
+/** A newer service may know a word that this client does not. */
 const lacks = async (unknown: string, settings: Settings): Promise<string | undefined> => {
   try {
     const response = await fetch(`${settings.url}/api/v1/openapi.json`, { signal: AbortSignal.timeout(2000), redirect: 'error' });
@@ -30,7 +30,7 @@ const lacks = async (unknown: string, settings: Settings): Promise<string | unde
       ? `The service knows "${unknown}", this client (${version}) does not: get the newer one from ${settings.url}/downloads/antipode.mjs`
       : undefined;
   } catch {
-    // Only a hint was wanted; the usage fault itself has been told.
+    // This is only for a hint; the usage fault itself has been reported.
     return undefined;
   }
 };
@@ -109,17 +109,21 @@ const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
   return perform(command, rest, line, world, paint);
 };
 
-/** Statuses of what may well succeed when it is asked again later. */
+/** Statuses of calls that may well succeed later. */
 const later: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 const booleans: ReadonlySet<string> = new Set(
   commands.flatMap(({ flags }) => flags.filter(({ kind }) => kind === 'boolean').flatMap(({ name, key }) => [name, key])),
 );
 
-/** One command, one call (and a reading before it, where single keys are changed or a name stands for an id). Nothing goes to standard output unless it is done; the token goes nowhere but into the header. */
+/**
+ * One command, one call (and a read before it, when single keys are changed or a name replaces an
+ * id). Nothing is written to standard output unless the call succeeds; the token goes only into the
+ * header.
+ */
 export const runCli = async (world: Surroundings): Promise<number> => {
   try {
-    // What is behind `run` belongs to another program, its flags as well.
+    // Everything after `run` belongs to another program, including flags.
     if (world.given[0] === 'run') return await runJob(world.given.slice(1), world);
     return await dispatch(readLine(world.given, booleans), world);
   } catch (error) {
@@ -145,10 +149,10 @@ export const runCli = async (world: Surroundings): Promise<number> => {
   }
 };
 
-/** Readline writes what is typed, and with it a secret, to where it is told to: here to nobody. */
+/** Readline echoes what is typed, including secrets, to its output: this one discards it. */
 const nowhere = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });
 
-/** Undefined when they leave by ^C or ^D. */
+/** Undefined when the user leaves by ^C or ^D. */
 const ask = (question: string, secret?: 'secret'): Promise<string | undefined> =>
   new Promise((resolve) => {
     process.stderr.write(question);
@@ -174,11 +178,14 @@ const readText = (path: string): string => {
   }
 };
 
-/** The world of a real process. A reader that goes away early (`| head`) ends the command without a fuss. */
+/**
+ * The surroundings of a real process. A reader that goes away early (`| head`) ends the command
+ * silently.
+ */
 export const surroundings = (settingsFiles: readonly string[] = []): Surroundings => {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
-    // The call has been made; only its answer is lost, and whoever wrote it to a full disk must hear so.
+    // The call has been made and only its answer is lost. A user whose disk is full must know.
     process.stderr.write(`antipode: the answer cannot be written (${error.message})\n`);
     process.exit(1);
   });

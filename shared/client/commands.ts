@@ -3,7 +3,10 @@ import { restOperations } from '../api/index.ts';
 import { commandName } from '../base/env.ts';
 import { isRecord, memberOf } from '../base/json.ts';
 
-/** What a command needs to know of an operation: our own table gives it, and so does the document of a newer service. */
+/**
+ * What a command needs of an operation: our own table provides it, and so does the document of a
+ * newer service.
+ */
 export type CommandSource = {
   readonly id: string;
   readonly method: string;
@@ -27,7 +30,7 @@ export type Flag = {
   readonly kind: FlagKind;
   readonly required: boolean;
   readonly choices: readonly string[];
-  /** Words that a shell offers; others go to the service, which may know more. */
+  /** Words that a shell completes; others are sent too, because the service may know more. */
   readonly offered: readonly string[];
   readonly hint: string;
 };
@@ -49,7 +52,10 @@ const kebab = (text: string): string =>
 
 const singular = (word: string): string => word.replace(/s$/, '');
 
-/** The words of a command, from where the operation lives and what it is called: `getMonitorStatus` is `monitors status`. */
+/**
+ * The words of a command, from the operation's path and id: `getMonitorStatus` is `monitors
+ * status`.
+ */
 export const commandWords = ({ id, path }: Pick<CommandSource, 'id' | 'path'>): string[] => {
   const noun = path.split('/')[3] ?? '';
   const [verb = '', ...rest] = kebab(id).split('-');
@@ -71,7 +77,7 @@ const kindOf = ({ type, items }: JsonSchema): FlagKind => {
   return type === 'array' ? 'list' : 'text';
 };
 
-/** The words that a pattern is made of, where it is nothing but them. */
+/** The words of a pattern that only lists words. */
 const wordsOf = ({ pattern }: JsonSchema): string[] => {
   const [, told = ''] = /^\^\(\?:([\w-]+(?:\|[\w-]+)*)\)\$$/.exec(typeof pattern === 'string' ? pattern : '') ?? [];
   return told === '' ? [] : told.split('|');
@@ -111,7 +117,7 @@ export const usageOf = (command: Command): string => {
   return ['antipode', ...command.words, ...command.positionals.map(({ shown: name }) => name), ...required, ...rest].join(' ');
 };
 
-/** What stands for a flag's value in help texts. */
+/** The placeholder of a flag's value in help texts. */
 export const placeholderOf = (flag: Flag): string => {
   if (flag.choices.length > 0) return flag.choices.join('|');
   if (flag.kind === 'object') return "'{…}'|@FILE";
@@ -135,7 +141,7 @@ const rank = ({ operation }: Command): number => {
   return place < 0 ? nouns.length : place;
 };
 
-/** Every operation of the API as a command. A new operation in the table is a command without further work. */
+/** Every operation of the API as a command. A new operation in the table needs no further work. */
 export const commands: readonly Command[] = restOperations
   .map((operation) =>
     commandOf({
@@ -151,7 +157,9 @@ export const commands: readonly Command[] = restOperations
   )
   .toSorted((a, b) => rank(a) - rank(b));
 
-/** The names of the commands that a service's own document speaks of: how an older client learns that it lacks something. */
+/**
+ * The names of the commands in a service's own document: an older client finds out what it lacks.
+ */
 export const commandsOfDocument = (document: unknown): string[] => {
   const paths = memberOf(document, 'paths');
   if (typeof paths !== 'object' || paths === null) return [];

@@ -5,7 +5,7 @@ import { nearest } from '../base/text.ts';
 import { type Command, type Flag, placeholderOf, usageOf } from './commands.ts';
 import { harmless, type Paint, padded } from './terminal.ts';
 
-/** What the command line says of the keys of a monitor's config. */
+/** The command line's help on the keys of a monitor's config. */
 
 const textWidth = 78;
 
@@ -23,7 +23,7 @@ const wrapped = (text: string, indent: string): string => {
 
 const plain = (text: string): string => text.replaceAll('`', '');
 
-/** A value as somebody would type it behind its flag. */
+/** A value as a user would type it after its flag. */
 const typed = (value: ConfigKey['example']): string => {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return /^[\w./:-]+$/.test(text) ? text : `'${text}'`;
@@ -37,7 +37,7 @@ const partOf = (key: string, row: ConfigKey, paint: Paint): string =>
     `      --config.${key} ${typed(row.example)}\n`,
   ].join('');
 
-/** @throws UsageFault for a type that there is not. */
+/** @throws UsageFault for an unknown type. */
 export const configHelp = (kind: string | undefined, paint: Paint): string => {
   if (kind === undefined)
     return `Every key that a monitor's config may have, by its type:\n\n${kinds.map((one) => `  antipode help config ${one}\n`).join('')}`;
@@ -56,7 +56,7 @@ export const allConfigKeys = (): readonly (readonly [key: string, row: ConfigKey
   ...new Map(kinds.flatMap((kind: Kind) => Object.entries(configKeys[kind]))),
 ];
 
-/** What is to be told of a config that somebody sent, once the service has answered with the monitor that it belongs to. */
+/** Warnings about a submitted config, once the service has answered with its monitor. */
 export const configWarnings = (sent: unknown, answer: unknown): readonly string[] => {
   if (!isRecord(sent) || !isRecord(sent.config) || !isRecord(answer) || !isKind(answer.type)) return [];
   return unknownConfigKeys(answer.type, sent.config).map(({ sentence }) => sentence);
@@ -77,7 +77,7 @@ const nounsOf = (commands: readonly Command[]): string[] => [
   'help',
 ];
 
-/** Flags of the single keys of a config, where a command takes one. */
+/** Flags of the single keys of a config, where a command accepts one. */
 const keyFlagsOf = (command: Command): { readonly name: string; readonly offered: readonly string[]; readonly hint: string }[] =>
   command.flags.some(({ key }) => key === 'config')
     ? allConfigKeys().map(([key, { choices = [], meaning }]) => ({ name: `config.${key}`, offered: choices, hint: meaning }))
@@ -211,7 +211,7 @@ export const completion = (shell: Shell, commands: readonly Command[]): string =
 
 const exampleId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
 
-/** One command that somebody can copy, made from what the command needs. */
+/** One command to copy, made from what the command needs. */
 export const exampleOf = (command: Command): string => {
   const isOfChannel = command.flags.some(({ key }) => key === 'kind');
   const values: Readonly<Record<string, string>> = {

@@ -3,10 +3,13 @@ import { isRecord, memberOf } from '../base/json.ts';
 import { whyNotReached } from '../base/text.ts';
 import type { Settings } from './settings.ts';
 
-/** Where a list goes on, and the part of the query that says so. */
+/** The next page of a list, as a part of the query. */
 export type Next = { readonly key: 'cursor' | 'after'; readonly value: string };
 
-/** Where the list goes on after this answer; undefined once it is whole. What changed is walked by `after`, which is there when all is told as well. */
+/**
+ * The next page after this answer; undefined when the list is complete. Lists of changes use
+ * `after`, which is present even when everything has been returned.
+ */
 export const nextOf = (body: unknown): Next | undefined => {
   if (!isRecord(body)) return undefined;
   const { next_cursor: cursor, after, more } = body;
@@ -27,7 +30,7 @@ export type Answer = { readonly status: number; readonly body: unknown };
 
 export type Fault = { readonly loc: readonly (string | number)[]; readonly msg: string };
 
-/** The API said no. `code` is what programs branch on; `faults` are those of a 422, field by field. */
+/** The API refused. Programs branch on `code`; `faults` are those of a 422, field by field. */
 export class CallRefused extends Error {
   readonly status: number;
   readonly code: string;
@@ -41,12 +44,12 @@ export class CallRefused extends Error {
   }
 }
 
-/** The service did not answer, or something that is not the service did. */
+/** No answer, or an answer that is not the service's. */
 export class ServiceNotReached extends Error {}
 
 export type HttpClient = {
   readonly call: (call: Call) => Promise<Answer>;
-  /** Every page of a list, one call after the other, as one document with no further cursor. */
+  /** Fetches every page of a list in sequence and returns one document without a cursor. */
   readonly callAllPages: (call: Call, onPage?: (soFar: number) => void) => Promise<Answer>;
 };
 
@@ -55,7 +58,7 @@ const longestWaitS = 120;
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** The faults of a 422; whatever a newer service adds to them is left aside. */
+/** The faults of a 422, without anything that a newer service adds to them. */
 const faultsOf = (body: unknown): Fault[] => {
   const detail = memberOf(body, 'detail');
   if (!Array.isArray(detail)) return [];
@@ -97,7 +100,7 @@ const readBody = async (response: Response): Promise<string> => {
   return read + decoder.decode();
 };
 
-/** Who did not listen, where it was another than the service: then a proxy stands between. */
+/** Names the host that did not listen, if it is not the service: then a proxy is in between. */
 const throughProxy = (error: unknown, url: string): string => {
   const cause = memberOf(error, 'cause');
   const several = memberOf(cause, 'errors');
@@ -108,16 +111,20 @@ const throughProxy = (error: unknown, url: string): string => {
   return typeof port !== 'number' || isOwn ? '' : ` through the proxy at ${String(address)}:${port}`;
 };
 
-/** The answer got lost on its way, or takes too long: the call may have been done. What never arrived is told at once. */
+/**
+ * The answer got lost, or takes too long: the call may have been carried out. A request that never
+ * arrived is reported at once.
+ */
 class AnswerLost extends ServiceNotReached {}
 
 const lost: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
-/** Until what was sent first is done, where it is. */
+/** Gives the first attempt time to finish, if it arrived. */
 const pauseS = 1;
 
 /**
- * Calls of the API. Over the rate it waits once, as long as it was told, and says so through `onWait`. A POST has a key of its own, so that it is
- * sent again where its answer got lost, and is done once.
+ * Calls of the API. Over the rate limit it waits once, as long as the service says, and reports
+ * that through `onWait`. A POST has an idempotency key: it is sent again when its answer got lost,
+ * and is carried out once.
  */
 export const createHttpClient = (options: {
   readonly settings: Settings;
@@ -142,7 +149,7 @@ export const createHttpClient = (options: {
           ...(key !== undefined && { 'idempotency-key': key }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
-        // A redirect would carry the token to wherever it points.
+        // A redirect would send the token to its target.
         redirect: 'manual',
         signal: AbortSignal.timeout(timeoutMs),
       });
@@ -219,13 +226,14 @@ const variables = ['HTTPS_PROXY', 'HTTP_PROXY', 'https_proxy', 'http_proxy'] as 
 const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /**
- * Lets every call of this process go through the proxy that the environment names. What runs on this machine is reached without one. Tells what
- * cannot be done; an older Node does not know how, and goes on without.
+ * Sends every call of this process through the proxy that the environment names, except calls to
+ * this machine. Returns what cannot be done; an older Node does not support it, and continues
+ * without.
  */
 export const useProxies = (url: string, environment: Environment): string | undefined => {
   const named = variables.find((name) => environment[name]);
   if (named === undefined || environment.NODE_USE_ENV_PROXY === '1' || loopback.test(new URL(url).hostname)) return undefined;
-  // An older Node has no such function, one before 20.16 no way to ask for the module.
+  // An older Node has no such function, and one before 20.16 has no way to ask for the module.
   const http = process.getBuiltinModule?.('node:http');
   if (http?.setGlobalProxyFromEnv) {
     http.setGlobalProxyFromEnv({
@@ -238,26 +246,26 @@ export const useProxies = (url: string, environment: Environment): string | unde
   return `${named} is set, but Node ${process.versions.node} cannot go through a proxy by itself: Node 24.14 or later can, and Node 22.21 with NODE_USE_ENV_PROXY=1. Going on without.`;
 };
 
-/** What a command ends with; scripts branch on these. */
+/** The exit codes of a command; scripts branch on these. */
 export const exits = { done: 0, refused: 1, usage: 2, token: 3, notReached: 4, later: 5, interrupted: 130 } as const;
 export type Exit = (typeof exits)[keyof typeof exits];
 
-/** The world around a command, so that a test can stand in its place. */
+/** The surroundings of a command, which a test can replace. */
 export type Surroundings = {
   readonly given: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly settingsFiles?: readonly string[];
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** The width of the terminal that the output goes to; undefined when it is no terminal. */
+  /** The width of the terminal for the output; undefined when it is no terminal. */
   readonly columns: number | undefined;
-  /** Whether somebody sees what is written to `err`, and can answer. */
+  /** Whether a user reads `err`, and can answer. */
   readonly attended: boolean;
-  /** Undefined when they left instead of answering. What is secret is not shown while it is typed. */
+  /** Undefined when the user left instead of answering. A secret is not shown while it is typed. */
   readonly ask: (question: string, secret?: 'secret') => Promise<string | undefined>;
   readonly readText: (path: string) => string;
   readonly now: () => number;
-  /** Makes ready to call what is at an address; tells what stands in the way. */
+  /** Prepares calls to an address; returns what prevents them. */
   readonly reach?: (url: string) => string | undefined;
   readonly wait?: (seconds: number) => Promise<void>;
 };

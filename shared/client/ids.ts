@@ -4,7 +4,7 @@ import type { Line } from './arguments.ts';
 import type { Command } from './commands.ts';
 import type { HttpClient } from './http.ts';
 
-/** Nothing there is called so. It is not the command line that is wrong. */
+/** No thing has that name. The command line itself is valid. */
 export class NothingCalledSo extends Error {}
 
 const whole = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -19,7 +19,7 @@ const thingOf = (item: unknown): Thing[] => {
   return [{ id, names: nameKeys.map((key) => memberOf(item, key)).filter((name): name is string => typeof name === 'string') }];
 };
 
-/** The end of an id as tables show it, with or without the sign that something stands before it. */
+/** The end of an id as tables show it, with or without the sign for the omitted part. */
 const endOf = (text: string): string | undefined => {
   const end = text.replace(/^(…|\.\.\.)/, '').toLowerCase();
   return /^[0-9a-f-]{4,36}$/.test(end) ? end : undefined;
@@ -31,7 +31,7 @@ const matching = (things: readonly Thing[], text: string): readonly Thing[] => {
   return named.length > 0 || end === undefined ? named : things.filter(({ id }) => id.endsWith(end));
 };
 
-/** Reads a list once, however many names are looked for in it. */
+/** Reads a list once for any number of names. */
 type Reader = (path: string, query: Readonly<Record<string, string>>) => Promise<readonly Thing[]>;
 
 const readerOf = (client: HttpClient): Reader => {
@@ -49,7 +49,9 @@ const readerOf = (client: HttpClient): Reader => {
   };
 };
 
-/** A list that looks back some days only is read as far back as it goes: old things are looked for as well. */
+/**
+ * A list with a default of some days is read as far back as possible: old things have names too.
+ */
 const furthest = ({ operation }: Command): Readonly<Record<string, string>> => {
   const most = operation.query.days?.schema.maximum;
   return typeof most === 'number' ? { days: String(most) } : {};
@@ -57,7 +59,8 @@ const furthest = ({ operation }: Command): Readonly<Record<string, string>> => {
 
 const idOf = async (text: string, list: Command, path: string, read: Reader): Promise<string> => {
   const noun = path.split('/').at(-1) ?? '';
-  // Where the service searches by text, a name costs one read; only the end of an id wants the whole list.
+  // Where the service searches by text, a name costs one request; only the end of an id needs the
+  // whole list.
   const searched = list.flags.some(({ key }) => key === 'text') && endOf(text) === undefined;
   const found = matching(await read(path, { ...furthest(list), ...(searched && { text }) }), text);
   const [only, other] = found;
@@ -68,7 +71,7 @@ const idOf = async (text: string, list: Command, path: string, read: Reader): Pr
   throw new UsageFault([`"${text}" fits ${found.length} in ${noun}. Give the id of one:`, ...told, ...more].join('\n'));
 };
 
-/** The lists that a parameter or a flag takes its ids from, where its path does not say it. */
+/** The list from which a parameter or a flag takes its ids, where its path does not say it. */
 const listPaths: Readonly<Record<string, string>> = {
   monitor: '/api/v1/monitors',
   monitors: '/api/v1/monitors',
@@ -80,7 +83,10 @@ const listPaths: Readonly<Record<string, string>> = {
   incident_id: '/api/v1/incidents',
 };
 
-/** Words and flags with whole ids in place of names and ends of ids: each list that is needed is read first, and none where all ids are whole. */
+/**
+ * Replaces names and ends of ids by whole ids. Reads each needed list first, and none if all ids
+ * are whole.
+ */
 export const withIds = async (
   command: Command,
   { rest, line }: { readonly rest: readonly string[]; readonly line: Line },
@@ -98,7 +104,7 @@ export const withIds = async (
 
   const { path } = command.operation;
   const words: string[] = [];
-  // One after the other: a list that lies within a thing is read once the id of that thing is known.
+  // In sequence: a list inside a thing is read once the id of that thing is known.
   for (const [index, { name }] of command.positionals.entries()) {
     const list = listAt(path.slice(0, path.indexOf(`/{${name}}`))) ?? listAt(listPaths[name]);
     const id = await idIn(list, rest[index] ?? '');

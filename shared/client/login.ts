@@ -22,12 +22,12 @@ const knownUrl = (world: Surroundings): string | undefined => {
   try {
     return readSettings({ ...world.environment, ANTIPODE_TOKEN: 'unknown' }, world.settingsFiles).url;
   } catch {
-    // There are no settings yet, or none that can be used: that is what this command is for.
+    // There are no settings yet, or none that work: this command makes them.
     return undefined;
   }
 };
 
-/** Undefined when whoever was asked went away. */
+/** Undefined when the user went away. */
 const address = async (given: string | undefined, world: Surroundings): Promise<string | undefined> => {
   if (given !== undefined) return given;
   const known = knownUrl(world);

@@ -2,7 +2,7 @@ import { isRecord } from '../base/json.ts';
 import { nextOf } from './http.ts';
 import { type Colour, cut, duration, harmless, type Paint, padded, relative, widthOf, wrapped } from './terminal.ts';
 
-/** `--fields name,config.timeout_ms`: each as the keys that lead to it. */
+/** `--fields name,config.timeout_ms`: each as the path of its keys. */
 export type Fields = readonly (readonly string[])[];
 
 export const fieldsOf = (text: string): Fields =>
@@ -36,25 +36,35 @@ const pick = (item: unknown, fields: Fields): Record<string, unknown> => {
 
 const itemsOf = (body: unknown): readonly unknown[] => (isRecord(body) && Array.isArray(body.items) ? body.items : [body]);
 
-/** The answer in its own shape with nothing but these fields: of a list each of its items, of one thing that. */
+/**
+ * The answer in its own shape with only these fields: of each item of a list, or of a single thing.
+ */
 export const withFields = (body: unknown, fields: Fields): unknown => {
   if (!isRecord(body)) return body;
   return Array.isArray(body.items) ? { ...body, items: body.items.map((item: unknown) => pick(item, fields)) } : pick(body, fields);
 };
 
-/** What was asked for and nothing has, and the names that there are; what lies deeper may well be absent. */
+/**
+ * Requested fields that nothing has, and the available names; a deeper field may be absent without
+ * a fault.
+ */
 export const missingFields = (body: unknown, fields: Fields): { readonly missing: string[]; readonly there: string[] } => {
   const items = itemsOf(body).filter(isRecord);
   const missing = items.length === 0 ? [] : fields.filter(([first = '']) => items.every((item) => !Object.hasOwn(item, first)));
   return { missing: missing.map((path) => path.join('.')), there: [...new Set(items.flatMap((item) => Object.keys(item)))] };
 };
 
-/** Answers for people: a list as a table, a single thing as a card. What the service may add later is shown as well. */
+/**
+ * Answers for people: a list as a table, a single thing as a card. Fields that a newer service adds
+ * are shown too.
+ */
 export type Terminal = { readonly columns: number; readonly paint: Paint; readonly now: number; readonly fields?: Fields | undefined };
 
 export type Item = Readonly<Record<string, unknown>>;
 
-/** What a word means, wherever it stands; status is always told as a word, colour only helps the eye. */
+/**
+ * The colour of a word anywhere. A status is always written as a word; colour only helps the eye.
+ */
 const meanings: Readonly<Record<string, Colour>> = {
   up: 'green',
   down: 'red',
@@ -76,7 +86,10 @@ export const timeOf = (value: unknown): number | undefined =>
 /** The day of a time, as it is written. */
 export const dayOf = (value: unknown): string => String(value).slice(0, 10);
 
-/** A number with its unit. What was typed in seconds stays so; what lasted is told as people tell it. */
+/**
+ * A number with its unit. Inputs in seconds stay in seconds; measured durations are shown in
+ * readable units.
+ */
 const numberText = (key: string, value: number): string => {
   if (key === 'duration_s' || key.endsWith('_seconds')) return duration(value * 1000);
   if (key.endsWith('_s')) return `${value} s`;
@@ -98,7 +111,7 @@ export const plainText = (key: string, value: unknown, now: number): string => {
   return harmless(String(value));
 };
 
-/** An incident says open or resolved as a word of its own. */
+/** Adds the word open or resolved to an incident. */
 export const withState = (item: Item): Item =>
   typeof item.open === 'boolean' && Object.hasOwn(item, 'confirmed_at')
     ? { state: item.open ? (item.confirmed_at === null ? 'verifying' : 'open') : 'resolved', ...item }
@@ -111,18 +124,18 @@ export const painted = (key: string, text: string, paint: Paint): string => {
 
 export const title = (key: string): string => key.replaceAll('_', ' ').replace(/ (s|at|seconds)$/, '');
 
-/** Lists with columns of their own, each by a field that no other has. */
+/** Lists with their own columns, each recognised by a field that no other list has. */
 const ownColumns: readonly { readonly has: string; readonly columns: readonly string[] }[] = [
   { has: 'event', columns: ['at', 'event', 'name', 'monitor', 'incident', 'id'] },
   { has: 'delivering', columns: ['kind', 'name', 'enabled', 'verified', 'delivering', 'covers', 'failure', 'owner', 'id'] },
   { has: 'shown', columns: ['state', 'name', 'continent', 'expires_at', 'heard_at', 'shown', 'id'] },
 ];
 
-/** Columns of the lists that are known, most wanted first; a list that is not known shows all its plain fields. */
+/** Columns of known lists, most important first; an unknown list shows all its plain fields. */
 const columnsOf = (item: Item): string[] => {
   const own = ownColumns.find(({ has }) => Object.hasOwn(item, has));
   if (own) return own.columns.filter((key) => Object.hasOwn(item, key));
-  // One line for each of many that were sent: what became of it comes first.
+  // In a bulk answer, each line begins with the item's result.
   if (Object.hasOwn(item, 'result')) return ['result', 'name', 'external_id', 'error', 'id'].filter((key) => Object.hasOwn(item, key));
   const wanted = [
     ...[
@@ -147,7 +160,7 @@ const columnsOf = (item: Item): string[] => {
   return plain.length > 1 ? plain : Object.keys(item);
 };
 
-/** What a narrow terminal does without, first things first; half of every word helps nobody. */
+/** The columns that a narrow terminal drops, in this order; half of every word helps no one. */
 const givenUp = [
   'cause_class',
   'took_ms',
@@ -174,7 +187,7 @@ const givenUp = [
   'description',
 ];
 
-/** How much of a column stays readable: a name most of all, a word of state whole. */
+/** How many columns keep a field readable: a name gets the most, a status is shown whole. */
 const leastOf: Readonly<Record<string, number>> = {
   name: 24,
   monitor_name: 24,
@@ -194,7 +207,10 @@ const leastWidth = (key: string, whole: number): number => {
 
 const wholeId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** As much of each id's end as tells it from the others here: every command takes that for the id. */
+/**
+ * As much of each id's end as distinguishes it from the others here: every command accepts that as
+ * the id.
+ */
 const shortIds = (ids: readonly string[]): readonly string[] => {
   if (!ids.every((id) => id === '–' || wholeId.test(id))) return ids;
   for (let length = 8; length < 36; length += 2) {
@@ -204,14 +220,14 @@ const shortIds = (ids: readonly string[]): readonly string[] => {
   return ids;
 };
 
-/** The name alone of a probe, without its continent. */
+/** The name of a probe without its continent. */
 const placeName = (value: unknown): string | undefined =>
   isRecord(value) && typeof value.continent === 'string' && typeof value.name === 'string' ? harmless(value.name) : undefined;
 
 const widest = (texts: readonly string[]): number => texts.reduce((most, text) => Math.max(most, widthOf(text)), 0);
 const sum = (widths: readonly number[]): number => widths.reduce((all, width) => all + width, 0);
 
-/** Takes from the widest column that has more than it needs, as long as there is too much. */
+/** Narrows the widest column that has more than it needs, until the table fits. */
 const narrowed = (widths: readonly number[], least: readonly number[], room: number): number[] => {
   const narrow = [...widths];
   for (let over = sum(narrow) - room; over > 0; over -= 1) {
@@ -223,12 +239,15 @@ const narrowed = (widths: readonly number[], least: readonly number[], room: num
   return narrow;
 };
 
-/** Above a column half the words do: `seen` for `seen_from`, `monitor` for `monitor_name`. */
+/** Shorter column titles: `seen` for `seen_from`, `monitor` for `monitor_name`. */
 const columnTitle = (key: string): string => title(key).replace(/ (from|name)$/, '');
 
 const isTimeOrNone = (value: unknown): boolean => value === null || timeOf(value) !== undefined;
 
-/** Times by the clock: beside each other they tell more than how long ago each was. The day is left out where it stands nearby. */
+/**
+ * Clock times: in a table they say more than relative ones. The day is left out where it appears
+ * nearby.
+ */
 const clockText = (value: unknown, withDay: boolean): string => {
   const time = timeOf(value);
   if (time === undefined) return '–';
@@ -238,7 +257,10 @@ const clockText = (value: unknown, withDay: boolean): string => {
 
 type Table = { readonly lines: readonly string[]; readonly hidden: readonly string[] };
 
-/** The rows with these columns, or with as many of them as there is room for; `days`: within a card, those that stand in it. */
+/**
+ * The rows with these columns, or with as many as fit; `days`: within a card, the days that the
+ * card shows.
+ */
 const tableOf = (rows: readonly Item[], all: readonly string[], terminal: Terminal, days?: ReadonlySet<string>): Table => {
   const { columns, paint, now, fields } = terminal;
   const clocks = new Set(
@@ -309,7 +331,7 @@ export const table = (items: readonly unknown[], terminal: Terminal): string => 
 
 const isPlace = (value: unknown): boolean => placeName(value) !== undefined;
 
-/** A list within a card: what each of its members says in a word is a column, and the rest is named. */
+/** A list within a card: short members become columns, and the others are named. */
 export const innerTable = (items: readonly Item[], terminal: Terminal, days: ReadonlySet<string>): readonly string[] => {
   const rows = items.map(withState);
   const all = [...new Set(rows.flatMap((row) => Object.keys(row)))];
@@ -324,7 +346,9 @@ export const innerTable = (items: readonly Item[], terminal: Terminal, days: Rea
   return left === '' ? lines : [...lines, ...noteLines(`Not here: ${left}; --json shows all.`, terminal)];
 };
 
-/** A list's members, where they are short enough for a table: none holds a list of things itself. */
+/**
+ * A list's members, if they are short enough for a table: none contains a list of things itself.
+ */
 const flatItems = (items: readonly unknown[]): readonly Item[] | undefined => {
   const records = items.filter(isRecord);
   const isFlat = records.every((item) => !Object.values(item).some((value) => Array.isArray(value) && value.some(isRecord)));
@@ -368,7 +392,7 @@ const cardLines = (item: Item, indent: string, terminal: Terminal, near: readonl
 
 export const card = (item: Item, terminal: Terminal): string => `${cardLines(item, '', terminal).join('\n')}\n`;
 
-/** An answer of any operation; nothing for one without a body. */
+/** An answer of any operation; empty for one without a body. */
 export const render = (body: unknown, terminal: Terminal): string => {
   if (body === null || body === undefined) return '';
   if (!isRecord(body)) return `${JSON.stringify(body, null, 2)}\n`;

@@ -13,7 +13,10 @@ import { harmless, type Paint } from './terminal.ts';
 
 const clearLine = '\r\u001b[K';
 
-/** The name of the monitor that is about to go, as people know it; reading it also tells early that there is no such thing. */
+/**
+ * The name of the monitor to delete, as users know it. Reading it also reports early that it does
+ * not exist.
+ */
 const nameOfMonitor = async (client: HttpClient, path: string): Promise<string> => {
   const { body } = await client.call({ method: 'GET', path });
   const [name, target] = [memberOf(body, 'name'), memberOf(body, 'target')];
@@ -23,11 +26,11 @@ const nameOfMonitor = async (client: HttpClient, path: string): Promise<string> 
 /** No call reads a probe: its id is what was typed. */
 const idOfProbe = async (_: HttpClient, path: string): Promise<string> => harmless(path.slice(path.lastIndexOf('/') + 1));
 
-/** What cannot be undone is asked about first. */
+/** An irreversible command needs a confirmation. */
 type Deadly = {
   readonly nameOf: (client: HttpClient, path: string) => Promise<string>;
   readonly question: (name: string) => string;
-  /** What is said where it was not done, and why it is not done where nobody can be asked. */
+  /** The message when it was not done, and why it is refused where no one can be asked. */
   readonly left: string;
   readonly because: string;
 };
@@ -46,7 +49,7 @@ const deadly: Readonly<Record<string, Deadly>> = {
   },
 };
 
-/** Whether it may go: said on the line, or by whoever sits there. */
+/** Whether it may proceed: confirmed on the command line, or by the user. */
 const mayGo = async (
   { nameOf, question, left }: Deadly,
   client: HttpClient,
@@ -71,7 +74,7 @@ const printAnswer = (body: unknown, line: Line, world: Surroundings, paint: Pain
     world.err(`antipode: nothing here has ${harmless(missing.join(', '))}; there are ${harmless(there.join(', '))}\n`);
 };
 
-/** A reader that nobody watches takes the first page for the whole, unless it is told. */
+/** A script would take the first page for the whole list without this message. */
 const printMore = (body: unknown, call: CommandCall, line: Line, world: Surroundings): void => {
   const seen = world.columns !== undefined && !line.switches.json;
   const asked = call.query?.limit !== undefined || call.query?.cursor !== undefined;
@@ -79,7 +82,10 @@ const printMore = (body: unknown, call: CommandCall, line: Line, world: Surround
   world.err(`antipode: only the first ${body.items.length} are here, there are more: --all gives all of them\n`);
 };
 
-/** What is piped in can be read once, and the line is read twice: before a name in it is known, and after. */
+/**
+ * Piped input can be read once, but the line is read twice: before a name in it is resolved, and
+ * after.
+ */
 const readOnce = (readText: Surroundings['readText']): Surroundings['readText'] => {
   const read = new Map<string, string>();
   return (path) => {
@@ -102,7 +108,10 @@ const memberCount = (body: unknown): number => {
   return Array.isArray(items) ? items.length : 0;
 };
 
-/** Part after part. What was done before a call failed stays done, and is told before the failure is. */
+/**
+ * Sends part after part. What was done before a failed call stays done, and is reported before the
+ * failure.
+ */
 const sendMany = async (call: CommandCall, { client, line, world, paint, progress }: Sending): Promise<Exit> => {
   const answers: unknown[] = [];
   const tell = (): void => {
@@ -128,7 +137,7 @@ export const perform = async (command: Command, given: readonly string[], line: 
   const { switches } = line;
   const timed = withTimes(command, line, world.now());
   const readText = readOnce(world.readText);
-  // What is wrong with the line is told before anything is asked of the service.
+  // Reports faults of the line before any request to the service.
   const early = callOf(command, given, timed, readText);
   const isOfMany = command.operation.id === 'batchMonitors';
   if (isOfMany) partsOf(early.body);

@@ -38,19 +38,19 @@ const readJob = (given: readonly string[], environment: Surroundings['environmen
   return { address, command: [program, ...rest] };
 };
 
-/** The end of what flows by, never more than the service keeps. */
+/** Keeps the end of a stream, never more than the service keeps. */
 const createTail = (): { readonly take: (chunk: Buffer) => void; readonly text: () => string } => {
   let kept = Buffer.alloc(0);
   return {
     take: (chunk) => {
       kept = Buffer.concat([kept, chunk]).subarray(-keptOfOutput);
     },
-    // A sign that was cut in two at the beginning is left out.
+    // Leaves out a character that was cut in half at the beginning.
     text: () => kept.toString('utf8').replace(/^\ufffd+/, ''),
   };
 };
 
-/** Signals that are meant for the job reach it; one typed at the terminal has reached it already. */
+/** Passes signals for the job on to it; a signal typed at the terminal has reached it already. */
 const passSignals = (child: ChildProcess): (() => void) => {
   const passed = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => {
     const pass = (): void => {
@@ -64,7 +64,7 @@ const passSignals = (child: ChildProcess): (() => void) => {
   };
 };
 
-/** What a shell would say that the command ended with. */
+/** The exit code that a shell would report for the command. */
 const run = ([program, ...given]: Job['command'], onOutput: (chunk: Buffer) => void): Promise<number> =>
   new Promise((resolve) => {
     const child = spawn(program, given, { stdio: ['inherit', 'pipe', 'pipe'] });
@@ -96,7 +96,7 @@ export const runJob = async (given: readonly string[], world: Surroundings): Pro
   if (obstacle !== undefined) world.err(`antipode: ${obstacle}\n`);
   const id = randomUUID();
   const tail = createTail();
-  // The job does not wait for the ping; the ping of its end waits for that of its start, so that they come in this order.
+  // The job does not wait for the start ping. The end ping does, to arrive in this order.
   const started = pingHeartbeat(`${address}/start?rid=${id}`, '', attempts.start);
   const code = await run(command, tail.take);
   const startFault = await started;

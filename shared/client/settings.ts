@@ -4,12 +4,18 @@ import { dirname, join } from 'node:path';
 import { codeOf } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
 
-/** Where the service is and who is calling. The token is never printed, and never taken from the command line, where other users see it. */
+/**
+ * The service's address and the caller's token. The token is never printed, and never taken from
+ * the command line, where other users see it.
+ */
 export type Settings = { readonly url: string; readonly token: string };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The settings cannot be used. `lacks` says what is wrong, so that a caller can tell a missing token from a wrong call. */
+/**
+ * The settings cannot be used. `lacks` says what is wrong: a caller can distinguish a missing token
+ * from a wrong call.
+ */
 export class SettingsFault extends Error {
   readonly lacks: 'token' | 'url' | 'file';
 
@@ -22,7 +28,10 @@ export class SettingsFault extends Error {
 export const settingsFile = (environment: Environment): string =>
   environment.ANTIPODE_SETTINGS || join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'antipode', 'settings.json');
 
-/** The settings file is `{"url": …, "token": …}`, readable by its owner only: whoever else can read the token can use it. */
+/**
+ * The settings file is `{"url": …, "token": …}`, readable by its owner only: anyone else who can
+ * read the token can use it.
+ */
 const readFile = (path: string, asked: boolean): Partial<Settings> => {
   let text: string;
   try {
@@ -50,7 +59,10 @@ const readFile = (path: string, asked: boolean): Partial<Settings> => {
   }
 };
 
-/** The address of the service without a trailing slash, also when that of its API is given; refused when it is no http or https address. */
+/**
+ * The address of the service without a trailing slash, also when given the address of its API;
+ * refused when it is no http or https address.
+ */
 export const checkedUrl = (text: string): string => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
@@ -63,7 +75,10 @@ export const checkedUrl = (text: string): string => {
 
 const loopback = /^(?:localhost|127\.0\.0\.1|\[::1\])$/;
 
-/** Whether a token that stands beside one address may go to the other: the names of this machine are one. */
+/**
+ * Whether the token of one address may be sent to the other: all names of this machine count as
+ * one.
+ */
 const isSamePlace = (one: string, other: string): boolean => {
   const [{ protocol, hostname, port }, { protocol: otherProtocol, hostname: otherName, port: otherPort }] = [new URL(one), new URL(other)];
   const isSameHost = hostname === otherName || (loopback.test(hostname) && loopback.test(otherName));
@@ -77,7 +92,10 @@ export const checkedToken = (text: string): string => {
 
 type Source = { readonly path: string | undefined; readonly url?: string | undefined; readonly token?: string | undefined };
 
-/** The environment first, then the settings file, then the others, each value on its own; but a token goes only where its file says that it belongs. */
+/**
+ * The environment first, then the settings file, then the other files, each value separately. A
+ * token is sent only to the address of its own file.
+ */
 export const readSettings = (environment: Environment, furtherFiles: readonly string[] = []): Settings => {
   const own = settingsFile(environment);
   const fromEnvironment = { path: undefined, url: environment.ANTIPODE_URL || undefined, token: environment.ANTIPODE_TOKEN || undefined };
@@ -110,7 +128,7 @@ export const readSettings = (environment: Environment, furtherFiles: readonly st
   return { url: place, token: checkedToken(holder.token) };
 };
 
-/** The settings file made anew, whole or not at all, for nobody else to read. */
+/** Replaces the settings file atomically; only its owner can read it. */
 export const writeSettings = (path: string, { url, token }: Settings): void => {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const partial = `${path}.${process.pid}`;

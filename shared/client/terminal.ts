@@ -1,7 +1,7 @@
 import stringWidth from 'string-width';
 import { createRecentCache } from '../base/async.ts';
 
-/** How things look on a terminal: colours that mean something, and texts of strangers made harmless. */
+/** Terminal output: colours with a meaning, and text of others made harmless. */
 
 export type Paint = (text: string, colour: Colour) => string;
 
@@ -13,11 +13,17 @@ export const painter = (inColour: boolean): Paint =>
 
 const ascii = /^[\x20-\x7e]*$/;
 
-/** Whole emoji come first, so that their joiners are not met alone; then joiners behind a letter and marks of direction, which stay as well. */
+/**
+ * Whole emoji first, to match their joiners with them; then joiners after a letter and direction
+ * marks, which are kept too.
+ */
 const kept = String.raw`\p{RGI_Emoji}|(?<=[\p{L}\p{M}])[\u200c\u200d]|[\u200e\u200f\u061c]`;
 const keptOrSteering = new RegExp(`(${kept})|[\\p{Cc}\\p{Cf}\\u2028\\u2029]`, 'gv');
 
-/** Text without what would steer a terminal: a target's or a colleague's text is shown, never obeyed. */
+/**
+ * Removes everything that would control a terminal: text of a target or a colleague is shown, never
+ * executed.
+ */
 export const harmless = (text: string): string =>
   ascii.test(text)
     ? text
@@ -25,10 +31,10 @@ export const harmless = (text: string): string =>
 
 const segmenter = new Intl.Segmenter();
 
-/** What takes a column for each sign: beside ASCII the marks that we write ourselves. */
+/** Characters that take one column each: ASCII and the marks that we write ourselves. */
 const narrow = /^[\x20-\x7e–…]*$/;
 
-/** A table asks for the width of each of its texts several times. */
+/** A table needs the width of each of its texts several times. */
 const widths = createRecentCache<string, number>(20_000);
 
 const measured = (text: string): number => {
@@ -55,7 +61,7 @@ export const cut = (text: string, width: number): string => {
   return `${kept}…`;
 };
 
-/** In lines of so many columns, broken between words; a word that is longer stays whole, so that it can be copied. */
+/** Wraps between words to this many columns. A longer word stays whole, to be copied. */
 export const wrapped = (text: string, width: number): string[] => {
   if (widthOf(text) <= width) return [text];
   const lines: string[] = [];
@@ -70,7 +76,10 @@ export const wrapped = (text: string, width: number): string[] => {
 const rightToLeft = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/v;
 const leftToRightMark = '\u200e';
 
-/** Behind a text that is written from right to left stands a mark: without it the terminal draws the next column's number before the text. */
+/**
+ * Adds a mark after right-to-left text: without it the terminal draws the next column's number
+ * before the text.
+ */
 export const padded = (text: string, width: number): string =>
   `${text}${!ascii.test(text) && rightToLeft.test(text) ? leftToRightMark : ''}${' '.repeat(Math.max(0, width - widthOf(text)))}`;
 
