@@ -31,7 +31,7 @@ export const stateFile = (home: string): string => join(home, 'state.json');
 export const unwritable = (folder: string, variable: 'ANTIPODE_HOME' | 'ANTIPODE_CACHE', cause?: unknown): Error =>
   new Error(`cannot write to ${folder}: choose another folder with ${variable}`, { cause });
 
-/** With root, others may pass through it: Postgres runs as another user below it. */
+/** Made by root, it lets others pass: Postgres runs as another user below it. */
 export const openHome = (env: Environment): string => {
   const home = homeOf(env);
   try {

@@ -117,14 +117,14 @@ export const createGuard = (parts: GuardDependencies): Guard => {
     if (isMetadata(address) || isUnspecified(address) || isBus(address, port) || isOwnPublic(address)) return named(address);
     if (isPublic(address)) return true;
     if (!listed(address)) return false;
-    // A translated or tunnelled address reaches the IPv4 address inside it, so that one must be
+    // A translated or tunnelled address reaches the IPv4 address inside it, and that one must be
     // open too.
     return unmapped(address) !== address || carriedIpv4(address).every((inside) => may(inside, port));
   };
 
   /**
-   * A public address, or a plain one of the host's own ranges, is open to every port but the bus's,
-   * unless it is this machine's own.
+   * A public address, or a plain one of the host's own ranges, is open on every port except the
+   * bus's, unless it is this machine's own.
    */
   const isOpen = (address: Address): boolean =>
     isPublic(address) || (address.kind() === 'ipv4' && !isMetadata(address) && !isUnspecified(address) && listed(address));

@@ -262,7 +262,7 @@ export const setAlarm = (alarm: Alarm, due: number): void => {
 
 const nothing = (): void => undefined;
 
-/** What is to be stopped when the time is over. */
+/** What to stop when the time is over. */
 export type Expiring = { readonly expire: () => void };
 
 /**

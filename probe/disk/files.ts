@@ -15,8 +15,8 @@ const syncFolder = async (folder: string): Promise<void> => {
 
 /**
  * Replaces a file atomically: a reader finds the old text or the new one, never half of one.
- * `durable`: the text survives a power loss once this has settled; otherwise only the end of the
- * process.
+ * `durable`: the text survives a power loss once this has settled. Without it, the text survives
+ * only the end of the process.
  */
 export const replaceFile = async (path: string, text: string, options: { readonly durable: boolean }): Promise<void> => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });

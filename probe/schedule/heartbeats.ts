@@ -130,8 +130,8 @@ export const createHeartbeats = (options: {
   const { self, clock, isSeeing, onDue } = options;
   const entries = new Map<string, Entry>();
   /**
-   * Monitors by the slot of their time. A monitor that was armed again is no longer found in its
-   * old slot.
+   * Monitors by the slot of their time. The old slot of a monitor that was armed again still lists
+   * it, and is skipped when it comes.
    */
   const slots = new Map<number, string[]>();
   let roster: Roster | undefined;

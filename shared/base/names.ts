@@ -13,7 +13,7 @@ const characters = (text: string): number => {
   return count;
 };
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finds control characters.
 const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
 /** Blanks and invisible characters: a name of nothing else cannot be seen. */

@@ -159,7 +159,7 @@ const made = new Map<string | undefined, SecureContext>();
 /**
  * The trusted authorities for the service's own parts: the well-known ones, those added to this
  * machine, and `own`, as PEM. Node itself uses only the first. Made once, because reading some
- * hundred certificates takes as long as a handshake. Checks of targets use another list.
+ * hundred certificates takes as long as a handshake. Checks of targets do not use it.
  */
 export const trustHere = (own?: string): SecureContext => {
   const known = made.get(own);

@@ -149,7 +149,6 @@ export const isKeyId = (id: string, kind?: KeyKind): boolean => {
 export const verify = (id: string, signature: Uint8Array, bytes: Uint8Array): boolean =>
   isKeyId(id) && signature.length === 64 && verifyBytes(null, bytes, publicKeyOf(id), signature);
 
-// ----------------------------------------------------------------------------------------------------------------
 // JWTs
 
 type Claims = { readonly [claim: string]: unknown };
@@ -251,8 +250,7 @@ export const withRevocations = (accountJwt: string, revocations: Revocations, op
   return mint(operator, { name, sub, nats: { ...nats, revocations } }, now);
 };
 
-// ---------------------------------------------------------------------------------------------------
-// credentials files
+// Credentials files
 
 export type Credentials = { readonly jwt: string; readonly seed: string };
 

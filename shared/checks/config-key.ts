@@ -23,7 +23,6 @@ export type ConfigKeys = { readonly [key: string]: ConfigKey };
 
 export const yesOrNo = { allowed: 'true or false', choices: ['true', 'false'] } as const;
 
-/** Keys that every kind has. */
 export const everyKindKeys = {
   timeout_ms: {
     meaning: 'How long a check may take, in milliseconds; after that it has failed.',

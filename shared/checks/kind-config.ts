@@ -33,7 +33,6 @@ export type KindTarget = {
 /** The schema of each key; its description for users is in `ConfigKey`. */
 export type KeySchemas<Key extends string = string> = { readonly [K in Key]: z.ZodType };
 
-/** Keys that every kind has. */
 export const everyKindSchemas = {
   timeout_ms: z.int().min(1_000).max(60_000),
   continents: z

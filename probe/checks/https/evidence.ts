@@ -6,7 +6,6 @@ import { mayReportOutgoing } from '../guard.ts';
 
 /** What performing an https check observed, for the pure verdict to judge. */
 
-/** Where a hop failed. */
 export type HttpsPhase = 'dns' | 'tcp' | 'tls' | 'first_byte' | 'head' | 'body';
 
 /**
@@ -139,7 +138,7 @@ export type HttpsObservation = {
  * Text that a database and a page can hold: no control characters except line breaks and tabs, no
  * lone surrogates.
  */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: removes control characters.
 const clean = (text: string): string => text.toWellFormed().replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, '\ufffd');
 
 /**

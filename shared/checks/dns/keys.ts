@@ -58,7 +58,6 @@ export const rcodeName = (number: number): string => rcodeNames.get(number) ?? `
 export const matches = ['any', 'all', 'exact'] as const;
 export const transports = ['udp', 'tcp'] as const;
 
-/** The keys of a dns config. */
 export const dnsKeys = {
   ...everyKindKeys,
   record_type: {

@@ -20,7 +20,7 @@ const labelsOf = (text: string): string[] => text.split(/(?<!\\)\./).map((part) 
  */
 export const dnsName = (text: string): string | undefined => {
   if (text === '.') return text;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: everything beyond ASCII is what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finds everything beyond ASCII.
   const ascii = /^[\x00-\x7f]*$/.test(text) ? text.toLowerCase() : domainToASCII(text);
   const name = withoutEnd(ascii);
   if (name === '' || name.length > longest) return undefined;

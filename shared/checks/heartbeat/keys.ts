@@ -1,7 +1,6 @@
 import type { ConfigKeys } from '../config-key.ts';
 import { everyKindKeys } from '../config-key.ts';
 
-/** The keys of a heartbeat's config. */
 export const heartbeatKeys = {
   ...everyKindKeys,
   grace_s: {

@@ -175,7 +175,7 @@ export const nextOccurrence = (cron: Cron, zone: string, after: number): number 
   }
 };
 
-/** A host's clock is rarely further ahead: that time did not trigger an earlier ping. */
+/** A host's clock is rarely further ahead: an earlier ping was not triggered by this occurrence. */
 const maxLeadMs = 30_000;
 /**
  * At most the last quarter of the gap before an occurrence: a late ping for the previous run comes

@@ -109,7 +109,8 @@ const headerValue = z
   .string()
   .max(4_096)
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/);
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a zero that every language reads so; the document shows the pattern.
+// The document shows this pattern, and every language reads \x00.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: refuses NUL.
 const noLineBreak = /^[^\r\n\x00]*$/;
 const text = z.string().min(1).max(1_024);
 const texts = z.union([text, z.array(text).min(1).max(20)]);
@@ -370,7 +371,8 @@ export const httpsSettings = (config: Config): HttpsSettings => {
   };
 };
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for; URL would drop them silently.
+// URL would drop control characters silently.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finds control characters.
 const strange = /[\u0000-\u0020\u007f]/;
 
 const example = 'such as https://example.com/health';

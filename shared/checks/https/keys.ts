@@ -33,7 +33,6 @@ export const ipFamilies = ['any', '4', '6'] as const;
 
 const text = 'a text of 1 to 1,024 characters, or a list of at most 20';
 
-/** The keys of an https config. */
 export const httpsKeys = {
   ...everyKindKeys,
   method: {
