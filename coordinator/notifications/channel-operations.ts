@@ -94,7 +94,7 @@ export const refuseUnknown = async (
   if (groups.some((id) => !knownGroups.has(id))) throw notFound('group_not_found');
 };
 
-/** A browser that is told already would show everything twice. @throws Refusal. */
+/** A browser that is already a recipient would show everything twice. @throws Refusal. */
 export const refuseSecondTime = async (
   { sql, organisation, with: { channels, secrets } }: Pick<InOrganisation, 'sql' | 'organisation' | 'with'>,
   kind: string,
@@ -102,20 +102,23 @@ export const refuseSecondTime = async (
 ): Promise<void> => {
   const given = channels.kinds.find(({ id }) => id === kind)?.fields.find(({ input }) => input === 'subscription')?.name;
   if (given === undefined) return;
-  // Keys of secrets are remembered, so that reading them asks the database nothing.
+  // Secret keys are cached, so reading them makes no database query.
   for (const row of await channelsOfKind(sql, organisation.id, kind))
     if ((await openChannel(secrets, sql, row))[given] === config[given])
       throw new Refusal('channel_invalid', `This browser is told already, by the channel ${row.name}.`);
 };
 
-/** Members look after their own channels, owners and admins after all. @throws Refusal. */
+/** Members manage their own channels; owners and admins manage all. @throws Refusal. */
 export const refuseUnlessTheirs = ({ caller }: Pick<InOrganisation, 'caller'>, owner: string | null): void => {
   if (caller.is === 'operator' || mayManage(caller.role) || (owner !== null && owner === caller.user)) return;
   const whose = owner === null ? 'a channel of the organisation; make one of your own' : 'the channel of another member';
   throw new Refusal('role_insufficient', `Only an owner or an admin may change ${whose}.`);
 };
 
-/** A mailbox is asked before it is told of anything, unless it is known to be the caller's, or the operator vouches for it. */
+/**
+ * A mailbox must confirm before it gets notifications, unless it is known to be the caller's or the
+ * operator vouches for it.
+ */
 export const isKnownMailbox = (
   { caller }: Pick<InOrganisation, 'caller'>,
   kind: string,
@@ -136,11 +139,14 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const verificationMs = dayMs;
 
-/** What is tested and asked goes to addresses of others: nobody is flooded. */
+/**
+ * Tests and confirmation mails go to other people's addresses: the limit keeps them from being
+ * flooded.
+ */
 const maxAnHour = 10;
 const maxToOne = 3;
 
-/** Counts one more test, or question to a mailbox. @throws Refusal. */
+/** Counts one more test or confirmation mail. @throws Refusal. */
 export const countTry = async (sql: Queryable, organisation: string, now: number): Promise<void> => {
   if ((await countChannelTest(sql, organisation, new Date(now))) > maxAnHour)
     throw new Refusal(
@@ -150,7 +156,10 @@ export const countTry = async (sql: Queryable, organisation: string, now: number
     );
 };
 
-/** Whoever reads it is asked whether they want the alerts; what was asked before is good no more. @throws Refusal. */
+/**
+ * The reader is asked whether they want the alerts. The link of an earlier mail becomes invalid.
+ * @throws Refusal.
+ */
 export const askByMail = async (
   { sql, organisation, now, with: { door } }: Pick<InOrganisation, 'sql' | 'organisation' | 'now' | 'with'>,
   channel: string,
@@ -190,11 +199,11 @@ export const channelJson = (channels: ChannelsPart, row: ChannelRow, config: Cha
   created_at: row.created_at.toISOString(),
 });
 
-/** With its secrets read, so that what is shown of a secret address is its host. */
+/** Secrets are decrypted, because a secret address is shown as its host. */
 export const channelRow = async (context: Pick<InOrganisation, 'sql' | 'with' | 'now'>, row: ChannelRow) =>
   channelJson(context.with.channels, row, await openChannel(context.with.secrets, context.sql, row), context.now);
 
-/** Once more, for whom the first mail never reached, or who was too late. */
+/** Sends the question again, for a reader who missed the first mail or answered too late. */
 export const askMailbox = async (
   context: InOrganisation,
   { channel_id: id }: InputOf<typeof askMailboxContract>,
@@ -208,12 +217,12 @@ export const askMailbox = async (
   return { address };
 };
 
-/** What we make ourselves for a channel, to be shown once. */
+/** Generates a secret, which is shown once. */
 const madeSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 type Input = InputOf<typeof createChannelContract>;
 
-/** Its config as it will be saved, and the secret that we made for it. */
+/** The config as it will be saved, and the secret that we generated for it. */
 type Prepared = { readonly config: ChannelConfig; readonly secret: string | null };
 
 const ownerOf = ({ caller }: Pick<InOrganisation, 'caller'>, personal: boolean): string | null => {
@@ -229,7 +238,7 @@ const preparedFrom = (channels: ChannelsPart, { kind, config }: Input): Prepared
   return { config: channelConfigFrom(channels, kind, generated === undefined ? config : { ...config, [generated.name]: secret }), secret };
 };
 
-/** Whether it is the caller's own mailbox, which wants alerts, or no mailbox at all. */
+/** True for the caller's own mailbox, which wants alerts, and for channels that are no mailbox. */
 const mayBeRecipient = async (
   context: Pick<InOrganisation, 'caller' | 'organisation'>,
   sql: Queryable,
@@ -239,11 +248,14 @@ const mayBeRecipient = async (
   isKnownMailbox(context, kind, config, context.caller.user === null ? undefined : await ownMailbox(sql, context.caller.user)) &&
   !(kind === 'email' && (await isSuppressed(sql, context.organisation.id, config.address ?? '')));
 
-/** Who asks in the name of a browser cannot see whether it shows anything; its own page tries it. */
+/**
+ * A request made for a browser cannot see whether that browser shows anything, so the browser's own
+ * page runs the test.
+ */
 const canBeTried = (channels: ChannelsPart, kind: string): boolean =>
   !channels.kinds.find(({ id }) => id === kind)?.fields.some(({ input }) => input === 'subscription');
 
-/** @throws Refusal when a message to it is not taken. */
+/** @throws Refusal when the receiver does not accept the message. */
 const tryIt = async (early: Early<Place>, { kind, name }: Input, config: ChannelConfig): Promise<void> => {
   const { pool, organisation, now, with: instruments } = early;
   await countTry(pool, organisation.id, now);
@@ -257,7 +269,10 @@ const tryIt = async (early: Early<Place>, { kind, name }: Input, config: Channel
   );
 };
 
-/** Tried before the transaction, because it may take ten seconds; and only what could be saved is tried. */
+/**
+ * Runs before the transaction, because a test may take ten seconds. Only a config that could be
+ * saved is tested.
+ */
 const prepare = async (early: Early<Place>, input: Input): Promise<Prepared> => {
   const { pool, organisation, with: instruments } = early;
   refuseUnlessTheirs(early, ownerOf(early, input.personal));
@@ -338,11 +353,14 @@ export const listChannels = async (
     (from, most) => channelPage(sql, organisation.id, from ?? beforeAll, most, now),
     (row) => row,
   );
-  // Keys of secrets are remembered, so that this asks the database nothing.
+  // Secret keys are cached, so this makes no database query.
   return { items: await Promise.all(rows.items.map((row) => channelRow(context, row))), next_cursor: rows.next_cursor };
 };
 
-/** A mailbox is told of nothing before somebody said from it that it is theirs (rule 30): not of a test either. @throws Refusal. */
+/**
+ * A mailbox gets nothing, not even a test, before someone has confirmed from it that it is theirs
+ * (rule 30). @throws Refusal.
+ */
 const refuseUnasked = async (early: Early<Place>, kind: string, config: ChannelConfig, verified: boolean): Promise<void> => {
   if (kind !== 'email' || verified) return;
   const { pool, caller, organisation } = early;
@@ -353,7 +371,7 @@ const refuseUnasked = async (early: Early<Place>, kind: string, config: ChannelC
 
 type Tried = OutputOf<typeof testChannelContract>;
 
-/** Sent before the transaction, because it may take ten seconds. */
+/** Sends before the transaction, because it may take ten seconds. */
 export const testChannel = {
   before: async (early: Early<Place>, { channel_id: id }: InputOf<typeof testChannelContract>): Promise<Tried> => {
     const { pool, organisation, now, with: instruments } = early;
@@ -373,7 +391,8 @@ export const tryChannel = {
     const row = channel === null ? undefined : orNotFound(await channelById(pool, organisation.id, channel, now), 'channel_not_found');
     if (row !== undefined) refuseUnlessTheirs(early, row.user_id);
     const stored = row === undefined || row.kind !== kind ? {} : await openChannel(instruments.secrets, pool, row);
-    // What is made when it is saved is not there yet: the test is signed with something of its own.
+    // The secret that saving generates does not exist yet, so the test is signed with a temporary
+    // one.
     const made = instruments.channels.kinds
       .find(({ id }) => id === kind)
       ?.fields.filter(({ name, input }) => input === 'generated' && !Object.hasOwn(sent, name) && stored[name] === undefined)
@@ -387,7 +406,10 @@ export const tryChannel = {
   act: async (_context: InOrganisation, _input: InputOf<typeof trial>, tried: Tried): Answer<Tried> => tried,
 };
 
-/** What is null stays. Another mailbox is asked anew, and a secret goes to no other host than it was given for. */
+/**
+ * Null leaves a value as it is. A different mailbox must confirm again. A secret goes only to the
+ * host that it was given for.
+ */
 export const updateChannel = async (
   context: InOrganisation,
   input: InputOf<typeof updateChannelContract>,
@@ -397,7 +419,7 @@ export const updateChannel = async (
   const before = orNotFound(await channelById(sql, organisation.id, input.channel_id, now), 'channel_not_found');
   refuseUnlessTheirs(context, before.user_id);
   const stored = await openChannel(atRest, sql, before);
-  // What we made ourselves stays, whether it is sent back or not.
+  // A secret that we generated stays, whether or not the caller sends it back.
   const made = channels.kinds.find(({ id }) => id === before.kind)?.fields.filter((field) => field.input === 'generated') ?? [];
   const kept = Object.fromEntries(made.map(({ name }) => [name, '***']));
   const config = input.config === null ? stored : channelConfigFrom(channels, before.kind, { ...kept, ...input.config }, stored);

@@ -19,14 +19,17 @@ import { webhook } from './kinds/webhook.ts';
 import { zulip } from './kinds/zulip.ts';
 import type { Told } from './message.ts';
 
-/** What follows from the fields of a kind: whether a config is one, what of it is shown, and whom its secrets belong to. */
+/**
+ * What follows from the fields of a kind: whether a config is valid, which parts of it are shown,
+ * and which host its secrets belong to.
+ */
 
-/** What stands where a secret is: people may send it back to leave the secret as it is. */
+/** Replaces a secret. A caller may send it back to leave the secret as it is. */
 export const mask = '***';
 
 export type ConfigRead =
   | { readonly config: ChannelConfig }
-  /** By field, each a sentence's end: "must be …". */
+  /** Keyed by field. Each value is the end of a sentence: "must be …". */
   | { readonly faults: { readonly [field: string]: string } };
 
 const longest = 2_000;
@@ -46,8 +49,9 @@ const faultOf = (field: Field, value: string, hosts: readonly string[] | undefin
 };
 
 /**
- * A config from what somebody sent: each value trimmed, what is empty left out, what is masked as it was stored. Unknown fields and values that
- * are no text are faults, and so is what is missing.
+ * Reads a config from what a caller sent: values are trimmed, empty ones are dropped, and masked
+ * ones keep their stored value. Unknown fields, values that are not text, and missing required
+ * fields are faults.
  */
 export const readChannelConfig = (kind: ChannelKind, sent: Readonly<Record<string, unknown>>, stored: ChannelConfig = {}): ConfigRead => {
   const config: Record<string, string> = {};
@@ -89,7 +93,10 @@ const originOf = (config: ChannelConfig, kind: ChannelKind): string | undefined 
   return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
 };
 
-/** The secrets that were kept while the host changed: none goes to another host than it was given for. */
+/**
+ * The secrets that were kept although the host changed. A secret may go only to the host that it
+ * was given for.
+ */
 const movedSecrets = (
   kind: ChannelKind,
   sent: Readonly<Record<string, unknown>>,
@@ -104,7 +111,7 @@ const movedSecrets = (
     .map(([name]) => name);
 };
 
-/** What may be shown: a secret as a mask, a secret address as its host alone. */
+/** What may be shown: a secret as a mask, a secret address as its host. */
 export const maskedChannelConfig = (kind: ChannelKind, config: ChannelConfig): ChannelConfig =>
   Object.fromEntries(
     Object.entries(config).map(([name, value]) => {
@@ -114,13 +121,13 @@ export const maskedChannelConfig = (kind: ChannelKind, config: ChannelConfig): C
     }),
   );
 
-/** Which values are stored encrypted. */
+/** The fields that are stored encrypted. */
 export const secretFields = (kind: ChannelKind): string[] =>
   Object.entries(kind.fields)
     .filter(([, { secret }]) => secret === true)
     .map(([name]) => name);
 
-/** A config parted for storing: what may lie open, and what is encrypted. */
+/** Splits a config for storage into plain and encrypted values. */
 export const splitChannelConfig = (
   kind: ChannelKind,
   config: ChannelConfig,
@@ -130,7 +137,7 @@ export const splitChannelConfig = (
   return { open: part(false), secrets: part(true) };
 };
 
-/** Every kind of channel there is, in the order in which a form offers them. */
+/** All kinds of channel, in the order in which a form offers them. */
 export const channelKinds: readonly ChannelKind[] = [
   email,
   slack,
@@ -171,7 +178,8 @@ const nothing: Told = {
 };
 
 /**
- * Where messages with these settings go: the host and its port; `mail` for all that our own mail server takes. Null where none can be made.
+ * The host and port that messages with these settings go to; `mail` for everything sent through our
+ * own mail server. Null when no message can be made.
  */
 export const hostOf = (kind: ChannelKind, settings: ChannelConfig): string | null => {
   try {
@@ -179,6 +187,6 @@ export const hostOf = (kind: ChannelKind, settings: ChannelConfig): string | nul
     if (outgoing.by === 'mail') return 'mail';
     return URL.parse(outgoing.by === 'push' ? outgoing.endpoint : outgoing.url)?.host ?? null;
   } catch {
-    return null; // Settings of which no message can be made say so when one is sent.
+    return null; // Settings that make no message say so when one is sent.
   }
 };

@@ -5,7 +5,7 @@ import { numbersLiteral } from '../database/connect.ts';
 import { jsonText } from '../incidents/writes.ts';
 import type { Because, Bucket, Flapping, HeldBy, Hours, StepEvent } from './policy.ts';
 
-/** From steps whose time has come to messages: what is read, and what is written. */
+/** The queries that turn due steps into messages. */
 
 export type ComposedChannel = {
   readonly id: string;
@@ -25,7 +25,7 @@ export type ComposedChannel = {
   readonly gathered_at: Date | null;
 };
 
-/** Channels with steps whose time has come, held fast; those that another coordinator works on are left to it. */
+/** Locks channels with due steps, and skips those that another coordinator has locked. */
 export const takeChannelsWithSteps = (sql: Queryable, now: number, most: number): Promise<ComposedChannel[]> =>
   sql<ComposedChannel[]>`
     select c.id, c.organisation_id, o.name as organisation, o.time_zone, c.kind, c.enabled, c.deleted_at is not null as deleted,
@@ -48,7 +48,7 @@ export type WaitingStep = {
   readonly look_at: Date;
   readonly flapping: Flapping;
   readonly held_by: HeldBy | null;
-  /** Null once the monitor was deleted, and its incidents with it. */
+  /** Null once the monitor, and its incidents with it, was deleted. */
   readonly started_at: Date | null;
   readonly confirmed_at: Date | null;
   readonly resolved_at: Date | null;
@@ -56,7 +56,7 @@ export type WaitingStep = {
   readonly acknowledged_as: string | null;
   readonly cause: Cause | null;
   readonly scope: string | null;
-  /** What the scope was judged from; null where the version before stored it. */
+  /** The continents that the scope was judged from; null where an older version stored none. */
   readonly continents: { readonly failed: readonly string[]; readonly passed: readonly string[]; readonly asked: readonly string[] } | null;
   readonly seen_probe: string | null;
   readonly seen_continent: string | null;
@@ -68,7 +68,7 @@ export type WaitingStep = {
   readonly group_name: string | null;
 };
 
-/** Steps of these channels whose time has come, the oldest first, with what there is to say of them. */
+/** Due steps of these channels, oldest first, with everything that a message says about them. */
 export const waitingSteps = (sql: Queryable, channels: readonly string[], now: number, most: number): Promise<WaitingStep[]> =>
   sql<WaitingStep[]>`
     select s.id, s.channel_id, s.organisation_id, s.monitor_id, s.incident_id, s.event, s.seq, s.due_at, s.look_at, s.flapping,
@@ -81,14 +81,14 @@ export const waitingSteps = (sql: Queryable, channels: readonly string[], now: n
     where s.state = 'held' and s.look_at <= ${new Date(now)} and s.channel_id = any(${[...channels]}::uuid[])
     order by s.id limit ${most} for update of s`;
 
-/** When these incidents ended; open ones and those that are gone are absent. */
+/** When these incidents ended. Open and deleted incidents are absent. */
 export const resolutionsOf = async (sql: Queryable, incidents: readonly string[]): Promise<ReadonlyMap<string, Date>> => {
   const rows = await sql<{ id: string; resolved_at: Date }[]>`
     select id, resolved_at from incidents where id = any(${[...incidents]}::uuid[]) and resolved_at is not null`;
   return new Map(rows.map(({ id, resolved_at }) => [id, resolved_at]));
 };
 
-/** When each of these organisations was muted since this moment. */
+/** Since when each of these organisations is muted. */
 export const mutesOf = async (
   sql: Queryable,
   organisations: readonly string[],
@@ -111,13 +111,13 @@ export type DownMessage = {
   readonly thread_id: string;
   readonly state: 'waiting' | 'taken' | 'refused' | 'given_up' | 'overtaken';
   readonly claimed: boolean;
-  /** What it said of this incident; for one that is gone by now. */
+  /** What the message said about this incident; used when the incident was deleted since. */
   readonly told: unknown;
 };
 
 /**
- * By which messages channels were told of these incidents' beginnings, or lately that these monitors are flapping; held fast: nobody begins to send
- * one meanwhile.
+ * The messages that notified channels of these incidents' "down", or lately that these monitors are
+ * flapping. The rows are locked, so no one starts to send one meanwhile.
  */
 export const downMessages = (
   sql: Queryable,
@@ -138,7 +138,10 @@ export const downMessages = (
       or s.event = 'flapping' and s.monitor_id = any(${[...of.flapping]}::uuid[]) and s.due_at > ${new Date(of.since)})
     order by m.key, s.id for update of m`;
 
-/** How many incidents that were told of in these talks are still open; talks without any are absent. */
+/**
+ * How many of the incidents in these threads are still open. Threads without open incidents are
+ * absent.
+ */
 export const openInThreads = async (sql: Queryable, threads: readonly string[]): Promise<ReadonlyMap<string, number>> => {
   const rows = await sql<{ thread_id: string; count: number }[]>`
     select m.thread_id, count(distinct i.id) as count from messages m
@@ -148,7 +151,7 @@ export const openInThreads = async (sql: Queryable, threads: readonly string[]):
   return new Map(rows.map(({ thread_id, count }) => [thread_id, count]));
 };
 
-/** What the continents saw of these incidents (rule 15). */
+/** What each continent observed of these incidents (rule 15). */
 export const matricesOf = (
   sql: Queryable,
   incidents: readonly string[],
@@ -156,7 +159,7 @@ export const matricesOf = (
   sql`select incident_id, continent, bool_or(outcome = 1) as failed from incident_evidence
     where incident_id = any(${[...incidents]}::uuid[]) and continent <> '' and outcome < 2 group by incident_id, continent order by continent`;
 
-/** What is down in these organisations, the newest first. */
+/** What is down in these organisations, newest first. */
 export const downNow = (
   sql: Queryable,
   organisations: readonly string[],
@@ -166,7 +169,10 @@ export const downNow = (
 
 export type Hold = { readonly id: number; readonly by: HeldBy; readonly until: number; readonly isNew: boolean };
 
-/** Held on, each until it is looked at again; a hold that is another than the last is written down, one that is the same lasts longer. */
+/**
+ * Holds each step until its next decision. A hold for a different reason is recorded; a hold for
+ * the same reason is extended.
+ */
 export const holdSteps = async (sql: Queryable, holds: readonly Hold[], now: number): Promise<void> => {
   if (holds.length === 0) return;
   const rows = holds.map(({ id, by, until, isNew }) => ({
@@ -191,7 +197,8 @@ export const dropSteps = async (
 };
 
 /**
- * Beginnings whose incident ended before they were taken. Their messages are done with; what else those said is said anew, by others.
+ * Ends "down" steps whose incident ended before their message was accepted. Their messages are
+ * done; whatever else these said goes out again in other messages.
  */
 export const mergeSteps = async (sql: Queryable, steps: readonly number[], messages: readonly string[], now: number): Promise<void> => {
   if (steps.length === 0) return;

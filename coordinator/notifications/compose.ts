@@ -38,17 +38,18 @@ import {
 } from './policy.ts';
 
 /**
- * Makes messages of steps: asks each whose time has come whether it is due, and lets what is due leave as the channel's bucket allows (rule 32).
- * Each channel is composed by one coordinator at a time, which holds its row; all of it is one transaction.
+ * Makes messages from steps. It decides for each step whether it is due, and releases due ones as
+ * the channel's bucket allows (rule 32). One coordinator at a time composes a channel, because it
+ * locks the channel's row. All of it is one transaction.
  */
 export type Composer = {
-  /** Composes what is due; whether there was anything. */
+  /** Composes what is due. Returns whether there was anything. */
   readonly compose: () => Promise<boolean>;
 };
 
 const maxChannels = 50;
 const maxSteps = 5_000;
-/** So long an end waits for what is being sent of its beginning, before it asks again. */
+/** How long an "up" waits before it checks again whether its "down" is still being sent. */
 const againMs = 500;
 
 const ends: readonly StepEvent[] = ['up', 'was_down', 'closed'];
@@ -56,13 +57,13 @@ const ends: readonly StepEvent[] = ['up', 'was_down', 'closed'];
 type Dependencies = {
   readonly sql: Sql;
   readonly clock: Clock;
-  /** Whether a message to a channel of this kind tells of one talk alone. */
+  /** Whether a message to a channel of this kind is limited to one thread. */
   readonly isByThread: (kind: string) => boolean;
 };
 
 /**
- * The steps whose time has come. Only once they are held fast is it asked what is over: whoever planned an end meanwhile knew of no beginning that
- * was told.
+ * Reads the due steps. Incidents are checked for their end only after the steps are locked: a
+ * planner that planned an "up" meanwhile saw no "down" that was sent.
  */
 const takeSteps = async (sql: Queryable, channels: readonly ComposedChannel[], now: number) => {
   const ids = channels.map(({ id }) => id);
@@ -76,7 +77,7 @@ const takeSteps = async (sql: Queryable, channels: readonly ComposedChannel[], n
   };
 };
 
-/** All that was read for one round. */
+/** Everything that was read for one round. */
 type Round = {
   readonly now: number;
   readonly covers: Awaited<ReturnType<typeof coverOfMonitors>>;
@@ -100,7 +101,7 @@ const readRound = async (
   const flapping = monitorsOf(steps.filter((step) => step.flapping !== 'plain' && ends.includes(step.event)));
   const since = now - flappingMemoryMs;
   const beginnings = steps.filter(({ event }) => !ends.includes(event));
-  // Of those that are over already it is asked what held them at their end.
+  // For incidents that are over, mutes and maintenance count as they were at the end.
   const earliest = Math.min(now, ...beginnings.map(({ resolved_at }) => time(resolved_at) ?? now));
   const covers = await coverOfMonitors(sql, monitorsOf(beginnings), { from: earliest - 1, to: now + 1 });
   const mutes = await mutesOf(sql, [...new Set(channels.map(({ organisation_id }) => organisation_id))], earliest);
@@ -126,9 +127,9 @@ const mutedUntil = (mutes: readonly Interval[], at: number): number | null => {
 const outcomeOfStep = (step: WaitingStep, channel: ComposedChannel, round: Round): StepOutcome => {
   const { monitor_id, event, flapping } = step;
   const due_at = step.due_at.getTime();
-  // A monitor that was deleted took its incidents along: they are over.
+  // A deleted monitor took its incidents along, so they are over.
   const isEnd = ends.includes(event);
-  // What nobody was told of it by then, there is nothing left to tell of.
+  // The recipient got no message by then, so there is nothing left to say.
   const ended_at = step.started_at === null ? due_at - (isEnd ? 0 : 1) : time(step.resolved_at);
   return decideStep(
     { event, due_at, not_before: step.look_at.getTime() },
@@ -146,7 +147,7 @@ const outcomeOfStep = (step: WaitingStep, channel: ComposedChannel, round: Round
   );
 };
 
-/** What was said of the beginning of this step's incident, the last that was. */
+/** The last message about the "down" of this step's incident. */
 const beginningOf = (step: WaitingStep, { downs }: Round): DownMessage | undefined => {
   const own = downs.filter(({ channel_id, incident_id }) => channel_id === step.channel_id && incident_id === step.incident_id);
   const ofMonitor = downs.filter(({ channel_id, monitor_id }) => channel_id === step.channel_id && monitor_id === step.monitor_id);
@@ -160,7 +161,7 @@ type Composed = {
   readonly merged: DownMessage[];
 };
 
-/** What becomes of the steps of one channel, but for its bucket. */
+/** Decides every step of one channel, apart from its bucket. */
 const sortOut = (channel: ComposedChannel, steps: readonly WaitingStep[], round: Round): Composed => {
   const out: Composed = { leaving: [], holds: [], drops: [], merged: [] };
   const hold = (step: WaitingStep, by: Hold['by'], until: number) => out.holds.push({ id: step.id, by, until, isNew: step.held_by !== by });
@@ -185,7 +186,8 @@ const sortOut = (channel: ComposedChannel, steps: readonly WaitingStep[], round:
         out.leaving.push(
           leavingOf(step, {
             event: isOvertaken ? 'was_down' : (disposition.as ?? step.event),
-            // What begins a talk has none yet: it gets the name of its message.
+            // A message that begins a thread has no thread yet: its own id becomes the thread's
+            // name.
             thread: begins ? '' : begun.thread_id,
             steady: step.event === 'up' && step.flapping !== 'plain',
             matrix: round.matrices.get(step.incident_id) ?? null,
@@ -220,7 +222,10 @@ export const createComposer = ({ sql, clock, isByThread }: Dependencies): Compos
     const threads = left.flatMap(({ leaving }) => leaving.map(({ thread }) => thread)).filter((thread) => thread !== '');
     const open = await openInThreads(transaction, [...new Set(threads)]);
     const drops: { readonly id: number; readonly because: Because }[] = [];
-    /** Where something stands open at the receiver until all of it is over, the end of a part of it is no message. */
+    /**
+     * Where the receiver keeps something open until everything is over, the end of a part makes no
+     * message.
+     */
     const withoutParts = (leaving: readonly Leaving[]): Leaving[] =>
       leaving.filter(({ event, thread, step }) => {
         const isPart = (event === 'up' || event === 'closed') && (open.get(thread) ?? 0) > 0;

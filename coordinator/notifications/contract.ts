@@ -1,7 +1,7 @@
 import { array, boolean, dateTime, dict, integer, maybe, nullable, number, object, string, uuid } from '../../shared/api/fields.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 
-/** What the links in a message do, for whoever has it; a GET of each shows, a POST acts. */
+/** What the links in a message do for anyone who has it. GET of each shows a page, POST acts. */
 
 const secret = object('AlertLinkIn', { secret: string() });
 
@@ -68,7 +68,7 @@ export const unsubscribe = innerOperation({
   refusals: ['link_invalid'],
 });
 
-/** What was told to whom, and why. */
+/** Who was notified of what, and why. */
 
 const LineOut = object('StoryLineOut', { at: nullable(dateTime()), text: string() });
 
@@ -216,7 +216,7 @@ export const showMute = innerOperation({
   response: MuteOut,
 });
 
-/** What there is to fill in for a channel, and whether it works before somebody has to rely on it. */
+/** The settings of a channel, and whether it works before someone has to rely on it. */
 
 export const listChannelKinds = innerOperation({
   id: 'listChannelKinds',

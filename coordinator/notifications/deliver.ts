@@ -9,7 +9,7 @@ import { contentFrom, type MessageLinks, newestOfEach, type Told } from './messa
 import { afterAttempt, tryAgain } from './policy.ts';
 import { atOnceToOneHost } from './transport.ts';
 
-/** Messages on their way: who sends them when, and what was answered. */
+/** Messages in delivery: who sends them when, and what the receiver answered. */
 
 export type ClaimedMessage = {
   readonly id: string;
@@ -18,29 +18,36 @@ export type ClaimedMessage = {
   readonly organisation_id: string;
   readonly channel_id: string;
   readonly thread_id: string;
-  /** What the receiver called the first message of the talk. */
+  /** The receiver's name for the first message of the thread. */
   readonly thread_reference: string | null;
   readonly event: string;
   readonly told: unknown;
   readonly due_at: Date;
-  /** This attempt counted in. */
+  /** Including this attempt. */
   readonly attempts: number;
   readonly kind: string;
   readonly config: { readonly [name: string]: string };
   readonly secrets: Uint8Array | null;
-  /** By what it shares places with others: `mail`, the host that it goes to, or the channel itself where that is not known. */
+  /**
+   * The group that shares places with this message: `mail`, the host that it goes to, or the
+   * channel where the host is unknown.
+   */
   readonly host: string;
 };
 
-/** What is on its way here already: how many messages of which channel, to which host, of which organisation. */
+/**
+ * What this coordinator is sending: how many messages of which channel, to which host, of which
+ * organisation.
+ */
 export type OnTheWay = { readonly channel: string; readonly host: string; readonly organisation: string; readonly count: number };
 
-/** How many may be on their way at once: in all, and of what is one's. */
+/** How many messages may be sent at once: in all, per channel, per host and per organisation. */
 export type Shares = { readonly all: number; readonly channel: number; readonly host: number; readonly organisation: number };
 
 /**
- * Takes messages that are due, the oldest first, for so long: no other coordinator sends them meanwhile, and a killed one gives them back so. No
- * channel, no host and no organisation gets more than its share of what is on its way here, so that what is slow holds up nothing else.
+ * Claims due messages for a time, oldest first. No other coordinator sends them meanwhile; when a
+ * coordinator is killed, its claims expire. No channel, host or organisation gets more than its
+ * share of what this coordinator sends at once, so that a slow one holds up nothing else.
  */
 export const claimMessages = (
   sql: Queryable,
@@ -88,7 +95,7 @@ export const claimMessages = (
     from claimed c join channels h on h.id = c.channel_id order by c.key`;
 };
 
-/** Gives back what was claimed at this place by who ran there before. */
+/** Releases the claims that the previous process at this place left. */
 export const releaseClaims = async (sql: Queryable, place: string, now: number): Promise<number> => {
   const at = new Date(now);
   const { count } = await sql`
@@ -108,7 +115,7 @@ export type Outcome = {
   readonly words: string | null;
   readonly reference: string | null;
   readonly state: 'waiting' | 'taken' | 'refused' | 'given_up';
-  /** When it is tried again, where it is. */
+  /** When the next attempt is due; null when there is none. */
   readonly next_at: number | null;
 };
 
@@ -118,13 +125,16 @@ export type DeliveringRow = {
   readonly refused_at: Date | null;
 };
 
-/** How these channels deliver, held fast until the transaction ends. */
+/** The delivery state of these channels, locked until the transaction ends. */
 export const deliveringOf = (sql: Queryable, channels: readonly string[]): Promise<DeliveringRow[]> =>
   sql<
     DeliveringRow[]
   >`select id, failing_since, refused_at from channels where id = any(${[...channels]}::uuid[]) order by id for no key update`;
 
-/** What was answered. An attempt that another took over meanwhile is kept, and changes nothing unless the message was taken. */
+/**
+ * Stores outcomes. When another coordinator took over a message meanwhile, the attempt is stored,
+ * but changes the message only when it was accepted.
+ */
 export const writeOutcomes = async (sql: Queryable, outcomes: readonly Outcome[]): Promise<void> => {
   const text = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   const rows = jsonText(outcomes.map(({ at, next_at, ...rest }) => ({ ...rest, at: text(at), next_at: text(next_at) })));
@@ -164,27 +174,35 @@ export const writeDelivering = async (sql: Queryable, deliveries: readonly Deliv
 };
 
 /**
- * Sends messages: claims what is due, for so long that a killed coordinator gives it back, sends it, and stores what was answered (rule 31). What was
- * sent and not stored is sent again, with the same key.
+ * Sends messages. It claims what is due for a time, so that a killed coordinator's claims expire;
+ * sends it; and stores the answer (rule 31). A message that was sent but not stored is sent again
+ * with the same key.
  *
- * Channels do not wait for each other: each has two on their way at most, and neither those to one host nor those of one organisation can take all
- * places.
+ * Channels do not wait for each other: each sends two messages at most at once, and neither one
+ * host nor one organisation can take all places.
  */
 export type Deliverer = {
-  /** Looks for what is due, and sends it; settles when all that there was is claimed, not when it is sent. */
+  /**
+   * Finds what is due and sends it. Resolves when everything due is claimed, not when it is sent.
+   */
   readonly hurry: () => Promise<void>;
-  /** Takes no more, and waits for what is on its way. */
+  /** Claims no more, and waits for the messages being sent. */
   readonly close: () => Promise<void>;
 };
 
-/** Longer than anything is waited for on the way; shorter than the time after which owners are mailed of what nobody took. */
+/**
+ * Longer than any timeout of a delivery; shorter than the time after which owners are mailed about
+ * undelivered alerts.
+ */
 const claimMs = 60_000;
-/** A host gets no more than the sender lets through to it at once. */
+/** A host gets no more than the sender allows to it at once. */
 const shares: Shares = { all: 256, channel: 2, host: atOnceToOneHost, organisation: 32 };
 
 export type DelivererDependencies = {
   readonly sql: Sql;
-  /** Where this coordinator runs, the same after each start: no other runs there at the same time. */
+  /**
+   * Where this coordinator runs; the same after each start. No other runs there at the same time.
+   */
   readonly place: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -202,7 +220,7 @@ export type DelivererDependencies = {
   readonly figures?: Figures;
 };
 
-/** What was answered, as it is stored: a status, or a class of our own. */
+/** The answer as it is stored: a status, or a class of our own. */
 export const classOf = (answer: Answer): { readonly status: number | null; readonly class: string } => {
   if (answer.is === 'answer') return { status: answer.status, class: 'answer' };
   if (answer.is === 'mail') return { status: answer.code, class: 'mail' };
@@ -270,7 +288,10 @@ export const createDeliverer = (parts: DelivererDependencies): Deliverer => {
     };
   };
 
-  /** What was answered meanwhile is stored together: messages, attempts, and how the channels deliver. */
+  /**
+   * Answers that arrive meanwhile are stored together: messages, attempts, and the channels'
+   * delivery state.
+   */
   const store = async (outcomes: readonly Outcome[]): Promise<void> => {
     const byChannel = Map.groupBy(outcomes, ({ channel }) => channel);
     await inTransaction(sql, async (transaction) => {
@@ -295,7 +316,7 @@ export const createDeliverer = (parts: DelivererDependencies): Deliverer => {
   const storeAll = async (): Promise<void> => {
     while (answered.length > 0) {
       const some = answered.splice(0);
-      // What could not be stored is sent again when its claim is over.
+      // An outcome that could not be stored is sent again when its claim expires.
       await store(some).catch((error: unknown) =>
         log.error({ err: error, messages: some.length }, 'answers to messages could not be stored'),
       );
@@ -318,8 +339,10 @@ export const createDeliverer = (parts: DelivererDependencies): Deliverer => {
   };
 
   /**
-   * What the predecessor at this place had claimed is sent at once. Whatever it had not stored as delivered may not have left, and no alert is to be
-   * lost: it is sent with the same key, by which receivers that know keys know it. All that was claimed was also begun, for nothing claimed waits.
+   * Sends again at once what the previous process at this place had claimed. A message without a
+   * stored delivery may never have left, and no alert may be lost. It keeps its key, so receivers
+   * that support keys recognise it. All claimed messages had also been started, because a claimed
+   * message never waits.
    */
   const takeBack = async (): Promise<void> => {
     if (isReleased) return;
@@ -363,7 +386,7 @@ export const createDeliverer = (parts: DelivererDependencies): Deliverer => {
     hurry,
     close: async () => {
       closed = true;
-      await looking?.catch(() => undefined); // It is in the log; what it claimed is on its way.
+      await looking?.catch(() => undefined); // It is logged; claimed messages are being sent.
       await Promise.all(underWay.values());
     },
   };

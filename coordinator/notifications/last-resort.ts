@@ -6,7 +6,7 @@ import { jsonText } from '../incidents/writes.ts';
 import { type NewMail, postMails } from '../mail/queries.ts';
 import { fullBucket, gather, isLastResort, isOwnerNotificationDue, lastResortMs } from './policy.ts';
 
-/** What nobody took, and channels that do not deliver (rule 38). */
+/** Undelivered alerts, and channels that do not deliver (rule 38). */
 
 export type UntakenDown = {
   readonly incident: string;
@@ -16,7 +16,10 @@ export type UntakenDown = {
   readonly full_at: Date;
 };
 
-/** Open incidents whose "down" left before this for at least one channel, that none has taken, and whose owners were not mailed; held fast. */
+/**
+ * Open incidents whose "down" was sent before `toldBefore` through at least one channel, was
+ * accepted by none, and whose owners were not mailed. Rows are locked.
+ */
 export const undeliveredDowns = (sql: Queryable, toldBefore: number, most: number): Promise<UntakenDown[]> =>
   sql<UntakenDown[]>`
     select i.id as incident, i.organisation_id, m.name as monitor_name, t.first_told_at, o.last_resort_full_at as full_at
@@ -61,7 +64,10 @@ export const writeResortBuckets = async (
 
 export type ProbeNotice = { readonly id: number; readonly organisation_id: string; readonly message: string };
 
-/** Open notices about private probes, of which the owners were not mailed, nor of one of the kind since `since`; held fast. */
+/**
+ * Open notices about private probes whose owners were not mailed about this one, nor about one of
+ * its kind since `since`. Rows are locked.
+ */
 export const noticesOfPrivateProbes = (
   sql: Queryable,
   { beganBefore, since }: { readonly beganBefore: number; readonly since: number },
@@ -88,7 +94,7 @@ export type FailingChannel = {
   readonly owners_told_at: Date | null;
 };
 
-/** Channels that failed or refused last, held fast. */
+/** Channels that failed or refused last; rows are locked. */
 export const failingChannels = (sql: Queryable, most: number): Promise<FailingChannel[]> =>
   sql<FailingChannel[]>`
     select id, organisation_id, name, failure, failing_since, refused_at, owners_told_at from channels
@@ -100,8 +106,10 @@ export const ownersNotified = async (sql: Queryable, channels: readonly string[]
 };
 
 /**
- * The last resort (rule 38): a "down" that no channel took in time is mailed to all owners, and they hear once a day of a channel that does not deliver.
- * What is wrong with a private probe is mailed to its owners (rule 39). The mails go the way of all mails, which is none of the channels'. Where mail is not set up it is written down that nobody could be mailed.
+ * The last resort (rule 38). Owners are mailed when no channel accepted a "down" in time, and once
+ * a day about a channel that does not deliver. Owners of a private probe are mailed about its
+ * problems (rule 39). These mails use the mail server, not the channels. Where mail is not set up,
+ * the log says that no one could be mailed.
  */
 export type OwnerFallback = { readonly tick: () => Promise<void> };
 
@@ -118,7 +126,7 @@ export const createOwnerFallback = ({ sql, clock, log, hasMail }: Dependencies):
       const untaken = found.filter(({ first_told_at }) => isLastResort({ first_told_at: first_told_at.getTime(), taken: false }, now));
       const byOrganisation = [...Map.groupBy(untaken, ({ organisation_id }) => organisation_id)].flatMap(([organisation, downs]) => {
         const gathered = gather({ ...fullBucket, fullAt: downs[0]?.full_at.getTime() ?? 0 }, { now, more: true });
-        // What may not leave at once waits for the next look, and goes together.
+        // What may not leave at once waits for the next tick, and leaves together.
         return gathered.is === 'leaves' ? [{ organisation, downs, fullAt: gathered.bucket.fullAt }] : [];
       });
       if (byOrganisation.length === 0) return 0;
@@ -193,7 +201,7 @@ export const createOwnerFallback = ({ sql, clock, log, hasMail }: Dependencies):
       return failing.length;
     });
 
-  /** A probe that restarts is no matter; one that comes and goes is one an hour. */
+  /** A probe that restarts does not matter; one that comes and goes makes one mail an hour. */
   const tellOfProbes = (now: number): Promise<number> =>
     inTransaction(sql, async (transaction) => {
       const notices = await noticesOfPrivateProbes(transaction, { beganBefore: now - lastsMs, since: now - probeAgainMs }, most);

@@ -5,23 +5,27 @@ import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
 import { messageOfKey } from './queries.ts';
 
 /**
- * What the links of a message may do, each signed and good for what that message tells alone: whoever has the message may acknowledge its
- * incidents, and end what comes to its mailbox. Nothing of them is stored.
+ * The links of a message. Each is signed, and valid only for what that message covers: anyone who
+ * has the message may acknowledge its incidents, and unsubscribe its mailbox. Nothing about them is
+ * stored.
  */
 export type AlertLinkFor = 'acknowledge' | 'unsubscribe';
 
 export type AlertLinks = {
   readonly sign: (what: AlertLinkFor, message: string) => Promise<string>;
-  /** The same as one that acknowledges, in few characters: the running number of the message, and 96 bits of signature. */
+  /** A shorter acknowledge link: the running number of the message, and 96 bits of signature. */
   readonly signShort: (message: { readonly id: string; readonly key: number }) => Promise<string>;
-  /** The message that it is good for; undefined when we did not sign it. */
+  /** The message that a link is valid for; undefined when we did not sign it. */
   readonly read: (what: AlertLinkFor, text: string) => Promise<string | undefined>;
 };
 
 const signatureLength = 16;
 const shortLength = 12;
 
-/** Under a key that outlives SECRET_KEY, or replacing that would break the links in every mailbox. */
+/**
+ * Uses a key that outlives SECRET_KEY; otherwise replacing SECRET_KEY would break the links in
+ * every mailbox.
+ */
 export const createAlertLinks = (sql: Queryable, keys: MasterKeys): AlertLinks => {
   const key = createKeptKey(sql, keys, 'alert links');
   const signature = async (what: AlertLinkFor | 'acknowledge short', message: string, length = signatureLength): Promise<Buffer> =>
@@ -52,11 +56,11 @@ export const createAlertLinks = (sql: Queryable, keys: MasterKeys): AlertLinks =
 const signatureOf = async (secrets: AccountSecrets, subscriber: string): Promise<Buffer> =>
   (await secrets.fingerprint('page leaving', subscriber)).subarray(0, signatureLength);
 
-/** What ends the mails of a status page to a subscriber; nothing of it is stored. */
+/** The link that unsubscribes from the mails of a status page. Nothing about it is stored. */
 export const leavingLink = async (secrets: AccountSecrets, subscriber: string): Promise<string> =>
   `${subscriber}.${(await signatureOf(secrets, subscriber)).toString('base64url')}`;
 
-/** The subscriber whom it is good for; undefined when we did not sign it. */
+/** The subscriber that the link is valid for; undefined when we did not sign it. */
 export const leaverOf = async (secrets: AccountSecrets, link: string): Promise<string | undefined> => {
   const [, subscriber, signed] = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([A-Za-z0-9_-]{22})$/.exec(link) ?? [];
   if (subscriber === undefined || signed === undefined) return undefined;
@@ -66,7 +70,10 @@ export const leaverOf = async (secrets: AccountSecrets, link: string): Promise<s
 
 export type VapidPair = { readonly public_key: string; readonly private_key: string };
 
-/** Who we are to the push services of browsers: the same for all coordinators and for good, from a key that outlives SECRET_KEY. */
+/**
+ * Our identity at the push services of browsers: the same for all coordinators, permanently, from a
+ * key that outlives SECRET_KEY.
+ */
 export const createVapidPair = (sql: Queryable, keys: MasterKeys): (() => Promise<VapidPair>) => {
   const key = createKeptKey(sql, keys, 'alert links');
   return async () => {
@@ -74,7 +81,8 @@ export const createVapidPair = (sql: Queryable, keys: MasterKeys): (() => Promis
     const secret = createHmac('sha256', await key())
       .update('vapid private key')
       .digest();
-    // One in four billion is no private key of this curve; clearing the highest bit makes every one of them one.
+    // One in four billion values is not a private key of this curve; clearing the highest bit makes
+    // every value one.
     secret.writeUInt8(secret.readUInt8(0) & 0x7f, 0);
     ecdh.setPrivateKey(secret);
     return { public_key: ecdh.getPublicKey('base64url'), private_key: secret.toString('base64url') };

@@ -4,7 +4,7 @@ import { causeSentence } from '../../shared/checks/causes.ts';
 import type { WaitingStep } from './compose-queries.ts';
 import type { StepEvent } from './policy.ts';
 
-/** What leaves together, in which order, and how it is said (rule 32). */
+/** What leaves together, in which order, and in which words (rule 32). */
 
 export type Item = {
   readonly event: StepEvent;
@@ -16,10 +16,10 @@ export type Item = {
   readonly started_at: number;
 };
 
-/** How far an incident is in what is told of it. */
+/** How far an incident has progressed, by event. */
 const stages: Readonly<Record<string, number>> = { down: 0, flapping: 0, reminder: 1, acknowledged: 2, was_down: 3, up: 3, closed: 3 };
 
-/** Of what is told together the newest state of each monitor, in the order in which these stood. */
+/** The newest state of each monitor in one message, in the original order. */
 export const newestOfEach = <State extends { readonly event: string; readonly started_at: number }>(
   states: readonly State[],
   monitorOf: (state: State) => string,
@@ -35,11 +35,11 @@ export const newestOfEach = <State extends { readonly event: string; readonly st
   return states.filter((state) => newest.get(monitorOf(state)) === state);
 };
 
-/** The gravest first: it gives the message its colour and its title. */
+/** Gravest first: the first event gives the message its colour and its title. */
 const gravity: readonly StepEvent[] = ['down', 'flapping', 'reminder', 'was_down', 'up', 'closed', 'acknowledged'];
 
 const text = new Intl.Collator('en', { numeric: true }).compare;
-/** Those of a group stand together, and those without one last; within it what has one cause. */
+/** Sorts by group, with monitors of no group last; within a group, by cause. */
 const order = (a: Item, b: Item): number =>
   gravity.indexOf(a.event) - gravity.indexOf(b.event) ||
   Number(a.group === null) - Number(b.group === null) ||
@@ -47,7 +47,10 @@ const order = (a: Item, b: Item): number =>
   text(a.cause, b.cause) ||
   text(a.name, b.name);
 
-/** The messages that what is due makes: one, or one for each talk where something stands open at the receiver until its end. */
+/**
+ * The messages for what is due: one, or one per thread where the receiver keeps something open
+ * until its end.
+ */
 export const messagesOf = <Due extends Item>(
   due: readonly Due[],
   isByThread: boolean,
@@ -62,11 +65,11 @@ export const messagesOf = <Due extends Item>(
 
 export type Said = Item & {
   readonly scope: string | null;
-  /** Which continents saw it, and which are asked; null where that is not known. */
+  /** The continents that failed, and those being asked; null where unknown. */
   readonly continents: { readonly failed: readonly string[]; readonly passed: readonly string[]; readonly asked: readonly string[] } | null;
   readonly ended_at: number | null;
   readonly acknowledged_as: string | null;
-  /** Told only after it was steady for a while. */
+  /** Sent only after the monitor was steady for a while. */
   readonly steady: boolean;
 };
 
@@ -78,7 +81,7 @@ const where: Readonly<Record<string, string>> = {
   one_continent: ' from one continent',
 };
 
-/** From where it is down, and which continents have not answered yet. */
+/** Where it is down, and which continents have not answered yet. */
 const downFrom = ({ scope, continents }: Pick<Said, 'scope' | 'continents'>): string => {
   if (scope !== 'some_continents' || continents === null) return where[scope ?? ''] ?? '';
   const { failed, passed, asked } = continents;
@@ -111,10 +114,13 @@ const verbs: Readonly<Record<StepEvent, readonly [one: string, many: string]>> =
   acknowledged: ['is acknowledged', 'are acknowledged'],
 };
 
-/** Of these the cause is worth a title: they are down, and where it is one, it is what to look for. */
+/**
+ * Events whose cause belongs in the title: the monitor is down, and the cause, where there is one,
+ * is what to look for.
+ */
 const withCause: readonly StepEvent[] = ['down', 'reminder', 'was_down'];
 
-/** What the matter is, in one sentence: the newest state of each monitor, and the one cause where it is one. */
+/** One sentence: the newest state of each monitor, and the cause where all share one. */
 export const sentenceOf = (told: readonly Said[], now: number): string => {
   const items = newestOfEach(told, ({ monitor_id }) => monitor_id);
   const [first] = items;
@@ -130,16 +136,18 @@ export const sentenceOf = (told: readonly Said[], now: number): string => {
 };
 
 /**
- * What is told, apart from how: one value that every kind of channel makes its message of. Whoever delivers makes it of stored rows; a kind
- * escapes, shortens and colours it for its medium. Names, targets and causes are data of others: no text here carries markup.
+ * What a notification says, apart from its format: one value that every kind of channel makes its
+ * message of. The deliverer makes it from stored rows; a kind escapes, shortens and colours it for
+ * its medium. Names, targets and causes are data of others: no text here carries markup.
  *
- * Every instant is in whole milliseconds since 1970 (UTC), as everywhere in the core; none is a Date.
+ * Every instant is in whole milliseconds since 1970 (UTC), as everywhere in the core; none is a
+ * Date.
  */
 
 export const notifiedEvents = ['down', 'up', 'was_down', 'closed', 'reminder', 'acknowledged', 'flapping', 'test'] as const;
 /**
- * `was_down`: a "down" whose incident ended before it was taken. `closed`: ended by pausing, deleting or an edit (rule 17).
- * `flapping`: told once, then silence.
+ * `was_down`: a "down" whose incident ended before it was accepted. `closed`: ended by pausing,
+ * deleting or an edit (rule 17). `flapping`: sent once, then silence.
  */
 export type NotifiedEvent = (typeof notifiedEvents)[number];
 
@@ -147,73 +155,111 @@ export type NotifiedEvent = (typeof notifiedEvents)[number];
 export type NotifiedMonitor = {
   readonly id: string;
   readonly incident: string;
-  /** What is told of this one: what became due together may be several things. */
+  /** The event of this incident: what became due together may be several kinds. */
   readonly event: NotifiedEvent;
   readonly name: string;
   /** The name of its group, for the order of a list. */
   readonly group: string | null;
-  /** What is checked, as people write it; null where there is none to show (a heartbeat). */
+  /** What is checked, as people write it; null where there is nothing to show (a heartbeat). */
   readonly target: string | null;
   /** Why, in a plain sentence without a full stop: "status 503, expected 2xx". */
   readonly cause: string;
   readonly started_at: number;
   readonly confirmed_at: number | null;
   readonly resolved_at: number | null;
-  /** Where it was seen first and where it was confirmed, in words: "Frankfurt, Europe"; null where nobody else may look. */
+  /**
+   * Where it was observed first and where it was confirmed, in words: "Frankfurt, Europe"; null
+   * where no other place may check.
+   */
   readonly seen_from: string | null;
   readonly confirmed_from: string | null;
-  /** What every continent saw, in a line: "down from Europe, Asia; up from North America". */
+  /**
+   * What every continent observed, on one line: "down from Europe, Asia; up from North America".
+   */
   readonly matrix: string | null;
 };
 
 export type MessageLinks = {
-  /** The incident's page; of several incidents the list of them. */
+  /** The incident's page; for several incidents, their list. */
   readonly incident: string;
-  /** Signed and good for what this message tells alone: GET shows a button, POST acknowledges. Null where nothing is to be acknowledged. */
+  /**
+   * Signed, and valid only for what this message covers: GET shows a button, POST acknowledges.
+   * Null where there is nothing to acknowledge.
+   */
   readonly acknowledge: string | null;
-  /** The same in few characters, for an SMS. */
+  /** The same link, shorter, for an SMS. */
   readonly acknowledge_short: string | null;
-  /** Why this message came, step by step. */
+  /** The page that explains why this message came, step by step. */
   readonly why: string;
-  /** The channel's settings. */
+  /** The channel's settings page. */
   readonly channel: string;
-  /** For mail (RFC 8058): POST ends it for this address alone, GET shows a button. Null for channels that are no mailbox. */
+  /**
+   * For mail (RFC 8058): POST unsubscribes this address alone, GET shows a button. Null for
+   * channels that are no mailbox.
+   */
   readonly unsubscribe: string | null;
 };
 
-/** The talk that a message belongs to: it begins with a "down" message (of one incident or of several), and what follows from that answers it. */
+/**
+ * The thread that a message belongs to. It begins with a "down" message (of one incident or of
+ * several); later messages about these reply to it.
+ */
 export type MessageThread = {
-  /** The `key` of the message that began it (of that message its own): dedup key of what opens and closes, root of a mail thread. */
+  /**
+   * The `key` of the message that began the thread (for that message, its own): dedup key of what
+   * opens and closes, root of a mail thread.
+   */
   readonly key: string;
-  /** What the receiver called the first message of the talk (`Verdict.reference`), when it was taken and said so. */
+  /**
+   * The receiver's name for the first message of the thread (`Verdict.reference`), if it was
+   * accepted and had one.
+   */
   readonly reference: string | null;
-  /** Whether with this message everything that was told in this talk is over: only then does an "up" close something at the receiver. */
+  /**
+   * Whether this message ends everything in the thread: only then does an "up" close something at
+   * the receiver.
+   */
   readonly over: boolean;
 };
 
 export type Told = {
-  /** The gravest of what is told: colour, priority and title follow. */
+  /** The gravest event in the message; it decides colour, priority and title. */
   readonly event: NotifiedEvent;
-  /** What the matter is, in one sentence: "Checkout is down everywhere: status 503, expected 2xx." "12 monitors are down." */
+  /**
+   * What happened, in one sentence: "Checkout is down everywhere: status 503, expected 2xx." "12
+   * monitors are down."
+   */
   readonly sentence: string;
-  /** Each monitor once, in its newest state, in the order to show them (by group, by common cause); none only for a `test`. */
+  /**
+   * Each monitor once, in its newest state, in display order (by group, by common cause). Empty
+   * only for a `test`.
+   */
   readonly monitors: readonly NotifiedMonitor[];
-  /** Earlier states of these monitors that became due together with the newest: for programs, which count every incident. */
+  /**
+   * Earlier states of these monitors that became due together with the newest: for programs, which
+   * count every incident.
+   */
   readonly earlier: readonly NotifiedMonitor[];
-  /** What else is down beside these now: some names, and how many in all. 0 says that all else is up. */
+  /** What else is down: some names, and how many in all. 0 means that everything else is up. */
   readonly others_down: { readonly count: number; readonly names: readonly string[] };
   readonly links: MessageLinks;
   readonly organisation: string;
   /** The organisation's time zone (IANA). */
   readonly time_zone: string;
-  /** The idempotency key: the same with every attempt, another for every message. At most 100 letters, digits, `-` and `.`. */
+  /**
+   * The idempotency key: the same for every attempt, different for every message. At most 100
+   * letters, digits, `-` and `.`.
+   */
   readonly key: string;
   readonly thread: MessageThread;
   /** When it became due. */
   readonly at: number;
 };
 
-/** What a message says, as it is stored: the same with every attempt. Its links are signed when it is sent. */
+/**
+ * What a message says, as it is stored: the same for every attempt. Its links are signed when it is
+ * sent.
+ */
 export type Content = Omit<Told, 'links' | 'thread' | 'key' | 'earlier'> & { readonly thread: { readonly over: boolean } };
 
 const monitorShape = z.object({
@@ -238,32 +284,36 @@ const contentShape = z.object({
   monitors: z.array(monitorShape),
   others_down: z.object({ count: z.number(), names: z.array(z.string()) }),
   organisation: z.string(),
-  // What the version before stored names none.
+  // Content stored by the previous version has none.
   time_zone: z.string().default('UTC'),
   at: z.number(),
   thread: z.object({ over: z.boolean() }),
 }) satisfies z.ZodType<Content, unknown>;
 
-/** @throws when it is not what was stored. */
+/** @throws when the stored value has another shape. */
 export const contentFrom = (stored: unknown): Content => contentShape.parse(stored);
 
 const from = (probe: string | null, continent: string | null): string | null =>
   probe === null ? null : continent === null ? probe : `${probe}, ${continent}`;
 
-/** Causes are sentences of their own; within another they begin small and have no full stop. */
+/**
+ * Causes are full sentences; inside another sentence they begin in lower case and have no full
+ * stop.
+ */
 const causeWords = (step: WaitingStep): string =>
   step.cause === null
     ? 'it failed'
     : causeSentence(step.cause)
         .replace(/\.$/, '')
-        // A word, and no name in capitals as TLS is.
+        // Matches a word, but not a name in capitals such as TLS.
         .replace(/^[A-Z](?=[a-z]|\s)/, (letter) => letter.toLowerCase());
 
-/** A step that leaves, with what there is to say of it. */
+/** A step that leaves, with what its message says about it. */
 export type Leaving = Item & { readonly step: WaitingStep; readonly said: Said; readonly monitor: NotifiedMonitor };
 
 /**
- * `before`: what was said of this incident when it began; all there is, once the monitor was deleted. `matrix`: what the continents saw.
+ * `before`: what the "down" message said about this incident, which is all there is once the
+ * monitor was deleted. `matrix`: what the continents observed.
  */
 export const leavingOf = (
   step: WaitingStep,
@@ -305,7 +355,7 @@ export const leavingOf = (
   };
 };
 
-/** What every continent saw, in a line. */
+/** What every continent observed, on one line. */
 export const matrixLine = (seen: readonly { readonly continent: string; readonly failed: boolean }[]): string | null => {
   const of = (failed: boolean) => seen.filter((each) => each.failed === failed).map(({ continent }) => continent);
   const parts = [
@@ -323,7 +373,7 @@ export const contentOf = (
   around: {
     readonly organisation: string;
     readonly time_zone: string;
-    /** What is down in the organisation. */
+    /** Everything that is down in the organisation. */
     readonly down: readonly { readonly incident: string; readonly name: string }[];
     readonly over: boolean;
     readonly now: number;

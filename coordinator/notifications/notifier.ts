@@ -6,22 +6,25 @@ import { createOwnerFallback } from './last-resort.ts';
 import { createPlanner } from './plan.ts';
 
 /**
- * Tells people. An event of an incident that became due goes this way, each part by itself safe to be cut off at any moment:
+ * Notifies people. A due event of an incident passes through these parts; each is safe to be
+ * interrupted at any moment:
  *
- *   alerts (due) → planner → steps, one for each channel → composer → messages, as the bucket allows → courier → attempts
+ *   alerts (due) → planner → steps, one per channel → composer → messages, as the bucket allows →
+ *   deliverer → attempts
  *
- * Any coordinator does any part of it: rows are held while they are worked on, and others leave them alone. It is woken by the commit that gives it
- * something to do, and looks by itself twice a second for what became due by time alone.
+ * Any coordinator may do any part: rows are locked while they are worked on, and others skip them.
+ * A commit that creates work wakes it; it also polls twice a second for what became due by time
+ * alone.
  */
 export type Notifier = {
-  /** Something became due. */
+  /** Call when something became due. */
   readonly hurry: () => void;
   readonly close: () => Promise<void>;
 };
 
 export type NotifierDependencies = DelivererDependencies & {
   readonly everyMs: number;
-  /** How often it is looked for what nobody took, and for channels that do not deliver. */
+  /** How often it checks for undelivered alerts, and for channels that do not deliver. */
   readonly rescueMs: number;
   /** Whether owners can be mailed. */
   readonly hasMail: boolean;
@@ -34,7 +37,8 @@ export const createNotifier = (parts: NotifierDependencies): Notifier => {
   const courier = createDeliverer(parts);
   const rescue = createOwnerFallback({ sql, clock, log, hasMail: parts.hasMail });
   const tick = async (): Promise<void> => {
-    // Of many events those planned first leave first: the first message waits for none of the others.
+    // Of many events, those planned first leave first: the first message does not wait for the
+    // others.
     for (let isMore = true; isMore; ) {
       const isPlanned = await planner.plan();
       const isComposed = await composer.compose();

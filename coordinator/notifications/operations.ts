@@ -49,11 +49,11 @@ import {
 } from './queries.ts';
 import { type OnItsWay, type StoryLine, storyOf } from './story.ts';
 
-/** The story of an incident for one channel, from stored rows (rule 40). */
+/** The history of an incident for one channel, from stored rows (rule 40). */
 
 export type IncidentWay = { readonly incident: DownOfIncident; readonly covered: boolean };
 
-/** What maintenance has to do with the "down" of each of these. */
+/** How maintenance affected the "down" of each of these. */
 export const waysOf = async (sql: Queryable, incidents: readonly DownOfIncident[]): Promise<IncidentWay[]> => {
   const moments = incidents.flatMap(({ down_due_at }) => (down_due_at === null ? [] : [down_due_at.getTime()]));
   if (moments.length === 0) return incidents.map((incident) => ({ incident, covered: false }));
@@ -102,7 +102,7 @@ const outcomeOf = (steps: readonly StepRow[]): 'told' | 'waiting' | 'untold' => 
   return steps.some(({ state, message }) => state === 'held' || message?.state === 'waiting') ? 'waiting' : 'untold';
 };
 
-/** How long the first message that was taken took. */
+/** The latency of the first accepted message. */
 const tookOf = (steps: readonly StepRow[]): number | null => {
   const taken = steps.find(({ message }) => message?.state === 'taken');
   const settled = taken?.message?.settled_at ?? null;
@@ -110,7 +110,7 @@ const tookOf = (steps: readonly StepRow[]): number | null => {
   return Math.max(0, settled - Math.max(taken.due_at.getTime(), ...taken.holds.map(([, , until]) => until)));
 };
 
-/** Every channel that there is, and those that were deleted and had been told. */
+/** Every channel that exists, and deleted ones that were notified. */
 export const explainAlerts = async (
   { sql, organisation }: InOrganisation,
   { incident_id: id }: InputOf<typeof explainAlertsContract>,
@@ -135,7 +135,7 @@ export const explainAlerts = async (
   };
 };
 
-/** Whoever has a message may do what its links say (rule 34). */
+/** Anyone who has a message may do what its links say (rule 34). */
 
 const messageOf = async ({ sql, with: { channels } }: ByAnonymous, what: AlertLinkFor, secret: string): Promise<LinkedMessage> => {
   const id = await channels.links.read(what, secret);
@@ -190,7 +190,7 @@ export const showUnsubscribing = async (
   return { organisation, address };
 };
 
-/** For that address alone; owners hear of it, because alerts may now reach nobody. */
+/** Unsubscribes that address alone. Owners are notified, because alerts may now reach no one. */
 export const unsubscribe = async (context: ByAnonymous, { secret }: InputOf<typeof ending>): Answer<OutputOf<typeof ending>> => {
   const { sql, now, note, with: instruments } = context;
   const { organisation_id: organisation, organisation: name, address } = await messageOf(context, 'unsubscribe', secret);
@@ -229,7 +229,7 @@ export const listMessages = async (
   return { items: (await lastMessages(sql, organisation.id, channel, most)).map(messageJson) };
 };
 
-/** The channels that cover a monitor, as it is or as it would be, the first first. */
+/** The channels that cover a monitor, as it is or as it would be, in order. */
 const toldOf = async (
   { sql, organisation, now, with: { door } }: InOrganisation,
   monitor: { readonly id: string; readonly group: string | null },
@@ -257,7 +257,10 @@ export const listNotified = async (
   return toldOf(context, { id, group: monitor.group_id });
 };
 
-/** Of one that is not made yet, nobody can have chosen it: who is told of all monitors, or of its group. */
+/**
+ * A monitor that does not exist yet cannot have been chosen: its recipients are channels for all
+ * monitors, or for its group.
+ */
 export const listRecipients = async (
   context: InOrganisation,
   { monitor: id, group }: InputOf<typeof preview>,
@@ -273,7 +276,7 @@ export const showMute = async ({ sql, organisation, now }: InOrganisation): Answ
   return { until: mute?.until.toISOString() ?? null, by: mute?.by ?? null };
 };
 
-/** Another mute takes the place of the one before. */
+/** A new mute replaces the previous one. */
 export const muteAlerts = async (context: InOrganisation, { minutes }: InputOf<typeof muting>): Answer<OutputOf<typeof muting>> => {
   const { sql, organisation, caller, now } = context;
   await beginMute(sql, {
@@ -288,7 +291,7 @@ export const unmuteAlerts = async (context: InOrganisation): Answer<OutputOf<typ
   return showMute(context);
 };
 
-/** So many incidents of one message are told step by step; the rest went the same way. */
+/** How many incidents of one message are explained step by step; the rest went the same way. */
 const maxBodyShown = 20;
 
 export const showMessage = async (
@@ -317,7 +320,7 @@ export const showMessage = async (
   };
 };
 
-/** Known before an outage: which channels would not deliver an alert, and whether any would. */
+/** Shows before an outage which channels would not deliver an alert, and whether any would. */
 export const showDelivery = async ({
   sql,
   organisation,

@@ -5,7 +5,7 @@ import { inTransaction } from '../database/sql.ts';
 import { jsonText } from '../incidents/writes.ts';
 import { type Flapping, flappingMemoryMs, flappingOf, isCovered, type ShutBy, type StepEvent, shutBy } from './policy.ts';
 
-/** From due events of incidents to steps for channels: what a plan reads, and what it writes. */
+/** The queries that turn due events of incidents into steps for channels. */
 
 export type DueEvent = {
   readonly id: number;
@@ -17,8 +17,9 @@ export type DueEvent = {
 };
 
 /**
- * Due events that nobody has planned yet, held fast: the first of each organisation, then the second of each, so that nobody waits for somebody's
- * thousand. An end waits until its beginning has been planned, or nobody would be told of it.
+ * Locks due events that are not planned yet: the first of each organisation, then the second of
+ * each, so that one organisation's thousand delay no other. An "up" waits until its "down" is
+ * planned; otherwise it would find no recipients.
  */
 export const takeDueEvents = (sql: Queryable, most: number): Promise<DueEvent[]> =>
   sql<DueEvent[]>`
@@ -41,7 +42,7 @@ export type PlannedChannel = {
   readonly unsubscribed: boolean;
 };
 
-/** The channels of these organisations that were not deleted. */
+/** The channels of these organisations, without deleted ones. */
 export const channelsToPlan = (sql: Queryable, organisations: readonly string[]): Promise<PlannedChannel[]> =>
   sql<PlannedChannel[]>`
     select c.id, c.organisation_id, c.covers, c.enabled, c.verified_at is not null as verified, c.unsubscribed_at is not null as unsubscribed,
@@ -74,13 +75,13 @@ export type EarlierStep = {
   readonly flapping: Flapping;
 };
 
-/** What was planned of these incidents before, held fast. */
+/** Steps that were planned for these incidents before; rows are locked. */
 export const stepsOfIncidents = (sql: Queryable, incidents: readonly string[]): Promise<EarlierStep[]> =>
   sql<EarlierStep[]>`
     select incident_id, channel_id, event, state, flapping from alert_steps
     where incident_id = any(${[...incidents]}::uuid[]) order by id for update`;
 
-/** Which channels were told lately that a monitor is flapping. */
+/** The channels that were notified lately that a monitor is flapping. */
 export const flappingNotified = (
   sql: Queryable,
   monitors: readonly string[],
@@ -99,11 +100,11 @@ export type NewStep = {
   readonly due_at: number;
   readonly look_at?: number;
   readonly flapping: Flapping;
-  /** A channel that is told of nothing: kept, so that it can be told why. */
+  /** Set for a channel that gets no notifications. It is kept to explain why. */
   readonly shut?: ShutBy | undefined;
 };
 
-/** Each at most once, however often it is planned. */
+/** Inserts each step at most once, however often it is planned. */
 export const insertSteps = async (sql: Queryable, steps: readonly NewStep[], now: number): Promise<void> => {
   if (steps.length === 0) return;
   const rows = steps.map(({ due_at, look_at = due_at, seq = 0, shut, ...rest }) => ({
@@ -125,8 +126,9 @@ export const insertSteps = async (sql: Queryable, steps: readonly NewStep[], now
 };
 
 /**
- * What these incidents still hold back: of reminders nobody is told any more, for they are over. Of their beginnings those that were due are, which is
- * asked at once (domain/telling/telling-step.ts); those that wait only for others go on waiting.
+ * Settles the held steps of incidents that are over. Reminders are dropped. A "down" that was due
+ * is decided at once (notifications/policy.ts); one that waits only to leave with others goes on
+ * waiting.
  */
 export const settleHeld = async (sql: Queryable, incidents: readonly string[], now: number): Promise<void> => {
   if (incidents.length === 0) return;
@@ -146,11 +148,12 @@ export const eventsPlanned = async (sql: Queryable, ids: readonly number[], now:
 };
 
 /**
- * Makes steps of due events: one for each channel that covers the monitor (rule 30), each once. It decides who is to hear of an event at all;
- * when, is asked of each step by itself (notifications/compose.ts).
+ * Makes steps of due events: one for each channel that covers the monitor (rule 30), each once. It
+ * decides who is notified of an event at all; each step decides its own time
+ * (notifications/compose.ts).
  */
 export type Planner = {
-  /** Plans what is due; whether there was anything. */
+  /** Plans what is due. Returns whether there was anything. */
   readonly plan: () => Promise<boolean>;
 };
 
@@ -158,7 +161,7 @@ const most = 100;
 
 const unique = (texts: readonly string[]): string[] => [...new Set(texts)];
 
-/** How each incident among these is told, by the outages of its monitor up to it. */
+/** How each of these incidents is notified, given its monitor's outages up to it. */
 const flappingOfEach = (outages: readonly StoredOutage[]): ReadonlyMap<string, Flapping> =>
   new Map(
     [...Map.groupBy(outages, ({ monitor_id }) => monitor_id).values()].flatMap((own) => {
@@ -181,7 +184,10 @@ type Known = {
   readonly flapping: ReadonlyMap<string, Flapping>;
 };
 
-/** A "down": for every channel that covers the monitor, with "flapping" before it where it is that. */
+/**
+ * A "down": a step for every channel that covers the monitor, preceded by "flapping" where the
+ * monitor flaps.
+ */
 const stepsOfDown = (event: DueEvent, { channels, groups, flapping: ofEach }: Known): NewStep[] => {
   const monitor = { id: event.monitor_id, group: groups.get(event.monitor_id) ?? null };
   const flapping = ofEach.get(event.incident_id) ?? 'plain';
@@ -195,13 +201,16 @@ const stepsOfDown = (event: DueEvent, { channels, groups, flapping: ofEach }: Kn
   });
 };
 
-/** An end: for exactly those who were told of the beginning (rule 25); of a flapping monitor once it was steady (rule 37). */
+/**
+ * An "up": exactly for the recipients of the "down" (rule 25); of a flapping monitor, once it was
+ * steady (rule 37).
+ */
 const stepsOfEnd = (event: DueEvent, own: readonly EarlierStep[], toldFlapping: readonly string[]): NewStep[] => {
   const base = { ...baseOf(event), event: event.event === 'closed' ? ('closed' as const) : ('up' as const) };
   const told = (of: 'down' | 'flapping') => own.filter((step) => step.event === of && step.state === 'told').map((step) => step.channel_id);
   const direct = told('down');
   const isFlapping = own.some(({ flapping }) => flapping !== 'plain');
-  // One that waits yet to be told may be, however short it was.
+  // A waiting step may still be sent, however short the outage was.
   const waiting = own.filter(({ event, state }) => event === 'flapping' && state === 'held').map((step) => step.channel_id);
   const steady = isFlapping
     ? unique([...told('flapping'), ...waiting, ...toldFlapping]).filter((channel) => !direct.includes(channel))

@@ -4,8 +4,8 @@ import { instantOf, localOf } from '../maintenance/recurrence.ts';
 import { timeZoneFrom } from '../organisations/model.ts';
 
 /**
- * Rules of telling that can be turned off one by one. Nobody does, except the test that shows that the simulator would notice: a way of telling
- * without one of them must be found out.
+ * Notification rules that can be turned off one by one. Only a test does so: it shows that the
+ * simulator detects a notifier that lacks one of them.
  */
 export const notificationRuleNames = [
   'covered_only', // 30
@@ -27,7 +27,7 @@ export const notificationRuleNames = [
 export type NotificationRuleName = (typeof notificationRuleNames)[number];
 export type NotificationRules = Readonly<Record<NotificationRuleName, boolean>>;
 
-/** The law. */
+/** All rules are on. */
 export const allNotificationRules: NotificationRules = {
   covered_only: true,
   backs_off: true,
@@ -45,17 +45,18 @@ export const allNotificationRules: NotificationRules = {
   last_resort: true,
 };
 
-/** The law without one rule. */
+/** All rules but one. */
 export const withoutNotificationRule = (rule: NotificationRuleName): NotificationRules => ({ ...allNotificationRules, [rule]: false });
 
 /**
- * The bucket of a channel (rule 32): two messages leave at once. Of what comes due after them more is gathered the more there was: it leaves
- * together when nothing came for a while, or when the oldest of it waited for long enough.
+ * The bucket of a channel (rule 32). Two messages leave at once. What comes due after them is
+ * gathered, for longer the more there was: it leaves together when nothing came for a while, or
+ * when its oldest part has waited for long enough.
  */
 export type Bucket = {
-  /** When all that left is forgotten: each message counts for so long in which nothing waits. */
+  /** When the bucket is full again: each message takes a time in which nothing waits. */
   readonly fullAt: number;
-  /** Since when something waits here, and when the newest of it came; null when nothing does. */
+  /** Since when something waits here, and when the newest of it came; null when nothing waits. */
   readonly since: number | null;
   readonly newest: number | null;
 };
@@ -67,7 +68,7 @@ export type Gathered =
 const second = 1_000;
 const eachMs = 15 * second;
 const atOnce = 2;
-/** The third, and all after it. */
+/** The windows of the third message and all after it. */
 const windows = [
   { quietMs: 5 * second, mostMs: 20 * second },
   { quietMs: 15 * second, mostMs: 60 * second },
@@ -77,14 +78,15 @@ const most = 4;
 
 export const fullBucket: Bucket = { fullAt: 0, since: null, newest: null };
 
-/** What becomes of what is due now. `more`: something of it came only now. */
+/** What happens to what is due now. `more`: something of it came only now. */
 export const gather = (
   before: Bucket,
   { now, more }: { readonly now: number; readonly more: boolean },
   rules: NotificationRules = allNotificationRules,
 ): Gathered => {
   if (!rules.bucket_gathers) return { is: 'leaves', bucket: { ...fullBucket, fullAt: now } };
-  // Neither a clock that was set back nor what was dropped while it waited makes anybody wait for longer.
+  // Neither a clock that was set back nor a step dropped while it waited makes anything wait
+  // longer.
   const isGathering = before.since !== null && before.since <= now && now - before.since <= longestMs;
   const since = isGathering && before.since !== null ? before.since : now;
   const newest = isGathering && !more ? Math.min(before.newest ?? now, now) : now;
@@ -97,21 +99,24 @@ export const gather = (
   return { is: 'leaves', bucket: { fullAt: now + left, since: null, newest: null } };
 };
 
-/** What a channel is told of: all monitors of its organisation, or those that were chosen, themselves or by their group (rule 30). */
+/**
+ * The monitors that a channel covers: all of its organisation, or chosen ones, themselves or by
+ * their group (rule 30).
+ */
 export type Coverage = {
   readonly covers: 'all' | 'chosen';
   readonly monitors: ReadonlySet<string>;
   readonly groups: ReadonlySet<string>;
 };
 
-/** The group is the one that the monitor is in when its "down" becomes due. */
+/** The group is the monitor's group when its "down" becomes due. */
 export const isCovered = (
   { covers, monitors, groups }: Coverage,
   monitor: { readonly id: string; readonly group: string | null },
   rules: NotificationRules = allNotificationRules,
 ): boolean => covers === 'all' || !rules.covered_only || monitors.has(monitor.id) || (monitor.group !== null && groups.has(monitor.group));
 
-/** Why a channel is told of nothing, whatever it covers; undefined when it is told. */
+/** Why a channel gets no notifications, whatever it covers; undefined when it gets them. */
 export type ShutBy = 'deleted' | 'off' | 'unproven' | 'unsubscribed';
 export type ChannelState = {
   readonly deleted: boolean;
@@ -127,7 +132,7 @@ export const shutBy = ({ deleted, enabled, verified, unsubscribed }: ChannelStat
   return verified ? undefined : 'unproven';
 };
 
-/** Whether a channel delivers, and who is told when none does (rule 38). */
+/** Whether a channel delivers, and who is notified when none does (rule 38). */
 
 const minute = 60_000;
 const failingMs = 60 * minute;
@@ -135,16 +140,18 @@ export const lastResortMs = 2 * minute;
 const ownersRepeatMs = 24 * 60 * minute;
 
 type Delivering = {
-  /** Since when every attempt failed; null: the last one did not. */
+  /** Since when every attempt failed; null when the last one did not fail. */
   readonly failing_since: number | null;
-  /** When it refused something for good, with nothing taken since. */
+  /** When it refused a message for good, with none accepted since. */
   readonly refused_at: number | null;
 };
 
 export const isDelivering = ({ failing_since, refused_at }: Delivering, now: number): boolean =>
   refused_at === null && (failing_since === null || now - failing_since < failingMs);
 
-/** Why an alert would not arrive, though nobody shut the channel; undefined where nothing is known against it. */
+/**
+ * Why an alert would not arrive although the channel is on; undefined where nothing prevents it.
+ */
 export type Obstacle = 'mail_missing' | 'failing';
 
 export const obstacleOf = (channel: Delivering & { readonly kind: string }, hasMail: boolean, now: number): Obstacle | undefined => {
@@ -152,17 +159,17 @@ export const obstacleOf = (channel: Delivering & { readonly kind: string }, hasM
   return isDelivering(channel, now) ? undefined : 'failing';
 };
 
-/** Owners hear of a channel that does not deliver once a day. */
+/** Owners are notified once a day about a channel that does not deliver. */
 export const isOwnerNotificationDue = (channel: Delivering & { readonly owners_told_at: number | null }, now: number): boolean =>
   !isDelivering(channel, now) && (channel.owners_told_at === null || now - channel.owners_told_at >= ownersRepeatMs);
 
-/** A "down" that was on its way to somebody, and that nobody took in time. */
+/** A "down" that was being delivered, and that no one accepted in time. */
 type Untaken = { readonly first_told_at: number; readonly taken: boolean };
 
 export const isLastResort = ({ first_told_at, taken }: Untaken, now: number, rules: NotificationRules = allNotificationRules): boolean =>
   rules.last_resort && !taken && now - first_told_at >= lastResortMs;
 
-/** What a failed attempt or a taken message makes of a channel. */
+/** The channel's delivery state after a failed attempt or an accepted message. */
 export const afterAttempt = (before: Delivering, verdict: 'taken' | 'retry' | 'refused', now: number): Delivering => {
   if (verdict === 'taken') return { failing_since: null, refused_at: null };
   return { failing_since: before.failing_since ?? now, refused_at: verdict === 'refused' ? (before.refused_at ?? now) : before.refused_at };
@@ -174,8 +181,9 @@ const dayOfHours = 24;
 type Again = { readonly is: 'again'; readonly at: number } | { readonly is: 'given up' };
 
 /**
- * When a message is tried again that was tried so many times (rule 31): after 1 s, 5 s, 30 s, 2 min, 10 min, then hourly for a day. The receiver
- * may want it later than that, but cannot put it off for longer than an hour.
+ * When the next attempt of a message is due after this many attempts (rule 31): after 1 s, 5 s, 30
+ * s, 2 min, 10 min, then hourly for a day. The receiver may ask for a later time, but for an hour's
+ * delay at most.
  */
 export const tryAgain = (
   { attempts, after_s }: { readonly attempts: number; readonly after_s: number | undefined },
@@ -191,17 +199,20 @@ export const tryAgain = (
 /** One outage of a monitor whose "down" became due. */
 export type Outage = { readonly incident: string; readonly confirmed_at: number; readonly resolved_at: number | null };
 
-/** plain: told as ever. flapping: told once, as that. silent: one of those that follow, until it was steady, or is down for long. */
+/**
+ * plain: notified as usual. flapping: notified once, as flapping. silent: a later outage, not
+ * notified until the monitor was steady or is down for long.
+ */
 export type Flapping = 'plain' | 'flapping' | 'silent';
 const within = 30 * minute;
 const maxFlaps = 3;
-/** So long up means that it has come to rest, and so long down that it is an outage like any other. */
+/** Up for this long, the monitor has settled; down for this long, it is an ordinary outage. */
 export const steadyMs = 15 * minute;
 export const longMs = 5 * minute;
-/** Further back nobody has to look: an episode that goes on is silent by its own last outages. */
+/** No need to look back further: an episode that goes on is silent by its own last outages. */
 export const flappingMemoryMs = 24 * 60 * minute;
 
-/** How the last of these outages of one monitor, in order of time, is told (rule 37). */
+/** How the last of these outages of one monitor, in order of time, is notified (rule 37). */
 export const flappingOf = (outages: readonly Outage[], rules: NotificationRules = allNotificationRules): Flapping => {
   if (!rules.flapping_is_told_once) return 'plain';
   let is: Flapping = 'plain';
@@ -229,7 +240,9 @@ export const flappingOf = (outages: readonly Outage[], rules: NotificationRules 
   return is;
 };
 
-/** When a channel may be told (rule 36): stretches of days of the week, by the clock of a zone. Monday is 1. */
+/**
+ * When a channel may be notified (rule 36): spans of days of the week in a time zone. Monday is 1.
+ */
 export type Span = { readonly days: readonly number[]; readonly from: string; readonly to: string };
 export type Hours = { readonly zone: string; readonly spans: readonly Span[] };
 
@@ -243,7 +256,10 @@ const minutesOf = (text: string): number => {
 
 const weekdayOf = (local: number): number => ((Math.floor(local / dayMs) + 3) % 7) + 1;
 
-/** The stretches that begin on the local day that `local` lies in, in instants. A span that ends before it begins ends on the next day. */
+/**
+ * The spans that begin on the local day of `local`, as instants. A span that ends before it begins
+ * ends on the next day.
+ */
 const stretchesOf = ({ zone, spans }: Hours, local: number): { from: number; to: number }[] => {
   const midnight = Math.floor(local / dayMs) * dayMs;
   return spans
@@ -255,13 +271,14 @@ const stretchesOf = ({ zone, spans }: Hours, local: number): { from: number; to:
     });
 };
 
-/** The first moment from `now` on that lies within the hours: `now` itself, or when they begin next. */
+/** The first moment from `now` on within the hours: `now` itself, or their next beginning. */
 export const withinHours = (hours: Hours, now: number): number => {
   const today = localOf(now, hours.zone);
-  // From yesterday, whose stretch may reach into today, to the same day of next week.
+  // From yesterday, whose span may reach into today, to the same day of next week.
   const stretches = [-1, 0, 1, 2, 3, 4, 5, 6, 7].flatMap((ahead) => stretchesOf(hours, today + ahead * dayMs));
   const moments = stretches.filter(({ to }) => to > now).map(({ from }) => Math.max(from, now));
-  // Hours without any stretch are refused when they are written; whoever has them all the same is told.
+  // Hours without any span are refused when they are written; a channel that has them anyway is
+  // notified at any hour.
   return moments.length === 0 ? now : Math.min(...moments);
 };
 
@@ -269,7 +286,10 @@ const refuse = (what: string): Refusal => new Refusal('hours_invalid', `hours: $
 
 const clock = /^([01]\d|2[0-3]):[0-5]\d$/;
 
-/** Null without spans: at any hour. A zone is judged all the same. @throws Refusal `hours_invalid`, or `time_zone_invalid`. */
+/**
+ * Null without spans: at any hour. The zone is validated all the same. @throws Refusal
+ * `hours_invalid`, or `time_zone_invalid`.
+ */
 export const hoursFrom = (
   given: {
     readonly zone: string | null;
@@ -293,13 +313,17 @@ export const hoursFrom = (
   };
 };
 
-/** How long after what was told before it the n-th reminder (from 1) comes: at doubling distances up to a day (rule 35). */
+/**
+ * How long after the previous notification the n-th reminder (from 1) comes: intervals double, up
+ * to a day (rule 35).
+ */
 export const reminderAfter = (reminder_s: number, n: number, rules: NotificationRules = allNotificationRules): number =>
   rules.reminders_double ? Math.min(reminder_s * 1_000 * 2 ** Math.min(n - 1, 20), dayMs) : reminder_s * 1_000;
 
 /**
- * One event of one incident for one channel, and what becomes of it: it is due now, or held until a moment at which it is asked again, or
- * dropped for good. Asked anew each time, so that what changed meanwhile counts.
+ * One event of one incident for one channel. It is due now, or held until a moment at which it is
+ * decided again, or dropped for good. It is decided afresh each time, so that changes meanwhile
+ * count.
  */
 export const stepEvents = ['down', 'up', 'was_down', 'closed', 'reminder', 'acknowledged', 'flapping'] as const;
 export type StepEvent = (typeof stepEvents)[number];
@@ -309,24 +333,32 @@ export type Because = 'over' | 'acknowledged' | 'down_again' | 'never_told' | 'o
 
 export type Step = {
   readonly event: StepEvent;
-  /** When the event became due for everybody. */
+  /** When the event became due for all channels. */
   readonly due_at: number;
-  /** Before this nobody need ask: a reminder's time. */
+  /** The earliest time: that of a reminder. */
   readonly not_before: number;
 };
 
 export type Surroundings = {
   readonly incident: { readonly confirmed_at: number; readonly ended_at: number | null; readonly acknowledged_at: number | null };
   readonly channel: { readonly shut: ShutBy | undefined; readonly delay_s: number; readonly hours: Hours | null };
-  /** When maintenance covers the monitor, around now, and around the end of an incident that is over. */
+  /**
+   * When maintenance covers the monitor: around now, or around the end of an incident that is over.
+   */
   readonly cover: readonly Interval[];
-  /** Until when all is muted; of an incident that is over: was, at its end. */
+  /** The end of the mute; for an incident that is over, the mute as it was at its end. */
   readonly muted_until: number | null;
   readonly flapping: Flapping;
-  /** Of the end of an outage of a flapping monitor: whether it is told only once the monitor was steady, and whether it went down since. */
+  /**
+   * For the end of an outage of a flapping monitor: whether the notification waits until the
+   * monitor was steady, and whether it went down since.
+   */
   readonly waits_for_steadiness: boolean;
   readonly down_again: boolean;
-  /** A "down" that was due, and waits only to leave with others (rule 32): it is told also when it is over by then, or somebody is on it. */
+  /**
+   * A "down" that was due, and waits only to leave with others (rule 32): it is sent even when the
+   * incident is over or acknowledged by then.
+   */
   readonly gathered: boolean;
 };
 
@@ -337,7 +369,7 @@ export type StepOutcome =
 
 const dropped = (because: Because): StepOutcome => ({ is: 'dropped', because });
 
-/** What holds a "down", the first that does. */
+/** The first thing that holds a "down". */
 const holdOf = (step: Step, around: Surroundings, now: number, rules: NotificationRules): StepOutcome => {
   const { incident, channel, cover, muted_until, flapping } = around;
   const holds: [HeldBy, number][] = [];
@@ -352,19 +384,20 @@ const holdOf = (step: Step, around: Surroundings, now: number, rules: Notificati
   return first === undefined ? { is: 'due' } : { is: 'held', by: first[0], until: first[1] };
 };
 
-/** Of an incident that is open at `now`. */
+/** Decides a step of an incident that is open at `now`. */
 const decideOpenStep = (step: Step, around: Surroundings, now: number, rules: NotificationRules): StepOutcome => {
   const { incident, channel } = around;
   const isEnded = incident.acknowledged_at !== null && rules.acknowledging_ends;
-  // A "down" that is due at once to everybody is due also to whoever hears of it a moment after somebody took the matter up.
+  // A "down" that is due at once for everyone also goes to a channel planned a moment after someone
+  // acknowledged the incident.
   const isLater = step.event === 'reminder' || channel.delay_s > 0 || (incident.acknowledged_at ?? 0) > step.due_at + 1_000;
   if (isEnded && isLater && !around.gathered) return dropped('acknowledged');
   return holdOf(step, around, now, rules);
 };
 
 /**
- * Whether its beginning was due before it was over: it is told however late anybody came to it, as one that was (rule 31). What something held until
- * the end is told to nobody.
+ * Whether the "down" was due before the incident was over. It is then sent, however late, as one
+ * that was down (rule 31). A "down" that was held until the end is never sent.
  */
 const wasDue = (step: Step, around: Surroundings, ended_at: number, rules: NotificationRules): boolean =>
   rules.due_is_told_though_over &&
@@ -389,10 +422,13 @@ export const decideStep = (step: Step, around: Surroundings, now: number, rules:
   return decideOpenStep(step, around, now, rules);
 };
 
-/** How long a channel waits before it is told (rule 33) and before it is reminded (rule 35), and how long all of them are held (rule 36). */
+/**
+ * How long a channel waits before it is notified (rule 33) and before it is reminded (rule 35), and
+ * how long all channels are held (rule 36).
+ */
 
 const longestWait_s = 86_400;
-/** Nobody is reminded more often than this. */
+/** No reminders come more often than this. */
 const shortestReminder_s = 60;
 const longestMute_min = 10_080;
 

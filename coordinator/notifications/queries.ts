@@ -3,13 +3,13 @@ import type { Queryable } from '../database/connect.ts';
 import type { Because, HeldBy, Hours, StepEvent } from './policy.ts';
 import type { Attempt } from './story.ts';
 
-/** Channels as people set them up (rule 30). */
+/** Channels as people configure them (rule 30). */
 
 export type ChannelRow = {
   readonly key: number;
   readonly id: string;
   readonly organisation_id: string;
-  /** Whose it is; null: the organisation's. */
+  /** The owner; null: the organisation. */
   readonly user_id: string | null;
   readonly owner_email: string | null;
   readonly kind: string;
@@ -31,13 +31,19 @@ export type ChannelRow = {
   readonly failure: string | null;
   readonly last_taken_at: Date | null;
   readonly deleted_at: Date | null;
-  /** Of the messages of the last week: from when nothing held them any more until taken, 95 in 100 took no longer; null when none was taken. */
+  /**
+   * The 95th percentile of last week's messages, from the moment that nothing held them until
+   * accepted; null when none was accepted.
+   */
   readonly p95_ms: number | null;
 };
 
 const weekMs = 7 * 86_400_000;
 
-/** A channel that is told after 5 min, or at its hours, is not slow: what a step waited for is no part of how long its message took. A reminder waits by itself. */
+/**
+ * A channel with a delay of 5 min, or with active hours, is not slow: a step's wait is not part of
+ * its message's latency. A reminder waits by itself.
+ */
 const p95 = (sql: Queryable, now: number) => sql`
   (select percentile_cont(0.95) within group (order by greatest(0, extract(epoch from m.settled_at) * 1000 - greatest(
       extract(epoch from m.due_at) * 1000,
@@ -63,7 +69,10 @@ export const channelById = async (sql: Queryable, organisation: string, id: stri
   return row;
 };
 
-/** All of an organisation, those that were deleted too: for the story of an incident. How fast they are is not asked. */
+/**
+ * All channels of an organisation, including deleted ones, for the history of an incident.
+ * Latencies are not read.
+ */
 export const channelsEver = (sql: Queryable, organisation: string): Promise<Omit<ChannelRow, 'p95_ms'>[]> =>
   sql<Omit<ChannelRow, 'p95_ms'>[]>`select ${columns(sql)} from channels c left join users u on u.id = c.user_id
     where c.organisation_id = ${organisation} order by c.key`;
@@ -100,7 +109,7 @@ export type ChannelWrite = Pick<
 > & {
   readonly organisation: string;
   readonly user: string | null;
-  /** Where its messages go. */
+  /** The host that its messages go to. */
   readonly host: string | null;
 };
 
@@ -125,7 +134,9 @@ export const insertChannel = async (sql: Queryable, channel: ChannelWrite): Prom
   await writeChosen(sql, channel);
 };
 
-/** What held steps wait for may be another thing now: they are asked again. Reminders keep their time. */
+/**
+ * Held steps may now wait for something else, so they are decided again. Reminders keep their time.
+ */
 const askAgain = async (sql: Queryable, channel: string, at: Date): Promise<void> => {
   await sql`update alert_steps set look_at = ${at} where channel_id = ${channel} and state = 'held' and event <> 'reminder' and look_at > ${at}`;
 };
@@ -143,7 +154,7 @@ export const updateChannel = async (sql: Queryable, channel: ChannelWrite, at: D
   await askAgain(sql, id, at);
 };
 
-/** What it told stays, for the stories; what it was reached by goes. */
+/** The history of its notifications stays; its address and secrets are deleted. */
 export const deleteChannel = async (sql: Queryable, organisation: string, id: string, at: Date): Promise<void> => {
   await sql`update channels set deleted_at = ${at}, config = '{}', secrets = null, verification = null, enabled = false
     where id = ${id} and organisation_id = ${organisation}`;
@@ -151,7 +162,10 @@ export const deleteChannel = async (sql: Queryable, organisation: string, id: st
   await askAgain(sql, id, at);
 };
 
-/** Nobody has to build a rule before the first alert can reach somebody (rule 30): only where there is no channel yet. */
+/**
+ * Creates the first channel only where there is none yet, so that the first alert reaches someone
+ * before anyone configures a rule (rule 30).
+ */
 export const insertFirstChannel = async (
   sql: Queryable,
   { organisation, email, at }: { readonly organisation: string; readonly email: string; readonly at: Date },
@@ -162,7 +176,10 @@ export const insertFirstChannel = async (
     where not exists (select 1 from channels where organisation_id = ${organisation})`;
 };
 
-/** Remembers the link that proves a mailbox; whose organisation it is for, or undefined when there is nothing to prove any more. */
+/**
+ * Stores the link that confirms a mailbox. Returns its organisation, or undefined when there is
+ * nothing left to confirm.
+ */
 export const linkChannel = async (sql: Queryable, id: string, fingerprint: Buffer): Promise<string | undefined> => {
   const [row] = await sql<{ name: string }[]>`
     update channels c set verification = ${fingerprint} from organisations o
@@ -170,7 +187,7 @@ export const linkChannel = async (sql: Queryable, id: string, fingerprint: Buffe
   return row?.name;
 };
 
-/** The mailbox is theirs: the link is good once, for a day. */
+/** Confirms the mailbox. The link is valid once, for a day. */
 export const verifyChannel = async (
   sql: Queryable,
   fingerprint: Buffer,
@@ -183,7 +200,10 @@ export const verifyChannel = async (
   return row;
 };
 
-/** What a mailbox was asked by a link; undefined for one that never was, is too old, or was replaced by a newer mail. */
+/**
+ * What a link asks the mailbox to confirm; undefined when the link never existed, is too old, or
+ * was replaced by a newer mail.
+ */
 export const askedMailbox = async (
   sql: Queryable,
   fingerprint: Buffer,
@@ -200,14 +220,19 @@ export const wantVerification = async (sql: Queryable, id: string, until: Date):
   await sql`update channels set verified_at = null, verification = null, verification_until = ${until} where id = ${id}`;
 };
 
-/** This address wants no more: all channels of the organisation that write to it, and those to come. */
+/**
+ * Unsubscribes this address from all channels of the organisation that write to it, present and
+ * future.
+ */
 export const suppress = async (sql: Queryable, organisation: string, address: string, at: Date): Promise<void> => {
   await sql`insert into suppressions (organisation_id, address, at) values (${organisation}, lower(${address}), ${at}) on conflict do nothing`;
   await sql`update channels set unsubscribed_at = ${at} where organisation_id = ${organisation} and kind = 'email'
     and lower(config ->> 'address') = lower(${address}) and unsubscribed_at is null`;
 };
 
-/** Counts one more test of this organisation, and gives how many there were in the last hour, with this one. */
+/**
+ * Counts one more test of this organisation, and returns the number of the last hour including it.
+ */
 export const countChannelTest = async (sql: Queryable, organisation: string, now: Date): Promise<number> => {
   const since = new Date(now.getTime() - 3_600_000);
   await sql`delete from channel_tests where organisation_id = ${organisation} and at <= ${since}`;
@@ -219,14 +244,14 @@ export const countChannelTest = async (sql: Queryable, organisation: string, now
 export const isSuppressed = async (sql: Queryable, organisation: string, address: string): Promise<boolean> =>
   (await sql`select 1 from suppressions where organisation_id = ${organisation} and address = lower(${address})`).length > 0;
 
-/** Somebody's own address, and whether they proved it. */
+/** A user's own address, and whether it is verified. */
 export const ownMailbox = async (sql: Queryable, user: string): Promise<{ email: string; verified: boolean } | undefined> => {
   const [row] = await sql<{ email: string; verified: boolean }[]>`
     select email, email_verified_at is not null as verified from users where id = ${user}`;
   return row;
 };
 
-/** Messages and steps as pages tell of them (rule 40). */
+/** Messages and steps for the pages (rule 40). */
 
 export type AttemptRow = Attempt & { readonly took_ms: number };
 
@@ -261,7 +286,7 @@ export const lastMessages = (sql: Queryable, organisation: string, channel: stri
     where c.organisation_id = ${organisation} ${channel === null ? sql`` : sql`and m.channel_id = ${channel}`}
     order by m.key desc limit ${most}`;
 
-/** One of this channel: of another it is not found. */
+/** A message of this channel; another channel's message is not found. */
 export const messageById = async (sql: Queryable, organisation: string, channel: string, id: string): Promise<MessageRow | undefined> => {
   const [row] = await sql<MessageRow[]>`select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
     where c.organisation_id = ${organisation} and m.channel_id = ${channel} and m.id = ${id}`;
@@ -288,7 +313,7 @@ export type StepRow = {
   } | null;
 };
 
-/** All that was to be told of these incidents, in order. */
+/** All steps of these incidents, in order. */
 export const stepsToShow = (sql: Queryable, organisation: string, incidents: readonly string[]): Promise<StepRow[]> =>
   sql<StepRow[]>`
     select s.channel_id, s.incident_id, s.event, s.state, s.due_at, s.created_at, s.settled_at, s.holds, s.because,
@@ -312,7 +337,7 @@ export type DownOfIncident = {
   readonly resort_mailed: readonly string[] | null;
 };
 
-/** What became of the beginnings of these incidents before any channel. */
+/** What happened to the "down" of these incidents before any channel. */
 export const downsOfIncidents = (sql: Queryable, organisation: string, incidents: readonly string[]): Promise<DownOfIncident[]> =>
   sql<DownOfIncident[]>`
     select i.id, i.monitor_id, m.group_id, i.confirmed_at, i.resolved_at, i.acknowledged_at, i.acknowledged_as, a.state as down_state,
@@ -338,7 +363,7 @@ export const messageOfKey = async (sql: Queryable, key: number): Promise<string 
   return row?.id;
 };
 
-/** The message that a signed link is of. */
+/** The message that a signed link belongs to. */
 export const messageOfLink = async (sql: Queryable, id: string): Promise<LinkedMessage | undefined> => {
   const [row] = await sql<LinkedMessage[]>`
     select o.id as organisation_id, o.name as organisation, c.name as channel, c.config ->> 'address' as address, m.told ->> 'sentence' as sentence,
@@ -352,7 +377,7 @@ export const messageOfLink = async (sql: Queryable, id: string): Promise<LinkedM
   return row;
 };
 
-/** When everything is quiet (rule 36). */
+/** When notifications are muted (rule 36). */
 
 export type MuteRow = { readonly until: Date; readonly by: string | null };
 
@@ -363,7 +388,7 @@ export const muteNow = async (sql: Queryable, organisation: string, at: Date): P
   return row;
 };
 
-/** One mute at a time: another one takes the place of the one before. What is held is asked again. */
+/** There is one mute at a time: a new one replaces it. Held steps are decided again. */
 export const endMute = async (sql: Queryable, organisation: string, at: Date): Promise<void> => {
   await sql`update mutes set ended_at = ${at} where organisation_id = ${organisation} and ended_at is null and until > ${at}`;
   await sql`update alert_steps set look_at = ${at} where organisation_id = ${organisation} and state = 'held' and holds -> -1 ->> 0 = 'mute'

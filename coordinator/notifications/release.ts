@@ -6,17 +6,23 @@ import type { Lease } from '../engine/queries.ts';
 import { jsonText } from '../incidents/writes.ts';
 import { coverOfMonitors } from '../maintenance/queries.ts';
 
-/** What a decision wants told: a "down" waits in the table until it is due; an "up" or "closed" goes to who got the "down". */
+/**
+ * The notification that a decision asks for. A "down" waits in the table until it is due; an "up"
+ * or "closed" goes to the recipients of the "down".
+ */
 export type AlertWrite =
   | { readonly event: 'down'; readonly incident: string; readonly due_at: number }
   | { readonly event: 'up' | 'closed'; readonly incident: string; readonly at: number };
 
-/** Channels come with their own work; until then everybody is this one. */
+/** The planner chooses the channels later; until then one name represents all. */
 const channels = [''];
 
 type Row = { readonly incident: string; readonly alert: Alert };
 
-/** Rows as the core decided them: new ones, and the states of those that are there. An incident goes with its monitor; what was told of it stays. */
+/**
+ * Writes rows as the core decided them: new ones, and new states of existing ones. An incident is
+ * deleted with its monitor; its notifications stay.
+ */
 const put = async (sql: Queryable, rows: readonly Row[]): Promise<void> => {
   if (rows.length === 0) return;
   const told = rows.map(({ incident, alert }) => ({ incident, ...alert, due_at: new Date(alert.due_at).toISOString() }));
@@ -32,8 +38,9 @@ const put = async (sql: Queryable, rows: readonly Row[]): Promise<void> => {
 };
 
 /**
- * A confirmed incident's downs, as downs() in domain/incident-alerts.ts has them, without reading before: they are its first alerts, so either none
- * is there yet, or it is dated anew, which those that are held follow.
+ * Writes the downs of a confirmed incident, as downs() in core/incident.ts makes them, without
+ * reading first. They are the incident's first alerts: either there is none yet, or the incident is
+ * retimed, and held alerts follow it.
  */
 export const writeDowns = (sql: Queryable, writes: readonly (AlertWrite & { readonly event: 'down' })[]): Statement[] => {
   if (writes.length === 0) return [];
@@ -51,7 +58,10 @@ export const writeDowns = (sql: Queryable, writes: readonly (AlertWrite & { read
   return [statement];
 };
 
-/** What these incidents have told or are about to tell, held fast until the transaction ends: nobody lets go meanwhile what ends here. */
+/**
+ * The sent and pending alerts of these incidents, locked until the transaction ends, so that no one
+ * releases meanwhile what ends here.
+ */
 const rowsOf = async (sql: Queryable, incidents: readonly string[]): Promise<Map<string, readonly Alert[]>> => {
   const found = await sql<{ incident: string; event: AlertEvent; channel: string; state: AlertState; due_at: Date }[]>`
     select incident_id as incident, event, channel, state, due_at from alerts
@@ -62,7 +72,10 @@ const rowsOf = async (sql: Queryable, incidents: readonly string[]): Promise<Map
   return rows;
 };
 
-/** In the transaction that writes the incidents, after them. What becomes of alerts is the core's to say (domain/incident-alerts.ts). */
+/**
+ * Runs in the transaction that writes the incidents, after them. The core decides what happens to
+ * alerts (core/incident.ts).
+ */
 export const writeAlerts = async (sql: Queryable, writes: readonly AlertWrite[]): Promise<void> => {
   if (writes.length === 0) return;
   const rows = await rowsOf(sql, [...new Set(writes.map(({ incident }) => incident))]);
@@ -78,10 +91,13 @@ export const writeAlerts = async (sql: Queryable, writes: readonly AlertWrite[])
   await put(sql, [...changed.values()]);
 };
 
-/** The channel of NOTIFY that says that somebody is to be told; it carries the table that changed. */
+/**
+ * The channel of NOTIFY that announces something to notify; it carries the name of the changed
+ * table.
+ */
 export const alertsChannel = 'alerts';
 
-/** `by_target`: the target itself told of it. */
+/** `by_target`: the target itself announced it. */
 export type HeldAlert = {
   readonly id: number;
   readonly monitor_id: string;
@@ -90,13 +106,13 @@ export type HeldAlert = {
   readonly by_target: boolean;
 };
 
-/** Whose alerts they are to let go: partitions that another owns by now are his. */
+/** The partitions whose alerts this coordinator releases, unless another owns them by now. */
 export type Owned = { readonly owner: string; readonly leases: readonly Lease[] };
 
 const partitionsOf = ({ leases }: Owned): string => numbersLiteral(leases.map(({ partition }) => partition));
 const epochsOf = ({ leases }: Owned): string => numbersLiteral(leases.map(({ epoch }) => epoch));
 
-/** Alerts of these partitions whose time has come and that are still held, after an id, oldest first. */
+/** Due alerts of these partitions that are still held, after an id, oldest first. */
 export const heldAlerts = (sql: Queryable, owned: Owned, now: number, after: number, most: number): Promise<HeldAlert[]> =>
   sql<HeldAlert[]>`
     select a.id, a.monitor_id, m.partition, a.due_at, i.seen_continent is null as by_target
@@ -106,7 +122,10 @@ export const heldAlerts = (sql: Queryable, owned: Owned, now: number, after: num
     where a.state = 'held' and a.due_at <= ${new Date(now)} and a.id > ${after} and m.partition = any(${partitionsOf(owned)}::smallint[])
     order by a.id limit ${most}`;
 
-/** From held to due; one that was dropped in the meantime stays so, and so does one whose partition another owns by now. */
+/**
+ * Sets held alerts to due, except those dropped meanwhile, and those whose partition another
+ * coordinator owns by now.
+ */
 export const releaseAlerts = async (sql: Queryable, owned: Owned, ids: readonly number[]): Promise<number> => {
   if (ids.length === 0) return 0;
   const rows = await sql`
@@ -120,28 +139,31 @@ export const releaseAlerts = async (sql: Queryable, owned: Owned, ids: readonly 
 };
 
 /**
- * Lets held alerts go when they are due and nothing covers the monitor (rule 25). Each coordinator does it for its own partitions, because
- * only who owns one knows whether its past has been decided (rule 4).
+ * Releases held alerts when they are due and nothing covers the monitor (rule 25). Each coordinator
+ * does so for its own partitions, because only the owner of a partition knows whether its past has
+ * been decided (rule 4).
  */
 export type Alerter = {
   readonly tick: () => Promise<void>;
-  /** An alert was written: the next tick looks, though some are held on. */
+  /** Call when an alert was written: the next tick reads, although some are held. */
   readonly wake: () => void;
 };
 
-/** What the owner of a partition knows of its past. */
+/** What the owner of a partition knows about its past. */
 export type Known = {
   readonly lease: Lease;
-  /** Whether all that probes kept has been decided. */
+  /** Whether the whole backlog of the probes has been decided. */
   readonly isCaughtUp: boolean;
-  /** Whether what tells of this monitor is decided as it comes, while others wait. */
+  /** Whether results of this monitor are decided early, while others wait. */
   readonly isAhead: (monitor: string) => boolean;
 };
 
 const page = 500;
-/** One that is held on is looked at again after this, so that one whose window was deleted goes out at once. */
+/**
+ * A held alert is checked again after this time, so that one whose window was deleted is sent soon.
+ */
 const againMs = 1_000;
-/** However many alerts are written, those that are held on are not all asked about more often than this. */
+/** However many alerts are written, held ones are not all checked more often than this. */
 const leastMs = 100;
 
 type Dependencies = {
@@ -153,7 +175,9 @@ type Dependencies = {
 };
 
 export const createAlerter = ({ sql, clock, log, owner, known }: Dependencies): Alerter => {
-  /** By performance.now(): a clock that is set back must not keep all alerts waiting until it is as late again. */
+  /**
+   * By performance.now(): a clock that is set back must not delay alerts until it has caught up.
+   */
   let lookAt = Number.NEGATIVE_INFINITY;
   let lookedAt = Number.NEGATIVE_INFINITY;
 
@@ -184,7 +208,8 @@ export const createAlerter = ({ sql, clock, log, owner, known }: Dependencies): 
     },
     tick: async () => {
       const now = clock.now();
-      // While some are held on, all are asked about once a second; else the question costs next to nothing.
+      // While some are held, all are checked once a second; otherwise the check costs next to
+      // nothing.
       if (performance.now() < lookAt) return;
       lookedAt = performance.now();
       let held = 0;

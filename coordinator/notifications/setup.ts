@@ -14,7 +14,7 @@ import type { MessageLinks, Told } from './message.ts';
 import { createNotifier, type Notifier } from './notifier.ts';
 import { createSender, mailsAtOnce, prepareSending, type Sender } from './transport.ts';
 
-/** All by which messages leave: for the server, which tells, and for whoever has a channel tested. */
+/** Everything that sends messages: for the notifier, and for testing a channel. */
 export type Notifications = {
   readonly channels: ChannelsPart;
   /** Undefined where mail is not set up. */
@@ -62,7 +62,7 @@ export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl 
       ? undefined
       : createMailSender({ url: config.SMTP_URL, from: config.MAIL_FROM, dkim: dkimOf(config), connections: mailsAtOnce });
 
-  /** At whom a push service may complain. */
+  /** The address that a push service may complain to. */
   const subject = (): string => {
     const [, address] = /<?([^\s<>]+@[^\s<>]+?)>?$/.exec(config.MAIL_FROM ?? '') ?? [];
     if (address !== undefined) return `mailto:${address}`;
@@ -83,7 +83,7 @@ export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl 
 
   const linksOf = async (message: {
     readonly id: string;
-    /** Null where nothing is stored of it, as of a test. */
+    /** Null where nothing is stored about it, as for a test. */
     readonly key: number | null;
     readonly channel: string | null;
     readonly incidents: readonly string[];
@@ -105,7 +105,7 @@ export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl 
 
   const test: ChannelsPart['test'] = async (kind, settings, { key, name, channel, organisation }) => {
     const row = kindOf(kind);
-    // Nothing is stored of a test, so that no link could end it.
+    // Nothing about a test is stored, so no link could unsubscribe from it.
     const about = await linksOf({ id: key, key: null, channel, incidents: [], mayAcknowledge: false, isMail: false });
     const told: Told = {
       ...{
@@ -119,7 +119,7 @@ export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl 
         others_down: { count: 0, names: [] },
       },
       sentence: `This is a test${name === null ? '' : ` of the channel ${name}`}: alerts of ${organisation} reach you here.`,
-      // Nor is there anything to explain.
+      // A test has no explanation either.
       links: { ...about, why: about.channel },
       thread: { key, reference: null, over: false },
     };
@@ -159,7 +159,7 @@ export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl 
         hasMail: mail !== undefined,
         openSecrets: async (channel, box) => secretsShape.parse(JSON.parse(await secrets.open(sql, box, channelSecretsOf(channel)))),
       });
-      // Not at once: whoever starts has more urgent things to do, and no outage is confirmed sooner.
+      // Delayed: a start has more urgent work, and no outage is confirmed sooner.
       const preparing = setTimeout(() => {
         prepareSending().catch((error: unknown) =>
           log.warn({ err: error }, 'what sends messages could not be made ready; the first one loads it'),

@@ -1,6 +1,9 @@
 import type { Because, HeldBy, ShutBy, StepEvent } from './policy.ts';
 
-/** "Why was I told", and "why was I not" (rule 40): what happened to an incident on its way to one channel, from stored rows. */
+/**
+ * "Why was I notified", and "why was I not" (rule 40): what happened to an incident on its way to
+ * one channel, from stored rows.
+ */
 
 export type Attempt = {
   readonly at: number;
@@ -23,7 +26,7 @@ export type StoredStep = {
     readonly created_at: number;
     readonly next_at: number;
     readonly settled_at: number | null;
-    /** How many steps it told of. */
+    /** How many steps the message covered. */
     readonly together: number;
     readonly attempts: readonly Attempt[];
   } | null;
@@ -37,14 +40,14 @@ export type OnItsWay = {
     readonly covered: boolean;
   };
   readonly incident: { readonly confirmed_at: number | null; readonly ended_at: number | null };
-  /** What of the "down" became of itself before any channel: not due yet, or over before it was. */
+  /** What happened to the "down" before any channel: not due yet, or over before it was. */
   readonly down: { readonly state: 'none' | 'held' | 'due' | 'dropped'; readonly due_at: number | null; readonly covered: boolean };
   readonly steps: readonly StoredStep[];
 };
 
 export type StoryLine = { readonly at: number | null; readonly text: string };
 
-/** What there was to say. */
+/** What the notification says. */
 const news: Readonly<Record<StepEvent, string>> = {
   down: 'it is down',
   up: 'it is up again',
@@ -122,7 +125,7 @@ const stepLines = ({ event, state, created_at, due_at, settled_at, holds, becaus
   ];
 };
 
-/** Why a channel has no steps of an incident at all. */
+/** Why a channel has no step of an incident. */
 const untold = ({ channel, incident, down }: OnItsWay): StoryLine => {
   if (incident.confirmed_at === null) return { at: null, text: 'Not told: nobody on another continent confirmed the outage.' };
   if (down.state === 'none') return { at: null, text: 'Not told: it became known only when it was past.' };

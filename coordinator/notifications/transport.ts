@@ -10,13 +10,17 @@ import { BlockedAddress, createConnector, createLookup, type Lookup, UnknownName
 import type { Answer, Outgoing, OutgoingMail, OutgoingPush, OutgoingRequest, SendFailure } from './kinds/types.ts';
 
 /**
- * Web Push: a message that only the browser can read (RFC 8291, aes128gcm of RFC 8188), and the word of who sends it (VAPID, RFC 8292). Some
- * sixty lines over node:crypto; the library for it was last kept in 2024.
+ * Web Push: a message that only the browser can read (RFC 8291, aes128gcm of RFC 8188), and a
+ * signature of the sender (VAPID, RFC 8292). Some sixty lines over node:crypto; the library for it
+ * was last maintained in 2024.
  */
 
-/** Who we are to the push services of browsers; the same for all coordinators and for good, or no browser hears of us any more. */
+/**
+ * Our identity at the push services of browsers. It must be the same for all coordinators and never
+ * change, or no browser receives our messages any more.
+ */
 export type VapidKeys = {
-  /** An https: or mailto: address at which a push service reaches whoever runs this installation. */
+  /** An https: or mailto: address at which a push service reaches the operator. */
   readonly subject: string;
   /** P-256, base64url: the public key uncompressed (65 bytes), the private one 32 bytes. */
   readonly public_key: string;
@@ -25,13 +29,19 @@ export type VapidKeys = {
 
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'base64url');
 
-/** New with every message; given, so that the same message can be made twice (and held against the RFC's own). */
+/**
+ * New for every message. It is a parameter so that tests can make the same message twice (and
+ * compare it with the RFC's own).
+ */
 export type Chance = { readonly salt: Buffer; readonly own: ECDH };
 
 const derive = (secret: Uint8Array, salt: Uint8Array, info: Uint8Array | string, length: number): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, salt, info, length));
 
-/** One record: the whole message and its end mark. @throws when the browser's key is no point of the curve. */
+/**
+ * One record: the whole message and its end mark. @throws when the browser's key is no point of the
+ * curve.
+ */
 export const encryptPush = (
   payload: string,
   browser: { readonly p256dh: string; readonly auth: string },
@@ -74,17 +84,20 @@ export const vapidAuthorization = (keys: VapidKeys, endpoint: string, now: numbe
 
 export type SenderDependencies = {
   readonly clock: Clock;
-  /** Ranges beyond the public that this host allows (ALERT_ALLOW_CIDRS); none by default. */
+  /** Non-public address ranges that this host allows (ALERT_ALLOW_CIDRS); none by default. */
   readonly allow: readonly string[];
   /** Undefined where mail is not set up. */
   readonly mail: MailSender | undefined;
   readonly vapid: VapidKeys | undefined;
-  /** From the call to the whole answer, waiting for others to the same host included. */
+  /** From the call to the whole answer, including the wait for others to the same host. */
   readonly limitMs?: number;
   readonly lookup?: Lookup;
 };
 
-/** Performs what a kind made: the one way by which anything of ours leaves for addresses of others. Never rejects: what went wrong is an answer. */
+/**
+ * Sends what a kind made. It is the only way that notifications leave for addresses of others. It
+ * never rejects: a failure is an answer.
+ */
 export type Sender = {
   readonly send: (outgoing: Outgoing) => Promise<Answer>;
   readonly close: () => Promise<void>;
@@ -92,9 +105,12 @@ export type Sender = {
 
 const usualLimitMs = 10_000;
 const maxBody = 64 * 1_024;
-/** So many at once to one host: it is not flooded, and its slowness holds up nobody else. */
+/**
+ * The most at once to one host: the host is not flooded, and when it is slow, it holds up no
+ * others.
+ */
 export const atOnceToOneHost = 10;
-/** As many as a mail server may have connections for them (`createMailSender`). */
+/** As many as the connections that a mail server may have for them (`createMailSender`). */
 export const mailsAtOnce = 5;
 
 const failed = (failure: SendFailure): Answer => ({ is: 'failure', failure });
@@ -120,7 +136,7 @@ const plainHeaders = (headers: Dispatcher.ResponseData['headers']): { [name: str
     ),
   );
 
-/** What came of a body in time, at most 64 KB. A status that is known stands, however its body ends. */
+/** What arrived of a body in time, at most 64 KB. A known status counts, however its body ends. */
 const readBody = async (body: Dispatcher.ResponseData['body']): Promise<string> => {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -132,7 +148,7 @@ const readBody = async (body: Dispatcher.ResponseData['body']): Promise<string> 
       if (length >= maxBody) break;
     }
   } catch {
-    // Broken off, or out of time: what came of it is all there is.
+    // Broken off or timed out: what arrived is all there is.
   } finally {
     body.destroy();
   }
@@ -141,7 +157,10 @@ const readBody = async (body: Dispatcher.ResponseData['body']): Promise<string> 
 
 const load = () => import('undici');
 
-/** Makes ready what the first message would else wait for: it is large, and takes a moment on a small machine. */
+/**
+ * Loads what the first message would otherwise wait for: it is large, and takes a moment on a small
+ * machine.
+ */
 export const prepareSending = async (): Promise<void> => void (await load());
 
 export const createSender = ({
@@ -154,7 +173,7 @@ export const createSender = ({
 }: SenderDependencies): Sender => {
   const agentMade = async (): Promise<Agent> => {
     const undici = await load();
-    // A connection each: none is old, and each is judged.
+    // One connection each: none is reused, and each is judged.
     return new undici.Agent({
       connect: createConnector(undici.buildConnector, { allow, lookup }),
       pipelining: 0,
@@ -220,7 +239,8 @@ export const createSender = ({
     if (mail === undefined) return failed('mail_not_set_up');
     const signal = AbortSignal.timeout(limitMs);
     return mailing(async () => {
-      // What waited too long for a server that is slow did not leave, and is tried again: once it is with the mailer, nothing calls it back.
+      // A message that waited too long for a slow server did not leave, and is tried again. Once
+      // the mailer has it, it cannot be cancelled.
       if (signal.aborted) return failed('timeout');
       try {
         await mail.send(letter);
@@ -241,7 +261,7 @@ export const createSender = ({
       own.generateKeys();
       body = encryptPush(payload, { p256dh, auth }, { salt: randomBytes(16), own });
     } catch {
-      return failed('bad_address'); // The browser's key is none; no other try makes it one.
+      return failed('bad_address'); // The browser's key is invalid; no retry makes it valid.
     }
     const headers = {
       'content-type': 'application/octet-stream',

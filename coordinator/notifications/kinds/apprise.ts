@@ -47,7 +47,7 @@ export const apprise: ChannelKind = {
       403: 'Apprise forbids this',
       404: 'there is no Apprise API at this address, or nothing has this tag',
     },
-    // It says so with a status that means success elsewhere.
+    // Apprise reports this with a status that means success elsewhere.
     first: ({ status }) => (status === 204 ? { is: 'refused', words: 'Apprise has no configuration with this key (204)' } : undefined),
   }),
   resolves: false,

@@ -19,7 +19,7 @@ import {
   value,
 } from './types.ts';
 
-/** More than a mailbox shows without a click, and far less than any refuses. */
+/** More than a mailbox shows without a click, and far less than any mailbox refuses. */
 const maxLetters = 60_000;
 
 const why = ({ organisation, links: { unsubscribe } }: Told): string[] => [
@@ -55,7 +55,8 @@ const textOf = (told: Told): string => {
     .concat('\n');
 };
 
-// No colour of its own for text or ground: whatever a client shows, light or dark, stays readable. What is coloured brings its ground with it.
+// Text and background keep the client's own colours, so that both light and dark clients stay
+// readable. Coloured parts set their own background.
 const font = 'font:15px/1.5 system-ui,-apple-system,Segoe UI,sans-serif';
 const grounds = { bad: '#b3261e', warning: '#8a4d00', good: '#14693e', neutral: '#505a66' } as const;
 const words = { bad: 'Down', warning: 'Look', good: 'Up', neutral: 'Note' } as const;
@@ -110,7 +111,7 @@ const htmlOf = (told: Told): string => {
 const listHeaders = ({ links: { unsubscribe, channel } }: Told): { readonly [name: string]: string } => ({
   'List-Id': `<alerts.${URL.canParse(channel) ? new URL(channel).hostname : 'antipode'}>`,
   ...(unsubscribe === null ? {} : { 'List-Unsubscribe': `<${unsubscribe}>` }),
-  // One click is for https alone (RFC 8058).
+  // One-click unsubscribe requires https (RFC 8058).
   ...(unsubscribe?.startsWith('https:') ? { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' } : {}),
 });
 

@@ -59,7 +59,8 @@ export const googleChat: ChannelKind = {
           ];
     const url = new URL(value(config, 'url'));
     url.searchParams.set('messageReplyOption', 'REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD');
-    // Its API makes one message of two with the same; nobody has written down that webhooks do, so nothing relies on it.
+    // Google's API merges two messages with the same id. It is not documented for webhooks, so
+    // nothing relies on it.
     url.searchParams.set('requestId', told.key);
     return jsonPost(url.href, {
       text: cutFor(subject(told), 500, googleText),
@@ -68,7 +69,7 @@ export const googleChat: ChannelKind = {
         {
           cardId: told.key.slice(0, 64),
           card: {
-            // A header knows no marks.
+            // A header supports no markup.
             header: { title: cutFor(title(told), 200, googlePlain), subtitle: cutFor(clean(told.organisation), 100, googlePlain) },
             sections: [
               {

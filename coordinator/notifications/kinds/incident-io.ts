@@ -19,7 +19,7 @@ import {
   value,
 } from './types.ts';
 
-/** What still fires there, of a message that tells of an end. */
+/** What still fires there, in a message about an end. */
 const stillDown = ({ others_down: { count, names } }: Told): string => {
   if (count === 0) return 'Some monitors are still down';
   const shown = names.slice(0, 5).map((name) => cut(clean(name), 80));
@@ -80,7 +80,7 @@ export const incidentIo: ChannelKind = {
     const headers = { authorization: `Bearer ${value(config, 'token')}` };
     const url = value(config, 'url');
     if (told.event !== 'test') return jsonPost(url, event, headers);
-    // A test shows there, and leaves nothing open.
+    // A test appears there, and leaves nothing open.
     return { ...jsonPost(url, { ...event, status: 'firing' }, headers), afterwards: jsonPost(url, event, headers) };
   },
   judge: judgeHttp({

@@ -68,7 +68,7 @@ export const matrix: ChannelKind = {
         body: `${cut(title(told), 500)}\n\n${plainBody(told, 8_000, bytes)}\n\n${told.links.incident}`,
         format: 'org.matrix.custom.html',
         formatted_body: formatted,
-        // Nobody is called, whatever a name says.
+        // No one is mentioned, whatever a name says.
         'm.mentions': {},
         ...(reference === null ? {} : { 'm.relates_to': { rel_type: 'm.thread', event_id: reference } }),
       }),

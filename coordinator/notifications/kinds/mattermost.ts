@@ -46,7 +46,7 @@ export const mattermost: ChannelKind = {
     return jsonPost(value(config, 'url'), {
       attachments: [
         {
-          // Stands in notifications, as it is.
+          // Shown as is in notifications.
           fallback: cutFor(subject(told), 500, unmentioned),
           color: colours[toneOf(told)],
           title: cutFor(title(told), 500, markdown),

@@ -8,14 +8,17 @@ const details = (told: Told): { readonly [name: string]: string } => {
   const [only] = told.monitors;
   if (told.monitors.length === 1 && only !== undefined)
     return Object.fromEntries(facts(only, told).map(({ label, value }) => [label, cut(value, 1_000)]));
-  // By their number: several may have one name.
+  // Identified by number, because several may have the same name.
   const shown = told.monitors
     .slice(0, most)
     .map((monitor, index) => [String(index + 1).padStart(2, '0'), cut(`${clean(monitor.name)}: ${outcome(monitor, told.at)}`, 400)]);
   return Object.fromEntries(told.monitors.length > most ? [...shown, ['more', `and ${told.monitors.length - most} more`]] : shown);
 };
 
-/** `change`: it is written down there, and pages no one, also when the incident was resolved by hand meanwhile. */
+/**
+ * `change`: PagerDuty records it and pages no one, even when the incident was resolved by hand
+ * meanwhile.
+ */
 const actionOf = ({ event, thread }: Told): 'trigger' | 'acknowledge' | 'resolve' | 'change' => {
   if (event === 'acknowledged') return 'acknowledge';
   if (event === 'was_down') return 'change';

@@ -18,7 +18,10 @@ import {
   value,
 } from './types.ts';
 
-/** Text of others stands in plain_text blocks, where nothing is read as format or mention; only our own links are mrkdwn. */
+/**
+ * Text of others goes into plain_text blocks, which interpret no format and no mention. Only our
+ * own links are mrkdwn.
+ */
 const plain = (text: string, most: number) => ({ type: 'plain_text', text: cut(text, most), emoji: false });
 
 export const slack: ChannelKind = {
@@ -81,7 +84,8 @@ export const slack: ChannelKind = {
       404: 'Slack does not know this webhook any more',
       410: 'the Slack channel is archived',
     },
-    // "rollup_error" and its like come as 500 and pass; this one is final whatever the status.
+    // "rollup_error" and similar errors come as 500 and are temporary; this one is final whatever
+    // the status.
     first: ({ body, status }) =>
       status >= 400 && /^(?:invalid_token|no_service|no_team|team_disabled|token_revoked)$/.test(body.trim())
         ? { is: 'refused', words: `Slack does not know this webhook any more (${status})` }

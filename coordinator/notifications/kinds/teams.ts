@@ -17,7 +17,7 @@ import {
   value,
 } from './types.ts';
 
-/** Text of others stands in text runs, which know no markdown. */
+/** Text of others goes into text runs, which interpret no markdown. */
 const run = (text: string, more: { readonly [name: string]: unknown } = {}) => ({ type: 'TextRun', text, ...more });
 const rich = (...inlines: readonly object[]) => ({ type: 'RichTextBlock', inlines });
 

@@ -56,7 +56,8 @@ export const telegram: ChannelKind = {
             ),
             2_600,
           );
-    // Buttons would be refused for an address inside a network; a link in the text is only not shown as one.
+    // Telegram refuses buttons for an address inside a private network. A link in the text is
+    // merely not shown as a link.
     const parts = [
       `${marks[toneOf(told)]} <b>${cutFor(title(told), 300, escaped)}</b>`,
       body.join('\n'),

@@ -2,7 +2,7 @@ import type { Told } from '../message.ts';
 import type { ChannelKind } from './types.ts';
 import { basic, clean, cut, formPost, inAll, judgeHttp, member, secretField, textField, title, value } from './types.ts';
 
-/** The letters that fit 160 to a message (GSM 03.38); those of the second line count twice. */
+/** The characters that fit 160 to a message (GSM 03.38). Those of the second line count twice. */
 const single =
   '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà';
 const double = '^{}\\[~]|€';
@@ -20,7 +20,7 @@ const likeOf: Readonly<Record<string, string>> = {
   '·': '-',
 };
 
-/** A letter as GSM has it, or undefined. */
+/** A character as GSM has it, or undefined. */
 const gsmOf = (letter: string): string | undefined => {
   if (single.includes(letter) || double.includes(letter)) return letter;
   const plain = likeOf[letter] ?? letter.normalize('NFKD').replaceAll(/\p{M}/gu, '');
@@ -29,7 +29,9 @@ const gsmOf = (letter: string): string | undefined => {
 
 const septets = (text: string): number => [...text].reduce((sum, letter) => sum + (double.includes(letter) ? 2 : 1), 0);
 
-/** Three points are GSM, and the one character that stands for them is not. Brackets are left out rather than cut in two. */
+/**
+ * GSM has three full stops, and no ellipsis character. A bracket is dropped rather than cut in two.
+ */
 const shortened = (text: string, most: number, measure: (text: string) => number): string => {
   if (measure(text) <= most) return text;
   const room = most - measure('...');
@@ -38,21 +40,24 @@ const shortened = (text: string, most: number, measure: (text: string) => number
   return room < 0 ? '' : `${(open > kept.lastIndexOf(')') ? kept.slice(0, open) : kept).trimEnd()}...`;
 };
 
-/** The characters of one segment, and of two that are shown as one message. */
+/** The characters of one segment, and of two segments that are shown as one message. */
 const segments = { gsm: [160, 306], other: [70, 134] } as const;
-/** Beside a link at least so much of the sentence, or the message takes a second segment. */
+/** The least length of the sentence beside a link; below it, the message takes a second segment. */
 const enough = 60;
 
 type Sms = {
   readonly text: string;
-  /** Left out whole where there is no room for it. */
+  /** Dropped whole where it does not fit. */
   readonly suffix: string;
   readonly link: string;
-  /** Whether the message is nothing without its link, and may take a second segment for it. */
+  /** Whether the message is useless without its link, and may take a second segment for it. */
   readonly needsLink: boolean;
 };
 
-/** The text of an SMS: in the characters of GSM, or as it is where GSM would leave out too much to be understood. */
+/**
+ * The text of an SMS: in GSM characters, or unchanged where GSM would drop too much to be
+ * understood.
+ */
 export const smsText = ({ text, suffix, link, needsLink }: Sms): string => {
   const written = [...text].map(gsmOf);
   const lost = written.filter((letter) => letter === undefined).length;
@@ -68,7 +73,7 @@ export const smsText = ({ text, suffix, link, needsLink }: Sms): string => {
   return isLinked ? `${body} ${link}` : body;
 };
 
-/** What the matter is; of several monitors with the name of one. */
+/** What happened; for several monitors, with the name of one. */
 const sentence = (told: Told): string => {
   const [first, ...more] = told.monitors;
   if (first === undefined || more.length === 0) return title(told);

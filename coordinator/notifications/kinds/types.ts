@@ -2,32 +2,45 @@ import { durationText } from '../../../shared/base/time.ts';
 import type { NotifiedEvent, NotifiedMonitor, Told } from '../message.ts';
 
 /**
- * What a kind of channel is. Form, masking, docs and the operator's command follow from its row, so that a kind is one file and one line in
- * `notifications/channels.ts`. All of it is pure: a message from what is told, a verdict from what was answered.
+ * What a kind of channel is. The form, masking, documents and the operator's command follow from
+ * its row, so a kind is one file and one line in `notifications/channels.ts`. All of it is pure: a
+ * message from a notification, a verdict from an answer.
  */
 
-/** What somebody fills in. */
+/** A field that a person fills in. */
 export type Field = {
   readonly label: string;
-  /** Where to find it, in a sentence. */
+  /** Where to find the value, in a sentence. */
   readonly hint?: string;
-  /** Kept encrypted, never shown again. A secret address is shown as its host alone (`shownConfig`). */
+  /**
+   * Stored encrypted, and never shown again. A secret address is shown as its host alone
+   * (`maskedChannelConfig`).
+   */
   readonly secret?: true;
   readonly optional?: true;
-  /** What a value is like in whole, and the words for one that is not. With the flag `v` alone, as the `pattern` of a form is read. */
+  /**
+   * The pattern of the whole value, and the words for a value that does not match. Only the flag
+   * `v` is set, as a form's `pattern` is read.
+   */
   readonly pattern: RegExp;
   readonly fault: string;
-  /** `subscription`: nobody types it; a browser gives it (Web Push). `generated`: we make it, and show it once. */
+  /**
+   * `subscription`: no one types it; a browser supplies it (Web Push). `generated`: we create it,
+   * and show it once.
+   */
   readonly input: 'text' | 'url' | 'email' | 'tel' | 'password' | 'choice' | 'subscription' | 'generated';
-  /** Of a `choice`; the first counts where nothing is chosen. */
+  /** Of a `choice`; the first is the default. */
   readonly choices?: readonly string[];
 };
 export type Fields = { readonly [name: string]: Field };
 
-/** The values of the fields with their secrets in place, each a text as a form sends it; what was left empty is absent. */
+/**
+ * The values of the fields with their secrets in place, each a text as a form sends it. Empty
+ * values are absent.
+ */
 export type ChannelConfig = { readonly [name: string]: string };
 
-/** What is to be sent, by whichever of the three ways there are. */
+/** What to send, in one of the three transports. */
 export type Outgoing = OutgoingRequest | OutgoingMail | OutgoingPush;
 export type OutgoingRequest = {
   readonly by: 'https';
@@ -35,7 +48,10 @@ export type OutgoingRequest = {
   readonly url: string;
   readonly headers: { readonly [name: string]: string };
   readonly body: string;
-  /** What follows when this was taken, once, whatever is answered to it: it ends what would only go on ringing. */
+  /**
+   * Sent once after this was accepted, whatever the answer to it: it ends what would otherwise keep
+   * ringing.
+   */
   readonly afterwards?: OutgoingRequest;
 };
 export type OutgoingMail = {
@@ -44,9 +60,9 @@ export type OutgoingMail = {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** The part of the Message-ID before the @; the sender knows the host. */
+  /** The part of the Message-ID before the @; the sender adds the host. */
   readonly id: string;
-  /** The same of the mail that began the thread, in this mailbox. */
+  /** The id of the mail that began the thread in this mailbox. */
   readonly in_reply_to: string | null;
   readonly headers: { readonly [name: string]: string };
 };
@@ -57,13 +73,19 @@ export type OutgoingPush = {
   readonly p256dh: string;
   readonly auth: string;
   readonly payload: string;
-  /** What it replaces where it has not been shown yet; at most 32 letters of base64url. */
+  /**
+   * It replaces a message with the same topic that has not been shown yet. At most 32 base64url
+   * characters.
+   */
   readonly topic: string;
   readonly urgency: 'high' | 'normal';
   readonly ttl_s: number;
 };
 
-/** Why there was no whole answer. Only the class is stored and shown: never an address, never what a stranger's server said. */
+/**
+ * Why there was no complete answer. Only the class is stored and shown: never an address, never
+ * text of someone else's server.
+ */
 export const sendFailures = [
   'dns_failed',
   'blocked_address',
@@ -79,8 +101,9 @@ export type SendFailure = (typeof sendFailures)[number];
 
 export type Answer =
   /**
-   * Redirects are answers, too: none is followed. Header names in lower case; of the body what came in time, up to 64 KB: what was taken with
-   * a status is taken, although its answer broke off.
+   * Redirects count as answers; none is followed. Header names are in lower case. The body holds
+   * what arrived in time, up to 64 KB: a message accepted with a status is accepted, even if the
+   * answer broke off.
    */
   | {
       readonly is: 'answer';
@@ -88,17 +111,23 @@ export type Answer =
       readonly headers: { readonly [name: string]: string };
       readonly body: string;
     }
-  /** What a mail server said: its code (250 taken); null when there was none. `definite`: it will never take this mail for this address. */
+  /**
+   * The code of a mail server (250 accepted); null when there was none. `definite`: it will never
+   * accept this mail for this address.
+   */
   | { readonly is: 'mail'; readonly code: number | null; readonly definite: boolean }
   | { readonly is: 'failure'; readonly failure: SendFailure };
 
-/** What an answer means. `words`: a clause of our own, for the channel's page ("Slack does not know this webhook any more"). */
+/**
+ * What an answer means. `words`: a clause of our own, for the channel's page ("Slack does not know
+ * this webhook any more").
+ */
 export type Verdict =
-  /** `reference`: what the receiver calls the message, to answer it later. */
+  /** `reference`: the receiver's name for the message, used to reply to it later. */
   | { readonly is: 'taken'; readonly reference?: string }
-  /** `after_s`: the earliest that the receiver wants to hear of it again. */
+  /** `after_s`: the earliest that the receiver wants another attempt. */
   | { readonly is: 'retry'; readonly words: string; readonly after_s?: number }
-  /** It will never be taken like this: somebody has to do something. */
+  /** It will never be accepted like this: someone has to act. */
   | { readonly is: 'refused'; readonly words: string };
 
 export type ChannelKind = {
@@ -107,21 +136,24 @@ export type ChannelKind = {
   /** What it does for whom, in a sentence, for the form. */
   readonly about: string;
   readonly fields: Fields;
-  /** The only hosts that its addresses may have; without it any. `*.` stands for any name below. */
+  /**
+   * The only hosts that its addresses may have; any host when absent. `*.` means any name below.
+   */
   readonly hosts?: readonly string[];
   /** @param now The time of this attempt, in ms: signatures carry it. */
   readonly message: (told: Told, config: ChannelConfig, now: number) => Outgoing;
   readonly judge: (answer: Answer) => Verdict;
   /**
-   * Whether something stands open at the receiver until an "up" closes it (PagerDuty). A message to such a channel tells of one thread alone:
-   * what goes together of several threads leaves as one message for each.
+   * Whether the receiver keeps something open until an "up" closes it (PagerDuty). A message to
+   * such a channel covers one thread alone: notifications of several threads leave as one message
+   * for each.
    */
   readonly resolves: boolean;
-  /** By what the receiver knows a message that comes a second time. */
+  /** How the receiver recognises a message that comes a second time. */
   readonly safe: 'key' | 'message_id' | 'none';
 };
 
-/** What HTTP answers mean to every kind alike, and the words for each. */
+/** What HTTP answers mean for every kind, and the words for each. */
 export type HttpAnswer = Extract<Answer, { is: 'answer' }>;
 
 const failures: Readonly<Record<SendFailure, string>> = {
@@ -136,7 +168,7 @@ const failures: Readonly<Record<SendFailure, string>> = {
   push_not_set_up: 'push is not set up on this installation',
 };
 
-/** What no other try will change; all else may pass. */
+/** Failures that no retry will change; all others may be temporary. */
 const forGood: readonly SendFailure[] = ['bad_address', 'mail_not_set_up', 'push_not_set_up'];
 
 export const judgeFailure = (failure: SendFailure): Verdict => ({
@@ -146,7 +178,10 @@ export const judgeFailure = (failure: SendFailure): Verdict => ({
 
 const longestPause = 24 * 3_600;
 
-/** `Retry-After`: seconds, or an instant by the receiver's own clock; undefined when it says nothing that can be read. */
+/**
+ * `Retry-After`: seconds, or an instant by the receiver's own clock; undefined when it is absent or
+ * unreadable.
+ */
 export const retryAfter = ({ headers }: HttpAnswer): number | undefined => {
   const text = headers['retry-after']?.trim() ?? '';
   const isSeconds = /^\d{1,9}(\.\d+)?$/.test(text);
@@ -158,13 +193,13 @@ export const retryAfter = ({ headers }: HttpAnswer): number | undefined => {
 export const later = (words: string, after_s?: number): Verdict =>
   after_s === undefined ? { is: 'retry', words } : { is: 'retry', words, after_s };
 
-/** A member of a JSON object, or undefined wherever the text is something else. */
+/** A member of a JSON object; undefined when the text is anything else. */
 export const member = (body: string, ...path: readonly string[]): unknown => {
   let value: unknown;
   try {
     value = JSON.parse(body);
   } catch {
-    return undefined; // What is no JSON has no members; its status speaks for itself.
+    return undefined; // Text that is not JSON has no members; its status speaks for itself.
   }
   for (const name of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
@@ -173,7 +208,10 @@ export const member = (body: string, ...path: readonly string[]): unknown => {
   return value;
 };
 
-/** A name is kept as it came, so only what can be one: a receiver could say anything, also what no database takes. */
+/**
+ * A name is stored as it came, so only text that can be a name is accepted: a receiver could send
+ * anything, even what no database takes.
+ */
 const asName = /^[\x21-\x7e]{1,255}$/;
 
 export const taken = (reference?: unknown): Verdict => {
@@ -189,17 +227,20 @@ const statusWords = (status: number): string => {
 };
 
 export type HttpJudging = {
-  /** Statuses that the vendor documents as final, with what they mean. */
+  /** Statuses that the vendor documents as final, with their meaning. */
   readonly refused: { readonly [status: number]: string };
-  /** What the vendor calls the message. */
+  /** The vendor's name for the message. */
   readonly reference?: (answer: HttpAnswer) => unknown;
-  /** What the vendor says in the body before its status counts. */
+  /** A verdict from the body, which takes precedence over the status. */
   readonly first?: (answer: HttpAnswer) => Verdict | undefined;
-  /** When the vendor wants to hear of it again, where it says so in the body. */
+  /** When the vendor wants the next attempt, where its body says so. */
   readonly after_s?: (answer: HttpAnswer) => unknown;
 };
 
-/** Taken is 2xx, refused what the vendor documents as final; everything else may pass and is tried again. */
+/**
+ * 2xx is accepted; statuses that the vendor documents as final are refused; everything else may be
+ * temporary and is tried again.
+ */
 export const judgeHttp =
   ({ refused, reference, first, after_s }: HttpJudging) =>
   (answer: Answer): Verdict => {
@@ -218,16 +259,19 @@ export const judgeHttp =
     );
   };
 
-/** Fields that several kinds have, and how a kind reads its values. */
+/** Fields that several kinds share, and how a kind reads its values. */
 
-/** A value that the fields demand. @throws when it is missing: a config is read by its fields before it is stored. */
+/**
+ * A required value. @throws when it is missing: a config is checked against its fields before it is
+ * stored.
+ */
 export const value = (config: ChannelConfig, name: string): string => {
   const found = config[name];
   if (found === undefined) throw new Error(`the config of a channel has no ${name}`);
   return found;
 };
 
-/** An address without the slash at its end, to put a path behind. */
+/** An address without its trailing slash, to append a path. */
 export const base = (url: string): string => url.replace(/\/+$/, '');
 
 const anyUrl = /^https?:\/\/[^\s\/?#@\\]+(?:[\/?#]\S*)?$/v;
@@ -240,7 +284,7 @@ export const urlField = (label: string, hint: string): Field => ({
   fault: 'must be an https:// or http:// address without name and password in it',
 });
 
-/** An address that is a secret in itself: who knows it can write there. */
+/** An address that is itself a secret: anyone who knows it can post there. */
 export const secretUrlField = (label: string, hint: string, pattern: RegExp = anyUrl, fault?: string): Field => ({
   ...urlField(label, hint),
   pattern,
@@ -275,7 +319,6 @@ export const choiceField = (label: string, hint: string, choices: readonly strin
   fault: `must be one of ${choices.join(', ')}`,
 });
 
-/** A JSON request. */
 export const jsonPost = (
   url: string,
   content: unknown,
@@ -302,11 +345,12 @@ export const formPost = (
 
 export const basic = (name: string, password: string): string => `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
 
-/** What the kinds say alike, as plain text: each escapes it for its medium. */
+/** Text that kinds share, as plain text: each escapes it for its medium. */
 
 /**
- * Text of others in one line: without line breaks, control characters, halves of characters, and the marks that turn the direction of all
- * that follows, which would let a name rewrite the sentence it stands in.
+ * Text of others on one line: without line breaks, control characters, halves of characters, and
+ * marks that reverse the direction of the text after them, which would let a name rewrite the
+ * sentence around it.
  */
 export const clean = (text: string): string =>
   text
@@ -316,7 +360,7 @@ export const clean = (text: string): string =>
     .replaceAll(/[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/g, '')
     .trim();
 
-/** The beginning of a text, at most so many UTF-16 units by `measure`; never half a character. */
+/** The beginning of a text, at most `most` UTF-16 units by `measure`; it never cuts a character. */
 export const cut = (text: string, most: number, measure: (text: string) => number = (one) => one.length): string => {
   if (measure(text) <= most) return text;
   const room = most - measure('…');
@@ -339,14 +383,17 @@ const clockText = (at: number, zone: string): string =>
     .toString({ smallestUnit: 'second' })
     .replace('T', ' ');
 
-/** `2026-11-22 19:05:04 (18:05:04 UTC)`: by the clock of the zone, with UTC beside it; `2026-11-22 18:05:04 UTC` where they are the same. */
+/**
+ * `2026-11-22 19:05:04 (18:05:04 UTC)`: in the time zone, with UTC beside it; `2026-11-22 18:05:04
+ * UTC` where they are the same.
+ */
 const instant = (at: number, zone: string): string => {
   const [local, utc] = [clockText(at, zone), clockText(at, 'UTC')];
   if (local === utc) return `${utc} UTC`;
   return `${local} (${local.slice(0, 10) === utc.slice(0, 10) ? utc.slice(11) : utc} UTC)`;
 };
 
-/** Good, bad, in between, or neither: what colours and priorities follow. */
+/** The tone decides colours and priorities. */
 export type Tone = 'bad' | 'good' | 'warning' | 'neutral';
 const tones: Readonly<Record<NotifiedEvent, Tone>> = {
   down: 'bad',
@@ -360,19 +407,19 @@ const tones: Readonly<Record<NotifiedEvent, Tone>> = {
 };
 export const toneOf = (told: Told): Tone => tones[told.event];
 
-/** As the pages colour their states. */
+/** The colours of states on the pages. */
 export const colours: Readonly<Record<Tone, string>> = { bad: '#c8291f', warning: '#d37e10', good: '#1a7f4b', neutral: '#505a66' };
 
-/** Whether this is what somebody has to see at once, and may be woken by. */
+/** Whether someone has to see this at once, and may be woken by it. */
 export const isUrgent = ({ event }: Told): boolean => event === 'down' || event === 'reminder';
 
 /** The sentence as a title: without its full stop. */
 export const title = (told: Told): string => clean(told.sentence).replace(/\.$/, '') || 'Something changed';
 
-/** How much is down in all, where that is more than what is told of: what follows a title. */
+/** How much is down in all, where that is more than the message covers. Follows a title. */
 export const inAll = (told: Told): string => {
   if (told.others_down.count === 0) return '';
-  // What somebody is on is down all the same.
+  // An acknowledged incident is still down.
   const own = told.monitors.filter(({ event }) => event === 'down' || event === 'reminder' || event === 'acknowledged');
   return ` (${told.others_down.count + own.length} down in all)`;
 };
@@ -380,7 +427,7 @@ export const inAll = (told: Told): string => {
 /** For a list of titles: a mailbox, a phone. */
 export const subject = (told: Told): string => `${title(told)}${inAll(told)}`;
 
-/** What else is down, or that all else is up. */
+/** What else is down, or that everything else is up. */
 export const others = ({ others_down: { count, names }, event }: Told): string | undefined => {
   if (event === 'test') return undefined;
   if (count === 0) return 'All else is up.';
@@ -392,7 +439,7 @@ export const others = ({ others_down: { count, names }, event }: Told): string |
 
 const lasted = ({ started_at, resolved_at }: NotifiedMonitor, until: number): string => durationText((resolved_at ?? until) - started_at);
 
-/** What became of one, without its name. */
+/** The outcome of one monitor, without its name. */
 export const outcome = (monitor: NotifiedMonitor, at: number): string => {
   const cause = clean(monitor.cause);
   switch (monitor.event) {
@@ -417,7 +464,9 @@ export const outcome = (monitor: NotifiedMonitor, at: number): string => {
 
 export type Fact = { readonly label: string; readonly value: string };
 
-/** What is known of one, each with its label, in the order of what a person asks first. */
+/**
+ * The facts about one monitor, each with its label, in the order in which a person asks for them.
+ */
 export const facts = (monitor: NotifiedMonitor, { at, time_zone }: Pick<Told, 'at' | 'time_zone'>): Fact[] =>
   [
     { label: 'Address', value: monitor.target },
@@ -435,7 +484,7 @@ export const facts = (monitor: NotifiedMonitor, { at, time_zone }: Pick<Told, 'a
 
 export type Link = { readonly label: string; readonly url: string };
 
-/** Where a reader may go from here, the most wanted first. */
+/** The links for a reader, most useful first. */
 export const links = ({ links: given, event }: Told): Link[] => [
   ...(event === 'test' ? [] : [{ label: 'See what happened', url: given.incident }]),
   ...(given.acknowledge === null ? [] : [{ label: 'Acknowledge', url: given.acknowledge }]),
@@ -443,7 +492,10 @@ export const links = ({ links: given, event }: Told): Link[] => [
   { label: 'Channel settings', url: given.channel },
 ];
 
-/** Lines that fit, and how many did not, in a line of its own. Headings count for nothing. */
+/**
+ * The lines that fit, and a last line with the number of those that did not. Headings are not
+ * counted.
+ */
 export const fitting = (
   lines: readonly { readonly text: string; readonly isHeading?: boolean }[],
   most: number,
@@ -466,13 +518,16 @@ export const fitting = (
   return [...kept.map(({ text }) => text), `… and ${all - shown} more`];
 };
 
-/** Since when the first of several is down. Of digits, letters and brackets alone: every medium shows it as it is. */
+/**
+ * Since when the first of several is down. It uses digits, letters and brackets alone, which every
+ * medium shows unchanged.
+ */
 const since = ({ monitors, time_zone }: Told): string | undefined => {
   const starts = monitors.filter(({ event }) => event === 'down' || event === 'reminder').map(({ started_at }) => started_at);
   return starts.length === 0 ? undefined : `Since ${instant(Math.min(...starts), time_zone)} (first)`;
 };
 
-/** Since when, and one line for each, under the names of their groups, as `line` writes them. */
+/** Since when, and one line for each monitor under the name of its group, formatted by `line`. */
 export const listed = (
   told: Told,
   line: (name: string, outcome: string) => string,
@@ -489,7 +544,10 @@ export const listed = (
   return first === undefined ? lines : [{ text: first, isHeading: true }, ...lines];
 };
 
-/** The body for a medium of plain text: facts of the one, or a line for each; then what else is down. */
+/**
+ * The body for a plain-text medium: the facts of a single monitor, or a line for each; then what
+ * else is down.
+ */
 export const plainBody = (told: Told, most: number, measure: (text: string) => number = (one) => one.length): string => {
   const [only] = told.monitors;
   const last = others(told);
@@ -506,23 +564,29 @@ export const plainBody = (told: Told, most: number, measure: (text: string) => n
   return cut([body, last].filter((part) => part !== undefined && part !== '').join('\n\n'), most, measure);
 };
 
-/** Escapes for the media: whatever a name says, it formats nothing, links nowhere and calls nobody. */
+/**
+ * Escapes for the media. Whatever a name says, it formats nothing, links nowhere and mentions no
+ * one.
+ */
 
 export const html = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
 
-/** Nobody is called by a mention with nothing visible behind its @. */
+/** A mention with nothing visible after its @ mentions no one. */
 export const unmentioned = (text: string): string => text.replaceAll('@', '@\u200b');
 
-/** Slack's three: mentions, links and dates all stand in angle brackets. */
+/** Slack's three special characters: mentions, links and dates are all in angle brackets. */
 export const slack = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** What stands as it is in code: neither a mark that would end it, nor a bracket, which Mattermost reads also there. */
+/**
+ * Text that is safe inside code: neither a mark that would end it, nor a bracket, which Mattermost
+ * interprets even there.
+ */
 const address = /([a-z][a-z0-9+.-]*:\/\/[^\s`<>]+)/i;
 
 /**
- * Markdown that knows the backslash (Discord, Mattermost, incident.io). Addresses stand in code: they are no links of their own there, and can be
- * copied as they are. No bracket is a mention.
+ * Markdown with backslash escapes (Discord, Mattermost, incident.io). Addresses are set in code:
+ * there they are no links, and can be copied. Brackets make no mention.
  */
 export const markdown = (text: string): string =>
   text
@@ -537,22 +601,25 @@ export const markdown = (text: string): string =>
     )
     .join('');
 
-/** Zulip's markdown knows no backslash, and leaves HTML's numbers alone until it shows them. */
+/**
+ * Zulip's markdown has no backslash escape, and keeps HTML character references until it shows
+ * them.
+ */
 export const zulip = (text: string): string => text.replaceAll(/[&<>*_`~#$@[\]()\\|!]/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** What is a link as it stands: Telegram finds no mention in it. */
+/** Text that is a link by itself: Telegram finds no mention in it. */
 const link = /(https?:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)+(?=[/:?#\s]|$)[^\s<>]*)/i;
 
-/** Addresses stand as they are, so that they can be copied. */
+/** Addresses stay unchanged, so that they can be copied. */
 export const telegram = (text: string): string =>
   text
     .split(link)
     .map((part, index) => html(index % 2 === 1 ? part : unmentioned(part)))
     .join('');
 
-/** Google Chat reads mentions in text and in cards; brackets of another make stand for themselves. */
+/** Google Chat interprets mentions in text and in cards; similar-looking brackets are harmless. */
 export const googlePlain = (text: string): string => text.replaceAll('<', '‹').replaceAll('>', '›');
-/** Where it reads marks: addresses stand in code. */
+/** For places where Google Chat interprets markup: addresses are set in code. */
 export const googleText = (text: string): string =>
   text
     .split(address)
@@ -560,9 +627,12 @@ export const googleText = (text: string): string =>
     .join('');
 export const googleCard = (text: string): string => html(googlePlain(text));
 
-/** The beginning of a text, escaped: at most so many UTF-16 units with its escapes, none of which is cut. */
+/**
+ * The beginning of a text, escaped: at most `most` UTF-16 units including its escapes, none of
+ * which is cut.
+ */
 export const cutFor = (text: string, most: number, escaping: (text: string) => string): string => {
-  // What stands together may need more than its characters do one by one.
+  // A whole text may need more units than its characters do one by one.
   for (let room = most; room > 0; ) {
     const escaped = escaping(cut(text, room, (part) => escaping(part).length));
     if (escaped.length <= most) return escaped;

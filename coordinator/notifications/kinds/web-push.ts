@@ -10,7 +10,7 @@ const given = (label: string, pattern: RegExp): Field => ({
   fault: 'must come from a browser: press the button in the browser that is to be told',
 });
 
-/** Encrypted, a message may have 4,096 bytes; the envelope takes 103 of them. */
+/** An encrypted message may have 4,096 bytes; the envelope takes 103 of them. */
 const maxBytes = 3_500;
 
 export const webPush: ChannelKind = {

@@ -3,7 +3,7 @@ import type { Told } from '../message.ts';
 import type { ChannelKind } from './types.ts';
 import { judgeHttp, secretField, secretUrlField, value } from './types.ts';
 
-/** The words of events as webhooks have them: a noun, a point, what happened. */
+/** Event names of webhooks: a noun, a full stop, what happened. */
 const types = {
   down: 'incident.down',
   up: 'incident.up',
@@ -17,7 +17,7 @@ const types = {
 
 const instant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
 
-/** What programs get: everything that is known, under names that stay. */
+/** What programs get: everything that is known, under stable names. */
 const content = (told: Told) => ({
   type: types[told.event],
   timestamp: new Date(told.at).toISOString(),
@@ -90,7 +90,7 @@ export const webhook: ChannelKind = {
       body,
     };
   },
-  // Whatever else a program of somebody's answers may be gone tomorrow; 410 alone is meant for good.
+  // Other answers of someone's program may be gone tomorrow; 410 alone is final.
   judge: judgeHttp({ refused: { 410: 'the address says that it is gone' } }),
   resolves: false,
   safe: 'key',

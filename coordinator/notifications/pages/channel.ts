@@ -110,14 +110,14 @@ const pageOf = async (request: MembersRequest, said?: Html, state?: FormState): 
 
 const channelPage: Page = { method: 'GET', path: '/alerts/:channel_id', needs: 'member', answer: (request) => pageOf(request) };
 
-/** What comes of a button of the page; what is refused stands at its top. */
+/** Runs an action of the page; a refusal is shown at its top. */
 const actOn = async (request: MembersRequest, act: (channel_id: string) => Promise<PageAnswer>): Promise<PageAnswer> => {
   const { path, form } = request;
   try {
     return await act(path.channel_id ?? '');
   } catch (error) {
     const state = refusedForm(form, error, ['config.address']);
-    // Who may not, and what is not there, have pages of their own.
+    // Missing permission and missing objects have pages of their own.
     if (state.status === 403 || state.status === 404) throw error;
     return pageOf(request, undefined, { ...state, faults: new Map(), objections: [...state.objections, ...state.faults.values()] });
   }
@@ -180,7 +180,7 @@ const deletePosted: Page = {
   },
 };
 
-/** Behind the link of every message: each step from the incident to what was answered (rule 40). */
+/** The target of every message's link: each step from the incident to the answer (rule 40). */
 const messagePage: Page = {
   method: 'GET',
   path: '/alerts/:channel_id/messages/:message_id',
@@ -218,7 +218,10 @@ const messagePage: Page = {
 
 export const channelPages: readonly Page[] = [channelPage, test, askAgain, deletePage, deletePosted, messagePage];
 
-/** What we made for it is shown in the answer itself: it may stand in no address and no cookie. */
+/**
+ * A generated secret is shown in the answer itself, because it must not appear in an address or a
+ * cookie.
+ */
 const secretPage = (id: string, name: string, secret: string): PageAnswer =>
   show({
     title: 'Keep the secret',
@@ -256,7 +259,7 @@ const change = async ({ ask, form }: MembersRequest, subject: Subject, { id }: C
   return seeOther(`/alerts/${id}`, { said: changed.verified ? `${changed.name} is changed.` : saidOf(changed, subject) });
 };
 
-/** What the button that was pressed asks for. Whatever is refused comes back as the form, with the reasons. */
+/** Runs the action of the pressed button. A refusal shows the form again with its reasons. */
 const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswer> => {
   const { form, ask } = request;
   const { kind, channel } = subject;
@@ -274,7 +277,7 @@ const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswe
   }
 };
 
-/** The form for a kind; without one, what there is to choose from. */
+/** The form for a kind; without a kind, the list of kinds. */
 const newSubject = async (request: MembersRequest, id: string | undefined): Promise<Subject | PageAnswer> => {
   refuseUnlessMay(request, createChannel);
   const [{ items, mail }, choices] = await Promise.all([request.ask(listChannelKinds), request.ask(getChannelChoices)]);
@@ -290,7 +293,7 @@ const editSubject = async (request: MembersRequest): Promise<Subject & { readonl
     ask(getChannelChoices),
   ]);
   refuseUnlessMayChange(request, channel);
-  // A kind that is there no more has nothing to fill in.
+  // A kind that no longer exists has no fields.
   const kind = items.find(({ id }) => id === channel.kind) ?? { id: channel.kind, name: channel.kind, about: '', fields: [] };
   return { kind, choices, mail, channel };
 };

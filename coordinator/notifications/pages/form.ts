@@ -25,16 +25,16 @@ import { type MembersRequest, type Page, type PageAnswer, seeOther, send, show }
 import { listChannelKinds, tryChannel } from '../contract.ts';
 import { answerText, type Channel, delayText, type Kind, mayManage, refusedChannelForm } from './parts.ts';
 
-/** Between the form of a channel and what its operations take. */
+/** Converts between the form of a channel and the input of its operations. */
 
 type Hours = InputOf<typeof createChannel>['hours'];
 
-/** As many stretches as the operation takes. */
+/** The operation's limit of time spans. */
 export const maxSpans = 21;
 
 export const spanName = (at: number, part: 'days[]' | 'from' | 'to'): string => `hours.${at}.${part}`;
 
-/** What a browser's clock cannot show: the end of a day is the beginning of the next. */
+/** A browser's time field cannot show 24:00: the end of a day is the beginning of the next. */
 const [endOfDay, midnight] = ['24:00', '00:00'];
 
 const spanAt = ({ value, values }: Form, at: number) => ({
@@ -43,11 +43,11 @@ const spanAt = ({ value, values }: Form, at: number) => ({
   to: value(spanName(at, 'to')) ?? '',
 });
 
-/** Those of which anything is filled in. */
+/** The spans with at least one value. */
 export const spansIn = (form: Form): readonly ReturnType<typeof spanAt>[] =>
   Array.from({ length: maxSpans }, (_, at) => spanAt(form, at)).filter(({ days, from, to }) => days.length > 0 || from !== '' || to !== '');
 
-/** Days that were left out of a stretch mean all of them; without any stretch it is told at any hour. */
+/** A span without days means every day; without any span, notifications go out at any hour. */
 const hoursFrom = (form: Form): Hours => ({
   zone: form.value('hours.zone')?.trim() || null,
   spans: spansIn(form).map(({ days, from, to }) => ({
@@ -67,7 +67,7 @@ export const configIn = (form: Form, { fields }: Kind): Readonly<Record<string, 
 
 const idsIn = (form: Form, name: string): string[] => form.values(`${name}[]`).filter((id) => id !== '');
 
-/** What both making and changing take. */
+/** The input of both creating and updating. */
 export const inputIn = (form: Form, kind: Kind) => ({
   ...(form.value('name')?.trim() ? { name: form.value('name') } : {}),
   config: configIn(form, kind),
@@ -101,12 +101,12 @@ export const formOfChannel = (channel: Channel, kind: Kind): Form =>
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The browser in which one looks: it alone can say where it is told, so that it has a page of its own. */
+/** The browser as a channel: it alone can say where to notify it, so it has a page of its own. */
 
 const path = '/alerts/this-browser';
 const kindId = 'web_push';
 
-/** What the script shows of this, by what it finds and what comes of it. */
+/** Parts that the page's script shows, depending on what it finds and how the test goes. */
 const when = (states: string, words: Part, isGrave = false): Html =>
   isGrave
     ? html`<p class="field-fault" role="alert" data-push-when="${states}" hidden>${icon('down')}<span>${words}</span></p>`
@@ -176,7 +176,7 @@ const browserPage: Page = {
   },
 };
 
-/** Asked by the script of the page, which then waits for the test. */
+/** Requested by the page's script, which then waits for the test. */
 const tested: Page = {
   method: 'POST',
   path: `${path}/test`,
@@ -214,12 +214,12 @@ export const browserPages: readonly Page[] = [browserPage, tested, posted];
 
 export type Tried = OutputOf<typeof tryChannel>;
 
-/** What the form is about. `channel`: the one that it changes; without it a new one is made. */
+/** What the form edits. `channel`: the one to change; without it, the form creates one. */
 export type Subject = { readonly kind: Kind; readonly choices: Choices; readonly mail: boolean; readonly channel: Channel | undefined };
 
 type KindField = Kind['fields'][number];
 
-/** Of the whole value; what stands around it is cut off before it is read. */
+/** Matches the whole value; surrounding white space is trimmed before it is read. */
 const patternOf = ({ pattern }: KindField): string => `\\s*${pattern.replace(/^\^/, '').replace(/\$$/, '')}\\s*`;
 
 const kindField = (field: KindField, state: FormState): Html | null => {
@@ -244,7 +244,7 @@ const kindField = (field: KindField, state: FormState): Html | null => {
 const delays = [0, 60, 300, 600, 900, 1_800, 3_600];
 const reminders = [0, 900, 1_800, 3_600, 14_400, 86_400];
 
-/** What is usual, and what stands there now. */
+/** Shows the default, and the present value. */
 const secondsField = (
   name: string,
   label: string,
@@ -287,7 +287,7 @@ const coverFields = (subject: Subject, state: FormState): Html =>
     ],
   })}${chosenFields(subject.choices, state, [...(subject.channel?.monitors ?? []), ...(subject.channel?.groups ?? [])])}</div>`;
 
-/** What only a browser can say is added there, and stays. */
+/** The browser's script adds its own values there, and they stay. */
 const fieldsOf = (subject: Subject, state: FormState): Part =>
   isFillable(subject.kind)
     ? subject.kind.fields.map((field) => kindField(field, state))
@@ -306,7 +306,7 @@ const whoseField = (request: MembersRequest, { channel }: Subject, state: FormSt
   });
 };
 
-/** What came of a test, beside the form that it was made from. */
+/** The result of a test, beside the form that it was made from. */
 export const triedNotice = ({ verdict, status, class: kind, words, took_ms }: Tried): Html => {
   const took = `${status === null ? 'No answer' : 'Answer'}: ${answerText({ status, class: kind })}, after ${durationText(took_ms)}.`;
   const said = words === null ? '' : ` ${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
@@ -348,7 +348,7 @@ export const formPage = (request: MembersRequest, subject: Subject, state: FormS
     title: channel === undefined ? `New channel: ${kind.name}` : `Change ${channel.name}`,
     place: 'alerts',
     status: state.status,
-    // What was typed may be a secret.
+    // Typed values may be secret.
     headers: { 'cache-control': 'no-store' },
     main: html`<div class="channel-form-page">${headOf(subject)}${formSummary(state, 'try')}${kind.id === 'email' && !subject.mail && mailMissingNotice}
 <form class="form channel-form" method="post" action="${safeUrl(`${action}#try`)}">${enterSaves}${hiddenField('kind', kind.id)}
@@ -372,7 +372,10 @@ ${coverFields(subject, state)}
   });
 };
 
-/** Kinds first: what there is to fill in follows from it. What only a browser can say of itself has a page of its own. */
+/**
+ * The kind comes first, because the fields follow from it. A kind that needs the browser's own
+ * values has a page of its own.
+ */
 export const isFillable = ({ fields }: Kind): boolean => !fields.some(({ input }) => input === 'subscription');
 
 export const kindPage = (kinds: readonly Kind[]): PageAnswer =>

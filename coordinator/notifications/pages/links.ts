@@ -4,13 +4,14 @@ import { type Html, html, joined } from '../../web/html.ts';
 import type { Page, PageAnswer } from '../../web/page.ts';
 
 /**
- * Where the links of messages and mails lead: whoever has one may do what it says, signed in or not. Programs that scan mail follow links, so that
- * nothing comes of looking; and mail services and phones post by themselves (RFC 8058, ntfy), so that a post may come from anywhere.
+ * The targets of links in messages and mails: anyone who has one may do what it says, signed in or
+ * not. Mail scanners follow links, so GET changes nothing. Mail services and phones post by
+ * themselves (RFC 8058, ntfy), so a POST may come from anywhere.
  */
 
 const { showAcknowledgement, acknowledgeByLink, showUnsubscribing, unsubscribe, showConfirmation, confirmChannel } = anonymousOperations;
 
-// The address is the secret: it goes to no other site, and into no index.
+// The address is the secret: it must reach no other site and no index.
 const headers = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex' };
 
 const card = (title: string, sentence: string, ...parts: readonly Html[]): PageAnswer =>
@@ -86,7 +87,7 @@ const unsubscribed: Page = {
     }),
 };
 
-/** The link of a question: there is another one to be had, and by whom. */
+/** For an expired confirmation link: says how to get another, and from whom. */
 const unlessTooOld = (answer: () => Promise<PageAnswer>): Promise<PageAnswer> =>
   unlessDead(
     answer,

@@ -28,7 +28,7 @@ const sentenceOf = (items: readonly Channel[], isMore: boolean, mail: boolean): 
   return able.length === 1 ? 'One channel is told of outages.' : `${able.length} channels are told of outages.`;
 };
 
-/** Before there is any: one sentence and one form. */
+/** Shown before there is any channel: one sentence and one form. */
 const beginning = ({ may, signedIn }: MembersRequest, mail: boolean): Html => {
   const sentence = 'Nobody is told of an outage yet.';
   if (!may(createChannel)) return heading({ sentence, below: 'Whoever may change things here can add the first channel.' });
@@ -45,7 +45,7 @@ const muteForm = async ({ ask, may }: MembersRequest): Promise<Html | null> => {
   return html`<section class="card mute"><div><h2>Quiet for a while</h2><p class="soft">What would be told is held and told afterwards, if it still lasts. It ends by itself, and every page says so meanwhile.</p></div><form method="post" action="/alerts/mute"><button class="button" name="minutes" value="60">${icon('pause')}Mute all for 1 h</button></form></section>`;
 };
 
-/** Who is told, and how well that goes. */
+/** Who is notified, and how well that works. */
 export const channelsPage: Page = {
   method: 'GET',
   path: '/alerts',

@@ -17,7 +17,10 @@ export type Kind = OutputOf<typeof listChannelKinds>['items'][number];
 
 type Standing = { readonly state: State; readonly words: string };
 
-/** `mail`: whether it is set up here. What keeps it from being told comes before whether it was told well. */
+/**
+ * `mail`: whether mail is set up here. What prevents notifications takes precedence over how the
+ * last ones went.
+ */
 export const channelStateOf = ({ kind, enabled, unsubscribed, verified, delivering, last_taken_at }: Channel, mail: boolean): Standing => {
   if (!enabled) return { state: 'paused', words: 'Off' };
   if (unsubscribed) return { state: 'unknown', words: 'Unsubscribed' };
@@ -34,7 +37,7 @@ export const channelMark = (channel: Channel, mail: boolean): Html => {
 
 export const kindName = (kinds: readonly Kind[], id: string): string => kinds.find((kind) => kind.id === id)?.name ?? id;
 
-/** Where it leads, as far as that may be shown; nothing where all of it is secret. */
+/** Where messages go, as far as that may be shown; nothing where all of it is secret. */
 export const whereOf = ({ kind, config }: Channel, kinds: readonly Kind[]): string | undefined => {
   const fields = kinds.find(({ id }) => id === kind)?.fields ?? [];
   if (fields.some(({ input }) => input === 'subscription')) return 'the browser in which it was added';
@@ -53,7 +56,7 @@ export const coversText = ({ covers, monitors, groups }: Channel): string => {
   return parts.length === 0 ? 'nothing yet' : parts.join(' and ');
 };
 
-/** From when nothing held a message any more until it was taken. */
+/** The time from the moment that nothing held a message until it was accepted. */
 export const p95Text = (ms: number | null): string => (ms === null || ms < 60_000 ? msText(ms) : durationText(ms));
 
 /** `at once`, `after 5 min`. */
@@ -75,7 +78,7 @@ export const hoursText = ({ hours }: Channel): string =>
 
 export const mayManage = ({ may }: MembersRequest): boolean => may({ access: 'manage' });
 
-/** Members look after their own, owners and admins after all. */
+/** Members manage their own channels; owners and admins manage all. */
 export const mayChange = (request: MembersRequest, { owner }: Channel): boolean =>
   mayManage(request) || (request.may({ access: 'write' }) && owner === request.signedIn.person.email);
 
@@ -89,7 +92,10 @@ const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${tex
 
 const common = ['name', 'covers', 'monitors[]', 'groups[]', 'delay_s', 'reminder_s', 'hours', 'hours.zone', 'personal'];
 
-/** A config is refused with all its faults at once: each goes to its field. @throws what is no fault of the form. */
+/**
+ * A config is refused with all its faults at once; each goes to its field. @throws errors that are
+ * not about the form.
+ */
 export const refusedChannelForm = (form: Form, error: unknown, { fields }: Kind): FormState => {
   const names = [...common, ...fields.map(({ name }) => `config.${name}`)];
   if (error instanceof Refusal && error.code === 'time_zone_invalid')
@@ -108,7 +114,7 @@ export const refusedChannelForm = (form: Form, error: unknown, { fields }: Kind)
 
 type Line = { readonly at: string | null; readonly text: string };
 
-/** Step by step: the first by the clock, what follows within a minute by how much later it was. */
+/** The steps: the first with its clock time, those within a minute of it with their delay. */
 export const alertLines = (lines: readonly Line[], times: Times): Html => {
   const first = lines.find(({ at }) => at !== null)?.at ?? null;
   const begin = first === null ? 0 : Date.parse(first);
@@ -121,7 +127,7 @@ export const alertLines = (lines: readonly Line[], times: Times): Html => {
   return html`<ol class="alert-lines">${lines.map(({ at, text }) => html`<li><span class="alert-when">${when(at)}</span><span>${text}</span></li>`)}</ol>`;
 };
 
-/** What was told, and what was answered. */
+/** Messages and the receivers' answers. */
 
 export type Message = OutputOf<typeof listMessages>['items'][number];
 type Attempt = Message['attempts'][number];
@@ -139,7 +145,7 @@ export const messageMark = ({ state }: Message): Html => {
   return stateMark(as, words);
 };
 
-/** `status 200`, `mail code 250`, and where nothing was answered why: `timeout`. */
+/** `status 200`, `mail code 250`; without an answer the reason: `timeout`. */
 export const answerText = ({ status, class: kind }: Pick<Attempt, 'status' | 'class'>): string =>
   status === null ? kind.replaceAll('_', ' ') : `${kind === 'mail' ? 'mail code' : 'status'} ${status}`;
 
@@ -154,7 +160,7 @@ const answersOf = ({ attempts, words }: Message): Part => {
   return html`${count}${shown}${last?.verdict !== 'taken' && words !== null && html`<span class="soft answer-words">${words}</span>`}`;
 };
 
-/** From due to taken. */
+/** From due to accepted. */
 const latencyOf = ({ state, due_at, settled_at }: Message): string =>
   state === 'taken' && settled_at !== null ? durationText(Date.parse(settled_at) - Date.parse(due_at)) : '–';
 
@@ -170,7 +176,7 @@ export const attemptTable = ({ attempts }: Message, times: Times): Html =>
       html`<tr><td data-label="Attempt">${at + 1}</td><td data-label="At">${times.precise(attempt.at)}</td><td data-label="Answer">${answerText(attempt)}</td><td data-label="Which means">${{ taken: 'taken', retry: 'not taken yet', refused: 'refused for good' }[attempt.verdict] ?? attempt.verdict}${attempt.words !== null && `: ${attempt.words}`}</td><td data-label="Took" class="number">${durationText(attempt.took_ms)}</td></tr>`,
   )}</tbody></table></div>`;
 
-/** Why was I told, and why was I not (rule 40): for every channel, step by step. */
+/** Why was I notified, or why not (rule 40): for every channel, step by step. */
 
 export type Explained = OutputOf<typeof explainAlerts>;
 type NotifiedChannel = Explained['channels'][number];
