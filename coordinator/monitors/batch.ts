@@ -28,7 +28,10 @@ import { openSecrets } from './secrets.ts';
 type Output = OutputOf<typeof operation>;
 type Item = InputOf<typeof operation>['items'][number];
 
-/** A monitor as it will be, and what else follows from that; its secrets are sealed when it is written. */
+/**
+ * A monitor as it will be, and what else follows from that. Its secrets are encrypted when it is
+ * written.
+ */
 type Planned = {
   readonly result: 'created' | 'changed';
   readonly row: Omit<BulkRow, 'secrets'>;
@@ -62,7 +65,7 @@ const planChange = (item: Item, before: StoredMonitor, known: Known): Planned =>
   return { result: 'changed', row, moved, change: edited ? { change: 'edited', what_is_checked_changed } : null };
 };
 
-/** Each item by itself, as if those before it were there already. */
+/** Judges each item by itself, as if those before it existed already. */
 const judgeAll = (items: readonly Item[], known: Known, present: number): readonly Judged[] => {
   const called = new Set<string>();
   let count = present;
@@ -135,7 +138,7 @@ const knownFor = async ({ sql, organisation, with: { secrets, partitionOf } }: I
   ];
   const rows = ids.length === 0 ? [] : await monitorsForChange(sql, of, ids);
   const secretsIn = new Map<string, Readonly<Record<string, string>>>();
-  // The keys are known after the first.
+  // After the first, the keys are cached.
   for (const row of rows) secretsIn.set(row.id, await openSecrets(secrets, sql, row.id, row.secrets));
   return {
     ...{ of, plan, partitionOf, secretsIn },
@@ -145,7 +148,7 @@ const knownFor = async ({ sql, organisation, with: { secrets, partitionOf } }: I
   };
 };
 
-/** A few statements, however many there are. */
+/** Takes a few statements, however many items there are. */
 export const batchMonitors = async (context: InOrganisation, { items, mode }: InputOf<typeof operation>): Answer<Output> => {
   const judged = judgeAll(items, await knownFor(context, items), await countMonitors(context.sql, context.organisation.id));
   const planned = judged.flatMap((each) => (each instanceof Refusal ? [] : [each]));

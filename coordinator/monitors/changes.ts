@@ -23,7 +23,7 @@ import { openSecrets, sealSecrets } from './secrets.ts';
 import { currentStatus, type MonitorHistory, type Standing, uptimeOf } from './status.ts';
 import { type MonitorWithStatus, monitorWithStatus } from './status-queries.ts';
 
-/** A row that is kept is shown many times. */
+/** A cached row is shown many times. */
 const opened = new WeakMap<Config, Config>();
 
 const openOf = ({ type, config }: Pick<MonitorRow, 'type' | 'config'>): Config => {
@@ -32,7 +32,10 @@ const openOf = ({ type, config }: Pick<MonitorRow, 'type' | 'config'>): Config =
   return known;
 };
 
-/** A monitor as answers give it; secrets never leave the store's masks, nor what was stored before it counted as one. */
+/**
+ * A monitor as answers show it. Secrets stay masked, even those stored before their key counted as
+ * secret.
+ */
 export const monitorJson = (row: MonitorRow) => ({
   id: row.id,
   name: row.name,
@@ -48,7 +51,7 @@ export const monitorJson = (row: MonitorRow) => ({
   created_at: isoOf(row.created_at),
 });
 
-/** Whoever watches a list is told the same times again and again. */
+/** Clients that poll a list get the same times again and again. */
 const written = createRecentCache<number, string>(20_000);
 
 const iso = (at: number): string => {
@@ -59,7 +62,7 @@ const iso = (at: number): string => {
   return made;
 };
 
-/** A monitor with how it is at this moment. */
+/** A monitor with its status at this moment. */
 export const monitorNow = (row: MonitorWithStatus, now: number) => ({ ...monitorJson(row), ...monitorStatusJson(row, now) });
 
 const monitorStatusJson = (row: Standing, now: number) => {
@@ -82,7 +85,10 @@ export const labelsAfter = (row: StoredMonitor, { external_id, tags }: WholePatc
   tags: tags === null ? row.tags : tagsFrom(tags),
 });
 
-/** Only what is mentioned changes; the owner of its partition hears of what concerns the checks. */
+/**
+ * Changes only what is mentioned. The owner of its partition is notified of changes that affect the
+ * checks.
+ */
 export const changeMonitor = async (
   { sql, organisation, note, now, with: { secrets } }: InOrganisation,
   row: StoredMonitor,
@@ -111,13 +117,13 @@ export const changeMonitor = async (
   return monitorNow(orNotFound(await monitorWithStatus(sql, of, id), 'monitor_not_found'), now);
 };
 
-/** What a creation says of a monitor that a program may have made before, under an id of its own. */
+/** A create call for a monitor that a program may have created before, under an id of its own. */
 
 type Input = InputOf<typeof createMonitorContract>;
 
 const unless = (text: string, nothing: string): string | null => (text.trim() === nothing ? null : text);
 
-/** What a creation that finds its monitor there already changes: whatever is sent. */
+/** What a create call changes when its monitor already exists: everything that was sent. */
 export const patchOf = ({ target, name, interval_s, config, group, affects_group_status, tags }: Input): WholePatch => ({
   ...{ target: unless(target, ''), name: unless(name, ''), interval_s, config, group, affects_group_status, tags },
   ...{ enabled: null, ungroup: false, external_id: null },
@@ -131,7 +137,10 @@ export const labelsOf = ({ external_id, tags }: Pick<Input, 'external_id' | 'tag
 export const typeDiffers = ({ external_id, type }: Pick<StoredMonitor, 'external_id' | 'type'>): Refusal =>
   new Refusal('type_differs', `type: the monitor "${external_id}" is of type ${type}, which never changes.`);
 
-/** Uptime as answers give it, wherever they do: what counts, and all five states that the time from `from` to `to` is made of. */
+/**
+ * Uptime as all answers show it: the percentage, and the five states that make up the time from
+ * `from` to `to`.
+ */
 export const uptimeJson = (history: MonitorHistory, days: number, window: Interval) => {
   const { percent, up, down_seconds, maintenance, unknown, paused } = uptimeOf(history, window);
   return {

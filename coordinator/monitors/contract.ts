@@ -16,7 +16,7 @@ import {
 import { innerOperation } from '../../shared/api/operation.ts';
 import { tokenOverlapMs } from '../../shared/checks/heartbeat/config.ts';
 
-/** What the first page shows. */
+/** What the dashboard shows. */
 
 export const statusRows = ['down', 'verifying', 'up', 'maintenance', 'pending', 'paused'] as const;
 export type StatusRow = (typeof statusRows)[number];
@@ -24,7 +24,7 @@ export type StatusRow = (typeof statusRows)[number];
 export const dashboardSorts = ['state', 'name', 'response', 'downtime', 'changed'] as const;
 export type DashboardSort = (typeof dashboardSorts)[number];
 
-/** So many monitors a page shows. */
+/** The number of monitors on a page. */
 export const dashboardRows = 50;
 const maxPages = 10_000;
 
@@ -38,13 +38,16 @@ const DashboardRowOut = object('DashboardRowOut', {
   interval_s: integer(),
   status: statusRow,
   since: dateTime(),
-  /** What is wrong, in our own words. */
+  /** The cause, in our own words. */
   cause: nullable(string()),
   incident: nullable(uuid()),
   seen_from: nullable(string()),
-  /** The end of the maintenance that it is in. */
+  /** The end of the present maintenance. */
   covered_until: nullable(dateTime()),
-  /** Half hours of the last day, oldest first: states, `verifying`, or `none` before it was made. */
+  /**
+   * Half hours of the last day, oldest first: states, `verifying`, or `none` before the monitor was
+   * created.
+   */
   bars: array(string()),
   /** Milliseconds, oldest first. */
   response: array(nullable(number())),
@@ -82,7 +85,7 @@ export const listDashboard = innerOperation({
     /** The first few names of each. */
     down: array(string()),
     verifying: array(string()),
-    /** Of whatever changed last. */
+    /** Of the latest change. */
     changed_at: nullable(dateTime()),
     matching: integer(),
     items: array(DashboardRowOut),
@@ -139,7 +142,7 @@ export const getMonitorChoices = innerOperation({
   }),
 });
 
-/** The address of a heartbeat monitor, and what came to it. */
+/** The address of a heartbeat monitor, and its pings. */
 
 export const getPingAddress = innerOperation({
   id: 'getBeatAddress',

@@ -29,7 +29,10 @@ import {
   troubledNames,
 } from './status-queries.ts';
 
-/** All or none; what is so already stays as it is, and its owner hears nothing. */
+/**
+ * Changes all or none. A monitor that already has the wanted state stays as it is, and its owner is
+ * not notified.
+ */
 export const changeMonitors = async (
   { sql, organisation, note }: InOrganisation,
   { monitors, change, group }: InputOf<typeof changeMonitorsContract>,
@@ -107,7 +110,10 @@ const countsJson = (counts: StatusCounts): Out['counts'] => {
   return { all: down + verifying + up + maintenance + pending + paused, down, verifying, up, maintenance, pending, paused };
 };
 
-/** Counted, filtered and sorted by what the database keeps of each monitor; what a row shows comes from its history, as everywhere. */
+/**
+ * Counted, filtered and sorted by the status that the database keeps of each monitor; what a row
+ * shows comes from its history, as on all pages.
+ */
 export const listDashboard = async (
   { sql, organisation, now }: InOrganisation,
   { status, q, group, tag, sort, page }: InputOf<typeof listDashboardContract>,
@@ -140,7 +146,7 @@ export const listDashboard = async (
   const [rowById, historyById] = [new Map(rows.map((row) => [row.id, row])), new Map(histories.map((each) => [each.id, each]))];
   const items = ids.flatMap((id) => {
     const [row, history] = [rowById.get(id), historyById.get(id)];
-    // Deleted between two looks.
+    // Deleted between the two queries.
     return row && history ? [rowJson(row, history, now)] : [];
   });
   const changed_at = changed?.toISOString() ?? null;

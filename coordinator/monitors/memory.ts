@@ -2,8 +2,9 @@ import type { Queryable } from '../database/connect.ts';
 import { type MonitorList, type MonitorWithStatus, monitorStatusPage, observedPage, withBeats } from './status-queries.ts';
 
 /**
- * Pages of monitors whose rows are kept in memory. A kept row counts only while the database says that its version is still the
- * newest, so what is shown is never old, whoever changed it; but most rows of most pages need not come over the wire and be read again.
+ * Pages of monitors whose rows are cached in memory. A cached row counts only while the database
+ * says that its version is the newest, so that pages are never stale, whoever made the change; but
+ * most rows of most pages need not be read again.
  */
 export type RememberedMonitors = {
   readonly page: (sql: Queryable, list: MonitorList) => Promise<readonly MonitorWithStatus[]>;
@@ -15,7 +16,7 @@ export const createRememberedMonitors = (): RememberedMonitors => {
   const kept = new Map<string, MonitorWithStatus>();
 
   const keep = (row: MonitorWithStatus): void => {
-    // What was read longest ago is forgotten first.
+    // The row that was read longest ago is evicted first.
     kept.delete(row.id);
     kept.set(row.id, row);
     if (kept.size <= maxKept) return;
@@ -31,7 +32,7 @@ export const createRememberedMonitors = (): RememberedMonitors => {
         return row?.version === seen.version ? [{ ...row, ...seen }] : [];
       });
       if (known.length === now.length) return withBeats(sql, list.organisation, known);
-      // One statement for the whole page, because it must be of one moment.
+      // One statement for the whole page, because all of it must be of one moment.
       const rows = await monitorStatusPage(sql, list);
       for (const row of rows) keep(row);
       return rows;

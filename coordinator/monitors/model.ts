@@ -13,11 +13,14 @@ const originOf = (target: string): string | undefined => {
   try {
     return new URL(target).origin;
   } catch {
-    return undefined; // What is no address is refused as one, with its own words.
+    return undefined; // An invalid address is refused as an address, with its own words.
   }
 };
 
-/** Whether a stored secret of a monitor may go to another target of it: it belongs to its host, and never goes to another scheme, host or port. */
+/**
+ * Whether a stored secret of a monitor may go to another target: it belongs to its origin, and
+ * never goes to another scheme, host or port.
+ */
 const isSameHost = (kind: Kind, before: string, after: string): boolean => {
   if (kind !== 'https') return before === after;
   const origin = originOf(before.trim());
@@ -26,10 +29,16 @@ const isSameHost = (kind: Kind, before: string, after: string): boolean => {
 
 const refuseConfig = (message: string): Refusal => new Refusal('config_invalid', message);
 
-/** Deeper than a config may be, so that its own check still says so; a hostile body would be deeper than the stack. */
+/**
+ * Deeper than a config may be, so that the config's own check still reports it; a hostile body
+ * could be deeper than the stack.
+ */
 const walkedDepth = 12;
 
-/** A value as the database can keep it and give it back unchanged. @throws Refusal `config_invalid`, naming the place. */
+/**
+ * A value that the database can store and return unchanged. @throws Refusal `config_invalid`,
+ * naming the place.
+ */
 const jsonFrom = (value: unknown, place: string, depth = 0): Json => {
   if (depth > walkedDepth) throw refuseConfig('`config` cannot be used: nest at most 8 levels deep');
   if (value === null || typeof value === 'boolean') return value;
@@ -53,12 +62,15 @@ const jsonFrom = (value: unknown, place: string, depth = 0): Json => {
   );
 };
 
-/** A config with its secrets apart: `open` is shown and stored, with a mask where a secret stands. */
+/**
+ * A config and its secrets, separated: `open` is shown and stored, with a mask in place of each
+ * secret.
+ */
 export type SplitConfig = { readonly open: Config; readonly secrets: Secrets };
 
 type About = { readonly kind: Kind; readonly target: string; readonly interval_s: number };
 
-/** What keeps a mask from standing for a secret. */
+/** Why a mask cannot represent a secret. */
 const nothingStored = `there is no stored secret that ${mask} could keep; send the secret itself`;
 const belongsElsewhere =
   'a secret belongs to the host that it was given for, and the target has another scheme, host or port now; send the secret again, or leave it out';
@@ -67,8 +79,8 @@ const refuseMasks = (places: readonly string[], remedy: string): Refusal =>
   refuseConfig(`\`${places.join('`, `')}\` cannot be used: ${remedy}`);
 
 /**
- * Judges a config as somebody sent it; masks keep the secrets that are stored. `from`: the target that they were given for, where it may be
- * another one. @throws Refusal `config_invalid`, naming every key.
+ * Validates a config as it was sent; masks keep the stored secrets. `from`: the target that they
+ * were given for, if the target may change. @throws Refusal `config_invalid`, naming every key.
  */
 export const configFrom = (
   given: Readonly<Record<string, unknown>>,
@@ -87,7 +99,10 @@ export const configFrom = (
   return { open, secrets };
 };
 
-/** Judges a stored config against a new target or interval; its secrets go to no other host. @throws Refusal `config_invalid`. */
+/**
+ * Validates a stored config against a new target or interval; its secrets go to no other host.
+ * @throws Refusal `config_invalid`.
+ */
 export const refuseUnfit = ({ open, secrets }: SplitConfig, { kind, target, interval_s }: About, from: string): void => {
   const faults = configFaults(kind, target, open, interval_s);
   if (faults.length > 0) throw refuseConfig(faultsSentence(faults));
@@ -95,7 +110,10 @@ export const refuseUnfit = ({ open, secrets }: SplitConfig, { kind, target, inte
   throw refuseMasks(splitSecrets(kind, open).unknown, belongsElsewhere);
 };
 
-/** Where from and when to tell: they decide who looks and who hears, not what is looked at. */
+/**
+ * Keys about where to check from and when to notify: they decide who checks and who is notified,
+ * not what is checked.
+ */
 const aside = ['continents', 'probe', 'alert_after_s'];
 
 const sorted = (json: Json): Json => {
@@ -110,27 +128,30 @@ const sorted = (json: Json): Json => {
 
 const text = (json: Json): string => JSON.stringify(sorted(json));
 
-/** Whether two JSON values are the same, whatever the order of their keys. */
+/** Whether two JSON values are equal, whatever the order of their keys. */
 export const sameJson = (a: Json, b: Json): boolean => text(a) === text(b);
 
-/** Whether two configs check the same thing: the keys that the kind uses, and the secrets, without where from (rule 17). */
+/**
+ * Whether two configs check the same thing: the keys that the kind uses, and the secrets, without
+ * the locations (rule 17).
+ */
 export const checksTheSame = (kind: Kind, a: SplitConfig, b: SplitConfig): boolean => {
   const keys = knownKeys(kind).filter((key) => !aside.includes(key));
   const used = (config: Config): Json => Object.fromEntries(keys.flatMap((key) => (config[key] === undefined ? [] : [[key, config[key]]])));
   return sameJson(used(a.open), used(b.open)) && sameJson(a.secrets, b.secrets);
 };
 
-/** What people and programs put on a monitor to find it again; nothing is decided by it. */
+/** Labels by which people and programs find a monitor again; they decide nothing. */
 export type Labels = { readonly external_id: string | null; readonly tags: readonly string[] };
 
 export const noLabels: Labels = { external_id: null, tags: [] };
 
 const maxTags = 20;
 const longestTag = 50;
-// With a comma, which stands between tags wherever people write several.
+// Includes the comma, which separates tags wherever several are written.
 const unfit = /[,\s]/;
 
-/** As names are, refused in words of its own. */
+/** Same rule as for names, with a refusal of its own. */
 const oneLine = (text: string, refusal: (error: Refusal) => Refusal, key = 'external_id'): string => {
   try {
     return nameFrom(text, key);
@@ -139,7 +160,10 @@ const oneLine = (text: string, refusal: (error: Refusal) => Refusal, key = 'exte
   }
 };
 
-/** One line of up to 200 characters; an empty one is none. @throws Refusal `external_id_invalid`. */
+/**
+ * One line of up to 200 characters; an empty one counts as none. @throws Refusal
+ * `external_id_invalid`.
+ */
 export const externalIdFrom = (text: string): string | null =>
   text.trim() === '' ? null : oneLine(text, (error) => new Refusal('external_id_invalid', error.message));
 
@@ -155,14 +179,17 @@ const tagFrom = (text: string): string => {
   return tag;
 };
 
-/** In small letters, each once, in their order. @throws Refusal `tags_invalid`. */
+/** In lower case, without duplicates, sorted. @throws Refusal `tags_invalid`. */
 export const tagsFrom = (given: readonly string[]): readonly string[] => {
   const tags = [...new Set(given.map(tagFrom))].toSorted();
   if (tags.length > maxTags) throw new Refusal('tags_invalid', `tags: there are ${tags.length}; ${maxTags} are the most.`);
   return tags;
 };
 
-/** What the row of a probe says of it, whether or not it is present this second. Revoked ones are not among these. */
+/**
+ * What a probe's row says about it, whether or not it is present this second. Revoked ones are not
+ * included.
+ */
 export type Checker = {
   readonly id: string;
   /** The organisation of a private probe; null for a public one. */
@@ -174,7 +201,7 @@ export type Checker = {
 const hasOwn = (organisation: string, checkers: readonly Checker[]): boolean =>
   checkers.some((checker) => checker.organisation === organisation);
 
-/** Why this is not the probe that could be named. */
+/** Why this probe cannot be chosen. */
 const unfitProbe = (isPublic: boolean, has: boolean): string => {
   if (isPublic) return 'is a public probe, and only a private one can be named; choose places by `continents`, or leave both out.';
   return has
@@ -182,7 +209,10 @@ const unfitProbe = (isPublic: boolean, has: boolean): string => {
     : 'this organisation has no private probe that could be named; leave it out, or set up one first.';
 };
 
-/** The probes that may be given this monitor. @throws Refusal `nobody_can_check` when its config chooses none that exists. */
+/**
+ * The probes that may get this monitor. @throws Refusal `nobody_can_check` when its config chooses
+ * none that exists.
+ */
 const chosen = (config: Config, organisation: string, checkers: readonly Checker[]): readonly Checker[] => {
   if (typeof config.probe === 'string') {
     const id = config.probe.toLowerCase();
@@ -201,7 +231,8 @@ const chosen = (config: Config, organisation: string, checkers: readonly Checker
 };
 
 /**
- * Refuses at once what no probe could ever check: a choice of places where none is, or an address that none of those may reach.
+ * Refuses at once what no probe could ever check: locations without a probe, or an address that no
+ * chosen probe may reach.
  * @throws Refusal `nobody_can_check` or `target_forbidden`.
  */
 export const refuseUnreachable = (
@@ -211,7 +242,8 @@ export const refuseUnreachable = (
   const candidates = chosen(monitor.config, monitor.organisation, checkers);
   const inside = insideOf(monitor.kind, monitor.target, monitor.config);
   if (!inside) return;
-  // The same judgement that the probe's guard makes when it connects, from what its host last said that it allows.
+  // The same judgement as the probe's guard makes when it connects, from the ranges that its host
+  // last reported as allowed.
   if (candidates.some(({ allowed_cidrs }) => reachesAny(inside.addresses, rangesFrom(allowed_cidrs)))) return;
   const remedy = hasOwn(monitor.organisation, checkers)
     ? 'name one of your private probes as `config.probe` whose host allows it (PROBE_ALLOW_CIDRS)'
@@ -222,7 +254,7 @@ export const refuseUnreachable = (
   );
 };
 
-/** What a monitor is, beside its row: whom it belongs to, what it watches and how. */
+/** A monitor without its row's bookkeeping: its organisation, what it checks and how. */
 export type Monitor = {
   readonly organisation: string;
   readonly kind: Kind;
@@ -230,16 +262,16 @@ export type Monitor = {
   readonly target: string;
   readonly interval_s: number;
   readonly enabled: boolean;
-  /** As sent, with a mask where a secret stands. */
+  /** As sent, with a mask in place of each secret. */
   readonly config: Config;
   readonly secrets: Secrets;
   readonly group: string | null;
   readonly affects_group_status: boolean;
-  /** Goes up with every change of what is checked. */
+  /** Increases with every change of what is checked. */
   readonly config_version: number;
 };
 
-/** What the domain must know to say yes or no. */
+/** What the model must know to accept or refuse. */
 export type Circumstances = { readonly plan: PlanName; readonly checkers: readonly Checker[] };
 
 type FreeConfig = Readonly<Record<string, unknown>>;
@@ -251,7 +283,7 @@ export type MonitorInput = {
   readonly interval_s: number | null;
   readonly config: FreeConfig | null;
   readonly group: string | null;
-  /** Null: not mentioned, and so it does. */
+  /** Null: not mentioned, which means that it does. */
   readonly affects_group_status: boolean | null;
 };
 
@@ -297,10 +329,10 @@ const monitorName = (kind: Kind, text: string, target: string): string => {
   return nameFrom(host);
 };
 
-/** Secrets that masks may stand for, and the target that they were given for. */
+/** Secrets that masks may represent, and the target that they were given for. */
 export type StoredSecrets = { readonly secrets: Secrets; readonly target: string };
 
-/** A new monitor as it is asked for. @throws Refusal with the key and the remedy. */
+/** A new monitor as requested. @throws Refusal with the key and the remedy. */
 export const draftMonitor = (
   input: MonitorInput,
   organisation: string,
@@ -320,15 +352,21 @@ export const draftMonitor = (
 
 export type Amendment = {
   readonly monitor: Monitor;
-  /** Its assignment, or what the state machine knows of it, is another. */
+  /** Its assignment, or what the state machine knows about it, changed. */
   readonly edited: boolean;
-  /** What is checked really changed: an open incident is of something that is not checked any more (rule 17). */
+  /**
+   * What is checked changed: an open incident is about something that is no longer checked (rule
+   * 17).
+   */
   readonly what_is_checked_changed: boolean;
   readonly moved: boolean;
   readonly switched: 'paused' | 'resumed' | null;
 };
 
-/** A monitor as changed: only what the patch mentions is judged again. @throws Refusal with the key and the remedy. */
+/**
+ * A changed monitor: only what the patch mentions is validated again. @throws Refusal with the key
+ * and the remedy.
+ */
 export const amendMonitor = (before: Monitor, patch: MonitorPatch, { plan, checkers }: Circumstances): Amendment => {
   const { kind } = before;
   const target = patch.target === null ? before.target : targetFrom(kind, patch.target);
@@ -340,11 +378,12 @@ export const amendMonitor = (before: Monitor, patch: MonitorPatch, { plan, check
   const config = patch.config === null ? old : configFrom(patch.config, about, before.secrets, before.target);
   const elsewhere = target !== before.target || !sameJson(config.open, before.config);
   if (elsewhere) refuseUnreachable({ kind, target, config: config.open, organisation: before.organisation }, checkers);
-  // A heartbeat is its agreement: under another interval what was silence in order until now must not be a missed deadline.
+  // A heartbeat's interval is its agreement: under a new interval, silence that was fine until now
+  // must not become a missed deadline.
   const isAgreedAnew = kind === 'heartbeat' && interval_s !== before.interval_s && typeof config.open.schedule !== 'string';
   const what_is_checked_changed = target !== before.target || isAgreedAnew || !checksTheSame(kind, old, config);
   const enabled = patch.enabled ?? before.enabled;
-  // Both at once are refused as input.
+  // Both at once are refused when the input is read.
   const group = patch.group ?? (patch.ungroup ? null : before.group);
   const monitor: Monitor = {
     ...before,

@@ -62,13 +62,17 @@ const changeExisting = async (context: InOrganisation, id: string, input: Input)
   return new AlternateStatus(200, await changeMonitor(context, row, patchOf(input)));
 };
 
-/** The domain says what a monitor may be, the plan how many there may be; a heartbeat gets a token of its own. */
+/**
+ * The model decides what a monitor may be, the plan how many there may be. A heartbeat gets a token
+ * of its own.
+ */
 export const createMonitor = async (context: InOrganisation, input: Input): Answer<OutputOf<typeof createMonitorContract>> => {
   const { sql, organisation, note, now } = context;
   const { secrets, partitionOf } = context.with;
   const { id: of, plan } = organisation;
   const labels = labelsOf(input);
-  // Asking twice makes one: the organisation's lock lets a second caller see what the first one made.
+  // A repeated call creates one monitor: the organisation's lock lets the second caller see what
+  // the first created.
   const existing = labels.external_id === null ? undefined : (await monitorsCalled(sql, of, [labels.external_id])).get(labels.external_id);
   if (existing !== undefined) return changeExisting(context, existing, input);
   const draft = draftMonitor(input, of, { plan, checkers: await checkersOf(sql, of) });
@@ -88,7 +92,10 @@ export const createMonitor = async (context: InOrganisation, input: Input): Answ
   return monitorNow(orNotFound(await monitorWithStatus(sql, of, id), 'monitor_not_found'), now);
 };
 
-/** Gone at once, with what refers to it; the bulk of its history follows in small bites (see forgotten_monitors). */
+/**
+ * Deletes the monitor and its references at once; the bulk of its history is deleted later in small
+ * batches (see forgotten_monitors).
+ */
 export const deleteMonitor = async (
   { sql, organisation, note }: InOrganisation,
   { monitor_id: id }: InputOf<typeof deleteMonitorContract>,
@@ -104,7 +111,7 @@ export const deleteMonitor = async (
   await removeMonitor(sql, row);
 };
 
-/** Asked before a form is shown, so that it offers what will be taken. */
+/** Read before a form is shown, so that the form offers what will be accepted. */
 export const getMonitorChoices = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof getMonitorChoicesContract>> => {
   const { id: of, plan } = organisation;
   const [checkers, groups, monitors] = await Promise.all([checkersOf(sql, of), groupChoices(sql, of), countMonitors(sql, of)]);
@@ -122,7 +129,7 @@ export const getMonitorChoices = async ({ sql, organisation }: InOrganisation): 
   };
 };
 
-/** More stretches than anybody reads, and fewer than make a page slow. */
+/** More stretches than anyone reads, and too few to make a page slow. */
 const maxStretches = 1_000;
 
 const stretchJson = ({ from, to, state, cause }: Stretch) => ({
@@ -134,7 +141,7 @@ const stretchJson = ({ from, to, state, cause }: Stretch) => ({
   window_name: cause?.is === 'window' ? cause.name : null,
 });
 
-/** Rule 43. The sum and what it is made of come from one reading of the ledger, so they always fit. */
+/** Rule 43. The sum and its stretches come from one reading of the ledger, so they always agree. */
 export const getMonitorLedger = async (
   { sql, organisation, now }: InOrganisation,
   { monitor_id: id, days }: InputOf<typeof getMonitorLedgerContract>,
@@ -154,7 +161,7 @@ export const getMonitorLedger = async (
 const hour = 3_600;
 const day = 24 * hour;
 
-/** So many points that a chart on a ping intake is full and a phone not slow. */
+/** Enough points to fill a chart of a ping intake, and few enough for a phone. */
 const windows = {
   '24h': { long_s: day, step_s: 300, source: 'raw' },
   '7d': { long_s: 7 * day, step_s: hour, source: 'hourly' },
@@ -170,7 +177,8 @@ export const getMonitorResults = async (
 ): Answer<OutputOf<typeof getMonitorResultsContract>> => {
   const key = orNotFound(await monitorKey(sql, organisation.id, id), 'monitor_not_found');
   const { long_s, step_s, source } = windows[window];
-  // Whole steps, so that a point says the same from one reading to the next; the last one is still filling.
+  // Whole steps, so that a point is the same from one reading to the next; the last one is still
+  // filling.
   const to = Math.ceil(now / (step_s * 1_000)) * step_s * 1_000;
   const from = to - long_s * 1_000;
   const rows = await (source === 'raw' ? rawSeries : hourlySeries)(sql, key, { from, to }, step_s);
@@ -192,7 +200,7 @@ export const getMonitorResults = async (
   };
 };
 
-/** The same functions as on pages and exports, over one moment's view of the ledger. */
+/** Uses the same functions as pages and exports, over one moment's view of the ledger. */
 export const getMonitorStatus = async (
   { sql, organisation, now }: InOrganisation,
   { monitor_id: id, days }: InputOf<typeof getMonitorStatusContract>,
@@ -217,7 +225,7 @@ export const getMonitor = async (
 ): Answer<OutputOf<typeof getMonitorContract>> =>
   monitorNow(orNotFound(await monitorWithStatus(sql, organisation.id, monitor_id), 'monitor_not_found'), now);
 
-/** The one place where a heartbeat's token is read; the API never gives it. */
+/** The only place that reads a heartbeat's token; the API never returns it. */
 export const getPingAddress = async (
   { sql, organisation, with: { secrets, baseUrl } }: InOrganisation,
   { monitor_id: id }: InputOf<typeof getBeatAddressContract>,
@@ -229,10 +237,10 @@ export const getPingAddress = async (
   return { id, address: `${baseUrl()}/beat/${await secrets.open(sql, box, pingTokenOf(id))}` };
 };
 
-/** Whoever has more than so many reads lists by their pages. */
+/** An organisation with more than this reads its lists page by page. */
 const maxOfAll = 10_000;
 
-/** An outage that nobody confirmed is none (rule 11). */
+/** An outage that was not confirmed does not count (rule 11). */
 const isUp = (status: Status): boolean | null => (status === 'pending' || status === 'paused' ? null : status !== 'down');
 
 export const listMonitorFigures = async ({
@@ -275,7 +283,10 @@ export const listBeats = async (
   return { items: pings.map(({ at, ear, ...ping }) => ({ ...ping, at: at.toISOString(), taken_by: ear })) };
 };
 
-/** A new token at once; older ones for as long as it takes to tell every job, or no longer where somebody else has one. */
+/**
+ * A new token counts at once. Older ones stay valid for as long as it takes to reconfigure every
+ * job, or end at once where someone else has one.
+ */
 export const rotatePingAddress = async (
   { sql, organisation, now, with: { secrets, baseUrl } }: InOrganisation,
   { monitor_id: id, overlap_s }: InputOf<typeof rotateBeatAddressContract>,
@@ -296,7 +307,7 @@ export const updateMonitor = async (
 ): Answer<OutputOf<typeof updateMonitorContract>> =>
   changeMonitor(context, orNotFound(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found'), patch);
 
-/** Answers belong to the person who asked, and come only to where he asked. */
+/** Answers belong to the user who asked, and come only to the place where they asked. */
 export const getTestResults = async (
   { organisation, caller, with: { trials } }: InOrganisation,
   { trial_id: id, known }: InputOf<typeof hearTrialContract>,
@@ -318,7 +329,10 @@ export const getTestResults = async (
   };
 };
 
-/** A trial asks every continent at once, so that a target is safe from somebody who presses the button. */
+/**
+ * A test run asks every continent at once, so the limit protects a target from someone who keeps
+ * pressing the button.
+ */
 const maxAMinute = 10;
 
 export const testMonitor = async (
@@ -341,7 +355,7 @@ export const testMonitor = async (
   const trial = trials.begin({ ...owner, kind, target, interval_s, config, secrets, like });
   if (trial === undefined)
     throw new Refusal('trial_impossible', 'Probes cannot be asked just now; save, and see what they find, or try again.');
-  // More than none less one are known: it does not wait for anybody.
+  // More than minus one answers are known already, so this does not wait.
   const begun = await trials.hear(trial, owner, -1);
   return { trial, asked: begun?.asked.map((probe) => ({ ...probe })) ?? [] };
 };

@@ -17,7 +17,7 @@ export type AssignedRow = {
   readonly has_secrets: boolean;
 };
 
-/** Every monitor that somebody should be checking now, with what its assignment is told by. In pages. */
+/** Every monitor that should be checked now, with the data of its assignment, in pages. */
 export const assignedRows = (sql: Queryable): AsyncGenerator<AssignedRow[]> =>
   inPages(
     0,
@@ -39,16 +39,16 @@ export type MonitorFigure = {
   readonly name: string;
   readonly type: string;
   readonly status: Status;
-  /** Of the newest check, if that passed; null for heartbeats, and where none was seen of late. */
+  /** Of the newest check, if it passed; null for heartbeats, and without a recent check. */
   readonly response_ms: number | null;
   /** Of all monitors. */
   readonly count: number;
 };
 
-/** No check is rarer than once a day; and few parts of the table are read. */
+/** No check is rarer than once a day, and this way few partitions of the table are read. */
 const ofLate = 48 * 3_600_000;
 
-/** The oldest monitors of an organisation first, with how they are now. */
+/** The oldest monitors of an organisation first, with their present status. */
 export const monitorFigures = (sql: Queryable, organisation: string, most: number, now: number): Promise<readonly MonitorFigure[]> => sql<
   MonitorFigure[]
 >`
@@ -60,7 +60,10 @@ export const monitorFigures = (sql: Queryable, organisation: string, most: numbe
     order by at desc limit 1) newest on true
   order by s.monitor_key`;
 
-/** Changes of several monitors at once, under the organisation's lock: a statement for each thing that changes, not for each monitor. */
+/**
+ * Changes several monitors at once, under the organisation's lock: one statement per kind of
+ * change, not per monitor.
+ */
 
 export type AtOnce = {
   readonly id: string;
@@ -74,7 +77,7 @@ export const monitorsAtOnce = (sql: Queryable, organisation: string, ids: readon
   sql<AtOnce[]>`select id, name, partition, enabled, group_id from monitors
     where organisation_id = ${organisation} and id = any(${[...ids]}::uuid[]) order by key`;
 
-/** `paused_at` is the transaction's time, which is that of the outbox lines, too. */
+/** `paused_at` is the transaction's time, which is also that of the outbox lines. */
 export const switchMonitors = async (sql: Queryable, ids: readonly string[], enabled: boolean): Promise<void> => {
   await sql`update monitors set enabled = ${enabled}, paused_at = ${enabled ? null : sql`coalesce(paused_at, now())`}
     where id = any(${[...ids]}::uuid[])`;
@@ -110,17 +113,22 @@ export const notifyOwners = async (
   await sql`select pg_notify(${outboxChannel}, 'monitor:' || partition) from unnest(${[...new Set(monitors.map(({ partition }) => partition))]}::int[]) as t (partition)`;
 };
 
-/** A heartbeat's token: its fingerprint for those who know the token, and the token itself, encrypted, for the monitor's page. */
+/**
+ * A heartbeat's token: its fingerprint, to verify pings, and the token itself, encrypted, for the
+ * monitor's page.
+ */
 export type PingTokenRow = { readonly fingerprint: string; readonly monitor: string; readonly organisation: string; readonly box: Buffer };
 
-/** Writes the token and tells the ping receivers that its key exists. */
+/** Writes the token and announces its key to the ping receivers. */
 export const insertPingToken = async (sql: Queryable, { fingerprint, monitor, organisation, box }: PingTokenRow): Promise<void> => {
   await sql`insert into beat_tokens (fingerprint, organisation_id, monitor_id, token)
     values (${Buffer.from(fingerprint, 'hex')}, ${organisation}, ${monitor}, ${box})`;
   await enqueue(sql, { topic: 'beat_key', payload: { key: fingerprint, monitor, until: null }, partition: null, organisation });
 };
 
-/** Before a monitor goes, the ping receivers hear that its keys are none any more. */
+/**
+ * Announces to the ping receivers, before a monitor is deleted, that its keys are no longer valid.
+ */
 export const endPingTokens = async (sql: Queryable, organisation: string, monitor: string): Promise<void> => {
   const rows = await sql<{ key: string }[]>`
     delete from beat_tokens where monitor_id = ${monitor} and organisation_id = ${organisation} returning encode(fingerprint, 'hex') as key`;
@@ -128,7 +136,7 @@ export const endPingTokens = async (sql: Queryable, organisation: string, monito
     await enqueue(sql, { topic: 'beat_key', payload: { key, monitor: null, until: null }, partition: null, organisation });
 };
 
-/** The encrypted token of a heartbeat monitor that is in force. */
+/** The encrypted token in force of a heartbeat monitor. */
 export const pingTokenBox = async (sql: Queryable, organisation: string, monitor: string): Promise<Uint8Array | undefined> => {
   const [row] = await sql<{ token: Uint8Array }[]>`
     select token from beat_tokens where monitor_id = ${monitor} and organisation_id = ${organisation} and until is null`;
@@ -136,8 +144,8 @@ export const pingTokenBox = async (sql: Queryable, organisation: string, monitor
 };
 
 /**
- * The token in force gets an end, and those that were rotated out before end no later; the next one is written by `insertBeatToken`. False
- * when there was none.
+ * Gives the token in force an end. Tokens that were rotated out before end no later.
+ * `insertPingToken` writes the next one. Returns false when there was none.
  */
 export const retirePingTokens = async (sql: Queryable, organisation: string, monitor: string, until: number): Promise<boolean> => {
   const rows = await sql<{ key: string }[]>`
@@ -148,7 +156,7 @@ export const retirePingTokens = async (sql: Queryable, organisation: string, mon
   return rows.length > 0;
 };
 
-/** Many monitors in a few statements, under the organisation's lock. */
+/** Writes many monitors in a few statements, under the organisation's lock. */
 
 export type BulkRow = {
   readonly id: string;
@@ -170,7 +178,7 @@ const records = (sql: Queryable, rows: readonly BulkRow[]) => sql`
 
 const tags = (sql: Queryable) => sql`array(select jsonb_array_elements_text(r.tags))`;
 
-/** In their order. */
+/** In the order of the input. */
 export const insertMonitors = async (sql: Queryable, organisation: string, rows: readonly BulkRow[]): Promise<void> => {
   if (rows.length === 0) return;
   await sql`
@@ -181,7 +189,7 @@ export const insertMonitors = async (sql: Queryable, organisation: string, rows:
     from ${records(sql, rows)}`;
 };
 
-/** All but whether they are checked. */
+/** Updates everything but whether they are checked. */
 export const updateMonitors = async (sql: Queryable, organisation: string, rows: readonly BulkRow[]): Promise<void> => {
   if (rows.length === 0) return;
   await sql`
@@ -191,7 +199,7 @@ export const updateMonitors = async (sql: Queryable, organisation: string, rows:
     from ${records(sql, rows)} where m.id = r.id and m.organisation_id = ${organisation}`;
 };
 
-/** Which groups they are in from now on (rule 26: cover follows membership). */
+/** Sets their groups from now on (rule 26: cover follows membership). */
 export const writeMemberships = async (
   sql: Queryable,
   organisation: string,
@@ -206,7 +214,7 @@ export const writeMemberships = async (
     from jsonb_to_recordset(${JSON.stringify(moves)}::text::jsonb) as r (monitor uuid, "group" uuid) where r."group" is not null`;
 };
 
-/** Writes the tokens and tells the ping receivers that their keys exist. */
+/** Writes the tokens and announces their keys to the ping receivers. */
 export const insertPingTokens = async (sql: Queryable, organisation: string, tokens: readonly PingTokenRow[]): Promise<void> => {
   if (tokens.length === 0) return;
   const rows = tokens.map(({ fingerprint, monitor, box }) => ({ fingerprint, monitor, box: box.toString('base64') }));
@@ -225,7 +233,7 @@ export const insertPingTokens = async (sql: Queryable, organisation: string, tok
 
 /** A monitor as lists and answers show it. */
 export type MonitorRow = {
-  /** Another one after every change of the row. */
+  /** Changes with every change of the row. */
   readonly version: string;
   readonly key: number;
   readonly id: string;
@@ -239,7 +247,7 @@ export type MonitorRow = {
   readonly affects_group_status: boolean;
   readonly external_id: string | null;
   readonly tags: readonly string[];
-  /** As utcText() gives it. */
+  /** In the format of utcText(). */
   readonly created_at: string;
 };
 
@@ -251,21 +259,21 @@ export const monitorById = async (sql: Queryable, organisation: string, id: stri
   return row;
 };
 
-/** What only a change needs besides what is shown. */
+/** What only a change needs, beside what is shown. */
 export type StoredMonitor = MonitorRow & {
   readonly partition: number;
   readonly secrets: Uint8Array | null;
   readonly config_version: number;
 };
 
-/** Under the organisation's lock, so that nobody else changes it meanwhile. */
+/** Under the organisation's lock, so that no one else changes it meanwhile. */
 export const monitorForChange = async (sql: Queryable, organisation: string, id: string): Promise<StoredMonitor | undefined> => {
   const [row] = await sql<StoredMonitor[]>`
     select ${shown(sql)}, partition, secrets, config_version from monitors where organisation_id = ${organisation} and id = ${id}`;
   return row;
 };
 
-/** Which monitors of the organisation have these external ids. */
+/** The monitors of the organisation with these external ids. */
 export const monitorsCalled = async (
   sql: Queryable,
   organisation: string,
@@ -277,7 +285,7 @@ export const monitorsCalled = async (
   return new Map(rows.map(({ id, external_id }) => [external_id, id]));
 };
 
-/** As monitorForChange(), of several. */
+/** Like monitorForChange(), for several. */
 export const monitorsForChange = (sql: Queryable, organisation: string, ids: readonly string[]): Promise<StoredMonitor[]> =>
   sql<StoredMonitor[]>`
     select ${shown(sql)}, partition, secrets, config_version from monitors
@@ -288,7 +296,7 @@ export const countMonitors = async (sql: Queryable, organisation: string): Promi
   return row?.count ?? 0;
 };
 
-/** Those of these ids that are monitors of the organisation. */
+/** Which of these ids are monitors of the organisation. */
 export const monitorsAmong = async (sql: Queryable, organisation: string, ids: readonly string[]): Promise<ReadonlySet<string>> => {
   if (ids.length === 0) return new Set();
   const rows = await sql<{ id: string }[]>`
@@ -299,7 +307,7 @@ export const monitorsAmong = async (sql: Queryable, organisation: string, ids: r
 export const monitorChoices = (sql: Queryable, organisation: string): Promise<{ readonly id: string; readonly name: string }[]> =>
   sql<{ id: string; name: string }[]>`select id, name from monitors where organisation_id = ${organisation} order by lower(name), id`;
 
-/** The running number that big tables know it by. */
+/** The running number that large tables use for it. */
 export const monitorKey = async (sql: Queryable, organisation: string, id: string): Promise<number | undefined> => {
   const [row] = await sql<{ key: number }[]>`select key from monitors where organisation_id = ${organisation} and id = ${id}`;
   return row?.key;
@@ -323,7 +331,10 @@ export const insertMonitor = async (
   return only(rows);
 };
 
-/** `paused_at` is the transaction's time, which is that of the outbox line, too: the engine writes the same moment to the ledger. */
+/**
+ * `paused_at` is the transaction's time, which is also that of the outbox line: the engine writes
+ * the same moment to the ledger.
+ */
 export const updateMonitor = async (
   sql: Queryable,
   id: string,
@@ -346,20 +357,25 @@ const only = <Row>([row]: readonly Row[]): Row => {
   return row;
 };
 
-/** The row, and what refers to it, goes now; its results and rollups are remembered as to be removed in small bites. */
+/**
+ * Deletes the row and its references now; results and rollups are marked to be deleted in small
+ * batches.
+ */
 export const removeMonitor = async (sql: Queryable, monitor: Pick<StoredMonitor, 'id' | 'key'>): Promise<void> => {
   await sql`insert into forgotten_monitors (monitor_key, monitor_id) values (${monitor.key}, ${monitor.id})`;
   await sql`delete from monitors where id = ${monitor.id}`;
 };
 
-/** For the owner of its partition, who closes what is open and tells the probes. */
+/**
+ * For the owner of its partition, who closes open incidents and announces the change to the probes.
+ */
 export const notifyOwner = (
   sql: Queryable,
   of: { readonly organisation: string; readonly partition: number },
   payload: MonitorChange,
 ): Promise<void> => enqueue(sql, { topic: 'monitor', payload, partition: of.partition, organisation: of.organisation });
 
-/** Which group the monitor is in from now on (rule 26: cover follows membership). */
+/** Sets its group from now on (rule 26: cover follows membership). */
 export const writeMembership = async (sql: Queryable, organisation: string, monitor: string, group: string | null): Promise<void> => {
   await sql`update group_memberships set ended_at = now() where monitor_id = ${monitor} and ended_at is null`;
   if (group === null) return;

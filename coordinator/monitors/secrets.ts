@@ -7,7 +7,10 @@ import type { Queryable } from '../database/connect.ts';
 import { type SecretsAtRest, secretsOf } from '../secrets/at-rest.ts';
 import { notifyOwner } from './queries.ts';
 
-/** A monitor in whose config a secret stands openly, because it was stored before it counted as one. */
+/**
+ * A monitor whose config holds an unencrypted secret, because it was stored before its key counted
+ * as secret.
+ */
 export type OpenSecrets = {
   readonly id: string;
   readonly organisation_id: string;
@@ -17,7 +20,10 @@ export type OpenSecrets = {
   readonly secrets: Uint8Array | null;
 };
 
-/** Some of them, locked; of those that somebody changes just now each change puts the secrets apart. */
+/**
+ * Some of them, locked. Those that someone is changing now are skipped: every change separates the
+ * secrets.
+ */
 export const someOpenSecrets = (sql: Queryable, most: number): Promise<OpenSecrets[]> =>
   sql<OpenSecrets[]>`
     select id, organisation_id, partition, type, config, secrets from monitors where type = 'https' and (has_open_secret(config) or has_likely_secret(config))
@@ -29,15 +35,16 @@ export const writeSecretsApart = async (sql: Queryable, id: string, config: Conf
 
 const shape = z.record(z.string(), z.string());
 
-/** How secrets of monitors are encrypted, and read again; both as JSON. */
+/** Encrypts and decrypts the secrets of monitors, as JSON. */
 export type MonitorSecrets = {
   readonly open: (row: Pick<OpenSecrets, 'id' | 'secrets'>) => Promise<string>;
   readonly seal: (sql: Queryable, monitor: string, text: string) => Promise<Buffer>;
 };
 
 /**
- * Encrypts some of what stands openly in configs, as what counts as a secret grows; how many monitors it was. What is checked stays the same,
- * but the probes are told anew, so that the old text is gone from the bus too.
+ * Encrypts some unencrypted secrets of configs, as more keys come to count as secret. Returns the
+ * number of monitors. What is checked stays the same, but assignments are sent to the probes again,
+ * so that the old text is gone from the bus too.
  */
 export const sealOpenSecrets = async (sql: Queryable, { open, seal }: MonitorSecrets, most: number): Promise<number> => {
   const rows = await someOpenSecrets(sql, most);
@@ -50,7 +57,10 @@ export const sealOpenSecrets = async (sql: Queryable, { open, seal }: MonitorSec
   return rows.length;
 };
 
-/** The secrets of a monitor's config as they are stored: one encrypted JSON object, or nothing when there are none. */
+/**
+ * The secrets of a monitor's config as they are stored: one encrypted JSON object, or nothing when
+ * there are none.
+ */
 export const sealSecrets = async (at: SecretsAtRest, sql: Queryable, monitor: string, secrets: Secrets): Promise<Buffer | null> =>
   Object.keys(secrets).length === 0 ? null : at.seal(sql, JSON.stringify(secrets), secretsOf(monitor));
 

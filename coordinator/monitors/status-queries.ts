@@ -8,9 +8,12 @@ import { type CoverRow, causedCoverFrom, coverColumns, coverFrom, ms } from '../
 import type { MonitorRow } from './queries.ts';
 import type { MonitorHistory, Standing, Status } from './status.ts';
 
-/** What a dashboard asks: counts by status, and one page of monitors, filtered and sorted by the database (monitor_status, migration 018). */
+/**
+ * Queries of the dashboard: counts by status, and one page of monitors, filtered and sorted by the
+ * database (monitor_status, migration 018).
+ */
 
-/** Monitors that maintenance covers at this moment. Mostly there are none. */
+/** Monitors that maintenance covers at this moment. Usually there are none. */
 export const coveredNow = async (sql: Queryable, organisation: string, now: number): Promise<readonly string[]> => {
   const rows = await sql<{ id: string }[]>`
     with covering as (
@@ -24,12 +27,15 @@ export const coveredNow = async (sql: Queryable, organisation: string, now: numb
   return rows.map(({ id }) => id);
 };
 
-/** As people are shown it: maintenance goes before whatever it covers. */
+/** As people see it: maintenance takes precedence over the status that it covers. */
 export type StatusRow = Status | 'maintenance';
 
 export type StatusCounts = Readonly<Partial<Record<StatusRow, number>>>;
 
-/** Most monitors are up: those are not counted one by one, they are what is left of all (monitor_counts, migration 028). */
+/**
+ * Most monitors are up, so these are not counted one by one: they are the rest of all
+ * (monitor_counts, migration 028).
+ */
 export const countStatuses = async (sql: Queryable, organisation: string, covered: readonly string[]): Promise<StatusCounts> => {
   const rows = await sql<{ status: StatusRow | 'all'; count: number }[]>`
     select status, count(*) as count from monitor_status
@@ -45,7 +51,7 @@ export type DashboardSort = 'state' | 'name' | 'response' | 'downtime' | 'change
 
 export type DashboardFilter = {
   readonly status: StatusRow | null;
-  /** Every word of it stands in name, target or group. */
+  /** Every word of it must occur in name, target or group. */
   readonly search: string;
   readonly group: string | null;
   readonly tag: string | null;
@@ -82,12 +88,14 @@ export const countMatching = async (
 
 const worst = (sql: Queryable) => sql`s.status in ('down', 'verifying')`;
 
-/** A monitor of a page, and its group: what else is asked for begins with these. */
+/** A monitor of a page, and its group; further queries start from these. */
 export type Found = { readonly id: string; readonly group: string | null };
 
 const orNotFound = (sql: Queryable) => sql`s.monitor_id as id, s.group_id as "group"`;
 
-/** Trouble first, the newest first; then by group and name. Each half is read from its own index. */
+/**
+ * Trouble first, the newest first; then by group and name. Each half is read from its own index.
+ */
 const byState = async (
   sql: Queryable,
   organisation: string,
@@ -101,7 +109,7 @@ const byState = async (
     order by s.status, s.since desc, s.place offset ${offset} limit ${most}`;
   const others = (from: number): Promise<Found[]> => sql<Found[]>`
     select ${orNotFound(sql)} from monitor_status s where ${where} and not ${worst(sql)} order by s.place offset ${from} limit ${most}`;
-  // The first page, which most people look at, needs no count, and asks for both halves at once.
+  // The first page, which is requested most, needs no count, and reads both halves at once.
   if (offset === 0) return (await Promise.all([inTrouble(), others(0)])).flat().slice(0, most);
   const [count] = await sql<{ troubled: number }[]>`select count(*) as troubled from monitor_status s where ${where} and ${worst(sql)}`;
   const troubled = count?.troubled ?? 0;
@@ -110,7 +118,7 @@ const byState = async (
   return [...first, ...(await others(Math.max(0, offset - troubled)))].slice(0, most);
 };
 
-/** Downtime of the last days, the most first; all that had none come after by place. */
+/** Most downtime of the last days first; monitors without downtime follow in their usual order. */
 const byDowntime = (
   sql: Queryable,
   organisation: string,
@@ -126,7 +134,7 @@ const byDowntime = (
   where ${matching(sql, organisation, filter, covered)}
   order by d.down desc nulls last, s.place offset ${offset} limit ${most}`;
 
-/** The monitors of one page, in their order. */
+/** The monitors of one page, in order. */
 export const dashboardPage = async (
   sql: Queryable,
   organisation: string,
@@ -162,7 +170,10 @@ export type DashboardRow = {
   readonly incident: string | null;
   readonly cause: Cause | null;
   readonly seen_continent: string | null;
-  /** Mean response times of the last hours, oldest first, or of the newest looks where there are no hours yet; null where there was none. */
+  /**
+   * Mean response times of the last hours, oldest first, or of the newest checks where there are no
+   * hours yet; null where there was none.
+   */
   readonly hours: readonly (number | null)[] | null;
   readonly looks: readonly number[] | null;
 };
@@ -193,12 +204,14 @@ export const dashboardRows = (sql: Queryable, organisation: string, ids: readonl
 
 export type GroupWithStatus = {
   readonly id: string;
-  /** What its members are; whether those count that are so. */
+  /** The statuses of its members, and whether members with that status affect the group. */
   readonly members: readonly { readonly status: Status; readonly affects_group_status: boolean }[];
   readonly count: number;
 };
 
-/** Which statuses there are among the members of each of these groups, without a look at every member. */
+/**
+ * The statuses that occur among the members of each of these groups, without reading every member.
+ */
 export const groupsWithStatus = (sql: Queryable, organisation: string, groups: readonly string[]): Promise<GroupWithStatus[]> =>
   groups.length === 0
     ? Promise.resolve([])
@@ -211,7 +224,7 @@ export const groupsWithStatus = (sql: Queryable, organisation: string, groups: r
         from groups g left join monitor_counts c on c.organisation_id = g.organisation_id and c.group_id = g.id
         where g.organisation_id = ${organisation} and g.id = any(${[...groups]}::uuid[])`;
 
-/** The names of the first few that are in trouble, and since when the newest change is. */
+/** The names of the first few in trouble, and the time of the newest change. */
 export const troubledNames = async (
   sql: Queryable,
   organisation: string,
@@ -240,7 +253,7 @@ export const openIncidents = async (sql: Queryable, organisation: string): Promi
 
 export type DashboardProbe = { readonly name: string; readonly continent: string; readonly well: boolean };
 
-/** Who checks for this organisation, and whether they are heard. */
+/** The probes that check for this organisation, and whether they are present. */
 export const dashboardProbes = (sql: Queryable, organisation: string): Promise<DashboardProbe[]> =>
   sql<DashboardProbe[]>`
     select p.name, p.continent, p.quarantined_at is null and p.doubted_at is null and not exists (
@@ -249,7 +262,7 @@ export const dashboardProbes = (sql: Queryable, organisation: string): Promise<D
     where p.revoked_at is null and p.last_seen_at is not null and (p.organisation_id is null or p.organisation_id = ${organisation})
     order by p.continent, p.name limit 24`;
 
-/** A monitor that has results was seen, also when no stretch says so (migration 018). */
+/** A monitor with results was observed, even when no stretch says so (migration 018). */
 export const markSeen = async (sql: Queryable): Promise<void> => {
   await sql`select mark_seen()`;
 };
@@ -264,7 +277,7 @@ type Row = CoverRow & {
   readonly created_at: Date;
   readonly paused_at: Date | null;
   readonly ledger: readonly (readonly [kind: 'paused' | 'unknown', ...Stretch])[];
-  /** Resolved ones were confirmed, or are not here; when, is asked of an open one only. */
+  /** Resolved incidents here were all confirmed; only for an open one does it matter when. */
   readonly incidents: readonly (readonly [...Stretch, confirmed_at: number | null, id: string])[];
   readonly last_result_at: number | null;
   readonly last_covering_at: number | null;
@@ -298,7 +311,7 @@ const historyFrom = (row: Row, now: number): MonitorHistory => {
     },
     created_at: row.created_at.getTime(),
     paused_at,
-    // The row of the monitor knows of a pause before the ledger does.
+    // The monitor's row has a pause before the ledger does.
     paused: lasting(paused_at === null ? of('paused') : [...of('paused'), [paused_at, null]], now),
     cover: coverFrom(row),
     causedCover: causedCoverFrom(row),
@@ -313,8 +326,9 @@ const historyFrom = (row: Row, now: number): MonitorHistory => {
 };
 
 /**
- * Of one it is asked by itself: of an array the database expects ten, so that it takes a plan for every call to be cheaper than one for all,
- * and making it takes three times as long as the call.
+ * A single monitor is compared by `=`. For an array, the database expects ten rows, so it considers
+ * a new plan for every call cheaper than a shared one, and planning takes three times as long as
+ * the call.
  */
 const among = (sql: Queryable, monitors: readonly string[]) => {
   const [one] = monitors;
@@ -322,8 +336,8 @@ const among = (sql: Queryable, monitors: readonly string[]) => {
 };
 
 /**
- * The histories of some monitors of an organisation since `from`, in one statement and so of one moment. Raw results are asked for
- * their newest only; they reach back as long as they are kept.
+ * The histories of some monitors of an organisation since `from`, in one statement and therefore of
+ * one moment. Of raw results only the newest is read; they reach back as long as they are stored.
  */
 export const monitorHistories = async (
   sql: Queryable,
@@ -355,11 +369,11 @@ export const monitorHistories = async (
   return rows.map((row) => historyFrom(row, now));
 };
 
-/** Monitors with how they are: what a row keeps, and the newest that was seen, from one reading. */
+/** Monitors with their status: what the row keeps, and the newest observation, from one reading. */
 
-/** What was seen since the row was written. */
+/** What was observed since the row was written. */
 type Observation = Pick<Standing, 'last_result_at' | 'begins_anew_at'>;
-/** What is asked of heartbeats alone: a page without any does not pay for it. */
+/** Queried for heartbeats only: a page without any does not pay for it. */
 type HeartbeatRow = Pick<Standing, 'last_fail_at' | 'last_beat_at'>;
 
 export type ObservedMonitor = Observation & Pick<MonitorWithStatus, 'id' | 'type' | 'version' | 'place'>;
@@ -368,7 +382,7 @@ const noBeats: HeartbeatRow = { last_fail_at: null, last_beat_at: null };
 /** The same as columns: nearly all rows stay as they come. */
 const withoutBeats = (sql: Queryable) => sql`null::float8 as last_fail_at, null::float8 as last_beat_at`;
 
-/** With what their pings and judgements came to by now. */
+/** Adds the present state of their pings and judgements. */
 export const withBeats = async <Row extends Pick<MonitorWithStatus, 'id' | 'type' | keyof HeartbeatRow>>(
   sql: Queryable,
   organisation: string,
@@ -386,21 +400,21 @@ export const withBeats = async <Row extends Pick<MonitorWithStatus, 'id' | 'type
 
 export type MonitorWithStatus = Omit<MonitorRow, 'created_at'> &
   Standing & {
-    /** As utcText() gives it. */
+    /** In the format of utcText(). */
     readonly created_at: string;
-    /** Where it stands in the list that it was read for; null where its running number says so. */
+    /** Its sort key in the list that it was read for; null where the running number is the key. */
     readonly place: string | null;
   };
 
 export type MonitorFilter = {
-  /** As the row keeps it: silence that nobody has noticed yet is not in it. */
+  /** As the row keeps it: without silence that was not noticed yet. */
   readonly status: Status | null;
   readonly type: Kind | null;
   readonly group: string | null;
   readonly enabled: boolean | null;
   readonly tag: string | null;
   readonly external_id: string | null;
-  /** Every word of it stands in name, target or group, or in a tag. */
+  /** Every word of it must occur in name, target, group or a tag. */
   readonly text: string;
 };
 
@@ -418,7 +432,10 @@ export type MonitorList = {
   readonly most: number;
 };
 
-/** What the database's own clock wrote has parts of a millisecond, which are left out wherever it is read as a Date. */
+/**
+ * Times written by the database's clock have fractions of a millisecond, which are dropped wherever
+ * they are read as a Date.
+ */
 const whole = (sql: Queryable, column: string) => ms(sql, `date_trunc('milliseconds', ${column})`);
 
 const version = (sql: Queryable) => sql`m.xmin::text || ' ' || s.xmin::text as version`;
@@ -433,7 +450,7 @@ const sighting = (sql: Queryable) => sql`
   (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome < 2 order by r.at desc limit 1) as last_result_at,
   ${ms(sql, 'anew.at')} as begins_anew_at`;
 
-/** What its partition has yet to decide about is mostly nothing, and read once for all rows. */
+/** A partition's undecided changes are usually none, and read once for all rows. */
 const from = (sql: Queryable, organisation: string) => sql`
   from monitor_status s join monitors m on m.id = s.monitor_id left join (
     select o.payload->>'monitor' as monitor, min(o.created_at) as at from outbox o
@@ -443,7 +460,7 @@ const from = (sql: Queryable, organisation: string) => sql`
 
 const matchingMonitors = (sql: Queryable, { organisation, filter }: MonitorList) => {
   const { status, type, group, enabled, tag, external_id, text } = filter;
-  // Most monitors have no tags, and theirs are not put together.
+  // Most monitors have no tags, so tags are joined only where there are some.
   const words = wordsOf(text).map((word) => {
     const part = `%${literally(word)}%`;
     return sql`and (s.words like ${part} or (m.tags <> '{}' and array_to_string(m.tags, ' ') like ${part}))`;
@@ -458,13 +475,16 @@ const matchingMonitors = (sql: Queryable, { organisation, filter }: MonitorList)
     ${words.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
 };
 
-/** Keys by the table whose index has them in this order: a status is an index of the one, all else of the other. */
+/**
+ * Keys by the table whose index has them in this order: one index for a status, the other for
+ * everything else.
+ */
 const keyOf = (sql: Queryable, { status, enabled }: MonitorFilter) =>
   status !== null || enabled === false ? sql`s.monitor_key` : sql`m.key`;
 
 /**
- * As a number of the statement itself: of a parameter the database expects a tenth of all rows, so that it takes a plan for every call to be cheaper
- * than one for all, and makes one each time.
+ * A literal of the statement: for a parameter the database expects a tenth of all rows, so it
+ * considers a new plan for every call cheaper than a shared one, and makes one each time.
  */
 const limited = (sql: Queryable, most: number) => sql`limit ${sql.unsafe(String(Math.trunc(most)))}`;
 
@@ -491,7 +511,7 @@ export const monitorStatusPage = async (sql: Queryable, list: MonitorList): Prom
   return withBeats(sql, list.organisation, rows);
 };
 
-/** Which rows a page holds, in which versions, and what was seen of them. */
+/** The rows of a page, their versions, and what was observed since. */
 export const observedPage = (sql: Queryable, list: MonitorList): Promise<ObservedMonitor[]> =>
   sql<ObservedMonitor[]>`
     select m.id, m.type, ${version(sql)}, ${sighting(sql)}, ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;

@@ -15,11 +15,14 @@ export type StatusInput = {
   readonly created_at: number;
   readonly paused_at: number | null;
   readonly incident: { readonly started_at: number; readonly confirmed_at: number | null } | null;
-  /** Start of the newest ok or fail (a heartbeat: of the newest ping or judgement). */
+  /** Start of the newest ok or fail (for a heartbeat: of the newest ping or judgement). */
   readonly last_checked_at: number | null;
-  /** Until when that one counts (rule 22): its start and two intervals and the time limit, or a heartbeat's deadline. */
+  /**
+   * Until when that result counts (rule 22): its start, two intervals and the timeout; or a
+   * heartbeat's deadline.
+   */
   readonly covered_until: number;
-  /** When the newest incident that is over ended, and the newest unknown stretch that is over. */
+  /** When the newest resolved incident ended, and the newest unknown stretch that is over. */
   readonly last_resolved_at: number | null;
   readonly last_gap_ended_at: number | null;
   /** End of the last pause. */
@@ -30,7 +33,7 @@ export type StatusNow = { readonly status: Status; readonly since: number; reado
 
 const latestTime = (...times: (number | null)[]): number => Math.max(...times.filter((time) => time !== null));
 
-/** Rule 18: the first that fits, and when it began. */
+/** Rule 18: the first status that applies, and when it began. */
 export const statusNow = (input: StatusInput): StatusNow => {
   const { now, created_at, paused_at, incident, last_checked_at, covered_until, last_resolved_at, last_gap_ended_at, resumed_at } = input;
   if (paused_at !== null) return { status: 'paused', since: paused_at, last_checked_at };
@@ -41,7 +44,7 @@ export const statusNow = (input: StatusInput): StatusNow => {
   return { status: 'up', since: latestTime(created_at, last_resolved_at, last_gap_ended_at, resumed_at), last_checked_at };
 };
 
-/** Everything that status and uptime of a monitor are made of, as it stood at one moment. */
+/** Everything that a monitor's status and uptime are computed from, as it was at one moment. */
 export type MonitorHistory = {
   readonly id: string;
   readonly kind: Kind;
@@ -51,7 +54,7 @@ export type MonitorHistory = {
   readonly paused_at: number | null;
   readonly paused: readonly Interval[];
   readonly cover: readonly Interval[];
-  /** The cover again, each stretch with the window that it is of. */
+  /** The cover again, each stretch with its window. */
   readonly causedCover: readonly Caused[];
   /** Confirmed incidents, each with its id. */
   readonly down: readonly (Interval & { readonly incident: string })[];
@@ -59,29 +62,38 @@ export type MonitorHistory = {
   readonly incident: { readonly started_at: number; readonly confirmed_at: number | null } | null;
   /** Start of the newest ok or fail. */
   readonly last_result_at: number | null;
-  /** Start of the newest result that covers time: of a heartbeat only failures do, because its pings cover the rest. */
+  /**
+   * Start of the newest result that covers time: for a heartbeat only failures do, because pings
+   * cover the rest.
+   */
   readonly last_covering_at: number | null;
   /** The newest ping that says how a job went; starts and log lines do not. */
   readonly last_beat_at: number | null;
-  /** Begin of the unknown stretch that lasts, as the ledger has it. */
+  /** Start of the unknown stretch that lasts, according to the ledger. */
   readonly gap_since: number | null;
   readonly last_resolved_at: number | null;
   readonly last_gap_ended_at: number | null;
   readonly resumed_at: number | null;
-  /** Of a resume or an edit of what is checked that its partition has not decided about yet; the ledger will say the same. */
+  /**
+   * Of a resume, or of an edit of what is checked, that its partition has not decided yet; the
+   * ledger will have the same moment.
+   */
   readonly begins_anew_at: number | null;
 };
 
-/** The later of two moments, of which either may be missing. */
+/** The later of two moments, either of which may be missing. */
 export const latest = (a: number | null, b: number | null): number | null => (a === null || b === null ? (a ?? b) : Math.max(a, b));
 
-/** What the newest thing that was seen covers is made of this. */
+/** The input for how long the newest observation counts. */
 type Covering = Pick<
   MonitorHistory,
   'kind' | 'interval_s' | 'config' | 'created_at' | 'resumed_at' | 'gap_since' | 'begins_anew_at' | 'last_covering_at' | 'last_beat_at'
 >;
 
-/** Until when the newest thing that was seen counts (rule 22); the ledger knows it for certain once it has noticed the silence. */
+/**
+ * Until when the newest observation counts (rule 22). The ledger knows for certain once it has
+ * noticed the silence.
+ */
 export const coveredUntil = ({ kind, interval_s, config, created_at, resumed_at, ...history }: Covering): number => {
   if (history.gap_since !== null) return history.gap_since;
   if (history.begins_anew_at !== null) return history.begins_anew_at;
@@ -104,7 +116,10 @@ export const statusOf = (history: MonitorHistory, now: number): StatusNow =>
     covered_until: coveredUntil(history),
   });
 
-/** Silence that the ledger does not hold yet, as after an absence of the coordinator, is unknown too. */
+/**
+ * Silence that the ledger does not hold yet, as after an absence of the coordinator, is unknown
+ * too.
+ */
 const unknownIn = (history: MonitorHistory, window: Interval): Interval[] => [
   ...history.unknown,
   { from: coveredUntil(history), to: window.to },
@@ -113,11 +128,11 @@ const unknownIn = (history: MonitorHistory, window: Interval): Interval[] => [
 export const uptimeOf = (history: MonitorHistory, window: Interval): Uptime =>
   uptime({ ...history, window, unknown: unknownIn(history, window) });
 
-/** The same uptime if this incident had not been. */
+/** The uptime as if this incident had not been. */
 export const uptimeWithout = (history: MonitorHistory, window: Interval, incident: string): Uptime =>
   uptimeOf({ ...history, down: history.down.filter((each) => each.incident !== incident) }, window);
 
-/** What the sum of uptimeOf() is made of (rule 43). */
+/** The stretches behind the sum of uptimeOf() (rule 43). */
 export const stretchesOf = (history: MonitorHistory, window: Interval): Stretch[] =>
   explained({
     ...{ window, created_at: history.created_at, cover: history.causedCover },
@@ -126,33 +141,39 @@ export const stretchesOf = (history: MonitorHistory, window: Interval): Stretch[
     unknown: unknownIn(history, window).map((each) => ({ ...each, cause: { is: 'gap' } })),
   });
 
-/** How a monitor is, as the database keeps it (monitor_status), with the newest that was seen of it: enough to say its status without its history. */
+/**
+ * A monitor's status as the database keeps it (monitor_status), with the newest observation: enough
+ * to compute its status without its history.
+ */
 export type Standing = {
   readonly status: Status;
   readonly since: number;
-  /** Whether anybody has ever seen it. */
+  /** Whether it was ever observed. */
   readonly seen: boolean;
   readonly type: Kind;
   readonly interval_s: number;
   readonly config: Config;
   readonly created: number;
-  /** Start of the newest ok or fail; of a heartbeat also of the newest fail, and the newest ping that says how a job went. */
+  /**
+   * Start of the newest ok or fail; for a heartbeat also the newest fail, and the newest ping that
+   * says how a job went.
+   */
   readonly last_result_at: number | null;
   readonly last_fail_at: number | null;
   readonly last_beat_at: number | null;
-  /** Of a resume or an edit of what is checked that its partition has not decided about yet. */
+  /** Of a resume, or of an edit of what is checked, that its partition has not decided yet. */
   readonly begins_anew_at: number | null;
 };
 
-/** The incident that the kept status tells of. */
+/** The incident behind the kept status. */
 const incidentOf = ({ status, since }: Standing) => {
   if (status === 'down') return { started_at: since, confirmed_at: since };
   return status === 'verifying' ? { started_at: since, confirmed_at: null } : null;
 };
 
 /**
- * Rule 18, with the same functions as statusOf(): what the row keeps is told as the one thing that it came from. Only the silence that
- * nobody has noticed yet is not in the row.
+ * Rule 18, with the same functions as statusOf(): the kept status is turned into the one fact that
+ * caused it. Only silence that was not noticed yet is missing from the row.
  */
 export const currentStatus = (standing: Standing, now: number): StatusNow => {
   const { status, since, seen, type, created, last_result_at, last_fail_at, last_beat_at, begins_anew_at } = standing;
@@ -164,7 +185,7 @@ export const currentStatus = (standing: Standing, now: number): StatusNow => {
     covered_until: coveredUntil({
       ...{ kind: type, interval_s: standing.interval_s, config: standing.config, created_at: created, begins_anew_at },
       ...{ last_covering_at: type === 'heartbeat' ? last_fail_at : last_result_at, last_beat_at },
-      // Pending though somebody has looked: an unknown stretch lasts.
+      // Pending although it was observed: an unknown stretch lasts.
       gap_since: status === 'pending' && seen ? since : null,
       resumed_at: since,
     }),

@@ -4,10 +4,10 @@ import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Result } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 
-/** Whose trial it is; `user` is null for the operator. */
+/** The owner of a test run; `user` is null for the operator. */
 export type TestRunOwner = { readonly organisation: string; readonly user: string | null };
 
-/** A monitor as it would be. `like`: the stored one whose probes are to try it. */
+/** A monitor as it would be. `like`: the stored one whose probes run the test. */
 export type TestRunRequest = TestRunOwner & {
   readonly kind: Kind;
   readonly target: string;
@@ -23,13 +23,16 @@ export type TestAnswer = AskedProbe & Pick<Result, 'at' | 'took_ms' | 'outcome' 
 
 export type TestRunState = {
   readonly asked: readonly AskedProbe[];
-  /** As they came. */
+  /** In the order in which they came. */
   readonly answers: readonly TestAnswer[];
-  /** All have answered, or had the time to. */
+  /** All have answered or timed out. */
   readonly over: boolean;
 };
 
-/** Counts one more trial of this organisation, and gives how many there were in the last minute, with this one. */
+/**
+ * Counts one more test run of this organisation, and returns the number of the last minute
+ * including it.
+ */
 export const countTestRun = async (sql: Queryable, organisation: string, now: Date): Promise<number> => {
   const since = new Date(now.getTime() - 60_000);
   await sql`delete from trials where organisation_id = ${organisation} and at <= ${since}`;

@@ -31,7 +31,7 @@ import {
   statusRows,
 } from '../contract.ts';
 
-/** What a dashboard shows, as its address says it: every view can be kept and sent. */
+/** What a dashboard shows, as its address says it: every view can be bookmarked and shared. */
 export type View = {
   readonly status: StatusRow | null;
   readonly q: string;
@@ -53,7 +53,7 @@ export const viewOf = (asked: Readonly<Record<string, string>>): View => {
   };
 };
 
-/** Another view than the one that is shown; it begins at its first page. */
+/** The address of a changed view; it begins at its first page. */
 export const addressOf = (view: View, change: Partial<View> = {}): string => {
   const { status, q, group, tag, sort, page } = { ...view, page: 1, ...change };
   return `/${query({ status, q, group, tag, sort: sort === 'state' ? null : sort, page: page === 1 ? null : page })}`;
@@ -65,7 +65,10 @@ const done = (change: string | undefined, count: number): string => {
   return change === 'resume' ? `${some} watched again.` : `${some} moved.`;
 };
 
-/** Pauses, resumes or moves those that were ticked, and goes back to where they were ticked. */
+/**
+ * Pauses, resumes or moves the selected monitors, and returns to the view in which they were
+ * selected.
+ */
 export const changeChosen: Page = {
   method: 'POST',
   path: '/monitors/change',
@@ -90,7 +93,7 @@ export type GroupChoice = { readonly id: string; readonly name: string };
 const stateOf = (status: string): State => states.find((state) => state === status) ?? 'unknown';
 const barOf = (bar: string): Bar => (bar === 'none' ? bar : stateOf(bar));
 
-/** What is said below the name: what is wrong, else what is looked at. */
+/** The line below the name: the cause, otherwise the target. */
 const detail = ({ status, cause, seen_from, target, type }: Row): string => {
   if (status === 'verifying')
     return seen_from === null ? (cause ?? target) : `Seen from ${seen_from} only${cause === null ? '' : `: ${cause}`}`;
@@ -98,7 +101,7 @@ const detail = ({ status, cause, seen_from, target, type }: Row): string => {
   return type === 'heartbeat' ? `Heartbeat${target === '' ? '' : `, ${target}`}` : target;
 };
 
-/** Each leads to the list of those that have it. */
+/** Each tag links to the list of its monitors. */
 const tagLinks = ({ tags }: Row, view: View): Part =>
   tags.map((tag) => html` <a class="tag" href="${safeUrl(addressOf(view, { tag }))}">${tag}</a>`);
 
@@ -116,7 +119,7 @@ ${mayChange && html`<td class="cell-tick"><input type="checkbox" name="monitors[
 </tr>`;
 };
 
-/** A heading where the list comes to another group. Trouble stands above all groups. */
+/** Inserts a heading where the group changes. Monitors in trouble come before all groups. */
 const withHeadings = (dashboard: Dashboard, view: View, rows: (row: Row) => Html, columns: number): readonly Html[] => {
   const isGrouped =
     view.sort === 'state' && view.status === null && view.group === null && view.tag === null && dashboard.groups.length > 0;
@@ -150,7 +153,6 @@ ${
   )}</select><button class="button" name="change" value="group">Move</button></span>`
 }</div>`;
 
-/** The one dense table. */
 export const monitorTable = (request: MembersRequest, dashboard: Dashboard, view: View, groups: readonly GroupChoice[]): Html => {
   const mayChange = request.may(changeMonitors);
   const columns = mayChange ? 7 : 6;
@@ -176,7 +178,7 @@ ${mayChange && html`<td class="cell-tick"><input type="checkbox" data-all hidden
   return html`<form method="post" action="/monitors/change" class="monitors-form">${table}<div class="below-table">${pages}${bulk(groups, request.address)}</div></form>`;
 };
 
-/** What a stranger sees first: one screen that says what this is. */
+/** What an anonymous reader sees first: one screen that says what this is. */
 export const front = () =>
   show({
     title: 'Uptime, seen from everywhere',
@@ -200,13 +202,13 @@ export const robots: Page = {
   answer: () => ({
     is: 'sent',
     type: 'text/plain; charset=utf-8',
-    // Status pages and the page of the API are for everybody; the account is nobody else's.
+    // Status pages and the API page are public; accounts are private.
     body: ['User-agent: *', 'Allow: /$', 'Allow: /status/', 'Allow: /api/v1/docs', 'Allow: /assets/', 'Disallow: /', ''].join('\n'),
     headers: { 'cache-control': 'public, max-age=86400' },
   }),
 };
 
-/** A browser's tab says what matters most. */
+/** The browser's tab shows what matters most. */
 const titleOf = ({ counts, down, verifying }: Dashboard): string => {
   if (counts.down > 0) return counts.down === 1 ? `Down: ${down[0] ?? ''}` : `Down: ${countText(counts.down)}`;
   if (counts.verifying > 0)
@@ -244,7 +246,7 @@ const nothingFound = ({ status, q, group, tag }: View): Html => {
   return html`<div class="table-card nothing"><p>${words} <a href="/">Show all monitors</a></p></div>`;
 };
 
-/** Before there is anything: one sentence and one form. */
+/** Shown before there is any monitor: one sentence and one form. */
 const beginning = ({ may }: MembersRequest): Html => {
   const state = freshForm(formOf({}));
   if (!may(createMonitor))

@@ -48,7 +48,7 @@ const switching = (verb: 'pause' | 'resume'): readonly Page[] => {
       answer: async (request) => {
         const monitor = await monitorOf(request, updateMonitor);
         const { id, name, enabled } = monitor;
-        // Also where somebody else was faster.
+        // Redirects also when someone else was faster.
         if (enabled !== (verb === 'pause')) return seeOther(`/monitors/${id}`, { said: `${name} ${done}` });
         return show({
           title: `${Verb} ${name}`,
@@ -114,7 +114,7 @@ export const monitorActs: readonly Page[] = [...switching('pause'), ...switching
 export type Ledger = OutputOf<typeof getMonitorLedger>;
 type Stretch = Ledger['stretches'][number];
 
-/** A page shows so many; the sum counts all. */
+/** The limit of rows on a page; the sum counts all. */
 const maxRows = 120;
 
 const stateOf = (state: string): State => states.find((each) => each === state) ?? 'unknown';
@@ -128,7 +128,7 @@ const why = ({ state, incident, window, window_name }: Stretch): Part => {
   return state === 'unknown' ? 'no usable result' : null;
 };
 
-/** The sum in words: what the five are and what they come to. */
+/** The sum in words: the five states and their total. */
 export const ledgerSum = (ledger: Ledger): Html => {
   const parts = [
     ['up', ledger.up_seconds],
@@ -149,7 +149,7 @@ export const ledgerBar = (ledger: Ledger): Html => {
   const [from, to] = [Date.parse(ledger.from), Date.parse(ledger.to)];
   const x = (at: string): number => ((Date.parse(at) - from) / Math.max(1, to - from)) * 1_000;
   const present = states.filter((state) => ledger.stretches.some((stretch) => stretch.state === state));
-  // What lasts a second in a month would be too thin to be seen.
+  // A second within a month would be too thin to see.
   const bar = ({ from: begin, to: end }: Stretch): string =>
     `M${x(begin).toFixed(2)} 0h${Math.max(2, x(end) - x(begin)).toFixed(2)}v28h-${Math.max(2, x(end) - x(begin)).toFixed(2)}z`;
   const inOrder: readonly State[] = ['up', 'paused', 'unknown', 'maintenance', 'down'];
@@ -162,7 +162,10 @@ export const ledgerBar = (ledger: Ledger): Html => {
   )}</svg>`;
 };
 
-/** Rule 43: the stretches behind the sum, each with what made it so; time that was simply up is told only where it is between. */
+/**
+ * Rule 43: the stretches behind the sum, each with its cause. Time that was simply up is listed
+ * only between other stretches.
+ */
 export const ledgerTable = (ledger: Ledger, times: Times): Html => {
   const shown = ledger.stretches.slice(0, maxRows);
   const hidden = ledger.stretches.length - shown.length + ledger.left_out;
@@ -185,7 +188,7 @@ export const everyText = (interval_s: number): string => `every ${briefDuration(
 
 const valueText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 1));
 
-/** How it is checked, as it is stored: each setting with what it means. */
+/** How it is checked, as it is stored: each setting with its meaning. */
 export const settingsList = ({ type, config }: Settings): Html | null => {
   if (!isKind(type)) return null;
   const keys = configKeys[type];
@@ -202,7 +205,7 @@ export const settingsList = ({ type, config }: Settings): Html | null => {
     : html`<table class="settings"><tbody>${rows}</tbody></table>`;
 };
 
-/** Keys that do nothing, with what was probably meant. */
+/** Keys without effect, with what was probably meant. */
 export const unknownKeysNotice = ({ type, config }: Settings): Part => {
   if (!isKind(type)) return null;
   const unknown = unknownConfigKeys(type, config);
@@ -222,7 +225,10 @@ const markOf = ({ kind, exit_code }: Ping): Html => {
   return kind === 'start' ? stateMark('pending', 'Began') : stateMark('unknown', 'Log');
 };
 
-/** The last pings of a job, with what each said and how long its run took. Their text came from the job: it is shown as text. */
+/**
+ * The last pings of a job, with the message of each and how long its run took. The message came
+ * from the job: it is shown as text.
+ */
 export const pingList = (pings: readonly Ping[], times: Times): Html =>
   pings.length === 0
     ? html`<p class="nothing">No ping has come yet. The first good one begins the watch.</p>`
@@ -405,7 +411,7 @@ ${recipients(told.items)}
 
 export const monitor: Page = { method: 'GET', path: '/monitors/:monitor_id', needs: 'member', answer: (request) => pageOf(request) };
 
-/** Asked for by a button, so that the address is in no history and in no cache. */
+/** Requested by a button, so that the address is in no history and no cache. */
 export const showAddress: Page = {
   method: 'POST',
   path: '/monitors/:monitor_id/address',

@@ -3,16 +3,19 @@ import { isRecord } from '../../../shared/base/json.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
 import { type Fields, type Reading, type Sent, type Widget, writings } from './form-values.ts';
 
-/** How a key of the config stands in the form; what it means and may be stands in shared/api/config-keys.ts. */
+/**
+ * How a key of the config appears in the form. Its meaning and its values are in
+ * shared/api/config-keys.ts.
+ */
 export type Setting = {
   readonly key: string;
   readonly label: string;
   readonly widget: Widget;
-  /** Its label says all that its meaning would say again. */
+  /** Its label makes its description redundant. */
   readonly isPlain: boolean;
 };
 
-/** Settings that are asked for together, folded until somebody wants them. `holds`: what one finds there. */
+/** Settings shown together, folded until someone opens them. `holds`: what the fold contains. */
 export type SettingGroup = { readonly title: string; readonly holds: string; readonly settings: readonly Setting[] };
 
 const setting = (key: string, label: string, widget: Widget): Setting => ({ key, label, widget, isPlain: false });
@@ -29,7 +32,7 @@ const from: SettingGroup = {
   ],
 };
 
-/** The group of monitors stands here, too. */
+/** The group of the monitor is here, too. */
 export const toldTitle = 'Alerts and group';
 
 const told: SettingGroup = {
@@ -121,14 +124,17 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
   ],
 };
 
-/** Asked for before anything is folded. */
+/** Shown above all folds. */
 export const firstSettings: Readonly<Record<Kind, readonly Setting[]>> = {
   https: [],
   dns: [plain('record_type', 'Records', { is: 'choice' })],
   heartbeat: [],
 };
 
-/** Nobody looks at a heartbeat, so that where from and how long say nothing there; what is stored is kept. */
+/**
+ * No probe checks a heartbeat, so locations and timeouts have no effect on it; stored values are
+ * kept.
+ */
 export const silentKeys: Readonly<Record<Kind, readonly string[]>> = {
   https: [],
   dns: [],
@@ -142,12 +148,12 @@ export const settingsOf = (kind: Kind): readonly Setting[] => [
 
 export type Config = Readonly<Record<string, unknown>>;
 
-/** Where keys that no field is for can be written. */
+/** For keys that have no field. */
 export const otherName = 'config_other';
 
 export const nameOf = ({ key }: Setting, suffix = ''): string => `config.${key}${suffix}`;
 
-/** What nobody has set is shown as what is usual; where that is a choice of places, it is all of them. */
+/** A value that is not set shows the default; for a choice of locations, that is all of them. */
 const shownValue = ({ key, widget }: Setting, kind: Kind, config: Config, places: readonly string[]): unknown => {
   const stored = config[key];
   if (stored !== undefined && stored !== null) return stored;
@@ -166,7 +172,7 @@ const otherText = (kind: Kind, config: Config): string => {
   return Object.keys(others).length === 0 ? '' : JSON.stringify(others, null, 2);
 };
 
-/** The fields of a form, filled with a config. */
+/** The fields of a form, filled from a config. */
 export const formOfConfig = (kind: Kind, config: Config, places: readonly string[]): Record<string, string | readonly string[]> => {
   const values: Record<string, string | readonly string[]> = {};
   for (const setting of settingsOf(kind))
@@ -186,7 +192,10 @@ const isSame = (one: readonly string[], other: readonly string[]): boolean =>
 
 type Kept = { readonly is: 'kept' };
 
-/** What a form says of one setting. Who changed nothing of it keeps what is stored, however it was once written. */
+/**
+ * What a form says about one setting. An unchanged setting keeps its stored value, however that was
+ * once written.
+ */
 const readSetting = (setting: Setting, kind: Kind, form: Form, stored: Config, places: readonly string[]): Reading | Kept => {
   if (!wasSent(form, setting)) return { is: 'kept' };
   const { parts, read } = writings[setting.widget.is];
@@ -220,7 +229,10 @@ const readOther = (kind: Kind, form: Form, stored: Config): { readonly config: C
   }
 };
 
-/** The config that a form asks for, and what in it cannot be read. `stored`: that of the monitor, where there is one. */
+/**
+ * The config that a form asks for, and its unreadable parts. `stored`: the config of the existing
+ * monitor, if any.
+ */
 export const configFrom = (
   kind: Kind,
   form: Form,
@@ -240,7 +252,7 @@ export const configFrom = (
   return { config: { ...Object.fromEntries(known), ...('config' in other ? other.config : {}) }, faults };
 };
 
-/** How many settings of these are other than usual. */
+/** How many of these settings differ from their default. */
 export const countSet = (settings: readonly Setting[], kind: Kind, form: Form, places: readonly string[]): number =>
   settings.filter((setting) => readSetting(setting, kind, form, {}, places).is !== 'kept').length;
 

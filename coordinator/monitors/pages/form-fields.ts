@@ -24,14 +24,14 @@ import type { getMonitorChoices } from '../contract.ts';
 import { countSet, firstSettings, nameOf, otherName, type Setting, type SettingGroup, settingGroups, toldTitle } from './form-config.ts';
 import { assertionWords, maxAssertions, type Widget } from './form-values.ts';
 
-/** What a setting can be chosen from. */
+/** The choices for settings. */
 export type Places = {
   /** Where public probes are, and where this monitor wants one. */
   readonly continents: readonly Choice[];
   readonly probes: readonly { readonly id: string; readonly name: string; readonly continent: string }[];
 };
 
-/** Keys and values stand in backticks where they are written about. */
+/** Descriptions write keys and values in backticks. */
 const written = (text: string): Part => text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
 
 const howWritten: Partial<Record<Widget['is'], string>> = {
@@ -60,7 +60,7 @@ const helpOf = (kind: Kind, setting: Setting): Part => {
   return text === '' ? null : written(text);
 };
 
-/** What is usual, where that is a value; else an example. */
+/** The default, where there is a value; otherwise an example. */
 const placeholderOf = (kind: Kind, { key, widget }: Setting): string => {
   const words = configKeys[kind][key];
   if (widget.is === 'number') return words?.initial === undefined ? '' : String(words.initial);
@@ -98,10 +98,10 @@ const choicesOf = (kind: Kind, { key, widget }: Setting): readonly Choice[] =>
     label: (widget.is === 'choice' ? widget.words?.[each] : undefined) ?? each,
   }));
 
-/** Those that need little room stand two and two. */
+/** Settings that need little room are shown in pairs. */
 const shortWidgets: readonly Widget['is'][] = ['number', 'choice', 'text', 'statuses', 'yes-no'];
 
-/** One setting of the config as a field, its words from the one table of keys. */
+/** One setting of the config as a field, with its words from the table of keys. */
 export const settingField = (kind: Kind, setting: Setting, state: FormState, places: Places): Html | null => {
   const field = fieldOf(kind, setting, state, places);
   return field && shortWidgets.includes(setting.widget.is) ? html`<div class="short">${field}</div>` : field;
@@ -157,7 +157,7 @@ const fieldOf = (kind: Kind, setting: Setting, state: FormState, places: Places)
   }
 };
 
-/** Any number of seconds, where none of the usual ones will do. */
+/** Any number of seconds, where none of the usual choices fits. */
 const otherChoice = 'other';
 const otherField = 'interval_other_s';
 
@@ -174,13 +174,13 @@ const units = [
   [1, 'second'],
 ] as const;
 
-/** In the largest unit that says it exactly: `90 seconds`, `7 days`. */
+/** In the largest unit that expresses it exactly: `90 seconds`, `7 days`. */
 const words = (seconds: number): string => {
   const [size, name] = units.find(([each]) => seconds % each === 0) ?? [1, 'second'];
   return `${countText(seconds / size)} ${name}${seconds === size ? '' : 's'}`;
 };
 
-/** What is usual where nobody has chosen yet. */
+/** The default before anyone chose. */
 export const firstInterval = (kind: Kind, least: number): number => (kind === 'heartbeat' ? 86_400 : Math.max(60, least));
 
 /** The interval that a form asks for, as it was typed. */
@@ -189,7 +189,7 @@ export const intervalFrom = (form: Form): string | undefined => {
   return (chosen === otherChoice ? form.value(otherField) : chosen)?.trim();
 };
 
-/** How often that is, as far as it is a number. */
+/** Checks per day, if the interval is a number. */
 export const aDay = (kind: Kind, form: Form): Html => {
   const seconds = Number(intervalFrom(form) ?? '');
   const count = seconds > 0 ? 86_400 / seconds : 0;
@@ -216,16 +216,16 @@ export type Choices = OutputOf<typeof getMonitorChoices>;
 export type Monitor = OutputOf<typeof getMonitor>;
 export type Told = OutputOf<typeof listRecipients>['items'];
 
-/** What the form is about. `monitor`: the one that it changes; without it a new one is made. */
+/** What the form edits. `monitor`: the one to change; without it, the form creates one. */
 export type Subject = {
   readonly kind: Kind;
   readonly choices: Choices;
   readonly monitor: Monitor | undefined;
-  /** Who would be told of it, in the group that the form says. */
+  /** The recipients, given the group in the form. */
   readonly told: Told;
 };
 
-/** Where it can be checked from: the public probes, and what this monitor was once told. */
+/** The locations to check from: those of public probes, and those that this monitor once chose. */
 export const continentsFor = ({ choices, monitor }: Pick<Subject, 'choices' | 'monitor'>): readonly string[] => {
   const wanted = monitor?.config.continents;
   const stored = Array.isArray(wanted) ? wanted.filter(isContinent) : [];
@@ -308,7 +308,7 @@ const groupFields = ({ choices, monitor }: Subject, state: FormState): Html =>
     help: 'With commas between. The list can be narrowed to one of them.',
   })}`;
 
-/** Where it is about places, those are what the fold holds. */
+/** For settings about locations, the fold names the locations. */
 const heldBy = (settings: readonly Setting[], { form }: FormState): string | undefined =>
   settings.some(({ widget }) => widget.is === 'places')
     ? form
@@ -332,7 +332,7 @@ const fold = (subject: Subject, { title, holds, settings }: SettingGroup, state:
   }</summary><div class="fold-fields"${withGroup && html` data-refreshes`}>${fields}${withGroup && groupFields(subject, state)}</div></details>`;
 };
 
-/** Keys that do nothing are kept as they are, and can be put right. */
+/** Keys without effect are kept as they are, and can be corrected. */
 const others = ({ kind, monitor }: Subject, state: FormState): Part => {
   const unknown = monitor === undefined ? [] : unknownConfigKeys(kind, monitor.config);
   if (unknown.length === 0 && state.form.value(otherName) === undefined) return null;
@@ -356,11 +356,11 @@ const planWords = ({ choices: { plan, most_monitors: most, monitors, min_interva
     : html`<p class="soft">${words} There are ${monitors}.</p>`;
 };
 
-/** What the channels chose for themselves: here is nothing to choose. */
+/** The channels choose their monitors; there is nothing to choose here. */
 const toldPart = ({ told }: Subject): Html =>
   html`<div class="card would-be-told">${icon('alerts')}<div><h2>Who is told</h2><p id="would-be-told" data-refreshed>${notificationInWords(told)}</p></div><a href="/alerts">Channels</a></div>`;
 
-/** Where a test leads to: the buttons and what comes below them, or what kept it from being made. */
+/** The anchor of a test: its buttons and its result, or the reason why it was not made. */
 const testId = 'try';
 
 const actions = ({ kind, monitor }: Subject, { faults, objections }: FormState): Html =>
@@ -372,7 +372,7 @@ const actions = ({ kind, monitor }: Subject, { faults, objections }: FormState):
     'Leave it',
   )}</div>`;
 
-/** The whole of a form page, but for what a trial shows below it. */
+/** The whole form page, except for what a test run shows below it. */
 export const monitorForm = (subject: Subject, state: FormState): Html => {
   const { kind, monitor, choices } = subject;
   const address = monitor === undefined ? '/monitors/new' : `/monitors/${monitor.id}/edit`;

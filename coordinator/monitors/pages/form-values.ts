@@ -19,11 +19,11 @@ export type Widget =
         | 'probe';
     };
 
-/** What the fields of one setting carry, by what stands behind the setting's name in theirs. */
+/** The fields of one setting, by the part of their name after the setting's name. */
 export type Fields = Readonly<Record<string, readonly string[]>>;
 export type Sent = (suffix: string) => readonly string[];
 
-/** What was meant by it. */
+/** The value that was meant. */
 export type Reading =
   | { readonly is: 'value'; readonly value: unknown }
   | { readonly is: 'none' }
@@ -35,7 +35,7 @@ const fault = (words: string): Reading => ({ is: 'fault', words });
 
 type Writing = {
   readonly fields: (stored: unknown) => Fields;
-  /** What was sent in one form, by which it can be told from what was shown. */
+  /** What was sent in one form, to compare it with what was shown. */
   readonly parts: (sent: Sent) => readonly string[];
   readonly read: (parts: readonly string[]) => Reading;
 };
@@ -44,7 +44,10 @@ const isText = (of: unknown): of is string => typeof of === 'string';
 const last = (sent: Sent, suffix = ''): string => (sent(suffix).at(-1) ?? '').replaceAll('\r\n', '\n');
 const scalarText = (of: unknown): string => (of === undefined || of === null ? '' : isText(of) ? of : JSON.stringify(of));
 
-/** A number where it is one; anything else goes to the gate as it is, which says what would do. */
+/**
+ * A number where it is one; other text goes unchanged to the gate, whose refusal says what is
+ * valid.
+ */
 const numberOr = (text: string): number | string => (/^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text);
 
 const oneField = (read: (text: string) => Reading, trimmed = true): Writing => ({
@@ -57,7 +60,7 @@ const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // Then it is meant as it stands.
+    return undefined; // Then the text is meant literally.
   }
 };
 
@@ -68,7 +71,7 @@ const textsFrom = (text: string): readonly string[] | undefined => {
 
 const isPlainLine = (line: string): boolean => line !== '' && line === line.trim() && !/[\r\n]/.test(line);
 
-/** One to a line; as JSON where lines cannot say it. */
+/** One per line; as JSON where lines cannot express it. */
 export const linesText = (list: readonly string[]): string => {
   const text = list.join('\n');
   return list.length > 0 && list.every(isPlainLine) && textsFrom(text) === undefined ? text : JSON.stringify(list);
@@ -97,13 +100,13 @@ const pairsFromJson = (text: string): readonly (readonly [string, string])[] | u
   return pairs.length === Object.keys(map).length ? pairs : undefined;
 };
 
-/** `Name: value`, one to a line; as JSON where lines cannot say it. */
+/** `Name: value`, one per line; as JSON where lines cannot express it. */
 export const pairsText = (pairs: readonly (readonly [string, string])[]): string =>
   pairs.length > 0 && pairs.every(([name, of]) => /^[^\s:{]+$/.test(name) && of === of.trim() && !/[\r\n]/.test(of))
     ? pairs.map(([name, of]) => `${name}: ${of}`.trimEnd()).join('\n')
     : JSON.stringify(Object.fromEntries(pairs));
 
-/** The line that cannot be read, where there is one. */
+/** The unreadable line, if there is one. */
 export const pairsFrom = (text: string): readonly (readonly [string, string])[] | { readonly unread: string; readonly twice: boolean } => {
   const whole = pairsFromJson(text);
   if (whole) return whole;
@@ -171,7 +174,7 @@ export const maxAssertions = 20;
 
 type Row = readonly [path: string, is: string, of: string];
 
-/** A text that would read as something else stands in quotes. */
+/** A text that would be read as something else is quoted. */
 const equalText = (of: unknown): string => {
   if (!isText(of)) return JSON.stringify(of ?? null);
   const again = parsed(of);
@@ -181,7 +184,7 @@ const equalText = (of: unknown): string => {
 
 const equalFrom = (text: string): unknown => {
   const of = parsed(text.trim());
-  // A number of ours would lose its last digits; checks compare those of a text.
+  // A JavaScript number would lose its last digits; checks compare those of a text.
   if (/^-?\d+$/.test(text.trim()) && !Number.isSafeInteger(of)) return text.trim();
   return of === undefined || (typeof of === 'object' && of !== null) ? text : of;
 };
@@ -229,7 +232,7 @@ const assertions: Writing = {
   },
 };
 
-/** Places are ticked; that none is says something. */
+/** Locations are checkboxes; a selection of none has a meaning. */
 const places: Writing = {
   fields: (stored) => ({ '[]': Array.isArray(stored) ? stored.filter(isText) : [] }),
   parts: (sent) =>

@@ -35,23 +35,23 @@ const fieldNames = (kind: Kind): readonly string[] => [
 
 type Fault = { readonly keys: readonly string[]; readonly remedy: string };
 
-/** The sentence of a refused config, taken apart again: a list of keys, each with what would do. */
+/** Splits the sentence of a refused config into a list of keys, each with what is valid. */
 const faultsIn = (message: string): readonly Fault[] =>
   message.split(/; (?=`[^`]+`(?:, `[^`]+`)* cannot be used: )/).flatMap((part): Fault[] => {
     const [, keys, remedy] = /^(`[^`]+`(?:, `[^`]+`)*) cannot be used: ([\s\S]*)$/.exec(part) ?? [];
     return keys === undefined || remedy === undefined ? [] : [{ keys: keys.split(', ').map((key) => key.replaceAll('`', '')), remedy }];
   });
 
-/** The field for a key, or for what it is a part of: `json[0].path` is a part of `json`. */
+/** The field for a key or for the key that contains it: `json[0].path` belongs to `json`. */
 const fieldFor = (key: string, fields: readonly string[]): string | undefined => {
   for (let at = key; at !== ''; at = at.replace(/(?:^|\.|\[)[^.[]*$/, '')) if (fields.includes(`config.${at}`)) return `config.${at}`;
   return undefined;
 };
 
-/** A password of its own field stands for the pair. */
+/** A pair with a password field of its own is shown at that field. */
 const shownAt = (name: string): string => (name === 'config.basic_auth' ? 'config.basic_auth.username' : name);
 
-/** Keys by the names that stand beside their fields. */
+/** Replaces keys with the labels of their fields. */
 const inWords = (remedy: string, kind: Kind): string => {
   const words = remedy.replaceAll(/`([a-z_]+)`/g, (_, key: string) => {
     const setting = settingsOf(kind).find((each) => each.key === key);
@@ -61,7 +61,10 @@ const inWords = (remedy: string, kind: Kind): string => {
   return /[.!?…]$/.test(sentence) ? sentence : `${sentence}.`;
 };
 
-/** The form again, with what the gate said beside the fields; a refused config names several of them at once. */
+/**
+ * The form again, with the refusal beside the fields; a refused config names several fields at
+ * once.
+ */
 export const refusedMonitorForm = (form: Form, error: unknown, kind: Kind): FormState => {
   const fields = fieldNames(kind);
   if (error instanceof Refusal && error.code === 'group_not_found')
@@ -80,8 +83,9 @@ export const refusedMonitorForm = (form: Form, error: unknown, kind: Kind): Form
 };
 
 /**
- * What a trial shows, piece by piece in the order of the document, as it comes: who was asked, each answer, what they say together. The line of a
- * continent that still looks is there from the first; the style takes it away when its answer stands below.
+ * What a test run shows, piece by piece in the order of the document as answers come: who was
+ * asked, each answer, and the summary. The line of a continent that is still checking is there from
+ * the start; the style hides it once its answer appears below.
  */
 export type Heard = OutputOf<typeof getTestResults>;
 type Answer = Heard['answers'][number];
@@ -107,7 +111,7 @@ const phasesOf = ({ phases, took_ms }: Answer): readonly Phase[] => {
 
 const width = 1_000;
 
-/** Where its time went. */
+/** The duration of each phase. */
 const phaseBar = (answer: Answer): Html | null => {
   const phases = phasesOf(answer);
   const whole = phases.reduce((sum, { ms }) => sum + ms, 0);
@@ -179,7 +183,7 @@ const verdictOf = (asked: Asked, answers: readonly Answer[]): string => {
     : 'Nobody could tell.';
 };
 
-/** What stands below the answers once no more come. */
+/** What follows the answers once no more come. */
 export const testRunEnds = ({ asked, answers: asTheyCame }: Pick<Heard, 'asked' | 'answers'>): Html => {
   const answers = asTheyCame.toSorted(byContinent);
   const silent = asked.flatMap((each, at) => (answers.some(({ probe }) => probe === each.probe) ? [] : [{ ...each, at }]));
@@ -193,11 +197,14 @@ export const testRunEnds = ({ asked, answers: asTheyCame }: Pick<Heard, 'asked' 
   }</section>`;
 };
 
-/** Where the rest of the answers cannot be heard any more. */
+/** Shown when the remaining answers cannot be received any more. */
 export const testRunBroken = (): Html =>
   html`</ul><p class="trial-verdict" role="status">What else was seen could not be heard. Test again.</p></section>`;
 
-/** What the continents see, as it comes. Where the answers cannot be heard any more, because their coordinator was replaced, it says so. */
+/**
+ * The results of the continents as they come. It says so when the answers cannot be received any
+ * more because their coordinator was replaced.
+ */
 export async function* hearAll(ask: Ask, { trial, asked }: OutputOf<typeof testMonitor>): AsyncGenerator<Html> {
   yield testRunBegins(asked);
   let known = 0;
@@ -227,12 +234,12 @@ const answerWith = (subject: Subject, state: FormState, pieces?: AsyncIterable<H
     title: subject.monitor === undefined ? 'New monitor' : `Change ${subject.monitor.name}`,
     place: 'monitors',
     status: state.status,
-    // What was typed may be a secret.
+    // Typed values may be secret.
     headers: { 'cache-control': 'no-store' },
     main: html`<div class="monitor-form-page">${monitorForm(subject, state)}</div>`,
   });
 
-/** `shop.example` is how people say `https://shop.example`. */
+/** People write `shop.example` for `https://shop.example`. */
 const targetOf = (kind: string, form: Form): string => {
   const target = (form.value('target') ?? '').trim();
   return kind === 'https' && /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?:[:/?#]|$)/i.test(target) ? `https://${target}` : target;
@@ -244,7 +251,7 @@ const tagsOf = (text: string): readonly string[] =>
     .map((tag) => tag.trim())
     .filter((tag) => tag !== '');
 
-/** What was not in the form is not mentioned. */
+/** A field that the form did not have is not mentioned. */
 const common = (kind: string, form: Form, config: Config) => {
   const [name, interval_s] = [form.value('name'), intervalFrom(form)];
   return {
@@ -257,7 +264,7 @@ const common = (kind: string, form: Form, config: Config) => {
   };
 };
 
-/** The same form, and below it what every continent sees of it: nothing is saved. */
+/** The same form, with every continent's result below it; nothing is saved. */
 const tryIt = async ({ ask, form }: MembersRequest, subject: Subject, config: Config): Promise<PageAnswer> => {
   const { kind, monitor } = subject;
   const { target = '', interval_s = null } = common(kind, form, config);
@@ -280,7 +287,7 @@ const change = async ({ ask, form }: MembersRequest, { kind }: Subject, monitor:
   return seeOther(`/monitors/${id}`, { said: `${name} is changed.` });
 };
 
-/** What the button that was pressed asks for. Whatever is refused comes back as the form, with the reasons. */
+/** Runs the action of the pressed button. A refusal shows the form again with its reasons. */
 const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswer> => {
   const { form } = request;
   const { kind, monitor } = subject;
@@ -297,7 +304,7 @@ const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswe
   }
 };
 
-/** In the group that was chosen; one that is not there is said when it is saved. */
+/** For the chosen group; a missing group is reported on saving. */
 const toldOf = async ({ ask, form }: MembersRequest, { groups }: Choices, monitor: Monitor | undefined): Promise<Told> => {
   const chosen = form.value('group') ?? monitor?.group ?? '';
   const group = groups.find(({ id }) => id === chosen)?.id ?? null;
