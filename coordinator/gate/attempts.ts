@@ -5,7 +5,10 @@ import type { AccountSecrets } from '../people/secrets.ts';
 
 const hexOf = (subjects: readonly Buffer[]): string => textsLiteral(subjects.map((subject) => subject.toString('hex')));
 
-/** Counts a try of each subject, in one statement; gives how many there were in each one's window, and when that began. A window that began by `since` is over. */
+/**
+ * Counts one attempt per subject, in one statement. Returns each subject's count and the start of
+ * its window. A window that began by `since` is over.
+ */
 export const countTries = async (
   sql: Queryable,
   tried: readonly { readonly subject: Buffer; readonly since: Date }[],
@@ -23,37 +26,43 @@ export const countTries = async (
     returning subject, tries, began_at`;
 };
 
-/** What was proven was not guessed. */
+/** A proven attempt was not a guess, so it does not count. */
 export const forgetTries = async (sql: Queryable, subjects: readonly Buffer[]): Promise<void> => {
   await sql`delete from attempts where subject in (select decode(h, 'hex') from unnest(${hexOf(subjects)}::text[]) h)`;
 };
 
 const hourMs = 3_600_000;
 
-/** Who tries at what, and how often they may within the window. */
+/** A subject and its limit of attempts within a window. */
 export type Tried = {
   readonly what: string;
   readonly most: number;
-  /** A window of its own. */
+  /** Replaces the default window. */
   readonly withinMs?: number;
-  /** What to do when it was tried too often, other than wait. */
+  /** What to do other than wait, when there were too many attempts. */
   readonly instead?: string;
 };
 
-/** So often within an hour. */
+/** A limit per hour. */
 export const hourly = (what: string, most: number): Tried => ({ what, most, withinMs: hourMs });
 
-/** Wrong passwords of an account from all hosts together: from then on it is entered by the link of a mail, which no one else can take away. */
+/**
+ * Wrong passwords of one account from all hosts together. Above the limit, signing in needs the
+ * link of a mail, which no one else can block.
+ */
 export const failuresOf = (email: string): Tried => ({
   ...hourly(`passwords of ${email.trim().toLowerCase()} from everywhere`, 100),
   instead: 'Someone tries many passwords of this account. Ask for a link by mail (Forgot your password?), or sign in with a passkey.',
 });
 
-/** Tries at what can be guessed, counted in the database before anything is looked at, so that all coordinators count as one. */
+/**
+ * Attempts at what can be guessed. They are counted in the database before anything is checked, so
+ * all coordinators share one count.
+ */
 export type Attempts = {
-  /** @throws Refusal `too_many_attempts`, also when the try would have been right. */
+  /** @throws Refusal `too_many_attempts`, even when the attempt would have been right. */
   readonly count: (tried: readonly Tried[]) => Promise<void>;
-  /** Whoever was right starts anew. */
+  /** A right attempt resets the count. */
   readonly forget: (tried: readonly Tried[]) => Promise<void>;
 };
 
@@ -85,7 +94,7 @@ export const createAttempts = (sql: Sql, clock: Clock, secrets: AccountSecrets, 
   };
 };
 
-/** An address as far as one host of the Internet has it to itself: hosts have whole /64 networks of IPv6. */
+/** The part of an address that belongs to one host: for IPv6 a whole /64 network. */
 export const hostOf = (address: string): string => {
   if (!address.includes(':') || address.includes('.')) return address;
   const [head = '', tail = ''] = address.split('::');

@@ -5,12 +5,12 @@ import { type AuditEntry, insertAudit } from '../organisations/queries.ts';
 import type { Answered } from './bind.ts';
 import type { AuditDetails } from './context.ts';
 
-/** Who acts, as the audit log tells it. */
+/** The actor as the audit log records it. */
 export type Actor = Pick<AuditEntry, 'organisation' | 'user' | 'who' | 'through' | 'token_name' | 'address'>;
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Of two states of a thing what differs; of a new or a gone one all. */
+/** The differences between two states of a thing; everything for a created or deleted one. */
 const differences = (before: Values | undefined, after: Values | undefined): Values => {
   const differs = ([key, value]: [string, unknown]): boolean =>
     before === undefined || after === undefined || JSON.stringify(before[key]) !== JSON.stringify(after[key]) || value === undefined;
@@ -20,7 +20,10 @@ const differences = (before: Values | undefined, after: Values | undefined): Val
 
 const idIn = (body: unknown): Values => (isRecord(body) && typeof body.id === 'string' ? { id: body.id } : {});
 
-/** The trace of one operation. What its handler noted of before and after goes before what was sent; secrets go into neither. */
+/**
+ * Writes the audit entry of one operation. The handler's own before and after take precedence over
+ * the input. Neither contains secrets.
+ */
 export const writeAudit = async (
   sql: Queryable,
   done: {

@@ -4,25 +4,28 @@ import { AlternateStatus, type Answer, type Context, type Early, type Oneself, t
 
 export type Answered = { readonly status?: number; readonly body?: unknown };
 
-/** An operation with what does it. */
+/** An operation with its handler. */
 export type Bound<Own> = {
   readonly operation: Operation;
-  /** Reads the input: every fault at once. */
+  /** Reads the input, and reports all faults at once. */
   readonly read: (raw: RawInput) => {
     readonly input: unknown;
-    /** Comes before the transaction, and gives the work to be done in it. */
+    /** Runs before the transaction, and returns the work to do in it. */
     readonly prepare: (early: Early<Own>) => Promise<(context: Context & Own) => Promise<Answered>>;
   };
 };
 
-/** Who may call what: by organisation, for oneself, signed out, as the operator of the installation. */
+/**
+ * All handlers, by kind of caller: in an organisation, for oneself, signed out, as the operator of
+ * the installation.
+ */
 export type Handlers = {
   readonly organisation: Readonly<Record<string, Bound<Place>>>;
   readonly person: Readonly<Record<string, Bound<Oneself>>>;
   readonly visitor: Readonly<Record<string, Bound<SignedOut>>>;
   /** What a signed-in operator may do on pages. */
   readonly operator: Readonly<Record<string, Bound<object>>>;
-  /** What the operator's commands may do, outside any organisation. */
+  /** What the operator's commands may do outside any organisation. */
   readonly installation: Readonly<Record<string, Bound<object>>>;
 };
 
@@ -35,7 +38,7 @@ const readInput = <Input>(operation: Operation<string, Input>, raw: RawInput): I
   return parsed.value;
 };
 
-/** Here the handler's types meet the operation's: one that does not fit does not compile. */
+/** Here the handler's types meet the operation's: a handler that does not fit does not compile. */
 export const bind = <Own, Input, Output>(
   operation: Operation<string, Input, Output>,
   handler: (context: Context & Own, input: Input) => Answer<Output>,
@@ -48,8 +51,8 @@ export const bind = <Own, Input, Output>(
 });
 
 /**
- * For what does something before its transaction: work that takes long, such as hashing a password, would hold a connection and locks
- * meanwhile; and a try that is counted stays counted though the operation is refused.
+ * For a handler that works before its transaction. Slow work such as hashing a password would hold
+ * a connection and locks in it; and an attempt stays counted even when the operation is refused.
  */
 export const bindInSteps = <Own, Input, Output, Prepared>(
   operation: Operation<string, Input, Output>,

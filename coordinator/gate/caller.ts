@@ -7,37 +7,40 @@ export type Organisation = {
   readonly name: string;
   readonly plan: PlanName;
   readonly time_zone: string;
-  /** When it is deleted, in milliseconds; null: nobody asked for that. Until then it is only looked at. */
+  /**
+   * When it will be deleted, in milliseconds; null: no one asked for deletion. Until then it is
+   * read-only.
+   */
   readonly ends_at: number | null;
 };
 
-/** Somebody at a browser of whom nothing is known yet but where the request came from. */
+/** A browser without a sign-in: only the origin of its request is known. */
 export type AnonymousCaller = {
   readonly address: string;
-  /** What the browser says that it is. */
+  /** The browser's own description. */
   readonly device: string;
-  /** What the session's cookie holds, if there is one: signing in ends that session. */
+  /** The session cookie, if any: signing in ends that session. */
   readonly cookie?: string | undefined;
 };
 
-/** Somebody who is signed in, whatever organisations they belong to. */
+/** A signed-in user, whatever organisations they belong to. */
 export type Person = {
   readonly user: string;
   readonly email: string;
   readonly name: string;
   readonly email_verified: boolean;
-  /** May see the operator's page; the gate looks again by itself. */
+  /** May see the operator's page; the gate checks again by itself. */
   readonly is_operator: boolean;
   /** The session's id. */
   readonly session: string;
-  /** When they last proved to be who they are. */
+  /** When they last proved their identity. */
   readonly proven_at: number;
   readonly from: AnonymousCaller;
 };
 
 /**
- * Who is calling, read afresh for every call. A member calls by a token, a session or a connector; the operator calls from the
- * machine itself and stands above roles.
+ * The caller, read afresh for every call. A member calls by a token, a session or a connector; the
+ * operator calls from the machine itself, and needs no role.
  */
 export type Caller = {
   readonly is: 'token' | 'session' | 'connector' | 'operator';
@@ -47,11 +50,11 @@ export type Caller = {
   readonly role: Role;
   readonly scope: Scope;
   readonly token?: { readonly id: string; readonly name: string };
-  /** For a connector: which connection, and what the assistant calls itself. */
+  /** For a connector: its connection, and the name that the assistant gave itself. */
   readonly connection?: { readonly id: string; readonly client: string };
-  /** Who it is, for a session. */
+  /** For a session: its user. */
   readonly person?: Person;
-  /** The address that the call came from, where a network lies between. */
+  /** The address that the call came from, if it came over a network. */
   readonly address?: string | undefined;
 };
 

@@ -14,8 +14,9 @@ import type { AnonymousCaller, Caller, Organisation, Person } from './caller.ts'
 import type { Cursors } from './cursors.ts';
 
 /**
- * What operations need of the kinds of channels: what there is to fill in, whether a config is one, what of it is shown, and a message that is really
- * sent. app.ts hands this over, because kinds and sending belong to the room of alerts.
+ * What operations need from the kinds of channels: their fields, validation of a config, its masked
+ * form, and a message that is really sent. app.ts passes it in, because kinds and sending belong to
+ * notifications.
  */
 export type ChannelConfig = { readonly [name: string]: string };
 
@@ -31,7 +32,7 @@ export type KindField = {
 };
 export type Kind = { readonly id: string; readonly name: string; readonly about: string; readonly fields: readonly KindField[] };
 
-/** What came of one message that was sent while somebody waits. */
+/** The result of one message that was sent while the caller waits. */
 export type Tried = {
   readonly status: number | null;
   readonly class: string;
@@ -42,7 +43,10 @@ export type Tried = {
 
 export type ChannelsPart = {
   readonly kinds: readonly Kind[];
-  /** A config from what somebody sent; `stored`: what a mask stands for. Undefined for a kind that there is not. */
+  /**
+   * Reads a config from what was sent; `stored`: the values behind masks. Undefined for an unknown
+   * kind.
+   */
   readonly read: (
     kind: string,
     sent: Readonly<Record<string, unknown>>,
@@ -50,27 +54,31 @@ export type ChannelsPart = {
   ) => { readonly config: ChannelConfig } | { readonly faults: { readonly [field: string]: string } } | undefined;
   readonly split: (kind: string, config: ChannelConfig) => { readonly open: ChannelConfig; readonly secrets: ChannelConfig };
   readonly shown: (kind: string, config: ChannelConfig) => ChannelConfig;
-  /** Where its messages go, so that what goes to one host has one share; null where that cannot be told. */
+  /**
+   * Where its messages go, so that messages to one host share one limit; null where that is
+   * unknown.
+   */
   readonly host: (kind: string, config: ChannelConfig) => string | null;
   readonly test: (
     kind: string,
     config: ChannelConfig,
-    /** `name`: null while it is not saved. */
+    /** `name`: null before the channel is saved. */
     about: { readonly key: string; readonly name: string | null; readonly channel: string | null; readonly organisation: string },
   ) => Promise<Tried>;
   readonly links: AlertLinks;
-  /** What a browser needs in order to be told. */
+  /** What a browser needs in order to become a channel. */
   readonly pushKey: () => Promise<string>;
 };
 
 /**
- * What operations may do to probes. Each runs inside the caller's transaction (so that a plan's limit is counted under its lock) and leaves
- * an outbox line; the bus hears of it right after the commit. app.ts hands it over, because it needs the keys of the bus.
+ * What operations may do to probes. Each runs inside the caller's transaction, so that a plan's
+ * limit is counted under its lock, and leaves an outbox line; the bus gets it right after the
+ * commit. app.ts passes it in, because it needs the keys of the bus.
  */
 export type NewProbe = {
   readonly name: string;
   readonly continent: Continent;
-  /** The organisation whose monitors alone it checks; null for a public probe. */
+  /** The only organisation whose monitors it checks; null for a public probe. */
   readonly organisation: string | null;
 };
 
@@ -91,55 +99,74 @@ export type ListedProbe = {
   readonly clock_offset_ms: number | null;
 };
 
-/** What a host is told that has become a probe: where everything is, and what its key may do. Nothing of it is secret. */
+/**
+ * What a host receives when it becomes a probe: all addresses, and the permissions of its key.
+ * Nothing of it is secret.
+ */
 export type Welcome = {
   readonly nats_url: string;
   readonly nats_tls_first: boolean;
   readonly nats_ca: string | null;
   readonly jwt: string;
   readonly anchors: readonly string[];
-  /** What verifies announcements of the coordinators, and whether what is not signed is refused. */
+  /**
+   * The keys that verify announcements of the coordinators, and whether unsigned ones are refused.
+   */
   readonly signing_keys: readonly string[];
   readonly require_signed: boolean;
 };
 
 export type ProbesPart = {
-  /** @throws Refusal `name_taken`. The credentials (the text of a NATS credentials file) are shown once and stored nowhere. */
+  /**
+   * @throws Refusal `name_taken`. The credentials (the text of a NATS credentials file) are shown
+   * once and not stored.
+   */
   readonly createProbe: (sql: Queryable, probe: NewProbe) => Promise<{ readonly id: string; readonly credentials: string }>;
-  /** Whether whoever has this key signed the token. */
+  /** Whether the holder of this key signed the token. */
   readonly isEnrolmentProof: (key: string, proof: string, token: string) => boolean;
-  /** A probe that made its key itself. @throws Refusal `name_taken`. */
+  /** Creates a probe that made its key itself. @throws Refusal `name_taken`. */
   readonly enrolProbe: (sql: Queryable, probe: NewProbe, key: string) => Promise<{ readonly id: string }>;
   readonly welcome: (sql: Queryable, id: string, probe: NewProbe, key: string) => Promise<Welcome>;
-  /** New credentials; the older ones go on working for a day. @throws Refusal `probe_not_found`. */
+  /**
+   * Creates new credentials; the old ones stay valid for a day. @throws Refusal `probe_not_found`.
+   */
   readonly rotateProbe: (sql: Queryable, id: string) => Promise<{ readonly id: string; readonly credentials: string }>;
-  /** Its connection falls within a second of the commit. @throws Refusal `probe_not_found`. */
+  /** Its connection is closed within a second of the commit. @throws Refusal `probe_not_found`. */
   readonly revokeProbe: (sql: Queryable, id: string) => Promise<void>;
-  /** Public and private ones, or those of one organisation; revoked ones included, oldest first. */
+  /** All probes, or those of one organisation; includes revoked ones, oldest first. */
   readonly listProbes: (sql: Queryable, organisation?: string) => Promise<readonly ListedProbe[]>;
 };
 
-/** Trials of a config from every continent that could check it (rule 41). They open nothing and are stored nowhere; app.ts hands this over, because it needs the bus. */
+/**
+ * Test runs of a config from every continent that could check it (rule 41). They open no incident
+ * and are not stored. app.ts passes this in, because it needs the bus.
+ */
 export type TestRunsPart = {
-  /** The id by which the answers are heard. Undefined without a bus, and while too many are under way. */
+  /**
+   * Returns the id by which to read the answers; undefined without a bus, and while too many test
+   * runs are under way.
+   */
   readonly begin: (wanted: TestRunRequest) => string | undefined;
-  /** Settles when there are more than `known` answers, or it is over; undefined for a trial of somebody else, or of long ago. */
+  /**
+   * Resolves when there are more than `known` answers, or the run is over; undefined for another
+   * owner's test run, or an old one.
+   */
   readonly hear: (id: string, of: TestRunOwner, known: number) => Promise<TestRunState | undefined>;
 };
 
-/** Where there is no bus, nothing can be tried. */
+/** Without a bus, nothing can be tested. */
 export const noTestRuns: TestRunsPart = { begin: () => undefined, hear: async () => undefined };
 
-/** How people come in here: the operator's choice. */
+/** The sign-up policy, which the operator chooses. */
 export type SignUpPolicy = {
   readonly signUp: 'open' | 'invited';
-  /** What an organisation gets that signs up. */
+  /** The plan of an organisation that signs up. */
   readonly signUpPlan: PlanName;
   /** Whether mail can be sent. */
   readonly mail: boolean;
 };
 
-/** What operations need of the house besides the database. */
+/** What operations need besides the database. */
 export type GateDependencies = {
   readonly secrets: SecretsAtRest;
   readonly mintToken: () => Promise<MintedToken>;
@@ -152,46 +179,48 @@ export type GateDependencies = {
   readonly trials: TestRunsPart;
   readonly channels: ChannelsPart;
   readonly textRecords: TextRecords;
-  /** Where people and jobs reach the service, without a slash at the end. */
+  /** The base URL of the service, without a trailing slash. */
   readonly baseUrl: () => string;
   readonly door: SignUpPolicy;
 };
 
-/** What a handler tells the audit log that what was sent does not say; never a secret. */
+/** What a handler adds to the audit log beyond the input; never a secret. */
 export type AuditDetails = {
-  /** What was changed, as it was and as it is: where what was sent may hold what must not be kept, or says too little. */
+  /**
+   * The state before and after a change, where the input may contain secrets, or says too little.
+   */
   readonly before?: Readonly<Record<string, unknown>>;
   readonly after?: Readonly<Record<string, unknown>>;
-  /** Who it turned out to be, and whom it concerns. */
+  /** The user who acted, once known, and the user concerned. */
   readonly user?: string;
   readonly organisation?: string;
 };
 
-/** What every handler is given. */
+/** What every handler gets. */
 export type Context = {
-  /** Writes run in one transaction; reads ask the pool. */
+  /** Writes run in one transaction; reads use the pool. */
   readonly sql: Queryable;
   readonly now: number;
   readonly with: GateDependencies;
   readonly note: (noted: AuditDetails) => void;
 };
 
-/** In a write the organisation is locked, and is what it is under that lock. */
+/** A write locks the organisation, and reads it under that lock. */
 export type Place = { readonly organisation: Organisation; readonly caller: Caller };
 export type InOrganisation = Context & Place;
 
-/** Somebody at what is theirs alone; in a write their row is locked. */
+/** A user's own data; a write locks the user's row. */
 export type Oneself = { readonly person: Person };
 export type ByPerson = Context & Oneself;
 
-/** Somebody who is not signed in. */
+/** A caller who is not signed in. */
 export type SignedOut = { readonly visitor: AnonymousCaller };
 export type ByAnonymous = Context & SignedOut;
 
-/** What there is before the transaction: the pool alone. */
+/** What is available before the transaction: the pool alone. */
 export type Early<Own> = Omit<Context, 'sql' | 'note'> & { readonly pool: Sql } & Own;
 
-/** A success other than the operation's usual one. */
+/** A success other than the operation's default one. */
 export class AlternateStatus<Body> {
   readonly status: 200;
   readonly body: Body;
@@ -230,10 +259,13 @@ const words = {
   set_aside_not_found: 'message that was set aside',
 } as const satisfies Partial<Record<RefusalCode, string>>;
 
-/** The same words for what does not exist and for what is another organisation's, so that nobody can tell the two apart. */
+/**
+ * The same words for what does not exist and for what belongs to another organisation, so that no
+ * one can tell the two apart.
+ */
 export const notFound = (code: keyof typeof words): Refusal => new Refusal(code, `There is no such ${words[code]}.`);
 
-/** The row, or the refusal that there is none. */
+/** Returns the row, or throws the refusal that there is none. */
 export const orNotFound = <Row>(row: Row | undefined, code: keyof typeof words): Row => {
   if (row === undefined) throw notFound(code);
   return row;

@@ -6,20 +6,24 @@ const keyLength = 8;
 const nonceLength = 12;
 const tagLength = 16;
 
-/** Where a page ended: the running number of its last row, and where that stood if the list is sorted by something else. */
+/**
+ * The end of a page: the running number of its last row, and its sort key if the list is sorted by
+ * something else.
+ */
 export type CursorPlace = { readonly key: number; readonly place: string | null };
 
 /**
- * A cursor is the place of a page's last row, encrypted for one list of one organisation with its filters: it says nothing to whoever
- * holds it, and no other list takes it. The same place makes the same cursor, so that an answer that is the same looks the same.
+ * A cursor is the place of a page's last row, encrypted for one list of one organisation with its
+ * filters: it reveals nothing to its holder, and no other list accepts it. The same place makes the
+ * same cursor, so that equal answers look equal.
  */
 export type Cursors = {
   readonly make: (list: readonly unknown[], place: CursorPlace) => Promise<string>;
-  /** @throws InvalidInput when this list did not give it. */
+  /** @throws InvalidInput when the cursor is not from this list. */
   readonly read: (list: readonly unknown[], cursor: string) => Promise<CursorPlace>;
 };
 
-/** Nearly every answer of a list names the same cursor again. */
+/** Nearly every answer of a list repeats the same cursor. */
 const maxKept = 2_000;
 
 export const createCursors = (secret: () => Promise<Buffer>): Cursors => {
@@ -36,7 +40,7 @@ export const createCursors = (secret: () => Promise<Buffer>): Cursors => {
     try {
       return Buffer.concat([decipher.update(bytes.subarray(nonceLength, -tagLength)), decipher.final()]);
     } catch {
-      // What does not open was not sealed here, or for another list.
+      // What cannot be decrypted was not encrypted here, or belongs to another list.
       return undefined;
     }
   };
@@ -51,7 +55,7 @@ export const createCursors = (secret: () => Promise<Buffer>): Cursors => {
       number.writeBigUInt64BE(BigInt(key));
       const plain = Buffer.concat([number, Buffer.from(place ?? '')]);
       const name = JSON.stringify(list);
-      // Of what is sealed: no two places share one.
+      // Derived from the content: no two places share a nonce.
       const nonce = createHmac('sha256', await keyFor('numbering'))
         .update(name)
         .update(plain)
@@ -60,13 +64,13 @@ export const createCursors = (secret: () => Promise<Buffer>): Cursors => {
       const cipher = createCipheriv('aes-256-gcm', await keyFor('sealing'), nonce);
       cipher.setAAD(Buffer.from(name));
       const cursor = Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url');
-      // With another secret meanwhile it is one of those no more.
+      // If the secret changed meanwhile, the cursor does not belong to the present cache.
       if (madeWith === now) made.keep(wanted, cursor);
       return cursor;
     },
     read: async (list, cursor) => {
       const bytes = Buffer.from(cursor, 'base64url');
-      // There are other ways to write the same bytes; none of them is ours.
+      // Other encodings of the same bytes exist; none of them is ours.
       const plain = bytes.toString('base64url') === cursor ? await opened(list, bytes) : undefined;
       if (plain === undefined) throw new InvalidInput([cursorFault(cursor)]);
       const place = plain.toString('utf8', keyLength);
@@ -77,7 +81,7 @@ export const createCursors = (secret: () => Promise<Buffer>): Cursors => {
 
 type Keyed = { readonly key: number; readonly place?: string | null };
 
-/** Asks for one row more than the page holds, which tells whether there is a next one. */
+/** Reads one row more than the page holds, to find out whether there is a next page. */
 export const placedPageOf = async <Row extends Keyed, Item>(
   cursors: Cursors,
   list: readonly unknown[],
@@ -92,7 +96,7 @@ export const placedPageOf = async <Row extends Keyed, Item>(
   return { items: shown.map(item), next_cursor: more ? await cursors.make(list, { key: last.key, place: last.place ?? null }) : null };
 };
 
-/** Of a list in the order of its running numbers. */
+/** For a list in the order of its running numbers. */
 export const pageOf = <Row extends { readonly key: number }, Item>(
   cursors: Cursors,
   list: readonly unknown[],
@@ -102,13 +106,13 @@ export const pageOf = <Row extends { readonly key: number }, Item>(
 ): Promise<{ readonly items: readonly Item[]; readonly next_cursor: string | null }> =>
   placedPageOf<Row & { readonly place?: null }, Item>(cursors, list, asked, (after, most) => rows(after?.key ?? null, most), item);
 
-/** Where lists begin that go upwards, and those that go downwards. */
+/** Where ascending lists begin, and descending ones. */
 export const beforeAll = 0;
 export const afterAll = Number.MAX_SAFE_INTEGER;
 
 /**
- * All rows in pages, each read after the last row of the page before: however many there are, a page of them is in memory, and no
- * connection is held between two pages.
+ * Reads all rows in pages, each after the last row of the page before: however many there are,
+ * memory holds one page, and no connection is held between two pages.
  */
 export async function* inPages<Row, Key>(
   first: Key,

@@ -14,19 +14,25 @@ import { notFound } from './context.ts';
 import { createOnce, type Manner, type Named, type Outcome, plainly } from './idempotency.ts';
 import { refuseUnlessAllowed, refuseUnlessProven, refuseWhileEnding } from './roles.ts';
 
-/** The one way to every operation, for every face. */
+/** The one way to every operation, for the API, the pages, the command line and assistants. */
 export type Gate = {
-  /** @throws Refusal, or InvalidInput with every fault of what was sent. */
+  /** @throws Refusal, or InvalidInput with every fault of the input. */
   readonly execute: (operation: Operation, caller: Caller, raw: RawInput) => Promise<Answered>;
-  /** The same for a caller who may send it again: under one key it is done once in 24 hours, and then answered as it was. @throws as execute. */
+  /**
+   * Like execute, for a caller who may repeat the call: under one key it is done once in 24 hours,
+   * and then answered as before. @throws as execute.
+   */
   readonly executeOnce: (operation: Operation, caller: Caller, raw: RawInput, named: Named) => Promise<Outcome>;
-  /** What is a person's own, whatever organisation they act in. */
+  /** For a user's own data, whatever organisation they act in. */
   readonly executeForPerson: (operation: Operation, person: Person, raw: RawInput) => Promise<Answered>;
-  /** Coming in: what is asked for by somebody who is not signed in. */
+  /** For callers who are not signed in, such as signing in. */
   readonly executeForVisitor: (operation: Operation, visitor: AnonymousCaller, raw: RawInput) => Promise<Answered>;
-  /** What a person may ask of the installation whom the operator marked; to anybody else there is nothing. */
+  /**
+   * For installation-wide operations of users that the operator marked; for anyone else they do not
+   * exist.
+   */
   readonly executeForOperator: (operation: Operation, person: Person, raw: RawInput) => Promise<Answered>;
-  /** What only the operator asks for, outside any organisation. */
+  /** For the operator alone, outside any organisation. */
   readonly executeForInstallation: (operation: Operation, raw: RawInput) => Promise<Answered>;
 };
 
@@ -54,17 +60,20 @@ const nothingHere = (): Refusal => new Refusal('route_not_found', 'There is noth
 const ignored = (): void => undefined;
 
 /**
- * may → what was sent is read → what comes before the transaction → transaction with the organisation as it is now → handler → its trace in the
- * audit log → answer.
+ * permission → read the input → work before the transaction → transaction with the organisation as
+ * it is now → handler → audit entry → answer.
  */
 export const createGate = ({ sql, clock, instruments, handlers }: Dependencies): Gate => {
-  // The database's lock alone would do for the data, but everyone who waits for it there holds a connection, and one busy organisation could
-  // take all of them from the others.
+  // The database's lock would suffice for the data. But every caller that waits for it there holds
+  // a connection, and one busy organisation could take all of them from the others.
   const inTurn = createTurns<string>();
 
   const once = createOnce({ sql, clock, ...instruments });
 
-  /** Reads what was sent; what it gives runs the operation, and leaves a trace if it is one that acts. */
+  /**
+   * Reads the input. The returned function runs the operation, and writes an audit entry unless it
+   * is read-only.
+   */
   const begin = async <Own>(
     among: Readonly<Record<string, Bound<Own>>>,
     { operation, raw, actor, own }: { operation: Operation; raw: RawInput; actor: Actor; own: Own },
@@ -109,7 +118,7 @@ export const createGate = ({ sql, clock, instruments, handlers }: Dependencies):
     },
     executeOnce: async (operation, caller, raw, named) => {
       refuseUnlessAllowed(caller, operation, clock.now());
-      // What changes nothing can be asked again as often as one likes.
+      // A read-only operation can be repeated as often as the caller likes.
       if (isReadOnly(operation)) return { replayed: false, answered: await perform(operation, caller, raw, plainly) };
       const by = `${caller.is} ${caller.token?.id ?? caller.connection?.id ?? caller.user ?? ''}`;
       return once({ ...named, organisation: caller.organisation.id, by }, (manner) => perform(operation, caller, raw, manner));
@@ -130,7 +139,7 @@ export const createGate = ({ sql, clock, instruments, handlers }: Dependencies):
       return inTransaction(sql, (transaction) => run(transaction));
     },
     executeForOperator: async (operation, person, raw) => {
-      // Read afresh, whatever the caller believes; and before anything is said of what was sent.
+      // Read afresh, whatever the caller claims, and before anything is said about the input.
       if (!(await isOperator(sql, person.user))) throw nothingHere();
       refuseUnlessProven(operation, person, clock.now());
       const actor = { ...atPage, user: person.user, who: person.email, address: person.from.address };

@@ -7,24 +7,28 @@ import type { AccountSecrets } from '../people/secrets.ts';
 import { idempotencyRecordOf, type SecretsAtRest } from '../secrets/at-rest.ts';
 import type { Answered } from './bind.ts';
 
-/** What becomes of a call that names a key, so that the same call sent again does nothing again. Pure. */
+/** What happens to a call that names a key, so that the repeated call does nothing again. Pure. */
 
 export const idempotencyKeptMs = 86_400_000;
 
-/** The answer to a batch of 500 monitors has a fifth of it. */
+/** The answer to a batch of 500 monitors takes a fifth of it. */
 export const maxRecordBytes = 512 * 1024;
 
 /**
- * Of one organisation the newest answers are kept whole, up to so many bytes. Of an older one only stays that there was one: whoever sends its call
- * again then learns no more what it was answered, but nothing is done twice. So the bound breaks the smaller of two promises, and that for those who
- * are least likely to ask.
+ * An organisation's newest answers are stored whole, up to this many bytes. Of an older one only
+ * the fact remains that there was one: a repeated call no longer gets its answer, but nothing is
+ * done twice. So the limit breaks the smaller of two promises, for the callers who are least likely
+ * to ask.
  */
 export const maxRecordsOfOrganisation = 64 * 1024 * 1024;
 
-/** What is known of the call under this key: whose request it was, and when it was answered. */
+/** What is known of the call under this key: its request, and when it was answered. */
 export type Known = { readonly request: string; readonly answered_at: number };
 
-/** `new`: nothing is known of it; `same`: the answer that is kept is the answer; `other`: the key belongs to another request. */
+/**
+ * `new`: the key is unknown; `same`: the stored answer is the answer; `other`: the key belongs to
+ * another request.
+ */
 export type Fate = 'new' | 'same' | 'other';
 
 export const fateOf = (known: Known | undefined, request: string, now: number): Fate => {
@@ -32,20 +36,23 @@ export const fateOf = (known: Known | undefined, request: string, now: number): 
   return known.request === request ? 'same' : 'other';
 };
 
-/** Words of no that were decided about what was asked. Everything else is about the moment: sent again, it may succeed. */
+/**
+ * Refusals that concern the request itself. All others concern the moment: the same call may
+ * succeed later.
+ */
 const decided: ReadonlySet<RefusalKind> = new Set(['forbidden', 'not_found', 'invalid', 'conflict']);
 
-/** Of these kinds, what is about who asks, or about the key itself. */
+/** Refusals of these kinds that concern the caller or the key itself. */
 const ofTheMoment: ReadonlySet<RefusalCode> = new Set([
   ...(['scope_insufficient', 'role_insufficient', 'session_missing', 'proof_needed', 'origin_foreign'] as const),
   ...(['organisation_ending', 'organisation_not_found', 'route_not_found', 'request_malformed'] as const),
   ...(['idempotency_key_in_use', 'idempotency_answer_too_large'] as const),
 ]);
 
-/** Whether a refusal is kept, so that sending the call again gets it again. */
+/** Whether a refusal is stored, so that the repeated call gets it again. */
 export const isKept = (code: RefusalCode): boolean => decided.has(refusalCodes[code]) && !ofTheMoment.has(code);
 
-/** A call that named a key, and whose it was: fingerprints in hexadecimal. */
+/** A call that named a key, and its caller: fingerprints in hexadecimal. */
 export type NamedCall = { readonly organisation: string; readonly call: string; readonly request: string };
 
 export type IdempotencyRecord = { readonly request: string; readonly answered_at: number; readonly answer: Uint8Array | null };
@@ -61,8 +68,9 @@ export const idempotencyRecord = async (
 };
 
 /**
- * False: it was not kept, because the call has another answer by now, or because the key that the answer is encrypted with was taken away by a rotation.
- * A box begins with the sixteen bytes of its key's id; the key stays until this transaction ends.
+ * False when it was not stored: because the call has another answer by now, or because a rotation
+ * removed the key that encrypts the answer. An encrypted answer begins with the sixteen bytes of
+ * its key's id; the key stays until this transaction ends.
  */
 export const keepAnswer = async (
   sql: Queryable,
@@ -81,14 +89,16 @@ export const keepAnswer = async (
 };
 
 /**
- * Of each organisation's answers the newest stay, up to so many bytes; of those before them only stays that they were given. A bite, the oldest first;
- * whether there may be more.
+ * Keeps each organisation's newest answers, up to this many bytes; of older ones only the fact
+ * remains. Works in batches, oldest first. Returns whether there may be more.
  */
 export const shrinkIdempotencyRecords = async (sql: Queryable, mostBytes: number, most: number): Promise<boolean> => {
-  // While all of them together are no more than that, those of none can be: most installations never read them for this.
+  // While all answers together are below the limit, no organisation can exceed it: most
+  // installations never scan them.
   const [size] = await sql<{ mayExceed: boolean }[]>`select pg_total_relation_size('kept_answers') > ${mostBytes} as "mayExceed"`;
   if (size?.mayExceed !== true) return false;
-  // How long a value is stands beside it: none is read. An answer that was given anew meanwhile stays.
+  // The length of each answer is stored beside it, so no answer is read. An answer that was
+  // replaced meanwhile stays.
   const lightened = await sql`
     update kept_answers k set answer = null from (
       select organisation_id, call, answered_at from (
@@ -102,24 +112,24 @@ export const shrinkIdempotencyRecords = async (sql: Queryable, mostBytes: number
   return lightened.count === most;
 };
 
-/** A bite of what is older; whether there may be more. */
+/** Deletes a batch of older records. Returns whether there may be more. */
 export const deleteIdempotencyRecords = async (sql: Queryable, before: Date, most: number): Promise<boolean> => {
   const deleted = await sql`delete from kept_answers where ctid = any(array(
     select ctid from kept_answers where answered_at <= ${before} order by answered_at limit ${most}))`;
   return deleted.count === most;
 };
 
-/** What a caller says of a call that is to be done once, however often it is sent. */
+/** How a caller names a call that must be done once, however often it is sent. */
 export type Named = {
   readonly key: string;
-  /** A digest of what is asked, in whatever form: method, address and body. */
+  /** A digest of the request: method, address and body. */
   readonly request: string;
 };
 
 /** `replayed`: it was answered before, and nothing was done now. */
 export type Outcome = { readonly replayed: boolean } & ({ readonly answered: Answered } | { readonly refused: Refusal });
 
-/** How the transaction of a call begins and ends; `plainly` for one that names no key. */
+/** How the transaction of a call begins and ends; `plainly` for a call without a key. */
 export type Manner = {
   /** @throws Refusal `idempotency_key_in_use`. */
   readonly lock: (transaction: Transaction, organisation: string) => Promise<OrganisationRow | undefined>;
@@ -140,10 +150,16 @@ const shape = z.union([
   z.object({ answered: z.object({ status: z.number().optional(), body: z.unknown().optional() }) }),
 ]);
 
-/** Another transaction answered the call meanwhile, or the key of secrets changed: this one is undone. */
+/**
+ * Another transaction answered the call meanwhile, or the encryption key changed: this transaction
+ * is rolled back.
+ */
 class Overtaken extends Error {}
 
-/** Two may overtake each other once; more often than that somebody sends the same call in a loop. */
+/**
+ * Two calls may overtake each other once; more often means that someone sends the same call in a
+ * loop.
+ */
 const maxTries = 3;
 
 const inUse = (): Refusal =>
@@ -165,11 +181,15 @@ const tooLarge = (at: number): Refusal =>
   );
 
 /**
- * Does a call that names a key at most once in 24 hours. Its answer is written by the transaction that does what was asked, so that whoever is killed
- * leaves both or nothing. Whether somebody works on it just now is a lock of that transaction, which ends with it, in whatever way it ends.
+ * Does a call with a key at most once in 24 hours. The transaction that does the work also writes
+ * the answer, so a killed process leaves both or neither. A lock of that transaction marks the call
+ * as being worked on, and ends with the transaction in any case.
  */
 export const createOnce = ({ sql, clock, secrets, accountSecrets }: Dependencies): Once => {
-  /** The calls that this process works on: they would else wait for each other in their organisation's queue. */
+  /**
+   * The calls that this process works on: they would otherwise wait for each other in their
+   * organisation's queue.
+   */
   const working = new Set<string>();
 
   const told = async (kept: IdempotencyRecord, about: string): Promise<Outcome> => {
@@ -182,7 +202,7 @@ export const createOnce = ({ sql, clock, secrets, accountSecrets }: Dependencies
     return { replayed: true, refused: new Refusal(outcome.refused.code, outcome.refused.message) };
   };
 
-  /** One try. Undefined: it was overtaken. */
+  /** One attempt. Undefined: it was overtaken. */
   const attempt = async (named: NamedCall, perform: (manner: Manner) => Promise<Answered>): Promise<Outcome | undefined> => {
     const about = idempotencyRecordOf(`${named.organisation} ${named.call}`);
     const [known, seal] = await Promise.all([idempotencyRecord(sql, named), secrets.sealer(sql)]);

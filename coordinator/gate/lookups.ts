@@ -6,8 +6,9 @@ import { organisationById, organisationsNamed, ownerOf } from '../organisations/
 import type { Organisation } from './caller.ts';
 
 /**
- * Lookups that come while one is under way wait for the next, which takes all of them: each call is answered from a query that
- * began after it came in, and fifty callers at once cost one round trip.
+ * Lookups that arrive while one is under way wait for the next, which takes all of them: each call
+ * is answered from a query that began after the call arrived, and fifty callers at once cost one
+ * round trip.
  */
 export const createGatheredLookup = <Holder extends { readonly fingerprint: string }>(
   holdersOf: (fingerprints: readonly string[]) => Promise<readonly Holder[]>,
@@ -35,22 +36,25 @@ export const createGatheredLookup = <Holder extends { readonly fingerprint: stri
       else waiting.set(fingerprint, [{ resolve, reject }]);
       if (underWay) return;
       underWay = true;
-      // Calls that arrive in the same turn of the event loop go together.
+      // Calls that arrive in the same turn of the event loop share a query.
       setImmediate(() => void run());
     });
 };
 
-/** When what lets somebody in was last used: noted in memory, so that no call waits for a write, and written down for many at once. */
+/**
+ * When credentials were last used: recorded in memory, so that no call waits for a write, and
+ * written for many at once.
+ */
 export type LastUses<Use> = {
   readonly note: (id: string, use: Use) => void;
-  /** Writes down what was noted; runs by itself. */
+  /** Writes what was recorded; runs by itself. */
   readonly flush: () => Promise<void>;
 };
 
 type Dependencies<Use> = {
   readonly write: (uses: ReadonlyMap<string, Use>) => Promise<void>;
   readonly log: Pick<Log, 'warn'>;
-  /** What the log calls them, and what has it tried again. */
+  /** The name for the log, which repeats until the write succeeds. */
   readonly of: string;
   readonly again: string;
 };
@@ -85,9 +89,12 @@ export const createLastUses = <Use>({ write, log, of, again }: Dependencies<Use>
 
 /** How the operator, who belongs to no organisation, finds the one to act in. */
 export type OrganisationLookup = {
-  /** By id, or by name without case; one that is spelt the same goes before others. @throws Refusal `organisation_not_found`. */
+  /**
+   * By id, or by name without case; a name with the same spelling takes precedence. @throws Refusal
+   * `organisation_not_found`.
+   */
   readonly named: (idOrName: string) => Promise<Organisation>;
-  /** The one that something belongs to. @throws Refusal that there is no such thing. */
+  /** The organisation that something belongs to. @throws Refusal when it does not exist. */
   readonly owning: (kind: keyof typeof ownerOf, id: string) => Promise<Organisation>;
 };
 

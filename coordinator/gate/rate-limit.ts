@@ -3,14 +3,15 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { hostOf } from './attempts.ts';
 
-/** Calls of a subject that other coordinators do not know of yet, and since when its window counts here. */
+/** Calls of a subject that other coordinators do not know yet, and when its window began here. */
 export type UnsettledCalls = { readonly subject: string; readonly began_at: number; readonly calls: number };
-/** `coordinators`: how many count at this moment. */
+/** `coordinators`: how many are counting at this moment. */
 export type SettledWindow = { readonly subject: string; readonly began_at: number; readonly calls: number; readonly coordinators: number };
 
 /**
- * Adds calls to the windows that all coordinators share and gives these windows back, in one statement for all. A window that is over
- * is replaced; of two that began at nearly the same time the earlier stays.
+ * Adds calls to the windows that all coordinators share and returns these windows, in one statement
+ * for all. A window that is over is replaced; of two that began at nearly the same time, the
+ * earlier stays.
  */
 export const settleWindows = async (
   sql: Queryable,
@@ -30,7 +31,7 @@ export const settleWindows = async (
   return settled.map(({ began_at, ...rest }) => ({ ...rest, began_at: began_at.getTime() }));
 };
 
-/** Windows that ended a while ago are of no use to anyone. */
+/** Windows that ended a while ago are useless. */
 export const forgetWindows = async (sql: Queryable, endedBefore: number): Promise<void> => {
   await sql`delete from rate_windows where began_at < ${new Date(endedBefore)}`;
 };
@@ -42,15 +43,18 @@ export type Count = {
   readonly reset: number;
 };
 
-/** Whom a call counts on that has no token. */
+/** The subject of a call without a token. */
 export const subjectOfAddress = (address: string): string => `address:${hostOf(address)}`;
 
 export type RateLimiter = {
-  /** Counts a call of a subject (a token, an address) and says whether it may pass; waits only where the share of this coordinator is used up. */
+  /**
+   * Counts a call of a subject (a token, an address) and says whether it may pass. It waits only
+   * where this coordinator's share is used up.
+   */
   readonly count: (subject: string) => Count | Promise<Count>;
-  /** How the count of a subject stands, without counting anything. */
+  /** A subject's count, without counting a call. */
   readonly look: (subject: string) => Count;
-  /** Tells the other coordinators what was counted here, and hears from them; runs by itself. */
+  /** Exchanges counts with the other coordinators; runs by itself. */
   readonly settle: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -60,9 +64,11 @@ type Dependencies = {
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
   readonly perMinute: number;
-  /** Milliseconds between settlements: so long calls elsewhere may stay unknown here. */
+  /** Milliseconds between settlements: for this long, calls elsewhere may stay unknown here. */
   readonly settleEvery?: number;
-  /** So long a call waits for the others: a database that does not answer stops nobody. */
+  /**
+   * How long a call waits for the other coordinators: a database that does not answer stops no one.
+   */
   readonly patience?: number;
 };
 
@@ -74,29 +80,36 @@ const inTime = async (settling: Promise<void>, ms: number): Promise<boolean> => 
   return isSettled;
 };
 
-/** `calls` is what is known of all coordinators; `unsettled` is the part of it that the others have not heard of, `told` what they are told just now. */
+/**
+ * `calls` counts the known calls of all coordinators; `unsettled` is the part that the others do
+ * not know, `told` the part that is being sent to them now.
+ */
 type Window = { began_at: number; calls: number; unsettled: number; told: number };
 
 const windowLength = 60_000;
-/** By so much of a limit all coordinators together may let too many calls pass. */
+/** The part of a limit by which all coordinators together may exceed it. */
 const overshoot = 0.1;
-/** Addresses are free to make up: beyond this many subjects the oldest windows are forgotten first. */
+/**
+ * Addresses are easy to invent: beyond this many subjects, the oldest windows are dropped first.
+ */
 const maxSubjects = 200_000;
 
 /**
- * A window of 60 s that begins with the first call. Counted in memory, so that a call costs no write, and settled in batches.
- * A refused call is not counted, so that a window ends however often its subject knocks.
+ * A window of 60 s that begins with the first call. Calls are counted in memory, so that a call
+ * costs no write, and settled in batches. A refused call is not counted, so that a window ends
+ * however often its subject calls.
  *
- * What others have not heard of is a coordinator's share: with n coordinators a tenth of the limit, parted among the n - 1 that may not know yet. Used
- * up, the next call waits for a settlement; half used, one is under way. So n coordinators, each knocked at as fast as can be, let a tenth too many
- * pass at most; one that is alone never waits.
+ * Each coordinator may pass a share of calls that the others do not know: with n coordinators a
+ * tenth of the limit, divided among the n - 1 that may not know yet. When the share is used up, the
+ * next call waits for a settlement; when it is half used, a settlement starts. So n coordinators,
+ * each called as fast as possible, exceed the limit by a tenth at most; a single one never waits.
  */
 export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 250, patience = 1_000 }: Dependencies): RateLimiter => {
   const windows = new Map<string, Window>();
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let settling: Promise<void> | undefined;
-  /** Until the first settlement says how many there are, another one may be there. */
+  /** Until the first settlement reports their number, there may be another one. */
   let coordinators = 2;
   let sweptAt = clock.now();
   let forgottenAt = sweptAt;
@@ -108,7 +121,7 @@ export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 25
     if (now - sweptAt < windowLength && windows.size < maxSubjects) return;
     sweptAt = now;
     for (const [subject, window] of windows) if (isOver(window, now)) windows.delete(subject);
-    // Windows stand in the order in which they began, so the first are the oldest.
+    // Windows are in the order in which they began, so the first are the oldest.
     for (const subject of windows.keys()) {
       if (windows.size < maxSubjects) break;
       windows.delete(subject);
@@ -143,7 +156,7 @@ export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 25
         coordinators = known?.coordinators ?? coordinators;
         if (!known) continue;
         window.began_at = known.began_at;
-        // Calls that came while the database answered are not in its number yet.
+        // Calls that arrived while the database answered are not in its number yet.
         window.calls = known.calls + window.unsettled;
       }
       if (clock.now() - forgottenAt >= windowLength) {
@@ -190,7 +203,10 @@ export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 25
     return { allowed: remaining > 0, remaining, reset: resetOf(window, now) };
   };
 
-  /** Nothing: the share is used up. `beyond`: it may be, as the others cannot be heard. */
+  /**
+   * Undefined: the share is used up. `beyond`: the share may be exceeded, because the others cannot
+   * be reached.
+   */
   const countNow = (subject: string, beyond = false): Count | undefined => {
     const now = clock.now();
     const window = windowOf(subject, now);

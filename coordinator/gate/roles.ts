@@ -4,16 +4,16 @@ import { mayManage, mayWrite } from '../organisations/model.ts';
 import { isProven } from '../people/sessions.ts';
 import type { Caller, Organisation, Person } from './caller.ts';
 
-/** The same for a link that never was, was used, or has ended. */
+/** The same refusal for a link that never existed, was used, or expired. */
 export const deadLink = (): Refusal => new Refusal('link_invalid', 'This link was used already, or has ended.');
 
-/** What of an operation says who may do it, and when. */
+/** The part of an operation that decides who may call it, and when. */
 export type Asked = Pick<Operation, 'access' | 'does' | 'body' | 'whileEnding'>;
 
-/** Whether somebody proved lately to be who signed in, so that what is dangerous is done without asking. */
+/** Whether the user proved their identity recently enough for a dangerous operation. */
 export const isProvenNow = ({ proven_at }: Person, now: number): boolean => isProven(proven_at, now);
 
-/** Before what is dangerous, whoever sits at the browser proves anew to be who signed in. @throws Refusal. */
+/** Before a dangerous operation, the user must prove their identity again. @throws Refusal. */
 export const refuseUnlessProven = ({ dangerous }: Operation, person: Person | undefined, now: number): void => {
   if (dangerous !== true || person === undefined || isProven(person.proven_at, now)) return;
   throw new Refusal('proof_needed', 'It is a while since you signed in; give your password once more.');
@@ -45,17 +45,23 @@ const endingRefusal = ({ name, ends_at }: Pick<Organisation, 'name' | 'ends_at'>
   );
 };
 
-/** What is about to be deleted stays as it is, so that it can be put back. @throws Refusal `organisation_ending`. */
+/**
+ * An organisation awaiting deletion is read-only, so that it can be restored. @throws Refusal
+ * `organisation_ending`.
+ */
 export const refuseWhileEnding = (organisation: Pick<Organisation, 'name' | 'ends_at'>, asked: Asked): void => {
   const refusal = endingRefusal(organisation, asked);
   if (refusal) throw refusal;
 };
 
-/** For a page that leaves out what its reader may not do. */
+/** For a page that hides what its reader may not do. */
 export const isAllowed = (caller: Caller, asked: Asked): boolean =>
   roleRefusal(caller, asked) === undefined && endingRefusal(caller.organisation, asked) === undefined;
 
-/** Scope is what the user granted the program, role what the user was allowed to grant: a write needs both. @throws Refusal. */
+/**
+ * The scope is what the user granted the program; the role is what the user may do. A write needs
+ * both. @throws Refusal.
+ */
 export const refuseUnlessAllowed = (caller: Caller, operation: Operation, now: number): void => {
   const refusal = roleRefusal(caller, operation);
   if (refusal) throw refusal;

@@ -25,17 +25,17 @@ export type OperationsDependencies = MasterKeys & {
   readonly probes: ProbesPart;
   readonly trials: TestRunsPart;
   readonly channels: ChannelsPart;
-  /** From shared/bus, which this room does not know. */
+  /** From shared/bus, which this folder must not import. */
   readonly partitionOf: (monitor: string) => number;
   readonly baseUrl: () => string;
   readonly textRecords?: TextRecords;
   readonly door?: SignUpPolicy;
 };
 
-/** Nobody comes in but by an invitation that the inviter passes on. */
+/** Closed: people join only by an invitation that the inviter passes on. */
 const closedSignUp: SignUpPolicy = { signUp: 'invited', signUpPlan: 'free', mail: false };
 
-/** The gate with everything behind it. */
+/** The gate with all its dependencies. */
 export const createOperations = (parts: OperationsDependencies): Gate => {
   const { handlers, sql, clock, secretKey, previousKey, ...instruments } = parts;
   const cursors = createCursors(createKeptKey(sql, { secretKey, previousKey }, 'cursors'));
