@@ -2,9 +2,9 @@ import { array, boolean, dateTime, integer, nullable, object, optional, string, 
 import { MaintenanceOut } from '../../shared/api/maintenance.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 
-/** Windows as people look at them: by when they are. */
+/** Windows as people see them: sorted by when they are. */
 
-/** So many a page shows. */
+/** The number of windows on a page. */
 export const maintenanceRows = 50;
 
 const state = string({ description: '`running`, `coming` or `over`.' });

@@ -53,11 +53,13 @@ import { ruleWords } from './words.ts';
 
 export type Covered = { readonly monitors: readonly string[]; readonly groups: readonly string[] };
 
-/** What a window is to cover: of this organisation, each once, and something. @throws Refusal. */
+/**
+ * What a window covers: things of this organisation, each once, and at least one. @throws Refusal.
+ */
 export const coveredFrom = async (
   { sql, organisation }: Pick<InOrganisation, 'sql' | 'organisation'>,
   named: Covered,
-  /** Was there before, also where it is deleted by now. */
+  /** What it covered before, even if deleted by now. */
   kept: Covered = { monitors: [], groups: [] },
 ): Promise<Covered> => {
   const [monitors, groups] = [[...new Set(named.monitors)], [...new Set(named.groups)]];
@@ -80,7 +82,7 @@ const occurrenceJson = ({ from, to, local_from, local_to, notes }: Ahead) => ({
   notes,
 });
 
-/** How it repeats, and what comes of that. */
+/** How it repeats, and its next occurrences. */
 export const upcomingJson = (schedule: Schedule, now: number, cut_at: number | null = null) => ({
   time_zone: schedule.time_zone,
   repeats: schedule.rrule === null ? null : ruleWords(ruleFrom(schedule.rrule), schedule.local_start),
@@ -109,7 +111,7 @@ export const windowNoted = ({ name, starts_at, ends_at, rrule, monitors, groups 
   ...{ name, starts_at: starts_at.toISOString(), ends_at: ends_at.toISOString(), rrule, monitors, groups },
 });
 
-/** Interpreted in the organisation's clock as it is now; the window keeps that zone. */
+/** Interpreted in the organisation's present time zone; the window keeps that zone. */
 export const createMaintenanceWindow = async (
   context: InOrganisation,
   input: InputOf<typeof createMaintenanceWindowContract>,
@@ -125,7 +127,10 @@ export const createMaintenanceWindow = async (
   return windowJson(orNotFound(await windowById(sql, organisation.id, id), 'maintenance_window_not_found'), now);
 };
 
-/** The past stays covered; from now on nothing is, and what the window held back goes out when its time has come (rule 25). */
+/**
+ * The past stays covered; from now on nothing is, and alerts that the window held are sent when due
+ * (rule 25).
+ */
 export const deleteMaintenanceWindow = async (
   { sql, organisation, now }: InOrganisation,
   { window_id }: InputOf<typeof deleteMaintenanceWindowContract>,
@@ -133,7 +138,7 @@ export const deleteMaintenanceWindow = async (
   if (!(await deleteWindow(sql, organisation.id, window_id, now))) throw notFound('maintenance_window_not_found');
 };
 
-/** What it held back goes out when its time has come (rule 25). */
+/** Alerts that it held are sent when due (rule 25). */
 export const endMaintenanceNow = async (
   { sql, organisation, now, note }: InOrganisation,
   { window_id }: InputOf<typeof endMaintenanceNowContract>,
@@ -141,7 +146,8 @@ export const endMaintenanceNow = async (
   const before = orNotFound(await lockedWindow(sql, organisation.id, window_id), 'maintenance_window_not_found');
   if (stateAt(before, now) !== 'running') throw new Refusal('window_invalid', 'It does not run now; there is nothing to end.');
   const { name, rrule, schedule, monitors, groups } = before;
-  // One that does not repeat is over then; of one that repeats the others last as long as ever.
+  // A window without repetition is then over; the later occurrences of a repeating one keep their
+  // length.
   const ends_at = Math.max(now, schedule.starts_at + 1);
   if (rrule === null) await changeWindow(sql, before, { draft: { name, schedule: { ...schedule, ends_at } }, monitors, groups }, now);
   else await cutWindow(sql, before, now);
@@ -156,7 +162,7 @@ export const getMaintenanceWindow = async (
 ): Answer<OutputOf<typeof getMaintenanceWindowContract>> =>
   windowJson(orNotFound(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found'), now);
 
-/** One whose next occurrence is months away has none written down yet. */
+/** A window whose next occurrence is months away has none stored yet. */
 const timeOf = (row: WindowByTime, now: number): { readonly from: number; readonly to: number } => {
   if (row.began_at !== null && row.ended_at !== null) return { from: row.began_at.getTime(), to: row.ended_at.getTime() };
   const schedule = scheduleFrom(row);
@@ -195,7 +201,7 @@ export const listMaintenanceWindows = (
     (row) => windowJson(row, now),
   );
 
-/** When a window would occur that is not saved: by the clock that it would have. */
+/** When an unsaved window would occur, in the time zone that it would have. */
 export const previewMaintenanceWindow = async (
   { sql, organisation, now }: InOrganisation,
   { window, ...input }: InputOf<typeof previewMaintenanceWindowContract>,
@@ -245,7 +251,10 @@ export const startMaintenanceNow = async (
   return windowJson(after, now);
 };
 
-/** What is null stays. From now on; what it covered stays covered (rule 24). */
+/**
+ * Null leaves a value as it is. Changes count from now on; what the window covered stays covered
+ * (rule 24).
+ */
 export const updateMaintenanceWindow = async (
   context: InOrganisation,
   input: InputOf<typeof updateMaintenanceWindowContract>,

@@ -16,7 +16,7 @@ import {
   type WindowDraft,
 } from './window.ts';
 
-/** A window as it is now, with what its occurrences follow from. */
+/** A window as it is now, with what determines its occurrences. */
 export type WindowRow = {
   readonly key: number;
   readonly id: string;
@@ -45,7 +45,10 @@ export const scheduleFrom = (row: Pick<Row, 'starts_at' | 'ends_at' | 'local_sta
 
 const shownFrom = (row: Row): WindowRow => ({ ...row, schedule: scheduleFrom(row), cut_at: row.cut_at?.getTime() ?? null });
 
-/** A deleted group is listed no more; its row stays, as what the window covered through it stays covered. */
+/**
+ * A deleted group is not listed; its row stays, because what the window covered through it stays
+ * covered.
+ */
 const shown = (sql: Queryable) => sql`w.key, w.id, w.name, w.starts_at, w.ends_at, w.rrule, w.time_zone, w.cut_at, ${localStart(sql)},
   array(select m.monitor_id from maintenance_monitors m where m.window_id = w.id order by m.monitor_id) as monitors,
   array(select g.group_id from maintenance_groups g join groups x on x.id = g.group_id where g.window_id = w.id order by g.group_id) as groups`;
@@ -63,7 +66,7 @@ export const windowById = async (sql: Queryable, organisation: string, id: strin
   return row && shownFrom(row);
 };
 
-/** How many windows of it run, or are still to come, as a part of a statement. */
+/** A part of a statement: how many of its windows are running or upcoming. */
 export const windowsNotOver = (sql: Queryable, organisation: string, now: number) => sql`
   select count(*) from maintenance_windows w where w.organisation_id = ${organisation} and w.deleted_at is null
     and (w.expanded_until is not null or exists (
@@ -76,7 +79,7 @@ export const countWindows = async (sql: Queryable, organisation: string, now: nu
 
 export const instant = (at: number): string => new Date(at).toISOString();
 
-/** Those that lie on each other or follow without a gap are written as the one stretch that they cover. */
+/** Occurrences that overlap or follow without a gap are stored as one stretch. */
 export const writeOccurrences = async (sql: Queryable, window: string, occurrences: readonly Interval[]): Promise<void> => {
   if (occurrences.length === 0) return;
   const rows = union(occurrences).map(({ from, to }) => [from, to]);
@@ -95,7 +98,10 @@ export type NewWindow = {
   readonly groups: readonly string[];
 };
 
-/** The window with what it names and its occurrences of the next months. Those that were over before it was made cover nothing. */
+/**
+ * Inserts the window, what it names, and its occurrences of the next months. Occurrences that were
+ * over before it was created cover nothing.
+ */
 export const insertWindow = async (
   sql: Queryable,
   { id, organisation, draft, monitors, groups }: NewWindow,
@@ -119,8 +125,9 @@ export const writeCovered = async (sql: Queryable, id: string, monitors: readonl
 };
 
 /**
- * What the window covered stays covered and from now on it covers nothing (rule 24): its occurrences of the past stay, cut by `deleted_at`. Those
- * that had not begun go, or whoever made and deleted windows for an hour would leave millions.
+ * What the window covered stays covered, and from now on it covers nothing (rule 24): its past
+ * occurrences stay, cut by `deleted_at`. Future occurrences are deleted; otherwise a caller who
+ * creates and deletes windows for an hour would leave millions.
  */
 export const deleteWindow = async (sql: Queryable, organisation: string, id: string, now: number): Promise<boolean> => {
   const gone = await sql`
@@ -142,8 +149,8 @@ type Expanding = {
 };
 
 /**
- * For the housekeeper: writes the occurrences that come next of windows whose written ones run out, one window in a transaction,
- * and says how many windows it was. Several coordinators may do it at once.
+ * For housekeeping: writes the next occurrences of windows whose stored ones run out, one window
+ * per transaction, and returns the number of windows. Several coordinators may do so at once.
  */
 export const expandWindows = async (sql: Sql, now: number, most = 500): Promise<number> => {
   const due = await sql<{ id: string }[]>`
@@ -164,13 +171,16 @@ const expandWindow = async (sql: Queryable, id: string, now: number): Promise<vo
   await sql`update maintenance_windows set expanded_until = ${ended ? null : instant(range.to)} where id = ${id}`;
 };
 
-/** Windows by when they are, as people look at them. */
+/** Windows sorted by time, as people see them. */
 
 export type WindowByTime = {
   readonly id: string;
   readonly name: string | null;
   readonly state: 'running' | 'coming' | 'over';
-  /** Of the occurrence that runs, comes next or was the last; null where the next is not written down yet, being far away. */
+  /**
+   * Of the running, next or last occurrence; null where the next is not stored yet because it is
+   * far away.
+   */
   readonly began_at: Date | null;
   readonly ended_at: Date | null;
   readonly starts_at: Date;
@@ -183,7 +193,9 @@ export type WindowByTime = {
   readonly groups: number;
 };
 
-/** Each window with its occurrence that tells its state: what runs before what comes before what was. */
+/**
+ * Each window with the occurrence that determines its state: running before upcoming before past.
+ */
 const placed = (sql: Queryable, organisation: string, now: number) => sql`
   select w.*, o.began_at, o.ended_at,
     case when o.began_at <= ${instant(now)} and o.ended_at > ${instant(now)} then 'running'
@@ -232,7 +244,7 @@ export const windowsByTime = (
 
 type Named = { readonly id: string; readonly name: string };
 
-/** The names of what a window covers. A group that is gone by now is covered no longer. */
+/** The names of what a window covers. A deleted group is no longer covered. */
 export const coveredNames = async (
   sql: Queryable,
   organisation: string,
@@ -247,22 +259,25 @@ export const coveredNames = async (
   return { monitors, groups };
 };
 
-/** When the last occurrence of a window was over that is. */
+/** When the last past occurrence of a window ended. */
 export const lastEnded = async (sql: Queryable, window: string, now: number): Promise<Date | null> => {
   const [row] = await sql<{ at: Date | null }[]>`
     select max(ended_at) as at from maintenance_occurrences where window_id = ${window} and ended_at <= ${instant(now)}`;
   return row?.at ?? null;
 };
 
-/** Windows that are changed while they are there: the past that they covered stays as it was (rule 24). */
+/** Changes of existing windows: the past that they covered stays as it was (rule 24). */
 
-/** Nobody else changes it meanwhile, nor writes its next occurrences. */
+/** Locks the window: no one else changes it meanwhile, or writes its next occurrences. */
 export const lockedWindow = async (sql: Queryable, organisation: string, id: string): Promise<WindowRow | undefined> => {
   await sql`select 1 from maintenance_windows where organisation_id = ${organisation} and id = ${id} and deleted_at is null for update`;
   return windowById(sql, organisation, id);
 };
 
-/** What it covered until now becomes a window of the past; where it covered no time yet there is nothing to keep. */
+/**
+ * What it covered until now becomes a past window; if it covered no time yet, there is nothing to
+ * keep.
+ */
 const keepPast = async (sql: Queryable, id: string, now: number): Promise<void> => {
   const version = newId();
   const kept = await sql`
@@ -286,7 +301,7 @@ const sameIds = (a: readonly string[], b: readonly string[]): boolean => {
 
 export type ChangedWindow = { readonly draft: WindowDraft; readonly monitors: readonly string[]; readonly groups: readonly string[] };
 
-/** The window as it is from now on. What was locked comes from lockedWindow(). */
+/** The window as it is from now on. `before` comes from lockedWindow(). */
 export const changeWindow = async (sql: Queryable, before: WindowRow, changed: ChangedWindow, now: number): Promise<void> => {
   const { draft, monitors, groups } = changed;
   const { id } = before;
@@ -296,7 +311,7 @@ export const changeWindow = async (sql: Queryable, before: WindowRow, changed: C
     await keepPast(sql, id, now);
     await sql`update maintenance_windows set created_at = ${instant(now)} where id = ${id}`;
   }
-  // The past has the name that it has now, so that one window has one.
+  // The past gets the new name too, so that one window has one name.
   await sql`update maintenance_windows set name = ${draft.name} where id = ${id} or version_of = ${id}`;
   if (isMoved) {
     const { starts_at, ends_at, local_start, rrule, time_zone } = draft.schedule;
@@ -315,34 +330,43 @@ export const changeWindow = async (sql: Queryable, before: WindowRow, changed: C
   }
 };
 
-/** What runs of it ends now; it goes on with its next occurrence. */
+/** Ends the running occurrence now; the window goes on with its next occurrence. */
 export const cutWindow = async (sql: Queryable, { id, schedule }: WindowRow, now: number): Promise<void> => {
   const [row] = await sql<{ expanded_until: Date | null }[]>`
     update maintenance_windows set cut_at = ${instant(now)} where id = ${id} returning expanded_until`;
   await sql`update maintenance_occurrences set ended_at = ${instant(now)}
     where window_id = ${id} and began_at <= ${instant(now)} and ended_at > ${instant(now)}`;
-  // Where occurrences lie on each other they stood as one stretch, and those that come were cut off with it.
+  // Overlapping occurrences were stored as one stretch, so future ones were cut with it.
   const to = row?.expanded_until?.getTime() ?? now + expandAgainBelow + expandedAhead;
   await writeOccurrences(sql, id, occurrencesOf(schedule, { from: now + 1, to }).occurrences);
 };
 
-/** A window as JSON: creation, deletion, whether it names the monitor itself, groups, occurrences; times in milliseconds. */
+/**
+ * A window as JSON: creation, deletion, whether it names the monitor itself, groups, occurrences;
+ * times in milliseconds.
+ */
 export type WindowJson = readonly [
   created_at: number,
   deleted_at: number | null,
   direct: boolean,
   groups: readonly string[],
-  /** Null when none falls into the range. */
+  /** Null when none is in the range. */
   occurrences: readonly (readonly [number, number])[] | null,
   id: string,
   name: string | null,
 ];
 export type MembershipJson = readonly [group: string, from: number, to: number | null];
 
-/** Milliseconds since the epoch of a timestamptz. date_part counts in floating point, which is exact here, and twice as fast as extract. */
+/**
+ * Milliseconds since the epoch of a timestamptz. date_part counts in floating point, which is exact
+ * here, and twice as fast as extract.
+ */
 export const ms = (sql: Queryable, column: string) => sql`(date_part('epoch', ${sql.unsafe(column)}) * 1000)::bigint`;
 
-/** Columns of a query over `monitors w`: what covers it between two moments, as coverFrom() reads it. */
+/**
+ * Columns of a query over `monitors w`: what covers it between two moments, as coverFrom() reads
+ * it.
+ */
 export const coverColumns = (sql: Queryable, from: Date, to: Date) => sql`
   (select coalesce(json_agg(json_build_array(${ms(sql, 'v.created_at')}, ${ms(sql, 'v.deleted_at')}, v.direct, v.groups, v.occurrences,
       v.id, v.name)), '[]')
@@ -373,7 +397,7 @@ const membershipsFrom = (memberships: readonly MembershipJson[]): Membership[] =
 
 export const coverFrom = ({ windows, memberships }: CoverRow): Interval[] => coverOf(windows.map(windowFrom), membershipsFrom(memberships));
 
-/** The same, each stretch with the window that it is of. */
+/** Like coverFrom(), each stretch with its window. */
 export const causedCoverFrom = ({ windows, memberships }: CoverRow): Caused[] =>
   windows.flatMap((window) => {
     const [, , , , , id, name] = window;
@@ -383,7 +407,10 @@ export const causedCoverFrom = ({ windows, memberships }: CoverRow): Caused[] =>
     }));
   });
 
-/** When each of these monitors is covered within the range, as things stand now (rules 24 to 26). Those never covered are there, too. */
+/**
+ * When each of these monitors is covered within the range, as things are now (rules 24 to 26).
+ * Monitors that are never covered are included.
+ */
 export const coverOfMonitors = async (
   sql: Queryable,
   monitors: readonly string[],

@@ -1,16 +1,22 @@
 import { Refusal } from '../../shared/base/errors.ts';
 
-/** The steps that a rule may have. SECONDLY is left out: no window of maintenance repeats so fast. */
+/**
+ * The frequencies that a rule may have. SECONDLY is not supported: no maintenance window repeats
+ * that often.
+ */
 export const frequencies = ['YEARLY', 'MONTHLY', 'WEEKLY', 'DAILY', 'HOURLY', 'MINUTELY'] as const;
 export type Frequency = (typeof frequencies)[number];
 
-/** The first to last moment at which an occurrence may still begin; local when the rule has no Z. */
+/** The last moment at which an occurrence may begin; local when the rule has no Z. */
 export type Until = { readonly local: boolean; readonly at: number };
 
-/** 0 is Monday; `nth` counts within the month or year, from the end when negative, and is 0 for every such day. */
+/**
+ * 0 is Monday; `nth` counts within the month or year, from the end when negative, and is 0 for
+ *   every such day.
+ */
 export type ByDay = { readonly weekday: number; readonly nth: number };
 
-/** An RFC 5545 RRULE as written; an empty list is a part that was not given. */
+/** An RFC 5545 RRULE as written; an empty list is a part that is absent. */
 export type Rule = {
   readonly freq: Frequency;
   readonly interval: number;
@@ -30,7 +36,10 @@ export type Rule = {
 
 const weekdays: readonly string[] = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'];
 
-/** As many as every five minutes of a day; lists of each minute and second would otherwise multiply to 86,400 a day. */
+/**
+ * One every five minutes of a day; lists of minutes and seconds would otherwise multiply to 86,400
+ * a day.
+ */
 const maxTimes = 288;
 
 export const refuseRule = (fault: string): Refusal => new Refusal('rrule_invalid', `rrule: ${fault}`);
@@ -40,7 +49,7 @@ const known = [
   ...['BYMINUTE', 'BYSECOND', 'BYSETPOS'],
 ];
 
-/** The value alone: people copy whole lines from calendars, with "RRULE:" at their head. */
+/** The value alone: people copy whole lines from calendars, which begin with "RRULE:". */
 export const ruleValue = (text: string): string =>
   text
     .trim()
@@ -67,7 +76,10 @@ const numberOf = (name: string, text: string, least: number, most: number): numb
   throw refuseRule(`${name} must be a whole number from ${least} to ${most}, not "${text.slice(0, 20)}".`);
 };
 
-/** A list of numbers up to `most`; with `fromEnd` negative ones count from the end, and zero is none. */
+/**
+ * A list of numbers up to `most`; with `fromEnd` negative ones count from the end, and zero is
+ * invalid.
+ */
 const listOf = (parts: ReadonlyMap<string, string>, name: string, least: number, most: number, fromEnd = false): number[] => {
   const text = parts.get(name);
   if (text === undefined) return [];
@@ -98,14 +110,14 @@ const untilOf = (text: string): Until => {
   const [, year, month, day, hour = '23', minute = '59', second = '59', zulu] = match;
   const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;
   const at = Date.parse(iso);
-  // Date takes February 30 over into March; the way back shows it.
+  // Date turns February 30 into a day of March; converting back reveals it.
   if (Number.isNaN(at) || new Date(at).toISOString() !== iso) throw refusal;
   return { local: zulu === undefined, at };
 };
 
 const isFrequency = (text: string): text is Frequency => frequencies.some((name) => name === text);
 
-/** Which parts the standard keeps from which steps (RFC 5545, 3.3.10). */
+/** Which parts the standard forbids for which frequencies (RFC 5545, 3.3.10). */
 const refuseMisplaced = (rule: Rule): void => {
   const { freq } = rule;
   if (rule.count !== null && rule.until !== null) throw refuseRule('COUNT and UNTIL exclude each other; keep one.');
@@ -122,7 +134,7 @@ const refuseMisplaced = (rule: Rule): void => {
     throw refuseRule('BYSETPOS needs another BY… part whose days or times it chooses from.');
 };
 
-/** Reads an RRULE value. @throws Refusal `rrule_invalid`, with what would do. */
+/** Reads an RRULE value. @throws Refusal `rrule_invalid`, which says what is valid. */
 export const ruleFrom = (text: string): Rule => {
   if (text.length > 1000) throw refuseRule('is longer than 1000 characters; shorten it.');
   const parts = partsOf(text);
@@ -155,9 +167,10 @@ export const ruleFrom = (text: string): Rule => {
 };
 
 /**
- * RFC 5545 on floating local times: a local time is written as the milliseconds that it would be in UTC, and no zone is known here.
- * It is our own because the library that we meant to use loops for ever on rules such as FREQ=HOURLY;INTERVAL=24;BYHOUR=5; here
- * the work is bounded by the range asked for, wherever the rule began, as each period is reached by a division.
+ * RFC 5545 on floating local times: a local time is written as the milliseconds that it would be in
+ * UTC, and zones are unknown here. It is our own because the library that we meant to use loops for
+ * ever on rules such as FREQ=HOURLY;INTERVAL=24;BYHOUR=5. Here the requested range bounds the work,
+ * wherever the rule began, because a division finds each period.
  */
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
@@ -187,14 +200,19 @@ const dayNumber = (year: number, month: number, day: number): number => {
 
 const daysIn = (year: number, month: number): number => dayNumber(year, month + 1, 1) - dayNumber(year, month, 1);
 
-/** Whether `place` of `size` (counted from 1) is among numbers that may count from the end. */
+/**
+ * Whether `place` of `size` (counted from 1) is in a list of numbers that may count from the end.
+ */
 const placed = (list: readonly number[], place: number, size: number): boolean => list.includes(place) || list.includes(place - size - 1);
 
-/** The number of the week that a day lies in, and how many weeks that week's year has: week 1 is the first with four days in its year. */
+/**
+ * The week number of a day, and how many weeks that week's year has: week 1 is the first with four
+ * days in its year.
+ */
 const weekOf = ({ number, weekday }: Day, wkst: number): { week: number; weeks: number } => {
   const fourth = number - remainder(weekday - wkst, 7) + 3;
   const { year } = dayOf(fourth);
-  // December 28 lies in the last week whatever the year and the first day of the week.
+  // December 28 is in the last week whatever the year and the first day of the week.
   const last = dayOf(dayNumber(year, 12, 28));
   const firstDay = dayNumber(year, 1, 1);
   const lastFourth = last.number - remainder(last.weekday - wkst, 7) + 3;
@@ -206,7 +224,7 @@ const onByDay = (list: readonly ByDay[], { weekday }: Day, place: number, size: 
     (by) => by.weekday === weekday && (by.nth === 0 || by.nth === Math.ceil(place / 7) || by.nth === -Math.ceil((size - place + 1) / 7)),
   );
 
-/** What the rule takes from its start where it says nothing itself. */
+/** The parts that a rule takes from its start where it does not name them. */
 export const completed = (rule: Rule, start: Pick<Day, 'weekday' | 'day' | 'month'>): Rule => {
   const given = rule.byweekno.length + rule.byyearday.length + rule.bymonthday.length + rule.byday.length > 0;
   const onlyWeeks = rule.byweekno.length > 0 && rule.byyearday.length + rule.bymonthday.length + rule.byday.length === 0;
@@ -220,7 +238,7 @@ export const completed = (rule: Rule, start: Pick<Day, 'weekday' | 'day' | 'mont
 
 const onDay = (rule: Rule, day: Day): boolean => {
   if (rule.bymonth.length > 0 && !rule.bymonth.includes(day.month)) return false;
-  // Cheap filters come first: a rule that occurs seldom is asked about many days.
+  // Cheap filters come first: a rare rule is checked on many days.
   if (rule.byday.length > 0 && !rule.byday.some(({ weekday }) => weekday === day.weekday)) return false;
   const monthSize = rule.bymonthday.length + rule.byday.length > 0 ? daysIn(day.year, day.month) : 0;
   if (rule.bymonthday.length > 0 && !placed(rule.bymonthday, day.day, monthSize)) return false;
@@ -238,7 +256,10 @@ const onDay = (rule: Rule, day: Day): boolean => {
   return !inYear || rule.byday.length === 0 || onByDay(rule.byday, day, yearDay, yearSize);
 };
 
-/** The times of a day at which the rule occurs, as milliseconds after midnight, ascending; `hours` and `minutes` are those of the period. */
+/**
+ * The times of a day at which the rule occurs, as milliseconds after midnight, ascending; `hours`
+ * and `minutes` are those of the period.
+ */
 const timesOf = (rule: Rule, start: number, hours: readonly number[], minutes: readonly number[]): number[] => {
   const second = Math.floor(remainder(start, minuteMs) / 1000);
   const fraction = remainder(start, 1000);
@@ -246,13 +267,16 @@ const timesOf = (rule: Rule, start: number, hours: readonly number[], minutes: r
   return hours.flatMap((hour) => minutes.flatMap((minute) => seconds.map((s) => hour * hourMs + minute * minuteMs + s * 1000 + fraction)));
 };
 
-/** The positions, from 0, that BYSETPOS names among so many candidates, ascending. */
+/** The positions, from 0, that BYSETPOS selects among this many candidates, ascending. */
 const positions = (rule: Rule, size: number): readonly number[] => {
   const named = rule.bysetpos.map((position) => (position > 0 ? position - 1 : size + position));
   return [...new Set(named)].filter((position) => position >= 0 && position < size).toSorted((a, b) => a - b);
 };
 
-/** Each time of each day, both ascending, of which BYSETPOS chooses; a year has a hundred thousand, so that they are not laid out to choose one. */
+/**
+ * Each time of each day, both ascending, from which BYSETPOS selects. A year has a hundred
+ * thousand, so they are not listed to select one.
+ */
 function* chosen(rule: Rule, days: readonly number[], times: readonly number[]): Generator<number> {
   if (rule.bysetpos.length === 0) for (const day of days) for (const time of times) yield day + time;
   else
@@ -260,7 +284,10 @@ function* chosen(rule: Rule, days: readonly number[], times: readonly number[]):
       yield (days[Math.floor(position / times.length)] ?? 0) + (times[position % times.length] ?? 0);
 }
 
-/** Periods of whole days: first and last day of the period that is `steps` steps of one (not of interval) after that of the start. */
+/**
+ * Periods of whole days: first and last day of the period that is `steps` single steps (not
+ * intervals) after that of the start.
+ */
 const daysOfPeriod = (rule: Rule, start: Day, steps: number): readonly [first: number, after: number] => {
   if (rule.freq === 'YEARLY') return [dayNumber(start.year + steps, 1, 1), dayNumber(start.year + steps + 1, 1, 1)];
   if (rule.freq === 'MONTHLY') return [dayNumber(start.year, start.month + steps, 1), dayNumber(start.year, start.month + steps + 1, 1)];
@@ -271,7 +298,7 @@ const daysOfPeriod = (rule: Rule, start: Day, steps: number): readonly [first: n
   return [start.number + steps, start.number + steps + 1];
 };
 
-/** How many periods of one step certainly lie between the start and `from`: a lower bound, so that nothing is jumped over. */
+/** A lower bound of the single steps between the start and `from`, so that nothing is skipped. */
 const stepsBefore = (rule: Rule, start: Day, from: Day): number => {
   const days = from.number - start.number;
   const months = (from.year - start.year) * 12 + from.month - start.month;
@@ -295,13 +322,19 @@ function* overDays(rule: Rule, start: number, from: number, to: number): Generat
   }
 }
 
-/** For each number below `size`, how far it is to the next one that is listed, zero where it is itself; undefined where all are. */
+/**
+ * For each number below `size`, the distance to the next listed one, zero where it is listed
+ * itself; undefined where all are.
+ */
 const waysTo = (listed: readonly number[], size: number): readonly number[] | undefined =>
   listed.length === 0
     ? undefined
     : Array.from({ length: size }, (_, here) => Math.min(...listed.map((there) => (there >= here ? there - here : there + size - here))));
 
-/** The walk of rules that occur many times a day: what is asked of each step is arithmetic alone, as some have a hundred thousand. */
+/**
+ * Iterates rules that occur many times a day. Each step is arithmetic alone, because some rules
+ * have a hundred thousand.
+ */
 function* withinDays(rule: Rule, start: number, from: number, to: number): Generator<number> {
   const unit = rule.freq === 'HOURLY' ? hourMs : minuteMs;
   const first = Math.floor(start / unit);
@@ -310,12 +343,13 @@ function* withinDays(rule: Rule, start: number, from: number, to: number): Gener
   const toHour = waysTo(rule.byhour, 24);
   const toMinute = rule.freq === 'MINUTELY' ? waysTo(rule.byminute, 60) : undefined;
   const ofHour = rule.byminute.length > 0 ? rule.byminute : [startMinute];
-  // After the beginning of its period; a rule that lists no minutes or seconds has one time in each.
+  // Relative to the beginning of the period; a rule that lists no minutes or seconds has one time
+  // in each.
   const offsets = timesOf(rule, start, [0], rule.freq === 'MINUTELY' ? [0] : ofHour);
   const chosenOffsets = [...chosen(rule, [0], offsets)];
   let dayEnd = Number.NEGATIVE_INFINITY;
   let counts = false;
-  // One step earlier, as the period that `from` lies in counts too.
+  // One step earlier, because the period of `from` counts too.
   for (let steps = stepsTo(from - unit * rule.interval); ; ) {
     const time = (first + steps) * unit;
     if (time >= to) return;
@@ -339,8 +373,9 @@ function* withinDays(rule: Rule, start: number, from: number, to: number): Gener
 }
 
 /**
- * The local times in [from, to) at which the rule occurs, ascending, none before `start`. The start itself is among them only if
- * the rule says so; UNTIL and COUNT are for the caller, who knows the zone and the first occurrence.
+ * The local times in [from, to) at which the rule occurs, ascending, none before `start`. The start
+ * itself is among them only if the rule says so. The caller applies UNTIL and COUNT, because it
+ * knows the zone and the first occurrence.
  */
 export function* recurrences(rule: Rule, start: number, from: number, to: number): Generator<number> {
   const whole = completed(rule, dayOf(Math.floor(start / dayMs)));
@@ -353,23 +388,28 @@ export function* recurrences(rule: Rule, start: number, from: number, to: number
 
 const day = 86_400_000;
 
-/** No change of any clock is larger, so that instants are searched for this far beside their local times. */
+/**
+ * No clock change is larger, so instants are searched within this distance of their local times.
+ */
 export const margin = 26 * 3_600_000;
 
 const zoned = (at: number, zone: string): Temporal.ZonedDateTime => Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
 
 const offsetAt = (at: number, zone: string): number => Math.round(zoned(at, zone).offsetNanoseconds / 1_000_000);
 
-/** A local time that does not exist moves forward by the gap, one that exists twice is the first: what Temporal calls compatible. */
+/**
+ * A local time that does not exist moves forward by the gap; of one that exists twice, the first
+ * counts: what Temporal calls compatible.
+ */
 export const instantOf = (local: number, zone: string): number =>
   Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(zone, { disambiguation: 'compatible' })
     .epochMilliseconds;
 
-/** A stretch of instants within which the clock of a zone does not change. */
+/** A stretch of instants within which a zone's offset does not change. */
 type Steady = { readonly from: number; readonly to: number; readonly offset: number };
 
 const measured = (at: number, zone: string): Steady => {
-  // The change at this very moment began the stretch, so that it is looked for from a moment later.
+  // A change at this very moment began the stretch, so the search starts a moment later.
   const began = zoned(at + 1, zone).getTimeZoneTransition('previous');
   const ends = zoned(at, zone).getTimeZoneTransition('next');
   return {
@@ -379,7 +419,7 @@ const measured = (at: number, zone: string): Steady => {
   };
 };
 
-/** What the calendar said before: it is slow, and its answer never changes. */
+/** Caches the calendar's answers: it is slow, and its answers never change. */
 const zoneClockKnown = new Map<string, Steady[]>();
 const maxKept = 200;
 
@@ -394,7 +434,10 @@ const steadyAround = (at: number, zone: string): Steady => {
 
 export const localOf = (at: number, zone: string): number => at + steadyAround(at, zone).offset;
 
-/** instantOf() for many local times of one zone: only those near a change of its clock need the calendar, which is slow. */
+/**
+ * instantOf() for many local times of one zone: only those near a clock change need the calendar,
+ * which is slow.
+ */
 export const instantsIn = (zone: string): ((local: number) => number) => {
   let steady: Steady | undefined;
   return (local) => {
@@ -406,14 +449,17 @@ export const instantsIn = (zone: string): ((local: number) => number) => {
   };
 };
 
-/** Whether the clock shows this local time twice, being put back over it. */
+/** Whether this local time exists twice because the clock is set back over it. */
 const isShownTwice = (local: number, zone: string): boolean => {
   const first = instantOf(local, zone);
   const later = Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(zone, { disambiguation: 'later' });
   return localOf(first, zone) === local && later.epochMilliseconds !== first;
 };
 
-/** localOf() and isShownTwice() for many moments of one zone: only those near a change of its clock need the calendar, which is slow. */
+/**
+ * localOf() and isShownTwice() for many moments of one zone: only those near a clock change need
+ * the calendar, which is slow.
+ */
 export const clockOf = (
   zone: string,
 ): { readonly local: (at: number) => number; readonly isTwice: (local: number, at: number) => boolean } => {
@@ -431,38 +477,45 @@ export const clockOf = (
   };
 };
 
-/** A moment as a caller gives it: an instant, or a local time (ISO, no zone) of the organisation's clock. */
+/**
+ * A moment in a caller's input: an instant, or a local time (ISO, no zone) in the organisation's
+ * time zone.
+ */
 export type Moment = { readonly is: 'instant'; readonly at: number } | { readonly is: 'local'; readonly local: string };
 
 export const epochOf = (moment: Moment, zone: string): number =>
   moment.is === 'instant' ? moment.at : instantOf(Date.parse(`${moment.local}Z`), zone);
 
 /**
- * When versions of the world's time zones came out, as far as this release knows. A coordinator has no way to ask; the name of a version tells its
- * year, and no more than that.
+ * When versions of the time zone database were released, as far as this release knows. A
+ * coordinator has no way to ask; a version's name contains its year and nothing more exact.
  */
 const released: Readonly<Record<string, string>> = {
   ...{ '2025a': '2025-01-15', '2025b': '2025-03-22', '2025c': '2025-12-10' },
   ...{ '2026a': '2026-03-02', '2026b': '2026-04-22', '2026c': '2026-07-08' },
 };
 
-/** Older than this it is looked after: governments change their clocks several times a year, some of them with weeks of notice. */
+/**
+ * Older data needs an update: governments change their clocks several times a year, some of them
+ * with weeks of notice.
+ */
 export const oldZoneDays = 120;
 
 export type ZoneData = {
   readonly version: string | null;
-  /** The day on which it came out (ISO); null where this release does not know it. */
+  /** Its release day (ISO); null where this release does not know it. */
   readonly released_on: string | null;
-  /** So many days old it is for certain; null where that cannot be said. */
+  /** Its minimum age in days; null where that is unknown. */
   readonly least_age_days: number | null;
 };
 
-/** What can be said of a version of the time zones without asking anybody. */
+/** What can be said of a version of the time zone data without asking anyone. */
 export const zoneDataAt = (version: string | undefined, now: number): ZoneData => {
   if (version === undefined) return { version: null, released_on: null, least_age_days: null };
   const released_on = Object.hasOwn(released, version) ? (released[version] ?? null) : null;
   const year = Number(/^\d{4}/.exec(version)?.[0] ?? Number.NaN);
-  // Of an unknown one only that it came out in its year: at the latest on the last day of it.
+  // For an unknown version only its year is known: it was released on the last day of it at the
+  // latest.
   const latest = released_on === null ? Date.UTC(year, 11, 31) : Date.parse(released_on);
   const days = Math.floor((now - latest) / dayMs);
   return { version, released_on, least_age_days: days >= 0 ? days : null };

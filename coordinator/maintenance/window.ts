@@ -15,12 +15,18 @@ import {
   ruleValue,
 } from './recurrence.ts';
 
-/** When a window is, as it is kept. Everything about its occurrences follows from this (rule 27). */
+/**
+ * The schedule of a window, as it is stored. Everything about its occurrences follows from it (rule
+ * 27).
+ */
 export type Schedule = {
-  /** The first occurrence, whatever the rule says; the others last as long as it. */
+  /** The first occurrence, whatever the rule says; the others have the same length. */
   readonly starts_at: number;
   readonly ends_at: number;
-  /** The local time that repeats, as the milliseconds that it would be in UTC; not that of `starts_at` where the first had to move. */
+  /**
+   * The local time that repeats, as the milliseconds that it would be in UTC; it differs from
+   * `starts_at` where the first occurrence had to move.
+   */
   readonly local_start: number;
   readonly rrule: string | null;
   readonly time_zone: string;
@@ -28,7 +34,7 @@ export type Schedule = {
 
 const day = 86_400_000;
 
-/** How far ahead occurrences are written down, and when the housekeeper writes the next ones. */
+/** How far in advance occurrences are stored, and when housekeeping writes the next ones. */
 export const expandedAhead = 90 * day;
 export const expandAgainBelow = 62 * day;
 
@@ -41,12 +47,15 @@ export type Occurrences = {
 /** When UNTIL has passed for certain, whatever the zone. */
 const endOf = ({ until }: Rule): number => (until === null ? Number.POSITIVE_INFINITY : until.local ? until.at + margin : until.at);
 
-/** When an occurrence begins, and the local time that it follows from: the clock may never show it. */
+/**
+ * When an occurrence begins, and the local time that it follows from, which the clock may never
+ * show.
+ */
 type Begin = { readonly at: number; readonly local: number };
 
 const repeated = (schedule: Schedule, rule: Rule, { from, to }: Interval): { begins: Begin[]; ended: boolean } => {
   const { starts_at, local_start, time_zone } = schedule;
-  // A count can only be kept by counting from the start.
+  // COUNT can only be applied by counting from the start.
   const near = localOf(from, time_zone) - margin;
   const low = rule.count === null ? near : local_start;
   const instant = instantsIn(time_zone);
@@ -74,19 +83,22 @@ export const plannedIn = (schedule: Schedule, range: Interval): { readonly plann
   const first = starts_at >= range.from && starts_at < range.to ? [{ at: starts_at, local: local_start }] : [];
   const { begins, ended } = rrule === null ? { begins: [], ended: starts_at < range.to } : repeated(schedule, ruleFrom(rrule), range);
   const lasts = ends_at - starts_at;
-  // Two local times that fall into the same gap can be the same instant.
+  // Two local times within the same gap can be the same instant.
   const unique = new Map([...first, ...begins].map(({ at, local }) => [at, local]));
   const inOrder = [...unique].toSorted(([a], [b]) => a - b);
   return { planned: inOrder.map(([at, local]) => ({ from: at, to: at + lasts, local })), ended };
 };
 
-/** The same without their local times. */
+/** The occurrences in the range without their local times. */
 export const occurrencesOf = (schedule: Schedule, range: Interval): Occurrences => {
   const { planned, ended } = plannedIn(schedule, range);
   return { occurrences: planned.map(({ from, to }) => ({ from, to })), ended };
 };
 
-/** The latest that began in the time of one occurrence before now, looked for backwards in growing steps: a dense rule has thousands there. */
+/**
+ * The latest occurrence that began within one occurrence's length before now. It is searched
+ * backwards in growing steps: a dense rule has thousands there.
+ */
 export const latestBegun = (schedule: Schedule, now: number): Planned | undefined => {
   const lasts = schedule.ends_at - schedule.starts_at;
   for (let back = Math.min(lasts, day); ; back = Math.min(lasts, back * 4)) {
@@ -96,13 +108,13 @@ export const latestBegun = (schedule: Schedule, now: number): Planned | undefine
 };
 
 /**
- * What is written down when a window is made: its first occurrence, the one that lasts now, and those of the next months. All last as long,
- * so that of several which are not over the latest tells all.
+ * What is stored when a window is created: its first occurrence, the running one, and those of the
+ * next months. All have the same length, so of several running ones the latest suffices.
  */
 export const occurrencesToCome = (schedule: Schedule, now: number): Occurrences & { readonly until: number } => {
   const { starts_at, ends_at, rrule } = schedule;
   const until = Math.max(now, starts_at) + expandedAhead;
-  // What is counted is counted from its beginning each time, and so but once.
+  // COUNT is counted from the beginning each time, so it is done only once.
   const isCounted = rrule !== null && ruleFrom(rrule).count !== null;
   const from = isCounted ? now - (ends_at - starts_at) + 1 : now + 1;
   const { occurrences, ended } = occurrencesOf(schedule, { from: Math.max(starts_at, from), to: until });
@@ -112,7 +124,10 @@ export const occurrencesToCome = (schedule: Schedule, now: number): Occurrences 
   return { occurrences: [{ from: starts_at, to: ends_at }, ...others], ended, until };
 };
 
-/** The local times from the start on at which the rule occurs while UNTIL lets it; UNTIL and they are compared in one clock, whichever it is in. */
+/**
+ * The local times from the start on at which the rule occurs until UNTIL. Both are compared in the
+ * same clock, whichever UNTIL is in.
+ */
 function* untilEnd(rule: Rule, { local_start, time_zone }: Schedule, years: number): Generator<number> {
   const { until } = rule;
   const last = until === null ? Number.POSITIVE_INFINITY : (until.local ? until.at : localOf(until.at, time_zone)) + margin;
@@ -121,11 +136,14 @@ function* untilEnd(rule: Rule, { local_start, time_zone }: Schedule, years: numb
     if (until === null || (until.local ? local : instant(local)) <= until.at) yield local;
 }
 
-/** Within this after its start a rule must occur, or it is taken never to; a year's minutes are as much work as thirty years' days. */
+/**
+ * A rule must occur within this time after its start, or it is taken to never occur. A year of
+ * minutes is as much work as thirty years of days.
+ */
 export const searched = { YEARLY: 30, MONTHLY: 30, WEEKLY: 30, DAILY: 30, HOURLY: 9, MINUTELY: 1 } as const;
 const maxInYear = 20_000;
 
-/** Occurrences longer than this would lie on each other without end. */
+/** Longer occurrences would overlap without end. */
 const longestRepeated = 366 * day;
 
 const refuseUseless = (schedule: Schedule, rule: Rule): void => {
@@ -145,7 +163,10 @@ const refuseUseless = (schedule: Schedule, rule: Rule): void => {
   if (count > maxInYear) throw refuseRule(`occurs more than ${maxInYear} times a year; choose a longer step, or one longer window.`);
 };
 
-/** How often a window occurs in those 90 days of its first year that hold the most: so many are written down at a time. */
+/**
+ * The most occurrences of a window within any 90 days of its first year: as many as are stored at a
+ * time.
+ */
 export const maxWrittenAhead = (schedule: Schedule): number => {
   if (schedule.rrule === null) return 1;
   const rule = ruleFrom(schedule.rrule);
@@ -162,7 +183,7 @@ export const maxWrittenAhead = (schedule: Schedule): number => {
   return most;
 };
 
-/** What a window is made of, checked. */
+/** The validated content of a window. */
 export type WindowDraft = { readonly name: string | null; readonly schedule: Schedule };
 
 type WindowInput = {
@@ -187,7 +208,10 @@ const checked = (schedule: Schedule): Schedule => {
   return schedule;
 };
 
-/** A window in the organisation's clock. @throws Refusal `name_invalid`, `window_invalid` or `rrule_invalid`. */
+/**
+ * A window in the organisation's time zone. @throws Refusal `name_invalid`, `window_invalid` or
+ * `rrule_invalid`.
+ */
 export const draftWindow = (input: WindowInput, time_zone: string): WindowDraft => {
   const name = input.name === null ? null : nameFrom(input.name);
   const [starts_at, ends_at] = [epochOf(input.starts_at, time_zone), epochOf(input.ends_at, time_zone)];
@@ -196,7 +220,7 @@ export const draftWindow = (input: WindowInput, time_zone: string): WindowDraft 
   return { name, schedule: checked({ starts_at, ends_at, local_start, rrule, time_zone }) };
 };
 
-/** What is null stays; an empty text takes away what was there. */
+/** Null leaves a value as it is; an empty text removes it. */
 export type WindowChange = {
   readonly name: string | null;
   readonly starts_at: Moment | null;
@@ -204,7 +228,10 @@ export type WindowChange = {
   readonly rrule: string | null;
 };
 
-/** The window as it is from now on; it keeps its clock (rule 27). @throws Refusal as draftWindow(). */
+/**
+ * The window as it is from now on; it keeps its time zone (rule 27). @throws Refusal as
+ * draftWindow().
+ */
 export const changedWindow = (before: WindowDraft, change: WindowChange): WindowDraft => {
   const { time_zone, ...was } = before.schedule;
   const moved = change.starts_at;
@@ -219,7 +246,6 @@ export const changedWindow = (before: WindowDraft, change: WindowChange): Window
   return { name, schedule: checked(schedule) };
 };
 
-/** Whether two schedules are one and the same. */
 export const isSameSchedule = (a: Schedule, b: Schedule): boolean =>
   a.starts_at === b.starts_at &&
   a.ends_at === b.ends_at &&
@@ -227,11 +253,11 @@ export const isSameSchedule = (a: Schedule, b: Schedule): boolean =>
   a.rrule === b.rrule &&
   a.time_zone === b.time_zone;
 
-/** An occurrence that is not over, on the clock of its zone too, with what that clock does to it. */
+/** A running or upcoming occurrence, with its local time, and the effect of clock changes on it. */
 export type Ahead = {
   readonly from: number;
   readonly to: number;
-  /** What the clock of the zone shows then, as the milliseconds that it would be in UTC. */
+  /** The local time in the zone, as the milliseconds that it would be in UTC. */
   readonly local_from: number;
   readonly local_to: number;
   readonly notes: readonly string[];
@@ -239,7 +265,10 @@ export type Ahead = {
 
 const clockText = (local: number): string => new Date(local).toISOString().slice(11, 16);
 
-/** What the change of a clock does to an occurrence, in words. `before`: the one before it, which it may have moved against. */
+/**
+ * The effect of a clock change on an occurrence, in words. `before`: the occurrence before it,
+ * relative to which it may have moved.
+ */
 const notesOn = ({ from, to, local }: Planned, before: Planned | undefined, clock: ReturnType<typeof clockOf>): string[] => {
   const [begins, ends] = [clock.local(from), clock.local(to)];
   const notes: string[] = [];
@@ -250,14 +279,14 @@ const notesOn = ({ from, to, local }: Planned, before: Planned | undefined, cloc
     notes.push(
       `The clock is put ${change > 0 ? 'forward' : 'back'} by ${durationText(Math.abs(change))} meanwhile, so it ends at ${clockText(ends)}.`,
     );
-  // Where the clock skips it, it stays in UTC where it was; the next one moves.
+  // Where the clock skips the local time, the occurrence keeps its time in UTC; the next one moves.
   const moved = before === undefined ? 0 : from - local - (before.from - before.local);
   if (moved !== 0)
     notes.push(`From here on ${durationText(Math.abs(moved))} ${moved > 0 ? 'later' : 'earlier'} in UTC; the local time stays.`);
   return notes;
 };
 
-/** The occurrences that began last and begin next, without looking further than the rule is taken to occur at all. */
+/** The occurrences that began last and begin next, within the time in which a rule must occur. */
 const plannedAhead = (schedule: Schedule, now: number, most: number): readonly Planned[] => {
   const found: Planned[] = [];
   const begun = latestBegun(schedule, now);
@@ -275,12 +304,12 @@ const plannedAhead = (schedule: Schedule, now: number, most: number): readonly P
 };
 
 /**
- * The next so many occurrences that are not over. What began before `cut_at` ended there, because somebody ended it: the rule knows
- * nothing of that.
+ * The next occurrences that are not over. What began before `cut_at` ended there, because someone
+ * ended it; the rule does not know that.
  */
 export const occurrencesAhead = (schedule: Schedule, now: number, { most = 10, cut_at = null }: Limits = {}): readonly Ahead[] => {
   const clock = clockOf(schedule.time_zone);
-  // One more than is wanted, because the one that runs may have been ended.
+  // One more than requested, because the running one may have been ended.
   const planned = plannedAhead(schedule, now, most).slice(0, most + 1);
   return planned
     .flatMap((one, index) => {
@@ -292,7 +321,10 @@ export const occurrencesAhead = (schedule: Schedule, now: number, { most = 10, c
     .slice(0, most);
 };
 
-/** @throws Refusal when nothing of it is still to come: such a window would cover nothing, whoever wrote the wrong year. */
+/**
+ * @throws Refusal when no occurrence is still to come: the window would cover nothing, as after a
+ * typing error in the year.
+ */
 export const refuseOver = (schedule: Schedule, now: number): void => {
   if (occurrencesAhead(schedule, now, { most: 1 }).length > 0) return;
   const what = schedule.rrule === null ? 'it' : 'its last occurrence';
@@ -304,7 +336,10 @@ export const refuseOver = (schedule: Schedule, now: number): void => {
 
 type Limits = { readonly most?: number; readonly cut_at?: number | null };
 
-/** A maintenance window as far as it covers: when it was made and deleted, when it occurs, whom it names. */
+/**
+ * The part of a maintenance window that determines cover: its creation, deletion, occurrences, and
+ * what it names.
+ */
 export type CoveringWindow = {
   readonly created_at: number;
   readonly deleted_at: number | null;
@@ -318,8 +353,9 @@ export type CoveringWindow = {
 export type Membership = { readonly group: string; readonly from: number; readonly to: number | null };
 
 /**
- * When a monitor was, is and will be covered. Cover begins at the later of the window's start and its creation, and deleting the
- * window ends it then (rule 24); through a group it lasts as long as the membership (rule 26).
+ * When a monitor was, is and will be covered. Cover begins at the later of the window's start and
+ * its creation, and ends when the window is deleted (rule 24); through a group it lasts as long as
+ * the membership (rule 26).
  */
 export const coverOf = (windows: readonly CoveringWindow[], memberships: readonly Membership[]): Interval[] => {
   const covered = windows.flatMap(({ created_at, deleted_at, occurrences, direct, groups }) => {

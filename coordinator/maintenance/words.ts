@@ -2,8 +2,9 @@ import type { ByDay, Rule, Until } from './recurrence.ts';
 import { completed, dayOf } from './recurrence.ts';
 
 /**
- * A rule in words, each of its parts said. They are our own, made from the rule as we read it: the text of the library `rrule` leaves out
- * what it has no words for (BYSETPOS, BYMINUTE, times of steps below a day), and it reads rules in its own way, which is not how we go by them.
+ * A rule in words, with each of its parts. The words are our own, made from the rule as we read it:
+ * the library `rrule` drops what it has no words for (BYSETPOS, BYMINUTE, times of frequencies
+ * below a day), and it interprets rules in its own way, which differs from ours.
  */
 const dayMs = 86_400_000;
 
@@ -43,7 +44,7 @@ const byDayWords = (days: readonly ByDay[], last = 'and'): string =>
     last,
   );
 
-/** `the 4th and the last day`; a number alone stands for itself, the end of a month needs its word. */
+/** `the 4th and the last day`: a number needs no noun, the end of a month needs "day". */
 const monthDayWords = (days: readonly number[]): string =>
   listed(days.toSorted((a, b) => Number(a < 0) - Number(b < 0) || a - b).map((day) => `the ${place(day)}${day < 0 ? ' day' : ''}`));
 
@@ -65,7 +66,7 @@ const dayWords = (rule: Rule): string[] => {
 const clock = (hour: number, minute: number, second: number): string =>
   `${pad(hour)}:${pad(minute)}${second === 0 ? '' : `:${pad(second)}`}`;
 
-/** The times of a day, where the rule names any itself. */
+/** The times of a day, where the rule names any. */
 const timeWords = (rule: Rule, start: number): string[] => {
   const { freq, byhour, byminute, bysecond } = rule;
   if (byhour.length + byminute.length + bysecond.length === 0) return [];
@@ -90,7 +91,10 @@ const untilWords = ({ at, local }: Until): string => {
   return local ? `${words}${time === '23:59' ? '' : `, ${time}`}` : `${words}, ${time} UTC`;
 };
 
-/** How it repeats, in the middle of a sentence: `every 2 weeks on Monday and Friday, until 31 December 2027`. `start`: its first local time. */
+/**
+ * How it repeats, for the middle of a sentence: `every 2 weeks on Monday and Friday, until 31
+ * December 2027`. `start`: its first local time.
+ */
 export const ruleWords = (rule: Rule, start: number): string => {
   const whole = completed(rule, dayOf(Math.floor(start / dayMs)));
   const { freq, interval, bymonth, bymonthday, byday, bysetpos, wkst, until, count } = whole;

@@ -2,7 +2,7 @@ import { array, dateTime, dict, integer, maybe, moment, nullable, object, option
 import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
 import { OrganisationOut } from '../../shared/api/organisations.ts';
 
-/** Organisations, and the people in them. */
+/** Organisations and their members. */
 
 const MemberOut = object('MemberOut', { id: uuid(), email: string(), role: string() });
 
@@ -99,7 +99,7 @@ export const getAuditChoices = innerOperation({
   }),
 });
 
-/** Who is in the organisation, and who was asked in. */
+/** Members and invitations. */
 
 export const listMembers = innerOperation({
   id: 'listMembers',
@@ -151,7 +151,6 @@ export const withdrawInvitation = innerOperation({
   refusals: ['invitation_not_found'],
 });
 
-/** The organisation itself. */
 
 export const showOrganisation = innerOperation({
   id: 'showOrganisation',

@@ -12,8 +12,8 @@ import { lastWordMs } from './model.ts';
 import { insertAudit } from './queries.ts';
 
 /**
- * What is left of organisations whose days are over goes in bites, each a transaction of its own: whoever is killed between two leaves a
- * smaller rest, and another goes on with it.
+ * Organisations past their deletion date are deleted in batches, each in a transaction of its own:
+ * a coordinator that is killed between two leaves a smaller rest, and another continues.
  */
 
 type Ending = { readonly id: string; readonly name: string; readonly time_zone: string; readonly ends_at: Date };
@@ -32,7 +32,10 @@ const mailOwners = async (
   );
 };
 
-/** Mails the owners of one organisation that ends soon for the last time. False: there is none that was not told. */
+/**
+ * Mails the owners of one organisation a last time before its deletion. Returns false when all were
+ * notified.
+ */
 export const warnOfEnd = async (sql: Queryable, at: Date, endsBefore: Date): Promise<boolean> => {
   const [ending] = await sql<Ending[]>`
     select o.id, o.name, o.time_zone, o.ends_at from organisations o join endings e on e.organisation_id = o.id
@@ -43,11 +46,11 @@ export const warnOfEnd = async (sql: Queryable, at: Date, endsBefore: Date): Pro
   return true;
 };
 
-/** Organisations whose days are over, the longest first. */
+/** Organisations past their deletion date, the longest first. */
 export const organisationsToEnd = async (sql: Queryable, at: Date): Promise<string[]> =>
   (await sql<{ id: string }[]>`select id from organisations where ends_at <= ${at} order by ends_at, id limit 100`).map(({ id }) => id);
 
-/** Nothing is undone any more, and no program and no probe comes in. */
+/** From here on nothing can be undone, and no program or probe gets access. */
 const shut = async (sql: Queryable, id: string, at: Date): Promise<boolean> => {
   const { count } = await sql`update endings set begun_at = ${at} where organisation_id = ${id} and begun_at is null`;
   if (count === 0) return false;
@@ -57,7 +60,7 @@ const shut = async (sql: Queryable, id: string, at: Date): Promise<boolean> => {
   return true;
 };
 
-/** A bite of what many rows are; steps before the messages that they refer to. */
+/** A batch of the tables with many rows; steps before the messages that they refer to. */
 const forgetRows = async (sql: Queryable, id: string, bite: number): Promise<boolean> => {
   const steps =
     await sql`delete from alert_steps where ctid = any(array(select ctid from alert_steps where organisation_id = ${id} limit ${bite}))`;
@@ -70,13 +73,16 @@ const forgetRows = async (sql: Queryable, id: string, bite: number): Promise<boo
   );
 };
 
-/** People keep their accounts, and see nothing of it from here on. */
+/** Users keep their accounts, and lose access to the organisation. */
 const letGo = async (sql: Queryable, ending: Ending, at: Date): Promise<boolean> => {
   await mailOwners(sql, ending, 'gone', at);
   return (await sql`delete from memberships where organisation_id = ${ending.id}`).count > 0;
 };
 
-/** Monitors as if each were deleted: their addresses for jobs end, whoever checks them hears of it, and the bulk of their history follows. */
+/**
+ * Deletes monitors one by one: their ping addresses end, their probes are notified, and the bulk of
+ * their history is deleted later.
+ */
 const removeMonitors = async (sql: Queryable, id: string, most: number): Promise<boolean> => {
   const monitors = await sql<{ id: string; key: number; partition: number }[]>`
     select id, key, partition from monitors where organisation_id = ${id} order by key limit ${most}`;
@@ -102,11 +108,13 @@ const revokeOneProbe = async (sql: Queryable, id: string): Promise<boolean> => {
   return probe !== undefined;
 };
 
-/** What partitions, jobs' addresses and probes are yet to hear refers to what would be gone. */
+/**
+ * Pending announcements to partitions, ping receivers and probes refer to rows that would be gone.
+ */
 const isStillNotified = async (sql: Queryable, id: string): Promise<boolean> =>
   (await sql`select 1 from outbox where done_at is null and organisation_id = ${id} limit 1`).length > 0;
 
-/** What happened to the rest until now is written down as it goes: so this goes last. */
+/** Deleting the rest still writes to the log, so the log is deleted last. */
 const forgetLog = async (sql: Queryable, id: string, bite: number): Promise<boolean> => {
   const events = await sql`delete from events where ctid = any(array(select ctid from events where organisation_id = ${id} limit ${bite}))`;
   if (events.count > 0) return true;
@@ -126,7 +134,10 @@ const removeLast = async (sql: Queryable, { id, name }: Ending, at: Date): Promi
 
 export type Bite = { readonly rows: number; readonly monitors: number };
 
-/** The next bite of it. `more`: there is more to do now; `later`: others are to hear of it first; `gone`: nothing is left. */
+/**
+ * The next batch of an organisation. `more`: there is more to do now; `later`: others must receive
+ * announcements first; `gone`: nothing is left.
+ */
 export const endOrganisation = async (
   sql: Queryable,
   id: string,
@@ -147,10 +158,13 @@ export const endOrganisation = async (
   return 'gone';
 };
 
-/** Small enough that nobody waits for it: a monitor takes its incidents, their evidence and its ledger along. */
+/**
+ * Small enough that no one waits for it: a monitor takes its incidents, their evidence and its
+ * ledger along.
+ */
 const usualBite: Bite = { rows: 10_000, monitors: 20 };
 
-/** Mails the owners of organisations that end soon, and deletes those whose days are over. */
+/** Mails the owners of organisations that end soon, and deletes those past their date. */
 export type Farewells = { readonly tick: (isTime: () => boolean) => Promise<void> };
 
 export const createFarewells = ({
@@ -176,11 +190,14 @@ export const createFarewells = ({
   },
 });
 
-/** Organisations that are about to end: what happens at once, and what undoing puts back. All under the organisation's lock. */
+/**
+ * Organisations awaiting deletion: what changes at once, and what undoing restores. All of it runs
+ * under the organisation's lock.
+ */
 
 export type NewEnding = { readonly organisation: string; readonly user: string | null; readonly at: Date; readonly endsAt: Date };
 
-/** Pauses what is checked and mutes who is told; how many monitors that were. */
+/** Pauses monitors and mutes notifications. Returns the number of monitors. */
 export const beginEnding = async (sql: Queryable, { organisation, user, at, endsAt }: NewEnding): Promise<number> => {
   const monitors = await sql<{ id: string; partition: number }[]>`
     select id, partition from monitors where organisation_id = ${organisation} and enabled order by key`;
@@ -198,7 +215,10 @@ export const beginEnding = async (sql: Queryable, { organisation, user, at, ends
   return ids.length;
 };
 
-/** Puts everything back as it was: what was paused before stays so. How many monitors are checked again; undefined when it is too late. */
+/**
+ * Restores everything; what was paused before stays paused. Returns how many monitors are checked
+ * again; undefined when it is too late.
+ */
 export const undoEnding = async (sql: Queryable, organisation: string, at: Date): Promise<number | undefined> => {
   const [ending] = await sql<{ paused: string[]; muted_until: Date | null; muted_by: string | null }[]>`
     delete from endings e using organisations o where e.organisation_id = ${organisation} and o.id = e.organisation_id

@@ -1,8 +1,9 @@
 import type { Queryable } from '../database/connect.ts';
 
 /**
- * What an organisation takes along, by parts. Every column is named here: what is not named stays, so that no secret leaves that somebody adds
- * later. `key`: what pages go by; `where`: `$1` is the organisation.
+ * The export of an organisation, by parts. Every column is named here; a column added later is not
+ * exported by itself, so no new secret leaves. `key`: the key that pages go by; `where`: `$1` is
+ * the organisation.
  */
 type Part = { readonly columns: string; readonly from: string; readonly key: string; readonly where: string };
 
@@ -107,14 +108,17 @@ export const exportParts: readonly string[] = Object.keys(parts);
 
 export const isExportPart = (text: string): text is ExportPart => Object.hasOwn(parts, text);
 
-/** What would be too large by the page for one answer is read one by one. */
+/** Parts whose pages would be too large for one answer are read one by one. */
 const heavy: readonly string[] = ['response_times'];
 
 export const maxRowsOf = (part: ExportPart, wanted: number): number => (heavy.includes(part) ? 1 : wanted);
 
 export type ExportedRow = { readonly key: number; readonly row: Readonly<Record<string, unknown>> };
 
-/** Rows of a part, the oldest first. The texts are all of this file; what a caller sends goes as a value. */
+/**
+ * Rows of a part, oldest first. The SQL texts are all from this file; what a caller sends goes as a
+ * value.
+ */
 export const exportPage = (sql: Queryable, organisation: string, part: ExportPart, after: number, most: number): Promise<ExportedRow[]> => {
   const { columns, from, key, where } = parts[part];
   return sql.unsafe<ExportedRow[]>(

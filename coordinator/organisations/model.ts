@@ -1,15 +1,18 @@
 import { Refusal } from '../../shared/base/errors.ts';
 import type { PlanName } from './plans.ts';
 
-/** So many organisations somebody owns at most who made them by themselves: plans count what is in one, not how many there are. */
+/**
+ * The most organisations that a user may own by creating them: plans limit what is in one, not how
+ * many there are.
+ */
 export const maxOwned = 5;
 
-/** The plan of another organisation that somebody would make; or the reason why there can be none. */
+/** The plan of another organisation that the user would create, or the reason why they cannot. */
 export const planOfAnother = (
   {
     owned,
     isProven,
-  }: { /** The plans of those that they own, the oldest first. */ readonly owned: readonly PlanName[]; readonly isProven: boolean },
+  }: { /** The plans of those that they own, oldest first. */ readonly owned: readonly PlanName[]; readonly isProven: boolean },
   door: { readonly signUp: 'open' | 'invited'; readonly signUpPlan: PlanName; readonly mail: boolean },
 ): PlanName | Refusal => {
   if (owned.length >= maxOwned)
@@ -18,23 +21,28 @@ export const planOfAnother = (
     return isProven
       ? door.signUpPlan
       : new Refusal('email_unproven', 'Prove first that your e-mail address is yours, in your profile; then make an organisation.');
-  // Nobody comes in here by themselves: whom the operator gave an organisation may make another of its kind.
+  // Without open sign-up, a user who got an organisation from the operator may create another with
+  // its plan.
   return (
     owned[0] ?? new Refusal('sign_up_closed', 'Only who owns an organisation here makes another one; ask whoever runs this installation.')
   );
 };
 
-/** How an organisation ends: asked for by an owner, undone for some days, then done. */
+/**
+ * How an organisation ends: an owner requests it, can undo it for some days, then it is deleted.
+ */
 
 const day = 86_400_000;
 
-/** So long everything is kept. */
+/** How long everything is kept. */
 export const keptMs = 7 * day;
 
-/** So long before the end its owners are mailed for the last time. */
+/** How long before the end its owners are mailed for the last time. */
 export const lastWordMs = day;
 
-/** What people see and type: blanks that a browser does not show, and the ways to write one letter, do not count. */
+/**
+ * As people see and type it: invisible blanks and different encodings of one letter do not count.
+ */
 const asTyped = (name: string): string => name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
 
 export const isSameName = (typed: string, name: string): boolean => asTyped(typed) === asTyped(name);
@@ -60,13 +68,16 @@ export const scopeFrom = (text: string): Scope => {
   throw new Refusal('scope_unknown', `scope: there is no scope "${text}"; one of ${scopes.join(', ')} would do.`);
 };
 
-/** Viewers look; everyone else may change what the organisation watches. */
+/** Viewers may only read; all others may change what the organisation monitors. */
 export const mayWrite = (role: Role): boolean => role !== 'viewer';
 
-/** Owners and admins look after members, tokens of others, probes and the plan. */
+/** Owners and admins manage members, tokens of others, probes and the plan. */
 export const mayManage = (role: Role): boolean => role === 'owner' || role === 'admin';
 
-/** An IANA zone as it spells itself. @throws Refusal `time_zone_invalid`; bare offsets are none, because they know no summer. */
+/**
+ * An IANA zone in its own spelling. @throws Refusal `time_zone_invalid`; bare offsets are refused,
+ * because they have no summer time.
+ */
 export const timeZoneFrom = (text: string): string => {
   const zone = text.trim();
   if (/^[A-Za-z]/.test(zone)) {
@@ -79,7 +90,10 @@ export const timeZoneFrom = (text: string): string => {
   throw new Refusal('time_zone_invalid', `time_zone: "${zone.slice(0, 60)}" is no IANA time zone; use one such as Europe/Berlin or UTC.`);
 };
 
-/** An e-mail address, trimmed: one @, no spaces, a dot in the domain or a bare host as installations inside a house have. */
+/**
+ * An e-mail address, trimmed: one @, no spaces, and a dot in the domain or a bare host, as on
+ * internal networks.
+ */
 export const emailFrom = (text: string): string => {
   const email = text.trim();
   if (email.length <= 254 && /^[^\s@<>()",;:\\[\]]{1,64}@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(email) && email.isWellFormed())
@@ -87,7 +101,10 @@ export const emailFrom = (text: string): string => {
   throw new Refusal('email_invalid', 'email: is not an e-mail address; give one such as ada@example.org.');
 };
 
-/** @throws Refusal `password_invalid`: length is the one rule, because rules of composition make worse passwords. */
+/**
+ * @throws Refusal `password_invalid`: length is the only rule, because composition rules make worse
+ * passwords.
+ */
 export const passwordFrom = (text: string): string => {
   if (text.length < 10) throw new Refusal('password_invalid', 'password: is shorter than 10 characters; choose a longer one.');
   if (text.length > 1000) throw new Refusal('password_invalid', 'password: is longer than 1000 characters; choose a shorter one.');

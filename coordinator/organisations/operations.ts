@@ -52,7 +52,10 @@ export const listInvitations = async ({ sql, organisation, now }: InOrganisation
   })),
 });
 
-/** Mails in our name to addresses that someone else chose: few to a mailbox, and few of an organisation. */
+/**
+ * Limits mails in our name to addresses that someone else chose: few per mailbox, and few per
+ * organisation.
+ */
 const beforeInvite = async (
   { organisation, with: { attempts } }: Early<Place>,
   input: InputOf<typeof inviteMemberContract>,
@@ -63,7 +66,10 @@ const beforeInvite = async (
   ]);
 };
 
-/** Inviting an address once more takes the place of the earlier invitation. Whether there is an account with it makes no difference. */
+/**
+ * A new invitation replaces the earlier one to the same address. It makes no difference whether the
+ * address has an account.
+ */
 const actInvite = async (
   context: InOrganisation,
   input: InputOf<typeof inviteMemberContract>,
@@ -104,7 +110,7 @@ export const listMembers = async ({ sql, organisation }: InOrganisation): Answer
   })),
 });
 
-/** All owners hear of it, whoever did it. */
+/** All owners are notified, whoever did it. */
 const mailOwners = async (
   { sql, organisation: { id, name, time_zone }, caller, now }: InOrganisation,
   what: 'ends' | 'kept',
@@ -119,7 +125,10 @@ const mailOwners = async (
   );
 };
 
-/** From now on it is only looked at, and nothing of it is checked or told; in some days the housekeeper deletes it. */
+/**
+ * From now on the organisation is read-only, and nothing is checked or notified; after some days
+ * housekeeping deletes it.
+ */
 export const endOrganisation = async (context: InOrganisation, { name }: InputOf<typeof ending>): Answer<OutputOf<typeof ending>> => {
   const { sql, organisation, caller, now, note } = context;
   if (!isSameName(name, organisation.name))
@@ -156,7 +165,7 @@ const leftOut = [
   { what: 'what was deleted', why: 'It is gone.' },
 ];
 
-/** Leaves the one trace of an export. */
+/** Writes the audit entry of an export. */
 export const beginExport = async ({ sql, organisation, note }: InOrganisation): Answer<OutputOf<typeof beginExportContract>> => {
   const { id, name, plan, time_zone } = organisation;
   note({ after: { parts: exportParts } });
@@ -169,7 +178,10 @@ export const beginExport = async ({ sql, organisation, note }: InOrganisation): 
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** What was stored openly before it counted as a secret leaves as a mask, too. The columns are those that `organisations/export.ts` names. */
+/**
+ * A secret that was stored before its field counted as secret is masked, too. The columns are those
+ * of `organisations/export.ts`.
+ */
 const masked = (channels: ChannelsPart, part: ExportPart, row: Row): Row => {
   if (part === 'monitors') return { ...row, config: splitSecrets(row.type as Kind, row.config as Config).open };
   if (part === 'channels') return { ...row, config: channels.shown(String(row.kind), row.config as ChannelConfig) };
@@ -197,7 +209,7 @@ const all: readonly Operation[] = [operations, innerOperations, personOperations
 );
 const summaries = new Map(all.map(({ id, summary }) => [id, summary]));
 
-/** An operation that there is no more is called by its id. */
+/** An operation that no longer exists is called by its id. */
 const wordsOf = (operation: string): string => summaries.get(operation) ?? operation;
 
 const record = (value: unknown): Readonly<Record<string, unknown>> | null => (isRecord(value) ? value : null);
@@ -243,7 +255,10 @@ export const showOrganisation = async ({ sql, organisation, now }: InOrganisatio
   };
 };
 
-/** Windows keep the clock that they were made by; times are shown in the new one from now on. */
+/**
+ * Windows keep the time zone in which they were created; times are shown in the new one from now
+ * on.
+ */
 export const updateOrganisation = async (
   { sql, organisation, note }: InOrganisation,
   input: InputOf<typeof updateOrganisationContract>,

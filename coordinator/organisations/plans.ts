@@ -1,6 +1,6 @@
 import { Refusal } from '../../shared/base/errors.ts';
 
-/** What an organisation of a plan may have at most; every number of every plan stands here and nowhere else. */
+/** The limits of a plan; every number of every plan is here and nowhere else. */
 export type Plan = {
   readonly monitors: number;
   readonly min_interval_s: number;
@@ -11,7 +11,10 @@ export type Plan = {
   readonly groups: number;
   /** Maintenance that is not over. */
   readonly windows: number;
-  /** Of one window, in the 90 days ahead that are written down: what is written costs each installation, whatever was paid. */
+  /**
+   * Of one window, in the 90 days that are stored in advance: stored rows cost each installation,
+   * whatever was paid.
+   */
   readonly occurrences: number;
 };
 
@@ -49,7 +52,7 @@ export const planNames = ['free', 'team', 'business', 'self_hosted'] as const sa
 
 const isPlanName = (text: string): text is PlanName => Object.hasOwn(plans, text);
 
-/** The plan's name as asked for. @throws Refusal when there is none of that name. */
+/** The plan of this name. @throws Refusal when there is none. */
 export const planNamed = (text: string): PlanName => {
   if (isPlanName(text)) return text;
   throw new Refusal('plan_unknown', `plan: there is no plan "${text}"; one of ${Object.keys(plans).join(', ')} would do.`);
@@ -65,22 +68,25 @@ const counted = {
   windows: { code: 'plan_limit_windows', noun: 'maintenance windows that are not over', one: 'maintenance window that is not over' },
 } as const;
 
-/** What is counted for an organisation against the number of its plan. */
+/** What a plan limits by number. */
 export type Counted = keyof typeof counted;
 
-/** Refuses one more of something when the plan's number is reached. The count must be read under the organisation's lock. */
+/**
+ * Refuses one more when the plan's limit is reached. The count must be read under the
+ * organisation's lock.
+ */
 export const enforceLimit = (of: Counted, plan: PlanName, present: number): void => {
   const most = plans[plan][of];
   if (present < most) return;
   const { code, noun, one } = counted[of];
   if (most === 0) throw new Refusal(code, `The plan ${plan} has no ${noun}; take a larger plan.`);
   const allowed = `${most} ${most === 1 ? one : noun}, and there ${present === 1 ? 'is' : 'are'} ${present}`;
-  // Nobody deletes people.
+  // Members are removed, not deleted.
   const remedy = of === 'members' ? 'Remove' : 'Delete';
   throw new Refusal(code, `The plan ${plan} allows ${allowed}. ${remedy} one, or take a larger plan.`);
 };
 
-/** Refuses a window that would occur too often within what is written down ahead. */
+/** Refuses a window that would occur too often within the stored time. */
 export const mayOccur = (times: number, plan: PlanName): void => {
   const { occurrences } = plans[plan];
   if (times <= occurrences) return;
@@ -90,7 +96,7 @@ export const mayOccur = (times: number, plan: PlanName): void => {
   );
 };
 
-/** Refuses an interval that is shorter than the plan checks. */
+/** Refuses an interval below the plan's minimum. */
 export const mayCheckEvery = (interval_s: number, plan: PlanName): void => {
   const { min_interval_s } = plans[plan];
   if (interval_s >= min_interval_s) return;

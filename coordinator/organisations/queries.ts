@@ -15,7 +15,7 @@ export type AuditEntry = {
   readonly address: string | null;
 };
 
-/** The address of the user is that of this moment: what they are called later changes nothing here. */
+/** Stores the user's address of this moment: a later change of it changes nothing here. */
 export const insertAudit = async (sql: Queryable, entry: AuditEntry): Promise<void> => {
   const { at, organisation, user, who, through, token_name, operation, changed, address } = entry;
   await sql`insert into audit_log (at, organisation_id, user_id, who, through, token_name, operation, changed, address)
@@ -32,7 +32,7 @@ export type AuditFilter = {
   readonly until: number | null;
 };
 
-/** What was done in an organisation, the newest first. */
+/** The audit log of an organisation, newest first. */
 export const auditPage = (
   sql: Queryable,
   organisation: string,
@@ -47,7 +47,7 @@ export const auditPage = (
       ${from === null ? sql`` : sql`and at >= ${new Date(from)}`} ${until === null ? sql`` : sql`and at < ${new Date(until)}`}
     order by key desc limit ${most}`;
 
-/** Who did anything in it, and which operations were done. */
+/** The actors and operations that occur in the log. */
 export const auditChoices = async (
   sql: Queryable,
   organisation: string,
@@ -65,7 +65,7 @@ export const forgetAudit = async (sql: Queryable, before: Date): Promise<void> =
 export type NewOrganisation = { readonly id: string; readonly name: string; readonly plan: PlanName; readonly time_zone: string };
 
 export type OrganisationRow = NewOrganisation & {
-  /** When it is deleted, in milliseconds; null: nobody asked for that. */
+  /** When it will be deleted, in milliseconds; null: no one asked for deletion. */
   readonly ends_at: number | null;
 };
 
@@ -80,7 +80,9 @@ export const organisationById = async (sql: Queryable, id: string): Promise<Orga
   return row;
 };
 
-/** Organisations of this name, without case: at most two, one that is spelt the same before others. */
+/**
+ * Organisations of this name, without case: at most two; one with the same spelling comes first.
+ */
 export const organisationsNamed = (sql: Queryable, name: string): Promise<OrganisationRow[]> =>
   sql<OrganisationRow[]>`select ${columns(sql)} from organisations o where lower(o.name) = lower(${name})
     order by o.name = ${name} desc, o.key limit 2`;
@@ -100,7 +102,7 @@ export const createdAt = async (sql: Queryable, id: string): Promise<Date> => {
 
 export type Usage = Readonly<Record<Counted, number>>;
 
-/** How many it has of what its plan counts. */
+/** How much of the plan's limits it uses. */
 export const usageOf = async (sql: Queryable, id: string, now: number): Promise<Usage> => {
   const [row] = await sql<Usage[]>`
     select (select count(*) from monitors where organisation_id = ${id}) as monitors,
@@ -113,8 +115,8 @@ export const usageOf = async (sql: Queryable, id: string, now: number): Promise<
 };
 
 /**
- * One writer of an organisation at a time, until the end of the transaction: what it counts stays true (plan limits), and keys of its
- * rows grow in the order of commit, so that pages by key skip nothing.
+ * One writer per organisation at a time, until the end of the transaction. Counts stay true (plan
+ * limits), and keys of its rows grow in the order of commit, so that pages by key skip nothing.
  */
 export const lockOrganisation = async (sql: Queryable, id: string): Promise<OrganisationRow | undefined> => {
   const [row] = await sql<OrganisationRow[]>`
@@ -123,8 +125,9 @@ export const lockOrganisation = async (sql: Queryable, id: string): Promise<Orga
 };
 
 /**
- * The same for a call that must not run twice at once, whatever coordinator it came to: whether no other transaction works on the call of this number.
- * Where one does, nothing is waited for and nothing is locked. A transaction that ends, in whatever way, gives the call free.
+ * For a call that must not run twice at once on any coordinator: whether no other transaction works
+ * on the call of this number. If one does, this neither waits nor locks. The end of the
+ * transaction, in any case, releases the call.
  */
 export const lockOrganisationForCall = async (
   sql: Queryable,

@@ -26,13 +26,16 @@ import { type Choices, chosenFields, heading, linkButton } from '../../web/layou
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import { formOfNew, formOfWindow, inputIn, isNow, preview, repeatOf, timesIn, titleOf, usualLengths_s, type Window } from './parts.ts';
 
-/** What the form is about. */
+/** What the form edits. */
 export type Subject = {
   readonly choices: Choices;
-  /** The one that it changes; without it a new one is made. */
+  /** The window to change; without one, the form creates one. */
   readonly window: Window | undefined;
   readonly zone: string;
-  /** Where the form is posted. Of a new window it keeps the query, which says what was ticked when the form was opened. */
+  /**
+   * Where the form is posted. For a new window it keeps the query, which lists what was selected
+   * when the form was opened.
+   */
   readonly action: string;
   readonly tickedFirst: readonly string[];
 };
@@ -124,7 +127,7 @@ export const formPage = (subject: Subject, state: FormState, ahead: Html): PageA
 
 const notYet = 'Say when it begins and ends; its next ten times stand here then, on both clocks.';
 
-/** What the form comes to; why it comes to nothing yet is said in its place. */
+/** A preview of the occurrences, or the reason why there are none yet. */
 const previewOf = async (request: MembersRequest, form: Form, { window }: Subject): Promise<Html> => {
   const { starts_at, ends_at, rrule } = timesIn(form, request.now);
   if (starts_at === '' || ends_at === '') return preview(notYet, request);
@@ -144,7 +147,7 @@ const shownWith = async (request: MembersRequest, subject: Subject, state: FormS
 
 const fields = ['name', 'starts_at', 'ends_at', 'repeats', 'rrule', 'monitors', 'groups'];
 
-/** What is wrong with a rule that was chosen from the usual ones stands beside that choice. */
+/** A fault of a rule that was chosen from the list is shown beside the list. */
 const besideChoice = (state: FormState): FormState => {
   const fault = state.faults.get('rrule');
   if (fault === undefined || repeatOf(state.form) === 'own') return state;
@@ -158,7 +161,7 @@ const save = async ({ ask, form, now }: MembersRequest, { window }: Subject): Pr
     const { id } = await ask(updateMaintenanceWindow, { window_id: window.id, ...input });
     return seeOther(`/maintenance/${id}`, { said: 'It is changed.' });
   }
-  // A new one without a name has none; of an old one an empty name takes it away.
+  // For a new window, an empty name means none; for an existing one, it removes the name.
   const { id } = await ask(createMaintenanceWindow, {
     ...others,
     ...(name === '' ? {} : { name }),

@@ -50,7 +50,7 @@ const sentenceOf = ({ running, coming, items }: Listed, now: number): string => 
 
 const below = 'What a window covers is checked as ever; nobody is told of a failure until it is over.';
 
-/** Before there is any: one sentence and one form. */
+/** Shown before there is any window: one sentence and one form. */
 const beginning = async ({ ask, may }: MembersRequest): Promise<Html> => {
   const sentence = 'No maintenance was ever planned here.';
   if (!may(createMaintenanceWindow)) return heading({ sentence, below: `${below} Members plan it; your role may only look.` });
@@ -69,7 +69,7 @@ const pageLinks = (count: number, page: number, over: boolean): Html | null => {
   return html`<p class="actions pages-more">${page > 1 && html`<a class="button" rel="prev" href="${safeUrl(address(page - 1))}">Back</a>`}${page * maintenanceRows < count && html`<a class="button" rel="next" href="${safeUrl(address(page + 1))}">More</a>`}</p>`;
 };
 
-/** What runs, what comes, and what is over. */
+/** Running, upcoming and past windows. */
 export const maintenancePage: Page = {
   method: 'GET',
   path: '/maintenance',

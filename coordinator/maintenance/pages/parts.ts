@@ -6,7 +6,7 @@ import type { Choices } from '../../web/layout.ts';
 import type { MembersRequest } from '../../web/page.ts';
 import { timesIn as timesInImport } from '../../web/times.ts';
 
-/** How a window repeats: the usual cases to choose from, and the rule that each is. */
+/** How a window repeats: the usual choices, and the rule of each. */
 
 export const repeatChoices = ['once', 'daily', 'weekdays', 'weekly', 'monthly_day', 'monthly_nth', 'monthly_last', 'own'] as const;
 export type RepeatChoice = (typeof repeatChoices)[number];
@@ -15,7 +15,7 @@ export const weekdays = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
 
 const workdays = 'MO,TU,WE,TH,FR';
 
-/** The weekday of a local time, and which of its month it is; nothing when it is none. */
+/** The weekday of a local time and its place in the month; undefined for an invalid time. */
 const placeOf = (local: string): { readonly weekday: string; readonly nth: number } | undefined => {
   const at = Date.parse(`${local.slice(0, 10)}T00:00:00Z`);
   if (Number.isNaN(at)) return undefined;
@@ -23,7 +23,7 @@ const placeOf = (local: string): { readonly weekday: string; readonly nth: numbe
   return { weekday: weekdays[(date.getUTCDay() + 6) % 7] ?? 'MO', nth: Math.ceil(date.getUTCDate() / 7) };
 };
 
-/** Of the fifth there is not one in every month: the last is meant. */
+/** Not every month has a fifth one: there the last is meant. */
 const nthDay = (local: string): string => {
   const place = placeOf(local);
   if (!place) return '';
@@ -37,7 +37,7 @@ const lastDay = (local: string): string => {
 
 export const repeatOf = (form: Form): RepeatChoice => repeatChoices.find((each) => each === form.value('repeats')) ?? 'once';
 
-/** The rule that a form asks for; empty when it is to be once. */
+/** The rule that a form asks for; empty for a window without repetition. */
 export const ruleIn = (form: Form): string => {
   const starts = form.value('starts_at') ?? '';
   const repeats = repeatOf(form);
@@ -69,7 +69,9 @@ const usualOf = (rest: readonly string[], starts: string): Pick<Chosen, 'repeats
   return rule === `FREQ=MONTHLY${nthDay(starts)}` ? { repeats: 'monthly_nth', days: [] } : undefined;
 };
 
-/** The choice that a rule is; what is none of the usual ones is a rule of one's own. `starts`: its first local time. */
+/**
+ * The choice that matches a rule; any other rule is a custom rule. `starts`: its first local time.
+ */
 export const chosenOf = (rrule: string | null, starts: string): Chosen & { readonly rrule: string } => {
   if (rrule === null) return { repeats: 'once', days: [], until: '', rrule: '' };
   const parts = rrule.toUpperCase().split(';');
@@ -83,7 +85,7 @@ export const chosenOf = (rrule: string | null, starts: string): Chosen & { reado
   return { ...usual, until: year === undefined ? '' : `${year}-${month}-${day}`, rrule: '' };
 };
 
-/** Between a window and the fields of its form. */
+/** Converts between a window and the fields of its form. */
 
 export type Window = OutputOf<typeof getMaintenanceWindow>;
 
@@ -91,7 +93,7 @@ export const usualLengths_s = [900, 1_800, 3_600, 7_200, 14_400, 28_800, 86_400]
 
 export const isNow = (form: Form): boolean => form.value('when') === 'now';
 
-/** When the form says that it is. */
+/** The times in the form. */
 export const timesIn = (form: Form, now: number): Readonly<Record<'starts_at' | 'ends_at' | 'rrule', string>> => {
   if (!isNow(form)) return { starts_at: form.value('starts_at') ?? '', ends_at: form.value('ends_at') ?? '', rrule: ruleIn(form) };
   const long = Number(form.value('for_s') ?? 3_600);
@@ -99,7 +101,7 @@ export const timesIn = (form: Form, now: number): Readonly<Record<'starts_at' | 
   return { starts_at: new Date(now).toISOString(), ends_at, rrule: '' };
 };
 
-/** Empty times are left out, so that what is missing is said as that. */
+/** Empty times are left out, so that they are reported as missing. */
 export const inputIn = (form: Form, now: number): Readonly<Record<string, unknown>> => {
   const { starts_at, ends_at, rrule } = timesIn(form, now);
   return {
@@ -109,7 +111,7 @@ export const inputIn = (form: Form, now: number): Readonly<Record<string, unknow
   };
 };
 
-/** `2026-11-24T02:00`, as a field takes it: what the clock of a zone shows. */
+/** `2026-11-24T02:00`, as a field takes it: local time in a zone. */
 const fieldTime = (at: string | number, zone: string): string =>
   new Intl.DateTimeFormat('sv-SE', {
     ...{ timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
@@ -119,7 +121,7 @@ const fieldTime = (at: string | number, zone: string): string =>
 
 const hour = 3_600_000;
 
-/** Of a window that is to be made: the next whole hour but one, for an hour. */
+/** For a new window: the next whole hour but one, for an hour. */
 export const formOfNew = (query: Readonly<Record<string, string>>, zone: string, now: number): Form => {
   const begins = (Math.floor(now / hour) + 2) * hour;
   return formOf({
@@ -139,11 +141,11 @@ export const formOfWindow = ({ name, starts_at, ends_at, rrule, monitors, groups
   });
 };
 
-/** When a window is, on both clocks. */
+/** When a window is, in both time zones. */
 
 type Ahead = Pick<Window, 'time_zone' | 'repeats' | 'next_occurrences'>;
 
-/** The clock beside that of the window: the reader's, where it is another, or UTC. */
+/** The zone shown beside that of the window: the reader's if it differs, otherwise UTC. */
 const otherZone = (zone: string, reader: string): string | undefined => {
   if (reader !== zone) return reader;
   return zone === 'UTC' ? undefined : 'UTC';
@@ -162,7 +164,7 @@ export const aheadTable = ({ time_zone, next_occurrences }: Ahead, { times, now 
   )}</tbody></table></div>`;
 };
 
-/** What it comes to, in a form that is not saved. */
+/** The occurrences of an unsaved form. */
 export const preview = (ahead: Ahead | string, request: MembersRequest): Html => {
   if (typeof ahead === 'string') return html`<p class="soft">${ahead}</p>`;
   const { repeats, next_occurrences } = ahead;
@@ -171,7 +173,7 @@ export const preview = (ahead: Ahead | string, request: MembersRequest): Html =>
   return html`<p><b>${repeats === null ? 'Once.' : `${capital(repeats)}.`}</b> <span class="soft">${repeats === null ? 'This is when:' : isOne ? 'It occurs once more:' : `The next ${count}:`}</span></p>${aheadTable(ahead, request)}`;
 };
 
-/** What a window is called that may have no name. */
+/** The title of a window, which may have no name. */
 export const titleFrom = (name: string | null, covers: readonly string[], count: number): string => {
   if (name !== null) return name;
   const [first] = covers;

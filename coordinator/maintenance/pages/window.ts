@@ -79,7 +79,7 @@ const windowPage: Page = {
   answer: async (request) => showPage(request, await ofAddress(request)),
 };
 
-/** Whoever was slower than the clock, or than a colleague, sees how it is. */
+/** A reader who was slower than the clock or a colleague sees the present state. */
 const orAsItIs = async (request: MembersRequest, act: () => Promise<PageAnswer>): Promise<PageAnswer> => {
   try {
     return await act();

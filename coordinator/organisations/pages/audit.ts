@@ -14,7 +14,7 @@ export type Change = { readonly key: string; readonly before: string | undefined
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** A settings object one level down, so that of a long one only what changed is told. */
+/** Flattens nested settings by one level, so that of a long object only changes are shown. */
 const flat = (values: Values | null): ReadonlyMap<string, unknown> =>
   new Map(
     Object.entries(values ?? {}).flatMap(([key, value]) =>
@@ -22,7 +22,7 @@ const flat = (values: Values | null): ReadonlyMap<string, unknown> =>
     ),
   );
 
-/** What differs between two states of a thing; all of it where there is one state alone. */
+/** The differences between two states of a thing; everything where there is only one state. */
 export const changesOf = (before: Values | null, after: Values | null): readonly Change[] => {
   const [was, is] = [flat(before), flat(after)];
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((key) => {
@@ -34,7 +34,7 @@ export const changesOf = (before: Values | null, after: Values | null): readonly
 const most = 160;
 const cut = (text: string): string => (text.length > most ? `${text.slice(0, most)}…` : text);
 
-/** Inside a sentence; a value that is long is cut here and whole in the file. */
+/** Inside a sentence; a long value is cut here and complete in the file. */
 const valueText = (value: string | undefined): Part =>
   value === undefined || value === '' ? html`<i>nothing</i>` : html`<span>${cut(value)}</span>`;
 
@@ -57,7 +57,7 @@ const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text) && !N
 
 const dayAfter = (date: string): string => new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
 
-/** What is asked for; a date that is none asks for nothing. `to` is a day that is wholly in it. */
+/** The filter of the list; an invalid date is ignored. `to` is a day that is included. */
 const filterOf = ({ who = '', operation = '', from = '', to = '' }: MembersRequest['query']) => ({
   ...{ who, operation, from: isDate(from) ? from : '', to: isDate(to) ? to : '' },
 });
@@ -103,7 +103,7 @@ const filterForm = async ({ ask }: MembersRequest, filter: Filter): Promise<Html
 
 const trail = [{ href: '/organisation', name: 'Organisation' }];
 
-/** Who changed what, from what to what. */
+/** Who changed what, with both values. */
 export const auditPage: Page = {
   method: 'GET',
   path: '/audit',
@@ -147,7 +147,10 @@ const json = (value: object | null): string => (value === null ? '' : JSON.strin
 const lineOf = ({ at, who, through, token_name, address, operation, what, about, before, after }: Entry): string =>
   csvLine([at, who, through, token_name ?? '', address ?? '', operation, what, json(about), json(before), json(after)]);
 
-/** A page of the list after another; the first is there before anything is sent, so that who may not read it is told so. */
+/**
+ * Further pages of the list. The first is read before anything is sent, so that a refusal still
+ * gets its own page.
+ */
 async function* lines({ ask }: MembersRequest, input: object, first: Listed): AsyncGenerator<string> {
   yield csvLine(columns);
   for (let page = first; ; ) {

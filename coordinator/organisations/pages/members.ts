@@ -15,7 +15,7 @@ const roles: readonly Choice[] = [
   { value: 'admin', label: 'Admin', help: 'Also looks after members, probes and the plan.' },
 ];
 
-/** What somebody of a role may make of others: owners alone make owners. */
+/** The roles that someone with a role may give to others: only owners make owners. */
 export const rolesFor = (own: string): readonly Choice[] => [
   ...roles,
   {
@@ -33,7 +33,7 @@ type Member = OutputOf<typeof listMembers>['items'][number];
 
 const trail = [{ href: '/members', name: 'Members' }];
 
-/** @throws Refusal `member_not_found`, also for who is a member elsewhere only. */
+/** @throws Refusal `member_not_found`, also for members of other organisations. */
 const memberOf = async (request: MembersRequest): Promise<Member> => {
   const { items } = await request.ask(listMembers);
   const member = items.find(({ id }) => id === request.path.member_id);
@@ -188,7 +188,7 @@ export const invitePage: Page = {
   answer: (request) => proofFirst(request) ?? form(request, freshForm(formOf({ role: 'member' }))),
 };
 
-/** The link is shown to the inviter where no mail can carry it; never again. */
+/** Where no mail can be sent, the inviter sees the link, once. */
 const shown = (address: string, email: string): PageAnswer =>
   show({
     title: 'Pass the link on',

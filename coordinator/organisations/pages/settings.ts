@@ -86,7 +86,7 @@ const nouns: Readonly<Record<string, string>> = {
   ...{ groups: 'Groups', windows: 'Maintenance windows not over' },
 };
 
-/** How full: from nine tenths on it stands out. */
+/** The share in use; from nine tenths on it is highlighted. */
 const bar = ({ count, most }: Used): Html | null => {
   if (most === null) return null;
   const part = most === 0 ? 0 : Math.min(100, Math.round((count / most) * 100));
@@ -107,7 +107,7 @@ const planWords = ({ plan, least_interval_s, used }: Organisation): string => {
 const row = (label: string, value: Part, action: Part = null): Html =>
   html`<div class="setting"><dt>${label}</dt><dd>${value}</dd><dd class="setting-action">${action}</dd></div>`;
 
-/** What it is called, what it may, and how much of that it uses. */
+/** Name, plan, and how much of the plan is used. */
 export const organisationPage: Page = {
   method: 'GET',
   path: '/organisation',
@@ -197,7 +197,7 @@ export const exportPage: Page = {
   },
 };
 
-/** Valid JSON only when it is whole: a file that was cut off cannot be taken for one that was not. */
+/** Valid JSON only when complete: a file that was cut off cannot be mistaken for a whole one. */
 async function* exported(
   { ask, now }: MembersRequest,
   { organisation, parts, left_out }: OutputOf<typeof beginExport>,
