@@ -151,7 +151,6 @@ export const withdrawInvitation = innerOperation({
   refusals: ['invitation_not_found'],
 });
 
-
 export const showOrganisation = innerOperation({
   id: 'showOrganisation',
   access: 'read',

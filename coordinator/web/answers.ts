@@ -44,7 +44,7 @@ import {
 } from './page.ts';
 import { timesIn } from './times.ts';
 
-/** A page that says what is not possible, and where to go on. */
+/** A page that says what is not possible, and offers a way on. */
 const saying = (status: number, title: string, sentence: string, below: Part): Shown =>
   show({
     status,
@@ -66,7 +66,7 @@ export const foreignAnswer: Shown = saying(
   'A change is taken only from a page of this service. If you meant it, open the page here and do it again.',
 );
 
-/** For somebody who was taken out of the last organisation that they were in. */
+/** For a user who was removed from their last organisation. */
 export const nowhereAnswer: Shown = saying(
   403,
   'No organisation',
@@ -86,11 +86,14 @@ const unavailable: Shown = saying(
 
 const forbidden = (refusal: Refusal): Shown => saying(403, 'Not allowed', 'You may not do this.', refusal.message);
 
-/** A failure as a page. `hidden` is set for a fault of our own: it goes to the log, under the id that the page names. */
+/**
+ * A failure as a page. `hidden` is set for an error of our own: it goes to the log, under the id
+ * that the page shows.
+ */
 export const failureAnswer = (
   error: unknown,
 ): { readonly shown: Shown; readonly hidden?: { readonly request_id: string; readonly error: unknown } } => {
-  // What is no id, or no page of a list, is nothing that could be there.
+  // An invalid id or page number cannot exist.
   if (error instanceof InvalidInput) return { shown: notFoundAnswer };
   if (error instanceof Refusal && error.kind !== 'internal') {
     if (error.kind === 'not_found') return { shown: notFoundAnswer };
@@ -110,7 +113,7 @@ export const failureAnswer = (
   return { shown, hidden: { request_id, error } };
 };
 
-/** What the pages are given by app.ts. */
+/** What app.ts passes to the pages. */
 export type WebDependencies = {
   readonly gate: Pick<Gate, 'execute' | 'executeOnce' | 'executeForPerson' | 'executeForVisitor' | 'executeForOperator'>;
   readonly authenticate: Sessions['authenticate'];
@@ -120,7 +123,10 @@ export type WebDependencies = {
   readonly log: Pick<Log, 'error'>;
 };
 
-/** Nothing inline, nothing from elsewhere, nobody frames us; text becomes HTML, and an address a worker, in one named place of our scripts each. */
+/**
+ * Nothing inline, nothing from elsewhere, no frames. One named policy of our scripts may turn text
+ * into HTML, and another an address into a worker.
+ */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -141,7 +147,7 @@ export const securityHeaders = {
   'content-security-policy': policy,
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
-  // With no-referrer a form that is posted would name no origin.
+  // With no-referrer, a posted form would name no origin.
   'referrer-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
@@ -149,12 +155,15 @@ export const securityHeaders = {
 } as const;
 
 /**
- * Of pages before somebody has come in, and of what leads from one to the next: an assistant may have opened them in a window of its own, and waits
- * for what becomes of it.
+ * For pages before signing in and those between them: an assistant may have opened them in a window
+ * of its own, and waits for the result.
  */
 export const openerHeaders = { 'cross-origin-opener-policy': 'unsafe-none' } as const;
 
-/** The worker that shows what a browser is told fetches nothing, and nobody keeps it: browsers ask for it anew by themselves. */
+/**
+ * The worker that shows notifications fetches nothing, and is not cached: browsers check for a new
+ * version by themselves.
+ */
 export const workerHeaders = {
   'content-type': 'text/javascript; charset=utf-8',
   'content-security-policy': "default-src 'none'",
@@ -166,10 +175,10 @@ export const workerHeaders = {
 const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
 
-/** Below this a compressed page is no smaller. */
+/** Below this size, compression gains nothing. */
 const leastBytes = 600;
 
-/** Sends a text as small as the browser takes it. */
+/** Sends a text with the best compression that the browser accepts. */
 export const sendSmall = async (request: FastifyRequest, reply: FastifyReply, text: string): Promise<FastifyReply> => {
   const bytes = Buffer.from(text);
   const accepted = request.headers['accept-encoding'] ?? '';
@@ -182,10 +191,13 @@ export const sendSmall = async (request: FastifyRequest, reply: FastifyReply, te
   return /\bgzip\b/.test(accepted) ? reply.header('content-encoding', 'gzip').send(await zip(bytes)) : reply.send(bytes);
 };
 
-/** Sends a text in pieces, each as soon as it is there, and as small as the browser takes it. */
+/**
+ * Sends a text in pieces, each as soon as it exists, with the best compression that the browser
+ * accepts.
+ */
 export const sendAsItComes = (request: FastifyRequest, reply: FastifyReply, texts: AsyncIterable<string>): FastifyReply => {
   const accepted = request.headers['accept-encoding'] ?? '';
-  // Proxies would else gather the pieces.
+  // Otherwise proxies would buffer the pieces.
   reply.headers({ vary: 'accept-encoding', 'x-accel-buffering': 'no' });
   const source = Readable.from(texts, { objectMode: false });
   const brotliNow = () =>
@@ -196,12 +208,12 @@ export const sendAsItComes = (request: FastifyRequest, reply: FastifyReply, text
       ? (['gzip', createGzip({ flush: constants.Z_SYNC_FLUSH })] as const)
       : ([undefined, undefined] as const);
   if (encoding === undefined) return reply.send(source);
-  // Who went away ends the stream; there is nobody left to tell.
+  // A closed connection ends the stream; no one is left to notify.
   pipeline(source, zipped, () => undefined);
   return reply.header('content-encoding', encoding).send(zipped);
 };
 
-/** Sends what has its content in its name. */
+/** Sends a file whose name contains a digest of its content. */
 export const sendAsset = (request: FastifyRequest, reply: FastifyReply, { type, bytes, brotli: small }: Asset): FastifyReply => {
   reply.headers({
     'content-type': type,
@@ -214,7 +226,7 @@ export const sendAsset = (request: FastifyRequest, reply: FastifyReply, { type, 
   return reply.send(bytes);
 };
 
-/** The query of an address; of several values with one name the last. */
+/** The query of an address; of several values with one name, the last counts. */
 const queryOf = (url: string): Readonly<Record<string, string>> => {
   const begin = url.indexOf('?');
   return begin === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(begin)));
@@ -223,14 +235,14 @@ const queryOf = (url: string): Readonly<Record<string, string>> => {
 const textsOf = (value: unknown): Readonly<Record<string, string>> =>
   isRecord(value) ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, String(each)])) : {};
 
-/** Where to send a stranger, and from there back. */
+/** Where to send an anonymous reader, with the way back. */
 const signInFor = (url: string): string => (url === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(url)}`);
 
 const saidCookie = 'said';
 
 export type Answers = ReturnType<typeof createAnswers>;
 
-/** From a request to a page, and from what the page gives to an answer. */
+/** Turns a request into the page's request, and the page's result into an answer. */
 export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
   const { gate } = parts;
   const isSecure = (): boolean => parts.instruments.baseUrl().startsWith('https:');
@@ -261,7 +273,8 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
       isByPerson:
         !isPrefetch &&
         request.method === 'GET' &&
-        // A page of someone else leads here, too: it would sign this browser in as whoever made the link.
+        // A link on another site's page leads here, too: it would sign this browser in as the
+        // link's author.
         ['none', 'same-origin'].includes(String(request.headers['sec-fetch-site'])) &&
         request.headers['sec-fetch-mode'] === 'navigate' &&
         request.headers['sec-fetch-user'] === '?1',
@@ -272,10 +285,14 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
   const asking =
     (execute: (operation: Operation, raw: RawInput) => Promise<Answered>): Ask =>
     async <Op extends Operation>(operation: Op, input?: Partial<Record<keyof InputOf<Op> & string, unknown>>) =>
-      // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
+      // The gate's handlers are typed by their operations; a table of different operations cannot
+      // express that.
       (await execute(operation, rawInput(operation, input))).body as OutputOf<Op>;
 
-  /** Of a form that has a key each operation is done once, however often a browser sends it, and answered as it was then. */
+  /**
+   * A form with a key runs each operation once, however often a browser sends it, and gets the
+   * first answer again.
+   */
   const executing = (caller: Caller, form: Form): ((operation: Operation, raw: RawInput) => Promise<Answered>) => {
     if (form.key === undefined) return (operation, raw) => gate.execute(operation, caller, raw);
     const request = JSON.stringify(form.names.map((name) => [name, form.values(name)]));
@@ -296,7 +313,7 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
     const [{ open }, { until, by }, delivery] = await Promise.all([ask(countOpenIncidents), ask(showMute), ask(showDelivery)]);
     const { name, ends_at } = caller.organisation;
     if (ends_at !== null) {
-      // That alerts are muted, too, is part of it.
+      // The notice includes that alerts are muted.
       const ending = { name, at: new Date(ends_at).toISOString(), mayKeep: isAllowed(caller, keepOrganisation) };
       return { openIncidents: open, mute: undefined, ending, delivery: undefined };
     }
@@ -308,7 +325,7 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
     };
   };
 
-  /** Told to the log before it cuts the connection. */
+  /** Logs the error before it cuts the connection. */
   async function* watched(pieces: AsyncIterable<string>): AsyncGenerator<string> {
     try {
       yield* pieces;
@@ -318,7 +335,10 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
     }
   }
 
-  /** A document whose end comes later. A failure there is too late for another status: the document is ended, and the log told. */
+  /**
+   * A document whose end comes later. A failure there is too late for another status: the document
+   * is ended, and the error logged.
+   */
   async function* inPieces(text: string, { pieces, broken }: NonNullable<Shown['later']>): AsyncGenerator<string> {
     const [before = '', after = ''] = text.split(laterMark);
     yield before;
@@ -331,7 +351,7 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
     yield after;
   }
 
-  /** Before anything of a page was read. */
+  /** Set before anything of a page is read. */
   const begun = new WeakMap<FastifyRequest, string>();
 
   const send = async (
@@ -385,9 +405,9 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
   const fail = async (error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { shown, hidden } = failureAnswer(error);
     if (hidden) parts.log.error({ err: hidden.error, request_id: hidden.request_id, url: request.routeOptions.url }, 'page failed');
-    // Who is looking may be what failed: the page then stands without its frame.
+    // Authentication itself may have failed: then the page is shown without its frame.
     const signedIn = await signedInBy(request).catch(() => undefined);
-    // What the frame shows may be what failed, too.
+    // The data of the frame may have failed, too.
     return send(shown, request, reply, signedIn).catch(() => send(shown, request, reply));
   };
 
@@ -409,9 +429,9 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
         if (page.needs === 'member' && page.stranger) return send(await page.stranger(common), request, reply);
         return send({ is: 'see-other', to: signInFor(request.method === 'GET' ? common.address : '/') }, request, reply);
       }
-      // What only looks changes nothing of the frame, which is then asked for at the same time.
+      // A GET does not change the frame, so the frame is read at the same time.
       const framing = request.method === 'GET' ? frameOf(signedIn.caller) : undefined;
-      // Its failure is heard where it is shown, if it is.
+      // Its failure is handled where the frame is shown, if it is.
       framing?.catch(() => undefined);
       try {
         return await send(await answerSignedIn(page, common, signedIn), request, reply, signedIn, framing);
@@ -419,7 +439,7 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
         // Membership or session ended in between.
         if (error instanceof Refusal && (error.kind === 'unauthenticated' || error.code === 'session_missing'))
           return send({ is: 'see-other', to: '/sign-in' }, request, reply);
-        // Before what is dangerous; then the page again on which it was asked for.
+        // Before a dangerous operation; then back to the page that asked for it.
         if (error instanceof Refusal && error.code === 'proof_needed')
           return send({ is: 'see-other', to: `/confirm?next=${encodeURIComponent(common.address)}` }, request, reply);
         throw error;

@@ -1,18 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-/** What browsers fetch, made from what lies here; the coordinator that is one file holds it as it was made. */
+/**
+ * Files for browsers, built from this folder; the single-file coordinator contains them
+ * ready-built.
+ */
 const folder = join(import.meta.dirname, 'assets');
 
-/** Drawings of which parts of pages speak by their files' names. */
+/** Drawings that parts of pages refer to by file name. */
 export const drawingNames = (): readonly string[] => readdirSync(folder).filter((file) => file.endsWith('.svg'));
 
-/** A file as it lies in `assets`. */
+/** A file of `assets`. */
 export const fileBytes = (file: string): Uint8Array => readFileSync(join(folder, file));
 
-/** By name, with the content in it. */
+/** By name, with their content. */
 export const builtFiles = async (): Promise<readonly (readonly [name: string, bytes: Uint8Array])[]> => {
-  // Loaded only when there is somebody to see a page.
+  // Loaded only when someone requests a page.
   const { build: bundle, stop } = await import('esbuild');
   const { outputFiles } = await bundle({
     absWorkingDir: folder,
@@ -27,7 +30,7 @@ export const builtFiles = async (): Promise<readonly (readonly [name: string, by
     target: ['chrome120', 'firefox121', 'safari17.2'],
     format: 'iife',
     minify: true,
-    // Names that only Idiomorph and its callers know.
+    // Names that only Idiomorph and its callers use.
     mangleProps:
       /^(morphStyle|ignoreActive|ignoreActiveValue|restoreFocus|(before|after)Node(Added|Morphed|Removed)|beforeAttributeUpdated|shouldPreserve|shouldReAppend|shouldRemove|afterHeadMorphed|idMap|persistentIds|pantry|activeElementAndParents|callbacks|morphedMap)$/,
     charset: 'utf8',

@@ -4,21 +4,24 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
 import { builtFiles, fileBytes } from './asset-files.ts';
 
-/** What the browser fetches besides pages. Each has its content in its name, so that it is kept for ever and never out of date. */
+/**
+ * What the browser fetches beside pages. Each file's name contains a digest of its content, so it
+ * can be cached for ever.
+ */
 export type Asset = {
   readonly type: string;
   readonly bytes: Uint8Array;
-  /** As brotli has it; null where that gains nothing. */
+  /** Compressed with brotli; null where that gains nothing. */
   readonly brotli: Uint8Array | null;
 };
 
-/** Addresses of what every page refers to. */
+/** Addresses that every page refers to. */
 export type Assets = {
   readonly style: string;
   readonly script: string;
   readonly passkeys: string;
   readonly push: string;
-  /** The name of the worker that shows what a browser is told: it is served under an address of its own, which stays. */
+  /** The name of the worker that shows notifications: it has a fixed address of its own. */
   readonly pushWorker: string;
   readonly rules: string;
   readonly font: string;
@@ -36,7 +39,9 @@ const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes)
 
 const drawn = new Map<string, Uint8Array>();
 
-/** The address of a drawing that lies in `assets`: known from the first moment, because parts of pages speak of it. */
+/**
+ * The address of a drawing in `assets`: known from the start, because parts of pages refer to it.
+ */
 export const drawing = (file: string): string => {
   const bytes = fileBytes(file);
   const name = `${basename(file, extname(file))}-${hashOf(bytes)}${extname(file)}`;
@@ -85,7 +90,10 @@ const build = async (): Promise<Built> => {
 
 export type AssetStore = { readonly addresses: () => Promise<Assets>; readonly find: (name: string) => Promise<Asset | undefined> };
 
-/** Made when the first page is asked for: a start has better things to do. A failed attempt is forgotten, so that the next request tries again. */
+/**
+ * Built on the first request for a page, because a start has more urgent work. After a failure, the
+ * next request tries again.
+ */
 export const createAssetStore = (): AssetStore => {
   let begun: Promise<Built> | undefined;
   const built = (): Promise<Built> => {

@@ -4,7 +4,7 @@ import { type Html, html } from './html.ts';
 import { byContinent, countText, lineClass, type State, shortName, states, stateWords } from './layout.ts';
 import type { Times } from './times.ts';
 
-/** Round numbers for an axis that begins at nothing: the top and the steps, at most five of them. */
+/** Round numbers for an axis that begins at zero: the top and the steps, at most five of them. */
 export const axisOf = (most: number): { readonly top: number; readonly ticks: readonly number[] } => {
   const wanted = Math.max(most, 1) / 4;
   const power = 10 ** Math.floor(Math.log10(wanted));
@@ -13,13 +13,16 @@ export const axisOf = (most: number): { readonly top: number; readonly ticks: re
   return { top: step * count, ticks: Array.from({ length: count + 1 }, (_, at) => Number((at * step).toFixed(6))) };
 };
 
-/** So many moments, evenly from the first to the last. */
+/** `count` moments, evenly from the first to the last. */
 export const momentsBetween = (from: number, to: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, at) => from + ((to - from) * at) / (count - 1));
 
 export type Point = { readonly at: number; readonly value: number | null };
 
-/** One line, broken where nothing was seen for longer than `gap`. A point alone is drawn as a short stroke, so that it can be seen. */
+/**
+ * One line, broken where nothing was measured for longer than `gap`. A single point is drawn as a
+ * short stroke, so that it is visible.
+ */
 export const linePath = (points: readonly Point[], x: (at: number) => number, y: (value: number) => number, gap: number): string => {
   let path = '';
   let last: number | undefined;
@@ -40,12 +43,12 @@ export type Results = OutputOf<typeof getMonitorResults>;
 type Series = Results['series'][number];
 type ResponsePoint = Series['points'][number];
 
-/** A stretch of the ledger that is worth a band behind the lines. */
+/** A stretch of the ledger that is shown as a band behind the lines. */
 export type Band = { readonly from: string; readonly to: string; readonly state: string };
 
 const [width, height] = [1_000, 240];
 
-/** The middle where it is known; the mean of an hour where only hours are kept. */
+/** The median where it is known; the mean of an hour where only hours are stored. */
 const middleOf = ({ median_ms, mean_ms }: ResponsePoint): number | null => median_ms ?? mean_ms;
 
 /** Of all passes in the window. */
@@ -78,12 +81,12 @@ const legend = (series: readonly Series[]): Html =>
       html`<li><svg viewBox="0 0 28 8" aria-hidden="true"><path class="line ${lineClass(continent)}" d="M0 4h28"></path></svg>${shortName(continent)} <b>${msText(meanOf(points))}</b></li>`,
   )}</ul>`;
 
-/** Response times by continent, as lines that differ by dashes too, with what was down behind them. */
+/** Response times by continent, as lines that also differ by dashes, with downtime behind them. */
 export const responseChart = (results: Results, bands: readonly Band[], times: Times): Html => {
   const series = results.series.toSorted(byContinent);
   const [from, to] = [Date.parse(results.from), Date.parse(results.to)];
   const values = series.flatMap(({ points }) => points.flatMap((point) => middleOf(point) ?? [])).toSorted((a, b) => a - b);
-  // One slow answer in a hundred must not press all others to the ground.
+  // One slow answer in a hundred must not flatten all others.
   const most = Math.min(values.at(-1) ?? 1, 1.6 * (values[Math.floor(values.length * 0.98)] ?? 1));
   const { top, ticks } = axisOf(most);
   const x = (at: number): number => ((at - from) / (to - from)) * width;
@@ -109,7 +112,7 @@ export const responseChart = (results: Results, bands: readonly Band[], times: T
 
 const maxRows = 32;
 
-/** The same in numbers: so many rows that a person reads them. */
+/** The same in numbers, with as many rows as a person reads. */
 export const responseTable = (results: Results, times: Times): Html => {
   const series = results.series.toSorted(byContinent);
   const [from, to] = [Date.parse(results.from), Date.parse(results.to)];
@@ -147,7 +150,10 @@ const countWords = (samples: readonly LaneSample[]): string => {
   return `${failed} failed, ${passed} passed`;
 };
 
-/** What every continent saw over time, a lane for each: failures stand tall, passes are short, what a probe cannot vouch for is shorter. */
+/**
+ * What every continent observed over time, one lane each: failures are tall, passes short, and
+ * results that a probe cannot vouch for shorter.
+ */
 export const sampleLanes = (samples: readonly LaneSample[], times: Times): Html | null => {
   const [first, last] = [samples[0], samples.at(-1)];
   if (!first || !last) return null;
@@ -172,12 +178,15 @@ export const sampleLanes = (samples: readonly LaneSample[], times: Times): Html 
 <p class="legend"><span class="key key-fail"></span>fails <span class="key key-ok"></span>passes <span class="key key-unknown"></span>the probe cannot tell</p></div>`;
 };
 
-/** In half pixels; across, one for each value: a page has fifty of these, and whole numbers that are the same in all cost next to nothing. */
+/**
+ * In half pixels; horizontally one per value. A page has fifty of these, and repeated whole numbers
+ * compress well.
+ */
 const [sparkHeight, margin] = [48, 4];
 
 /**
- * Response times as one line, oldest first; where there is none the line breaks. It shows a shape, not a size: small changes stay small, because
- * its height is at least a third of its highest value.
+ * Response times as one line, oldest first; it breaks where there is none. It shows a shape, not a
+ * size: small changes stay small, because its height is at least a third of its highest value.
  */
 export const spark = (values: readonly (number | null)[], words: string): Html | null => {
   const present = values.filter((value) => value !== null);
@@ -198,10 +207,10 @@ export const spark = (values: readonly (number | null)[], words: string): Html |
   return html`<svg class="spark" viewBox="0 0 ${values.length - 1} ${sparkHeight}" preserveAspectRatio="none" role="img" aria-label="${words}"><path d="${path}" vector-effect="non-scaling-stroke"></path></svg>`;
 };
 
-/** A state, or nothing: it is from before there was anything. */
+/** A state, or `none` for a time before there was anything. */
 export type Bar = State | 'none';
 
-/** How tall a bar of each state is, out of 24: states differ also for who sees no colour. */
+/** How tall a bar of each state is, out of 24: states differ even without colour. */
 const heights: Readonly<Record<State, number>> = { down: 24, verifying: 20, up: 16, maintenance: 16, unknown: 8, paused: 3, pending: 3 };
 
 const [step, gap] = [10, 2.4];
@@ -232,7 +241,9 @@ const summary = (bars: readonly Bar[]): string =>
     .map(([word, count]) => `${word} in ${count} of ${bars.length} parts`)
     .join(', ');
 
-/** Time as bars, oldest first: one path for each state. `over` says which time: "the last 24 hours". */
+/**
+ * Time as bars, oldest first: one path for each state. `over` names the time: "the last 24 hours".
+ */
 export const strip = (bars: readonly Bar[], over: string): Html => {
   const present = states.filter((state) => bars.includes(state));
   return html`<svg class="strip" viewBox="0 0 ${bars.length * step - gap} 24" preserveAspectRatio="none" role="img" aria-label="${over}: ${summary(bars)}">${present.map(

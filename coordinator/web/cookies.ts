@@ -1,4 +1,4 @@
-/** What a browser sent back of what was given to it. */
+/** The value of a cookie that the browser sent back. */
 export const cookieOf = (header: string | undefined, name: string): string | undefined => {
   for (const pair of (header ?? '').split(';')) {
     const at = pair.indexOf('=');
@@ -11,13 +11,16 @@ const decoded = (text: string): string | undefined => {
   try {
     return decodeURIComponent(text);
   } catch (error) {
-    // Not what we gave it.
+    // The value is not one that we set.
     if (error instanceof URIError) return undefined;
     throw error;
   }
 };
 
-/** For the whole service, out of the reach of scripts, and not sent along by other sites' forms. A year, or as long as is said; 0 takes it back. */
+/**
+ * For the whole service, hidden from scripts, and not sent with other sites' forms. It lasts a year
+ * unless stated otherwise; 0 removes it.
+ */
 export const cookie = (
   name: string,
   value: string,
@@ -25,8 +28,9 @@ export const cookie = (
 ): string => `${name}=${encodeURIComponent(value)}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
 
 /**
- * Whether a request that changes something comes from a page of ours. Browsers say where it comes from (Sec-Fetch-Site), but over plain HTTP only
- * to the machine itself; the origin they always name with a form that is posted. Who says neither is no browser, and has no session to misuse.
+ * Whether a request that changes something comes from a page of ours. Browsers say where it comes
+ * from (Sec-Fetch-Site), but over plain HTTP only to the machine itself; with a posted form they
+ * always send the origin. A client that sends neither is no browser, and has no session to misuse.
  */
 export const isFromHere = (headers: Readonly<Record<string, string | readonly string[] | undefined>>, baseUrl: string): boolean => {
   const site = headers['sec-fetch-site'];

@@ -1,12 +1,15 @@
 import { MIMEType } from 'node:util';
 import { isRecord } from '../../shared/base/json.ts';
 
-/** What a form carried. */
+/** The content of a form. */
 export type Form = {
-  /** What the script names it by, so that it is done once even if it is sent again; it is no field. */
+  /**
+   * The key that the script gave it, so that it is done once even if it is sent again; it is not a
+   * field.
+   */
   readonly key: string | undefined;
   readonly names: readonly string[];
-  /** The last value of a name; undefined when the form did not carry it. */
+  /** The last value of a name; undefined when the form has none. */
   readonly value: (name: string) => string | undefined;
   /** Every value of a name, as check boxes and lists send them. */
   readonly values: (name: string) => readonly string[];
@@ -23,7 +26,7 @@ export const formFrom = (text: string): Form => {
 
 export const noForm: Form = formFrom('');
 
-/** Values as a form would carry them, to fill one with. */
+/** Values as a form would send them, used to fill one. */
 export const formOf = (values: Readonly<Record<string, string | number | readonly string[] | null | undefined>>): Form => {
   const all = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
@@ -42,15 +45,16 @@ const own = (into: Record<string, unknown>, name: string): Record<string, unknow
 };
 
 /**
- * What an operation is given of a form: `config.timeout_s` becomes a key of `config`, a name that ends in `[]` a list. A field that was left
- * empty is left out, unless it is named in `kept`, where empty says something.
+ * The input of an operation from a form: `config.timeout_s` becomes a key of `config`, a name that
+ * ends in `[]` a list. An empty field is left out, unless it is named in `kept`, where empty has a
+ * meaning.
  */
 export const inputOf = (form: Form, kept: readonly string[] = []): Readonly<Record<string, unknown>> => {
   const input: Record<string, unknown> = {};
   for (const name of form.names) {
     const isList = name.endsWith('[]');
     const path = (isList ? name.slice(0, -2) : name).split('.');
-    // No field is called so, and an object would take it for something else.
+    // No field has this name, and an object would treat it specially.
     if (path.includes('__proto__')) continue;
     const last = path.pop() ?? '';
     const value = isList ? form.values(name).filter((each) => each !== '') : (form.value(name) ?? '');
@@ -68,13 +72,13 @@ const boundaryOf = (type: string): string | undefined => {
   try {
     return new MIMEType(type).params.get('boundary') ?? undefined;
   } catch (error) {
-    // What is no type at all names no boundary.
+    // An invalid content type names no boundary.
     if (error instanceof TypeError) return undefined;
     throw error;
   }
 };
 
-/** A form that carries files, as it came; it is read when somebody asks for one. */
+/** A form with files, unparsed; it is parsed when a file is read. */
 export class Multipart {
   readonly #boundary: string | undefined;
   readonly #bytes: Buffer;
@@ -84,7 +88,7 @@ export class Multipart {
     this.#bytes = bytes;
   }
 
-  /** Each part costs the reader much more than its bytes, and none of our forms has many. */
+  /** Each part costs the parser much more than its bytes, and none of our forms has many. */
   #hasTooManyParts(boundary: string): boolean {
     const mark = Buffer.from(`--${boundary}`);
     let found = 0;
@@ -92,11 +96,12 @@ export class Multipart {
     return found > maxParts;
   }
 
-  /** The bytes of a file; undefined when none was chosen, or the form cannot be read. */
+  /** The bytes of a file; undefined when none was chosen, or the form is unreadable. */
   async file(name: string): Promise<Uint8Array | undefined> {
     const boundary = this.#boundary;
     if (boundary === undefined || this.#hasTooManyParts(boundary)) return undefined;
-    // Node's own reader; what it cannot read carries no file. It gets the boundary that was counted, and nothing else of what the header says.
+    // Node's own parser; an unreadable form has no file. The parser gets the boundary whose parts
+    // were counted, and nothing else from the header.
     const form = await new Response(new Uint8Array(this.#bytes), {
       headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
     })

@@ -5,7 +5,10 @@ import type { Form } from './form-data.ts';
 import { type Html, html, icon, type Part } from './html.ts';
 import type { MembersRequest } from './page.ts';
 
-/** Before a form whose work this reader may not do: who comes to its address is told so before anything is filled in. @throws Refusal. */
+/**
+ * For a form whose operation this reader may not run: refuses before anything is filled in. @throws
+ * Refusal.
+ */
 export const refuseUnlessMay = ({ may, caller }: MembersRequest, operation: Asked): void => {
   if (may(operation)) return;
   refuseWhileEnding(caller.organisation, operation);
@@ -15,22 +18,25 @@ export const refuseUnlessMay = ({ may, caller }: MembersRequest, operation: Aske
   );
 };
 
-/** A name as people see and type it: blanks that a browser does not show, and the ways to write one letter, do not count. */
+/**
+ * A name as people see and type it: invisible blanks and different encodings of one letter do not
+ * count.
+ */
 export const typed = (name: string): string => name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
 
-/** A form as it is shown: what stands in its fields, and what the gate said against it. */
+/** A form as it is shown: the values of its fields, and the gate's refusals. */
 export type FormState = {
   readonly form: Form;
-  /** Field name → what is wrong with it. */
+  /** Field name → fault. */
   readonly faults: ReadonlyMap<string, string>;
-  /** What is wrong with the whole. */
+  /** Faults of the whole form. */
   readonly objections: readonly string[];
   readonly status: number;
 };
 
 export const freshForm = (form: Form): FormState => ({ form, faults: new Map(), objections: [], status: 200 });
 
-/** Codes whose first word is not the field that they speak of. */
+/** Codes whose first word is not the name of their field. */
 const fieldOfCode: Partial<Record<RefusalCode, string>> = {
   plan_limit_interval: 'interval_s',
   nobody_can_check: 'target',
@@ -39,14 +45,14 @@ const fieldOfCode: Partial<Record<RefusalCode, string>> = {
   monitor_type_unknown: 'type',
 };
 
-/** As a sentence: whoever reads it sees the field, so that its name at the front says nothing. */
+/** As a sentence, without the field's name: the reader sees the field. */
 const sentence = (text: string): string => {
   const plain = text.replace(/^Value error, /, '').trim();
   const first = plain.charAt(0).toUpperCase() + plain.slice(1);
   return /[.!?…]$/.test(first) ? first : `${first}.`;
 };
 
-/** The field that a refusal speaks of: by the key that its message begins with, or by its code. */
+/** The field of a refusal: by the key that its message begins with, or by its code. */
 const fieldOf = (refusal: Refusal, isField: (name: string) => boolean): { readonly name: string; readonly words: string } | undefined => {
   const [, key, rest] = /^`?([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)`?(?::\s*|\s+)([\s\S]*)$/.exec(refusal.message) ?? [];
   if (key !== undefined && rest !== undefined) {
@@ -58,10 +64,13 @@ const fieldOf = (refusal: Refusal, isField: (name: string) => boolean): { readon
   return byCode !== undefined && isField(byCode) ? { name: byCode, words: refusal.message } : undefined;
 };
 
-/** Not the form's business: the whole page leads elsewhere first. */
+/** Not about the form: the whole page redirects first. */
 const isOfSession = ({ code }: Refusal): boolean => code === 'proof_needed' || code === 'session_missing';
 
-/** The same form with what was sent, and with what the gate said beside its fields. @throws what is neither a refusal nor a fault of the input. */
+/**
+ * The same form with the values sent, and with the refusals beside its fields. @throws anything
+ * that is neither a refusal nor a fault of the input.
+ */
 export const refusedForm = (form: Form, error: unknown, fields: readonly string[] = form.names): FormState => {
   const isField = (name: string): boolean => fields.includes(name) || fields.includes(`${name}[]`);
   const faults = new Map<string, string>();
@@ -81,7 +90,7 @@ export const refusedForm = (form: Form, error: unknown, fields: readonly string[
   return { form, faults, objections, status: statusOf[error.kind] };
 };
 
-/** Does what a form asks for. A refusal is no accident: it comes back as the form to show again. */
+/** Runs what a form asks for. A refusal is expected: it returns the form to show again. */
 export const attempt = async <T>(
   form: Form,
   act: () => Promise<T>,
@@ -96,12 +105,16 @@ export const attempt = async <T>(
 
 const idOf = (name: string): string => `field-${name.replaceAll(/[^a-zA-Z0-9]+/g, '-')}`;
 
-/** Of one box among those of a field: a page that takes the place of another pairs boxes by it, wherever they are in their list. */
+/**
+ * The id of one box of a field: when a page replaces another, boxes are paired by it, wherever they
+ * are in their list.
+ */
 export const boxId = (name: string, value: string): string => idOf(`${name} ${value}`);
 
 /**
- * What was refused, in words at the top; it takes the focus, so that it is read out and seen. `id`: that of the fragment to which the form is
- * posted, where it is: browsers give the focus to what it names, and to nothing else.
+ * The refusals, in words at the top; the summary gets the focus, so that it is read out and seen.
+ * `id`: the fragment to which the form is posted, if any: browsers focus what it names, and nothing
+ * else.
  */
 export const formSummary = ({ faults, objections }: FormState, id = 'form-summary'): Html | null => {
   const count = faults.size + objections.length;
@@ -126,7 +139,7 @@ type FieldParts = {
 
 type Described = { readonly id: string; readonly marks: Html; readonly below: Part };
 
-/** What ties a field to its help and its fault. */
+/** Connects a field with its help and its fault. */
 const described = ({ name, state, help, required }: FieldParts): Described => {
   const id = idOf(name);
   const fault = state.faults.get(name.replace(/\[\]$/, ''));
@@ -149,13 +162,13 @@ export type TextField = FieldParts & {
   readonly placeholder?: string;
   readonly autofocus?: boolean;
   readonly inputmode?: 'numeric' | 'url' | 'email';
-  /** Shown behind the field: `s`, `ms`, `%`. */
+  /** Shown after the field: `s`, `ms`, `%`. */
   readonly unit?: string;
   readonly min?: number;
   readonly max?: number;
-  /** A password of a form that comes back to be finished before anything is saved: what was typed is still in it. */
+  /** A password in a form that is shown again before anything is saved: it keeps what was typed. */
   readonly comesBack?: boolean;
-  /** What a value is like in whole, as HTML reads it; `title` says it in words. */
+  /** The pattern of the whole value, as HTML reads it; `title` says it in words. */
   readonly pattern?: string;
   readonly title?: string;
 };
@@ -163,7 +176,7 @@ export type TextField = FieldParts & {
 export const textField = (field: TextField): Html => {
   const { name, label, state, type = 'text', unit, required } = field;
   const { id, marks, below } = described(field);
-  // A password is never sent back, but for one that waits in a form to be saved.
+  // A password is never sent back, except in a form that waits to be saved.
   const value = type === 'password' && !field.comesBack ? '' : (state.form.value(name) ?? '');
   const input = html`<input id="${id}" name="${name}" type="${type}" value="${value}"${marks}${
     field.autocomplete !== undefined && html` autocomplete="${field.autocomplete}"`
@@ -178,7 +191,7 @@ export const textField = (field: TextField): Html => {
 export const textArea = (field: FieldParts & { readonly rows?: number; readonly code?: boolean; readonly placeholder?: string }): Html => {
   const { name, label, state, rows = 4, required } = field;
   const { id, marks, below } = described(field);
-  // The parser drops a line break that comes first.
+  // The parser drops a line break at the beginning.
   return html`<div class="field">${labelled(label, id, required)}<textarea id="${id}" name="${name}" rows="${rows}"${field.code && html` class="code"`}${
     field.placeholder !== undefined && html` placeholder="${field.placeholder}"`
   }${marks}>${'\n'}${state.form.value(name) ?? ''}</textarea>${below}</div>`;
@@ -196,7 +209,7 @@ export const selectField = (field: FieldParts & { readonly choices: readonly Cho
   )}</select>${below}</div>`;
 };
 
-/** Several of a few (`several`, whose name ends in `[]`), or one of a few. */
+/** Several of a few (`several`, with a name that ends in `[]`), or one of a few. */
 export const choiceField = (field: FieldParts & { readonly choices: readonly Choice[]; readonly several?: boolean }): Html => {
   const { name, label, state, choices, several = false } = field;
   const { id, marks, below } = described(field);
@@ -209,7 +222,7 @@ export const choiceField = (field: FieldParts & { readonly choices: readonly Cho
   )}${below}</fieldset>`;
 };
 
-/** Several fields that are one. */
+/** Several fields that belong together. */
 export const fieldGroup = (field: FieldParts & { readonly inside: Part }): Html => {
   const { id, marks, below } = described(field);
   return html`<fieldset class="field" id="${id}"${marks}><legend>${field.label}</legend>${field.inside}${below}</fieldset>`;
@@ -225,8 +238,9 @@ export const checkField = (field: FieldParts & { readonly value?: string }): Htm
 };
 
 /**
- * What Enter in a field does, also without scripts: the first button of a form decides, which would else be whatever stands above the last one.
- * Of several acts that are all alike Enter means `none`: outside a dialog that method does nothing, while browsers pass over a disabled button.
+ * What Enter in a field does, also without scripts: the browser uses the first button of the form,
+ * which would otherwise be any button above the last one. Among several equal actions, Enter means
+ * `none`: outside a dialog that method does nothing, while browsers skip a disabled button.
  */
 export const enterButton = (act: { readonly name: string; readonly value: string } | 'none'): Html =>
   html`<button class="unseen"${act === 'none' ? html` formmethod="dialog"` : html` name="${act.name}" value="${act.value}"`} tabindex="-1" aria-hidden="true"></button>`;

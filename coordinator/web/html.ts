@@ -1,9 +1,10 @@
 import { drawing } from './assets.ts';
 
 /**
- * HTML that is safe by construction: a text in a template is escaped, and only what a template made is not. A value that is neither (an object, a
- * date, a promise) does not compile. A hole stands in text, in a quoted attribute, or, when it is itself HTML, between attributes;
- * test/coordinator/web/templates.test.ts reads every template for that.
+ * HTML that is safe by construction: text in a template is escaped; only the result of a template
+ * is not. A value of any other type (an object, a date, a promise) does not compile. A hole may be
+ * in text, in a quoted attribute, or, for HTML, between attributes;
+ * test/coordinator/web/templates.test.ts checks every template.
  */
 export class Html {
   readonly #text: string;
@@ -18,15 +19,15 @@ export class Html {
   }
 }
 
-/** Known here alone, so that no text can be declared HTML elsewhere. */
+/** Private to this file, so that no text can be declared HTML elsewhere. */
 const byTemplate: unique symbol = Symbol('made by a template');
 
-/** What a hole of a template takes. Null and false leave it empty. */
+/** What a hole of a template accepts. Null and false leave it empty. */
 export type Part = string | number | Html | null | undefined | false | readonly Part[];
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** NUL is no character of HTML: parsers make U+FFFD of it, and so do we. */
+/** NUL is not a character of HTML: parsers turn it into U+FFFD, and so do we. */
 const escaped = (text: string): string =>
   /[&<>"'\0]/.test(text) ? text.replaceAll(/[&<>"'\0]/g, (mark) => entities[mark] ?? '\uFFFD') : text;
 
@@ -46,19 +47,22 @@ export const html = (texts: TemplateStringsArray, ...parts: readonly Part[]): Ht
   return new Html(text, byTemplate);
 };
 
-/** A list with something between each two. */
+/** A list with a separator between each two items. */
 export const joined = (parts: readonly Part[], between: Part): readonly Part[] =>
   parts.flatMap((part, index) => (index === 0 ? [part] : [between, part]));
 
-/** An address that may stand in `href`: a path of ours, or a web or mail address; anything else, such as `javascript:`, leads nowhere. */
+/**
+ * An address that is safe in `href`: a path of ours, or a web or mail address; anything else, such
+ * as `javascript:`, leads nowhere.
+ */
 export const safeUrl = (address: string): string => {
-  // Browsers drop tabs and line breaks inside, and take a backslash for a slash.
+  // Browsers drop tabs and line breaks inside, and treat a backslash as a slash.
   if (/[\t\n\r\\]/.test(address)) return '#';
   if (/^\/(?!\/)/.test(address)) return address;
   return /^(https?:\/\/|mailto:)/i.test(address) ? address : '#';
 };
 
-/** `?a=1&b=2` of what is there; nothing when nothing is. */
+/** `?a=1&b=2` of the values present; empty without any. */
 export const query = (values: Readonly<Record<string, string | number | null | undefined>>): string => {
   const pairs = Object.entries(values).flatMap(([name, value]) =>
     value === null || value === undefined || value === '' ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`],
@@ -66,7 +70,7 @@ export const query = (values: Readonly<Record<string, string | number | null | u
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 };
 
-/** The symbols of assets/icons.svg; a test holds both lists to be the same. */
+/** The symbols of assets/icons.svg; a test keeps both lists the same. */
 export const iconNames = [
   ...['up', 'verifying', 'down', 'maintenance', 'unknown', 'paused', 'pending', 'none'],
   ...['monitors', 'incidents', 'status-pages', 'alerts', 'probes', 'groups', 'members', 'tokens', 'organisation', 'audit', 'profile'],
@@ -79,6 +83,6 @@ export type IconName = (typeof iconNames)[number];
 
 const address = drawing('icons.svg');
 
-/** A symbol beside words that say the same; it says nothing to who does not see it. */
+/** A symbol beside words with the same meaning; screen readers skip it. */
 export const icon = (name: IconName): Html =>
   html`<svg class="icon" aria-hidden="true"><use href="${safeUrl(`${address}#${name}`)}"></use></svg>`;

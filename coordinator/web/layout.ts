@@ -8,7 +8,7 @@ import { choiceField, type FormState, hiddenField } from './forms.ts';
 import { type Html, html, type IconName, icon, type Part, safeUrl } from './html.ts';
 import type { PageRequest, Place, Shown } from './page.ts';
 
-/** What there is to choose from, by name. */
+/** The choices, by name. */
 export type Choices = OutputOf<typeof getChannelChoices>;
 
 type Item = Choices['groups'][number];
@@ -19,8 +19,9 @@ const sorted = (items: readonly Item[], first: readonly string[]): readonly Item
 ];
 
 /**
- * Groups and monitors to tick. `first`: the ids that were ticked when the form was opened; they are listed first, because no one reads a long
- * list to its end. Every answer of the form keeps that order, whatever is ticked by then.
+ * Groups and monitors to tick. `first`: the ids that were ticked when the form was opened; they
+ * come first, because no one reads a long list to its end. Every answer of the form keeps that
+ * order, whatever is ticked by then.
  */
 export const chosenFields = ({ groups, monitors }: Choices, state: FormState, first: readonly string[]): Html => {
   const list = (name: string, label: string, items: readonly Item[]) =>
@@ -31,7 +32,10 @@ export const chosenFields = ({ groups, monitors }: Choices, state: FormState, fi
   }${list('groups[]', 'Groups, with whatever is in them then', groups)}${list('monitors[]', 'Monitors', monitors)}</div>`;
 };
 
-/** Continents as pages show them: a name that is short enough, where they lie on the map, and a line that differs by more than colour. */
+/**
+ * Continents as pages show them: a short name, their place on the map, and a line that differs by
+ * more than colour.
+ */
 export const shortNames: Readonly<Record<string, string>> = { 'North America': 'N. America', 'South America': 'S. America' };
 
 export const shortName = (continent: string): string => shortNames[continent] ?? continent;
@@ -42,12 +46,12 @@ export const continentOrder = ['Europe', 'North America', 'Asia', 'Africa', 'Sou
 export const byContinent = (one: { readonly continent: string }, other: { readonly continent: string }): number =>
   continentOrder.indexOf(one.continent) - continentOrder.indexOf(other.continent);
 
-/** The class of a continent's line: its colour and its dashes stand in the style. */
+/** The class of a continent's line; the style defines its colour and dashes. */
 export const lineClass = (continent: string): string => `line-${continent.toLowerCase().replaceAll(' ', '-')}`;
 
 /** Numbers as people read them. */
 
-/** Uptime with four decimals, as it is counted: 100 alone means no downtime. */
+/** Uptime with four decimals, as it is computed: only 100 means no downtime. */
 export const percentText = (percent: number | null): string =>
   percent === null ? '–' : percent === 100 ? '100 %' : `${percent.toFixed(4)} %`;
 
@@ -68,7 +72,7 @@ type Pages = {
   readonly address: (page: number) => string;
 };
 
-/** Where in a list this page is, and the way to the next. */
+/** The place of this page in a list, and the link to the next. */
 export const pager = ({ page, size, matching, shown, address }: Pages): Html => {
   const first = (page - 1) * size + 1;
   const last = first + shown - 1;
@@ -78,7 +82,10 @@ export const pager = ({ page, size, matching, shown, address }: Pages): Html => 
   }${hasNext && html`<a class="button button-quiet" rel="next" href="${safeUrl(address(page + 1))}">Next${icon('next')}</a>`}</nav>`;
 };
 
-/** A text for the camera of a phone: one path, dark runs on a light ground in both schemes, as readers expect. `label` says what it is to who does not see it. */
+/**
+ * A text for a phone's camera: one path, dark on a light background in both schemes, as scanners
+ * expect. `label` describes it to screen readers.
+ */
 export const qrCode = (text: string, label: string): Html => {
   const { data, size } = encode(text, { ecc: 'M', border: 3 });
   let path = '';
@@ -92,7 +99,10 @@ export const qrCode = (text: string, label: string): Html => {
   return html`<svg class="qr" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><path d="${path}"></path></svg>`;
 };
 
-/** What a monitor, a group or a stretch of time can be, as people are shown it: a shape, a word and a colour, never colour alone. */
+/**
+ * The state of a monitor, a group or a stretch of time as people see it: a shape, a word and a
+ * colour, never colour alone.
+ */
 export const states = ['up', 'verifying', 'down', 'maintenance', 'unknown', 'paused', 'pending'] as const;
 export type State = (typeof states)[number];
 
@@ -109,7 +119,6 @@ export const stateWords: Readonly<Record<State, string>> = {
 export const stateMark = (state: State, words: string = stateWords[state]): Html =>
   html`<span class="state state-${state}">${icon(state)}${words}</span>`;
 
-/** The time zones to choose from. */
 export const zones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')].map((zone) => ({
   value: zone,
   label: zone,
@@ -138,7 +147,10 @@ const reasons = ({ channels, failing }: Delivery): readonly string[] => {
   ];
 };
 
-/** An alert that cannot arrive is said before it is lost, on every page: red while no channel can deliver, amber while one of several cannot. */
+/**
+ * Says on every page that alerts cannot be delivered, before one is lost: red while no channel can
+ * deliver, amber while one of several cannot.
+ */
 export const deliveryBar = (delivery: Delivery | undefined): Html | null => {
   if (delivery === undefined || (delivery.can_deliver && delivery.failing.length === 0)) return null;
   const state = delivery.can_deliver ? 'verifying' : 'down';
@@ -154,7 +166,7 @@ type Entry = {
   readonly key?: string;
 };
 
-/** The rail. `key`: what is pressed after `g`. */
+/** The navigation. `key`: the key after `g`. */
 export const entries: readonly Entry[] = [
   { place: 'monitors', href: '/', name: 'Monitors', icon: 'monitors', key: 'm' },
   { place: 'incidents', href: '/incidents', name: 'Incidents', icon: 'incidents', key: 'i' },
@@ -168,25 +180,25 @@ export const entries: readonly Entry[] = [
   { place: 'organisation', href: '/organisation', name: 'Organisation', icon: 'organisation', key: 'o' },
 ];
 
-/** For operators alone. */
+/** For operators only. */
 const operatorsEntry: Entry = { place: 'operator', href: '/operator', name: 'Operator', icon: 'globe' };
 
 const entriesFor = ({ person }: SignedIn): readonly Entry[] => (person.is_operator ? [...entries, operatorsEntry] : entries);
 
-/** What frames a page. */
+/** The data of a page's frame. */
 export type Frame = {
   readonly assets: Assets;
   readonly request: PageRequest;
   readonly signedIn: SignedIn | undefined;
-  /** From when on what changes is not in it. */
+  /** Changes from this moment on are not on the page. */
   readonly since: string | undefined;
-  /** A sentence about what was just done. */
+  /** A sentence about the last action. */
   readonly said: string | undefined;
-  /** How many incidents are open, for the rail. */
+  /** How many incidents are open, for the navigation. */
   readonly openIncidents: number;
-  /** While the organisation is about to be deleted: when, and whether this reader may keep it. */
+  /** While the organisation awaits deletion: when, and whether this reader may keep it. */
   readonly ending: { readonly name: string; readonly at: string; readonly mayKeep: boolean } | undefined;
-  /** Which channels can deliver; undefined where nobody is told anyway. */
+  /** Which channels can deliver; undefined where no one is notified anyway. */
   readonly delivery: Delivery | undefined;
   /** While all alerts are muted: until when, by whom, and whether this reader may end it. */
   readonly mute: { readonly until: string; readonly by: string | null; readonly mayEnd: boolean } | undefined;
@@ -238,7 +250,7 @@ const account = ({ person }: SignedIn, { organisation }: Caller): Html => html`<
 </div>
 </details>`;
 
-/** Which clock and which light: the reader's own zone is known to their browser alone, so that the script offers it. */
+/** Time zone and theme. Only the browser knows the reader's own zone, so the script offers it. */
 const preferences = ({ request: { times, theme, address }, signedIn }: Frame): Html => {
   const own = signedIn?.caller?.organisation.time_zone ?? 'UTC';
   const zones = [...new Set([own, 'UTC', times.zone])];
@@ -252,7 +264,7 @@ const preferences = ({ request: { times, theme, address }, signedIn }: Frame): H
 <fieldset><legend>Light</legend>${light('', 'as the device')}${light('light', 'light')}${light('dark', 'dark')}</fieldset></form>`;
 };
 
-/** The page about ourselves, for whom the operator opened it. */
+/** The page about the installation, for readers to whom the operator opened it. */
 const aboutLink = ({ request, signedIn }: Frame): Html | false =>
   request.with.ownRecord(signedIn !== undefined) !== undefined && html`<a href="/about">How well we do</a>`;
 
@@ -269,7 +281,7 @@ const bareFoot = (frame: Frame): Html | false => {
 const message = (said: string | undefined): Html | null =>
   said === undefined ? null : html`<div class="notice notice-up" role="status" id="said">${icon('up')}<p>${said}</p></div>`;
 
-/** Nobody is told anything: that must not be forgotten, wherever one is (rule 36). */
+/** No one is notified: every page says so, lest people forget it (rule 36). */
 const muted = ({ mute, request: { times } }: Frame): Html | null =>
   mute === undefined
     ? null
@@ -280,11 +292,11 @@ const muted = ({ mute, request: { times } }: Frame): Html | null =>
 /** For the script, which keeps a form until the service answers. */
 const unsentBar = html`<div class="notice notice-verifying offline" id="unsent" role="alert" hidden>${icon('verifying')}<p class="notice-title">Antipode did not answer. Nothing is lost.</p><button class="button" type="button">Try again</button></div>`;
 
-/** For the script, which shows it when the page is out of date and cannot be had anew. */
+/** For the script, which shows it when the page is stale and cannot be refreshed. */
 const offlineBar = ({ request: { times } }: Frame): Html =>
   html`<div class="notice notice-verifying offline" id="offline" role="alert" data-zone="${times.zone}" hidden>${icon('verifying')}<p class="notice-title">Connection lost at <span data-lost></span>. Reconnecting…</p><button class="button" type="button" data-retry>Retry</button></div>`;
 
-/** It is looked at for the last time, unless an owner keeps it: said wherever one is. */
+/** The organisation will be deleted unless an owner keeps it: every page says so. */
 const ends = ({ ending, request: { times } }: Frame): Html | null =>
   ending === undefined
     ? null
@@ -296,13 +308,16 @@ const ends = ({ ending, request: { times } }: Frame): Html | null =>
 const shortcut = (keys: readonly string[], what: string): Html =>
   html`<dt>${keys.map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${what}</dd>`;
 
-/** What the script opens; without it the search is a page, and the keys do nothing. */
+/** Opened by the script; without it, the search is a page, and the keys do nothing. */
 const dialogs = html`<dialog class="palette" id="palette" aria-label="Search"><form action="/search" role="search"><input type="search" name="q" aria-label="Search monitors, incidents and pages" placeholder="Search monitors, incidents and pages" autocomplete="off" data-palette-input></form><div data-palette-found></div></dialog>
 <dialog class="keys" id="keys" aria-labelledby="keys-title"><h2 id="keys-title">Keys</h2><dl>${shortcut(['/'], 'search')}${entries.flatMap(
   ({ key, name }) => (key === undefined ? [] : [shortcut(['g', key], `go to ${name}`)]),
 )}${shortcut(['n'], 'new, on a page that has it')}${shortcut(['j', 'k'], 'next and previous row')}${shortcut(['?'], 'this help')}</dl></dialog>`;
 
-/** Where what comes later stands in the document: no text can hold it, because texts are escaped. */
+/**
+ * Marks where later content belongs in the document. No text can contain it, because texts are
+ * escaped.
+ */
 export const laterMark = '<template id="later"></template>';
 
 const later = (shown: Shown): Html | false => shown.later !== undefined && html`<template id="later"></template>`;
@@ -322,13 +337,13 @@ ${rail(shown, signedIn, caller, openIncidents)}
 };
 
 export type Heading = {
-  /** The first heading of the page is its sentence. */
+  /** The main heading of the page. */
   readonly sentence: Part;
-  /** What stands below it, in the same breath. */
+  /** Shown directly below it. */
   readonly below?: Part;
   /** Buttons and links; at most one of them black. */
   readonly actions?: Part;
-  /** Where this page stands: `Monitors › Shop`. */
+  /** The breadcrumbs of this page: `Monitors › Shop`. */
   readonly trail?: readonly { readonly href: string; readonly name: string }[];
 };
 
@@ -351,7 +366,7 @@ export type Chip = {
   readonly current: boolean;
 };
 
-/** One choice of a few that filter what is below, each an address. */
+/** Filters for the list below; each is a link. */
 export const chips = (label: string, all: readonly Chip[]): Html =>
   html`<nav class="chips" aria-label="${label}"><ul>${all.map(
     (chip) =>
@@ -360,6 +375,6 @@ export const chips = (label: string, all: readonly Chip[]): Html =>
       }</a></li>`,
   )}</ul></nav>`;
 
-/** Something that the reader should know, with the state that it is of. */
+/** Something that the reader should know, with a state. */
 export const notice = (state: 'up' | 'verifying' | 'down' | 'maintenance' | 'unknown' | 'information', title: Part, words?: Part): Html =>
   html`<div class="notice notice-${state}">${icon(state)}<div><p class="notice-title">${title}</p>${words && html`<p>${words}</p>`}</div></div>`;

@@ -4,24 +4,29 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Sql } from '../database/connect.ts';
 
-/** Tells when something changed in an organisation that its pages show: from now on, and at once what changed since the moment that a page was made. */
+/**
+ * Notifies when something on an organisation's pages changed: from now on, and at once if it
+ * changed since the moment that a page was made.
+ */
 export type ChangeStream = {
   readonly moment: () => string;
   readonly onChange: (organisation: string, listener: () => void, since?: string) => () => void;
 };
 
-/** Pages that are being looked at, each with one stream over which it hears that something changed; what, it asks for itself. */
+/** Open pages, each with one stream that announces changes; the page itself reads what changed. */
 export type LivePages = {
-  /** `since`: when the page was made, or what a stream that broke off last said. */
+  /** `since`: when the page was made, or the last id of a stream that broke off. */
   readonly open: (organisation: string, reply: FastifyReply, since?: string) => void;
   readonly close: () => void;
 };
 
-/** So many tabs of one organisation are told; a page beyond them is refreshed by hand. */
+/** The most streams of one organisation; further tabs must be refreshed by hand. */
 const maxStreams = 200;
-/** Proxies cut off what is silent for long, and pages take it for lost (`script/live.ts`). */
+/**
+ * Proxies cut streams that are silent for long, and pages consider them lost (`script/live.ts`).
+ */
 const signOfLifeMs = 10_000;
-/** Then the browser comes again, and shows anew who it is. */
+/** After this the browser reconnects, and authenticates again. */
 const longestMs = 15 * 60_000;
 const comeAgainMs = 3_000;
 
@@ -31,7 +36,7 @@ export const createLivePages = ({ moment, onChange }: ChangeStream): LivePages =
   const open: LivePages['open'] = (organisation, reply, since) => {
     const own = streams.get(organisation) ?? new Set();
     if (own.size >= maxStreams) {
-      // 204 tells the browser not to come again.
+      // 204 tells the browser not to reconnect.
       void reply.code(204).send();
       return;
     }
@@ -44,7 +49,7 @@ export const createLivePages = ({ moment, onChange }: ChangeStream): LivePages =
       'x-content-type-options': 'nosniff',
       'x-accel-buffering': 'no',
     });
-    // The browser sends the last id along when it comes again: what it missed meanwhile is told then.
+    // The browser sends the last id when it reconnects: changes that it missed are announced then.
     raw.write(`retry: ${comeAgainMs}\nid: ${moment()}\n\n`);
     const tell = (): boolean => raw.write(`id: ${moment()}\nevent: changed\ndata: 1\n\n`);
     const stop = onChange(organisation, tell, since);
@@ -71,27 +76,37 @@ export const createLivePages = ({ moment, onChange }: ChangeStream): LivePages =
   };
 };
 
-/** Hears from the database that something changed in an organisation, whoever changed it, and passes it on to who looks at it. */
+/**
+ * Listens to the database for changes in an organisation, whoever made them, and passes them to its
+ * open pages.
+ */
 export type Changes = {
-  /** Now, as whoever listens later says from when on: a word to hand back. */
+  /** The present moment, as a token for a later `since`. */
   readonly moment: () => string;
   /**
-   * Calls the listener after each change, at most once a second; until what it gives back is called. At once when something changed `since` that moment,
-   * or may have: a page that was made then does not show it.
+   * Calls the listener after each change, at most once a second, until the returned function is
+   * called. Calls it at once when something changed `since` that moment, or may have: a page that
+   * was made then does not show it.
    */
   readonly onChange: (organisation: string, listener: () => void, since?: string) => () => void;
   readonly close: () => Promise<void>;
 };
 
-/** As the migration 017-changed names it. */
+/** As in migration 017-changed. */
 const channel = 'changed';
 
-/** In an outage much changes at once; nobody reads faster. */
+/** An outage changes much at once; no one reads faster. */
 const atMostEveryMs = 1_000;
 
-/** By how much the clocks of two coordinators, and the ways to them, may differ. */
+/**
+ * The largest difference between the clocks of two coordinators, including their connections'
+ * delays.
+ */
 const marginMs = 5_000;
-/** So many organisations' last changes are remembered before all are forgotten, which costs open pages one look. */
+/**
+ * The last changes of this many organisations are remembered. Beyond that all are dropped, which
+ * costs open pages one refresh.
+ */
 const maxRemembered = 20_000;
 
 /** A moment: in the order of this process, and by the clock. */
@@ -110,7 +125,10 @@ export const createChanges = ({ sql, clock, log }: Dependencies): Changes => {
     order += 1;
     return { order, at: clock.now() };
   };
-  /** When each organisation last changed, of all since `heardFrom`; undefined while nothing is heard. */
+  /**
+   * When each organisation last changed, of all since `heardFrom`; undefined while there is no
+   * connection.
+   */
   const last = new Map<string, Mark>();
   let heardFrom: Mark | undefined;
   let listening: Promise<{ readonly unlisten: () => Promise<void> }> | undefined;
@@ -135,12 +153,12 @@ export const createChanges = ({ sql, clock, log }: Dependencies): Changes => {
     if (wait <= 0) tell(watched);
     else watched.timer = setTimeout(() => tell(watched), wait);
   };
-  // What was changed before it was listened to, or while the connection was away, was told to nobody.
+  // No one received what changed before listening began, or while the connection was lost.
   const hearAll = (): void => {
     heardFrom = mark();
     for (const organisation of organisations.keys()) hear(organisation);
   };
-  // The first page that is looked at pays for the connection; where nobody looks there is none.
+  // The first open page makes the connection; without open pages there is none.
   const listen = (): void => {
     listening ??= sql.listen(channel, hear, hearAll);
     listening.catch((error: unknown) => {
@@ -149,13 +167,16 @@ export const createChanges = ({ sql, clock, log }: Dependencies): Changes => {
     });
   };
 
-  /** Whether it changed since then, as far as can be told. While nothing is heard, all will be told when something is. */
+  /**
+   * Whether it may have changed since then. While there is no connection, all listeners are called
+   * as soon as there is one.
+   */
   const mayHaveChanged = (organisation: string, since: string): boolean => {
     if (heardFrom === undefined) return false;
     const [, by, place, at] = /^([0-9a-f-]{36})\.(\d{1,15})\.(\d{1,16})$/.exec(since) ?? [];
     if (place === undefined || at === undefined) return true;
     const changed = last.get(organisation) ?? heardFrom;
-    // Of our own the order is known for certain, whatever the clock says.
+    // For tokens of our own the order is certain, whatever the clock says.
     return by === own
       ? Number(place) < Math.max(heardFrom.order, changed.order)
       : Number(at) - marginMs < Math.max(heardFrom.at, changed.at);
@@ -182,7 +203,7 @@ export const createChanges = ({ sql, clock, log }: Dependencies): Changes => {
     close: async () => {
       for (const { timer } of organisations.values()) clearTimeout(timer);
       organisations.clear();
-      // That it was never heard is no reason not to end.
+      // A failed listener is no reason not to close.
       await (await listening?.catch(() => undefined))?.unlisten();
     },
   };

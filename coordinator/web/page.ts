@@ -10,7 +10,10 @@ import type { Form } from './form-data.ts';
 import type { Html } from './html.ts';
 import { isZone, type Times } from './times.ts';
 
-/** Where the account's pages are. A stranger is sent to the sign-in from all of them, whether there is such a page or not: what is there is no stranger's business. */
+/**
+ * The paths of the account's pages. An anonymous caller is sent to the sign-in from all of them,
+ * whether the page exists or not, so that they cannot tell which exist.
+ */
 const folders = [
   ...['monitors', 'incidents', 'maintenance', 'groups', 'status-pages', 'probes', 'alerts', 'members', 'tokens', 'organisation'],
   ...['audit', 'profile', 'organisations', 'confirm', 'search'],
@@ -18,27 +21,30 @@ const folders = [
 
 export const isAccountPath = (url: string): boolean => folders.includes(url.split(/[/?#]/)[1] ?? '');
 
-/** What pages need besides operations, as functions that app.ts hands in: who adds a page that needs one adds it here. */
+/**
+ * What pages need besides operations, as functions that app.ts passes in. A page that needs another
+ * one adds it here.
+ */
 export type PageDependencies = {
-  /** Where people reach the service, without a slash at the end. */
+  /** The base URL of the service, without a trailing slash. */
   readonly baseUrl: () => string;
-  /** What a share link shows; undefined when it was ended, or never was. */
+  /** What a shared link shows; undefined when it was ended, or never existed. */
   readonly readShare: Shares['read'];
-  /** How well the house did; undefined for whom it is not open. */
+  /** The service record; undefined for readers to whom it is not open. */
   readonly ownRecord: (isSignedIn: boolean) => ServiceRecordRow | undefined;
-  /** Assistants that ask to be let in. */
+  /** Assistants that ask for access. */
   readonly consents: Consents;
 };
 
-/** How a reader wants pages to look, kept in their browser. */
+/** The reader's preferences, stored in their browser. */
 
 export const themes = ['light', 'dark'] as const;
-/** Undefined: as their machine has it. */
+/** Undefined: as the system. */
 export type Theme = (typeof themes)[number] | undefined;
 
 const [zoneName, themeName] = ['zone', 'theme'];
 
-/** The zone that they chose, if they chose one. */
+/** The chosen zone, if any. */
 export const zoneFrom = (cookies: string | undefined): string | undefined => {
   const zone = cookieOf(cookies, zoneName);
   return zone !== undefined && isZone(zone) ? zone : undefined;
@@ -46,7 +52,7 @@ export const zoneFrom = (cookies: string | undefined): string | undefined => {
 
 export const themeFrom = (cookies: string | undefined): Theme => themes.find((theme) => theme === cookieOf(cookies, themeName));
 
-/** The cookies that keep what was chosen; an empty choice is taken back. */
+/** The cookies with the preferences; an empty choice removes its cookie. */
 export const keptChoices = (
   { zone, theme }: { readonly zone: string | undefined; readonly theme: string | undefined },
   secure: boolean,
@@ -57,55 +63,60 @@ export const keptChoices = (
   ...(theme === undefined ? [] : [cookie(themeName, theme, { secure, ...(themes.some((each) => each === theme) ? {} : { seconds: 0 }) })]),
 ];
 
-/** What a page is given. */
+/** The request as a page gets it. */
 export type PageRequest = {
-  /** What stands in the place of `:name` in its path. */
+  /** The values of `:name` in its path. */
   readonly path: Readonly<Record<string, string>>;
-  /** The query; of several with one name the last. */
+  /** The query; of several values with one name, the last counts. */
   readonly query: Readonly<Record<string, string>>;
   readonly form: Form;
-  /** The bytes of a file that a form carried: of a page that `takesFile`. */
+  /** The bytes of a file of the form, for a page that `takesFile`. */
   readonly file: (name: string) => Promise<Uint8Array | undefined>;
-  /** Path and query as they were asked for. */
+  /** Path and query as requested. */
   readonly address: string;
   readonly times: Times;
   readonly theme: Theme;
   readonly now: number;
-  /** Where it comes from. */
+  /** Where the request comes from. */
   readonly from: AnonymousCaller;
   /** All cookies, as they came. */
   readonly cookies: string | undefined;
-  /** The browser fetches it in advance: nobody has asked for it yet, so nothing may come of it. */
+  /** A prefetch by the browser: no one asked for the page yet, so it must have no effect. */
   readonly isPrefetch: boolean;
-  /** A person went here: they clicked, or typed the address. No program that looks ahead, and no page that loads this one by itself. */
+  /**
+   * A person navigated here: they clicked, or typed the address. It is not a prefetching program,
+   * nor a page that loads this one by itself.
+   */
   readonly isByPerson: boolean;
-  /** What pages need besides operations. */
   readonly with: PageDependencies;
 };
 
-/** Asks an operation, through the same gate as the API: flat arguments, and its typed answer. @throws Refusal, InvalidInput. */
+/**
+ * Calls an operation through the same gate as the API: flat arguments, typed answer. @throws
+ * Refusal, InvalidInput.
+ */
 export type Ask = <Op extends Operation>(
   operation: Op,
   input?: Partial<Record<keyof InputOf<Op> & string, unknown>>,
 ) => Promise<OutputOf<Op>>;
 
-/** Of a page that is for everybody. `askAsVisitor`: for what is done by somebody who is not signed in. */
+/** For a public page. `askAsVisitor`: for operations of callers who are not signed in. */
 export type OpenRequest = PageRequest & { readonly signedIn: SignedIn | undefined; readonly askAsVisitor: Ask };
 
-/** Of somebody who is signed in, also without any organisation. `askOwn`: for what is a person's own. */
+/** For a signed-in user, even without any organisation. `askOwn`: for the user's own data. */
 export type PersonsRequest = PageRequest & { readonly signedIn: SignedIn; readonly askOwn: Ask };
 
-/** Of an operator. `askHouse`: for what an operator may ask of the installation. */
+/** For an operator. `askHouse`: for installation-wide operations. */
 export type OperatorsRequest = PersonsRequest & { readonly askHouse: Ask };
 
 export type MembersRequest = PersonsRequest & {
   readonly caller: Caller;
   readonly ask: Ask;
-  /** Whether this person may do it: what they may not is left out of the page, or explained. */
+  /** Whether this user may do it: what they may not do is hidden, or explained. */
   readonly may: (asked: Asked) => boolean;
 };
 
-/** The places of the rail, and what has none there. */
+/** The entries of the navigation, and pages without one. */
 export type Place =
   | 'monitors'
   | 'incidents'
@@ -120,28 +131,35 @@ export type Place =
   | 'profile'
   | 'operator';
 
-/** A page to look at. */
+/** A page to show. */
 export type Shown = {
   readonly is: 'shown';
-  /** Begins with what changed: "Down: Checkout". The name of the service is put behind it. */
+  /** Begins with what changed: "Down: Checkout". The name of the service is appended. */
   readonly title: string;
   readonly main: Html;
-  /** What stands below it, sent as it comes: the page is there before it is whole. */
-  readonly later?: { readonly pieces: AsyncIterable<Html> /** Ends what the pieces began, when they fail. */; readonly broken: () => Html };
+  /** Content that is sent below it as it comes: the page is shown before it is complete. */
+  readonly later?: {
+    readonly pieces: AsyncIterable<Html>;
+    /** Closes what the pieces opened, when they fail. */
+    readonly broken: () => Html;
+  };
   readonly place?: Place | undefined;
   readonly status?: number;
-  /** It fetches itself again when something changes in the organisation; or this page instead of itself, where it answers a form. */
+  /**
+   * The page refreshes itself when something changes in the organisation; if it answers a form,
+   * this address is fetched instead.
+   */
   readonly live?: boolean | string;
   /** It has a form that a passkey answers. */
   readonly passkeys?: boolean;
-  /** It has the form by which its browser is told. */
+  /** It has the form that adds its browser as a channel. */
   readonly push?: boolean;
-  /** `bare`: one card in the middle, without the rail, as before somebody has come in. */
+  /** `bare`: one card in the middle, without navigation, as before signing in. */
   readonly frame?: 'whole' | 'bare';
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 };
 
-/** After a change: where to look next, and a sentence that is shown there once. */
+/** After a change: where to redirect, and a sentence that is shown there once. */
 export type SeeOther = {
   readonly is: 'see-other';
   readonly to: string;
@@ -149,12 +167,15 @@ export type SeeOther = {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 };
 
-/** Anything that is not a page: a feed, a picture, a list to keep. */
+/** Anything that is not a page: a feed, an image, a download. */
 export type Sent = {
   readonly is: 'sent';
   readonly status?: number;
   readonly type: string;
-  /** What comes in pieces is sent as it comes; when they fail, the connection is cut, so that nobody takes a part for the whole. */
+  /**
+   * Content in pieces is sent as it comes; when they fail, the connection is cut, so that no one
+   * mistakes a part for the whole.
+   */
   readonly body: string | Uint8Array | AsyncIterable<string>;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 };
@@ -167,26 +188,31 @@ export const send = (sent: Omit<Sent, 'is'>): Sent => ({ is: 'sent', ...sent });
 
 type Route = {
   readonly method: 'GET' | 'POST';
-  /** As the router writes it: `/monitors/:monitor_id`. */
+  /** In the router's syntax: `/monitors/:monitor_id`. */
   readonly path: string;
-  /** Its form carries a file, as `multipart/form-data`. */
+  /** Its form has a file, as `multipart/form-data`. */
   readonly takesFile?: true;
 };
 
-/** A page: one file, and one row in pages/page-index.ts. A page that needs a person or a member sends strangers to the sign-in. */
+/**
+ * A page: one file, and one row in coordinator/pages.ts. A page that needs a user or a member
+ * redirects anonymous callers to the sign-in.
+ */
 export type Page =
   | (Route & {
       readonly needs: 'member';
       readonly answer: (request: MembersRequest) => Promise<PageAnswer> | PageAnswer;
-      /** What a stranger sees in its place. */
+      /** Shown to anonymous callers instead. */
       readonly stranger?: (request: PageRequest) => Promise<PageAnswer> | PageAnswer;
     })
   | (Route & { readonly needs: 'person'; readonly answer: (request: PersonsRequest) => Promise<PageAnswer> | PageAnswer })
-  /** To anybody else, signed in or not, there is no such page. */
+  /** For anyone else, signed in or not, the page does not exist. */
   | (Route & { readonly needs: 'operator'; readonly answer: (request: OperatorsRequest) => Promise<PageAnswer> | PageAnswer })
   | (Route & {
       readonly needs: 'nobody';
-      /** What it does is proven by its address alone, never by a session: mail services and phones post there, too. */
+      /**
+       * Its address alone authorises it, never a session: mail services and phones post there, too.
+       */
       readonly fromAnywhere?: true;
       readonly answer: (request: OpenRequest) => Promise<PageAnswer> | PageAnswer;
     });

@@ -10,16 +10,22 @@ import type { Page } from './page.ts';
 export type { WebDependencies } from './answers.ts';
 
 export type Web = {
-  /** Answers what no route answers to, when it is a person who asks. False: it is a program. */
+  /** Answers unmatched routes when a person asks. False: a program asks. */
   readonly answerNotFound: (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>;
 };
 
-/** Larger than any file that is taken, so that one that is too large is told so by its operation. */
+/**
+ * Larger than any file that is accepted, so that the operation itself refuses one that is too
+ * large.
+ */
 const fileLimit = 4 * 1024 * 1024;
 
 const formType = 'application/x-www-form-urlencoded';
 
-/** The pages: what a browser sends goes to the page that it names, and what that gives becomes a document. Nothing is decided here. */
+/**
+ * The routes of pages: they pass each request to its page, and turn the result into a document.
+ * They decide nothing.
+ */
 export const webRoutes = (app: FastifyInstance, pages: readonly Page[], parts: WebDependencies): Web => {
   const fromAnywhere: ReadonlySet<string> = new Set(pages.flatMap((page) => ('fromAnywhere' in page ? [page.path] : [])));
   const assets = createAssetStore();
@@ -34,8 +40,8 @@ export const webRoutes = (app: FastifyInstance, pages: readonly Page[], parts: W
   app.register(async (web) => {
     web.removeAllContentTypeParsers();
     web.addContentTypeParser(formType, { parseAs: 'string' }, (_request, body, done) => done(null, body));
-    // How some mail services unsubscribe with one click (RFC 8058); nothing of it is read.
-    // It is also how a form carries a file.
+    // Some mail services unsubscribe this way with one click (RFC 8058), whose body is ignored.
+    // Forms with files use it, too.
     web.addContentTypeParser('multipart/form-data', { parseAs: 'buffer' }, (request, body, done) =>
       done(null, new Multipart(request.headers['content-type'] ?? '', Buffer.from(body))),
     );
@@ -64,7 +70,7 @@ export const webRoutes = (app: FastifyInstance, pages: readonly Page[], parts: W
       return reply;
     });
 
-    // Where it lies says which pages it may speak to: those about alerts, and no others.
+    // Its path limits the pages that it controls to those about alerts.
     web.get('/alerts/push-worker.js', { exposeHeadRoute: true }, async (request, reply) => {
       const worker = await assets.find((await assets.addresses()).pushWorker);
       return worker ? reply.headers(workerHeaders).send(worker.bytes) : answers.answerWith(notFoundAnswer, request, reply);

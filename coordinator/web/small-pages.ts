@@ -12,10 +12,10 @@ const answer = (): PageAnswer =>
   });
 
 export const favicon: Page = { method: 'GET', path: '/favicon.svg', needs: 'nobody', answer };
-/** Asked for by programs that look at no page. */
+/** For programs that request it without reading a page. */
 export const faviconOfOld: Page = { method: 'GET', path: '/favicon.ico', needs: 'nobody', answer };
 
-/** What a phone needs that tells only what stands on its home screen (iOS). */
+/** For a phone that opens the app from its home screen (iOS). */
 const manifest = {
   ...{ id: '/', name: 'Antipode', short_name: 'Antipode', start_url: '/', scope: '/', display: 'standalone' },
   icons: [{ src: '/favicon.svg', sizes: 'any', type: 'image/svg+xml' }],
@@ -29,7 +29,7 @@ export const manifestPage: Page = {
     send({ type: 'application/manifest+json', body: JSON.stringify(manifest), headers: { 'cache-control': 'public, max-age=86400' } }),
 };
 
-/** Which clock and which light the reader wants; then the page again that they came from. */
+/** The reader's time zone and theme; then back to the page that they came from. */
 export const choosePreferences: Page = {
   method: 'POST',
   path: '/preferences',

@@ -1,12 +1,15 @@
 import { briefDuration } from '../../shared/base/time.ts';
 import { type Html, html } from './html.ts';
 
-/** Moments in the zone that the reader chose: the organisation's, UTC, or their own. */
+/** Times in the zone that the reader chose: the organisation's, UTC, or their own. */
 export type Times = {
-  /** As IANA names it. */
+  /** The IANA name. */
   readonly zone: string;
   readonly now: number;
-  /** `14:02:07` today, else `19 Nov, 14:02`, of another year with it; the whole moment stands in its `datetime`. */
+  /**
+   * `14:02:07` today, otherwise `19 Nov, 14:02`, with the year if it differs; `datetime` holds the
+   * exact time.
+   */
   readonly moment: (at: number | string) => Html;
   /** `22 Nov 2026, 14:02:07`. */
   readonly whole: (at: number | string) => Html;
@@ -16,9 +19,9 @@ export type Times = {
   readonly day: (at: number | string) => Html;
   /** `4 s ago`. */
   readonly ago: (at: number | string) => Html;
-  /** `Tue 24 Nov 2026, 02:00–03:00`, or both days where it goes over midnight. */
+  /** `Tue 24 Nov 2026, 02:00–03:00`, or both days where it crosses midnight. */
   readonly span: (from: number | string, to: number | string) => Html;
-  /** The same as texts, for places that take no HTML. */
+  /** The same as text, for places that take no HTML. */
   readonly text: (at: number | string, form: 'moment' | 'whole' | 'precise' | 'day') => string;
 };
 
@@ -28,7 +31,7 @@ type Formats = {
 
 const made = new Map<string, Formats>();
 
-/** Making a format costs fifty times what using it does. */
+/** Creating a format costs fifty times as much as using it. */
 const formatsOf = (zone: string): Formats => {
   const known = made.get(zone);
   if (known) return known;
@@ -50,7 +53,6 @@ const formatsOf = (zone: string): Formats => {
   return formats;
 };
 
-/** Whether there is such a zone. */
 export const isZone = (zone: string): boolean => {
   try {
     return formatsOf(zone) !== undefined;
@@ -90,7 +92,7 @@ export const timesIn = (zone: string, now: number): Times => {
       const isOneDay = day(first) === day(last);
       return html`${time(first, begins ?? '')}${isOneDay ? '–' : ' – '}${time(last, isOneDay ? formats.minute.format(last) : (ends ?? ''))}`;
     },
-    // The script counts on in those that are marked so.
+    // The script keeps elements with this mark up to date.
     ago: (at) => html`<time datetime="${new Date(at).toISOString()}" data-ago>${briefDuration(now - ms(at))} ago</time>`,
   };
 };

@@ -1,4 +1,7 @@
-/** Forms that a passkey answers: `data-passkey` says what the browser does, `data-options` where it asks for what. Loaded on their pages alone. */
+/**
+ * Forms that a passkey answers: `data-passkey` says what the browser does, `data-options` where it
+ * gets its options. Loaded on their pages alone.
+ */
 
 const shown = (form: HTMLFormElement, part: string, isShown: boolean): void => {
   for (const each of form.querySelectorAll<HTMLElement>(`[data-passkey-${part}]`)) each.hidden = !isShown;
@@ -28,7 +31,8 @@ for (const form of document.querySelectorAll<HTMLFormElement>('form[data-passkey
       field.value = JSON.stringify(credential);
       form.submit();
     } catch {
-      // Somebody changed their mind, or the device has no passkey for here: the browser does not say which.
+      // The user cancelled, or the device has no passkey for this site: the browser does not say
+      // which.
       shown(form, 'failed', true);
     }
   });

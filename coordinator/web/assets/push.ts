@@ -1,8 +1,11 @@
-/** The form by which this very browser is told: it asks the browser, tries whether something arrives, and only then is it sent. Loaded on its page alone. */
+/**
+ * The form that adds this browser as a channel. It asks the browser for permission, tests whether a
+ * message arrives, and is sent only then. Loaded on its page alone.
+ */
 
 import './script/trusted.ts';
 
-/** What the page says: of all that it could say, one at a time. */
+/** The state of the page: it shows one at a time. */
 type State =
   | ('elsewhere' | 'insecure' | 'home-screen' | 'unable' | 'denied')
   | ('able' | 'asking' | 'sending' | 'silent' | 'refused' | 'failed');
@@ -26,7 +29,7 @@ const stateNow = (origin: string | undefined): State => {
 const bytesOf = (key: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(key.replaceAll('-', '+').replaceAll('_', '/')), (letter) => letter.charCodeAt(0));
 
-/** The one address that a worker of ours may have. */
+/** The only address that our worker may have. */
 const workerAddress = '/alerts/push-worker.js';
 const only = (address: string): string => {
   if (address !== workerAddress) throw new TypeError(`${address} is no worker of this service`);
@@ -35,7 +38,7 @@ const only = (address: string): string => {
 const policy = window.trustedTypes?.createPolicy('push-worker', { createScriptURL: only });
 
 const register = async (): Promise<ServiceWorkerRegistration> => {
-  // It may be kept no longer than it is asked for: the next version is there with the next visit.
+  // It must not be cached: the next version takes effect with the next visit.
   await navigator.serviceWorker.register(policy ? policy.createScriptURL(workerAddress) : workerAddress, {
     scope: '/alerts/',
     updateViaCache: 'none',
@@ -65,7 +68,7 @@ const fill = (of: HTMLFormElement, subscription: PushSubscription): void => {
   }
 };
 
-/** Settles when the worker says that a test came, however late. */
+/** Resolves when the worker reports a test, however late. */
 const arrival = (): Promise<void> =>
   new Promise((resolve) => {
     navigator.serviceWorker.addEventListener('message', ({ data }: MessageEvent<{ readonly arrived?: string } | null>) => {
@@ -101,7 +104,7 @@ const add = async (of: HTMLFormElement): Promise<void> => {
 if (form) {
   say(stateNow(form.dataset.origin));
   form.addEventListener('submit', (event) => {
-    // What nothing was seen of may be saved all the same.
+    // The user may save the channel even if no test was seen.
     if (event.submitter instanceof HTMLButtonElement && event.submitter.value === 'save') return;
     event.preventDefault();
     add(form).catch(() => say('failed'));

@@ -5,7 +5,7 @@ import { openPalette } from './script/palette.ts';
 import { listenToKeys } from './script/pressed-keys.ts';
 import { sendForms, stayOnForms } from './script/stay-on-forms.ts';
 
-// Comfort only: every page does all that it does without any of this.
+// Convenience only: every page works fully without it.
 keepLive();
 openPalette();
 listenToKeys();

@@ -1,6 +1,9 @@
 const saidMs = 1_600;
 
-/** Buttons that copy what they name: `data-copy` is the text, or `#` and the id of what holds it. They are there only where a script is. */
+/**
+ * Buttons that copy: `data-copy` is the text, or `#` and the id of the element with the text. They
+ * are shown only where scripts run.
+ */
 export const copyOnClick = (): void => {
   const reveal = (): void => {
     for (const button of document.querySelectorAll<HTMLElement>('[data-copy][hidden]')) button.hidden = false;

@@ -2,12 +2,15 @@ import { Idiomorph } from 'idiomorph';
 import { setClock } from './own-zone.ts';
 import { fetchPage } from './parsed-page.ts';
 
-/** Also without news a page is read again: what it shows may have changed without an event. */
+/** A page is refreshed even without an event: its content may change without one. */
 const refreshMs = 60_000;
-/** A page that waits for something of which no news comes says so, and is read as often. */
+/** A page that waits for something without events says so, and is refreshed this often. */
 const awaitsMs = 3_000;
 const timeoutMs = 15_000;
-/** The service gives a sign of life every ten seconds: a stream that is silent for longer is cut off, whatever the browser believes. */
+/**
+ * The service sends a sign of life every ten seconds: a stream that is silent for longer is cut
+ * off, whatever the browser believes.
+ */
 const silentMs = 25_000;
 /** A restart takes less. */
 const lostMs = 5_000;
@@ -16,14 +19,17 @@ const retryMs = 3_000;
 let busy = false;
 let again = false;
 
-/** By the clock of the tab, which no one sets. */
+/** By the clock of the tab, which no one can set. */
 let refreshedAt = 0;
 let triedAt = 0;
 let heardAt = 0;
 /** Since when the service has not answered; undefined while it does. */
 let brokenAt: number | undefined;
 
-/** Rows must not jump under the reader's hand: those that are there keep their places, new ones come after them. The next navigation sorts anew. */
+/**
+ * Rows must not jump under the reader's hand: existing rows keep their places, new ones come after
+ * them. The next navigation sorts again.
+ */
 const keepOrder = (now: Element, next: Element): void => {
   for (const list of next.querySelectorAll('[data-keep-order]')) {
     const shown = [...now.querySelectorAll(`#${CSS.escape(list.id)} > [id]`)].map(({ id }) => id);
@@ -34,7 +40,9 @@ const keepOrder = (now: Element, next: Element): void => {
   }
 };
 
-/** A page that is out of date and looks live would be believed: from some seconds on it says so. */
+/**
+ * A stale page that looks live would be believed, so after some seconds it says that it is stale.
+ */
 const showConnection = (): void => {
   const bar = document.getElementById('offline');
   if (!bar || bar.hidden === (brokenAt === undefined || performance.now() - brokenAt < lostMs)) return;
@@ -54,7 +62,7 @@ const refresh = async (): Promise<void> => {
   triedAt = performance.now();
   try {
     const page = await fetchPage(document.body.dataset.live || location.href, AbortSignal.timeout(timeoutMs));
-    // It is gone, or its reader was signed out.
+    // The page is gone, or its reader was signed out.
     if (!page) return location.reload();
     refreshedAt = performance.now();
     heardAt = refreshedAt;
@@ -68,7 +76,7 @@ const refresh = async (): Promise<void> => {
     setClock();
     for (const id of ['main', 'rail']) {
       const [from, to] = [document.getElementById(id), page.getElementById(id)];
-      // What somebody is typing, or has opened or ticked, is theirs.
+      // What the reader is typing, or has opened or ticked, stays.
       if (from && to)
         Idiomorph.morph(from, to, { ignoreActiveValue: true, callbacks: { beforeAttributeUpdated: isOurs, beforeNodeRemoved: isNotSaid } });
     }
@@ -83,10 +91,13 @@ const refresh = async (): Promise<void> => {
   }
 };
 
-/** What was said about the last act is said once, and not taken away by the change that the act itself was; nor is what is shown only once. */
+/**
+ * The message about the last action is shown once. It must survive the refresh that the action
+ * itself causes, as must anything that is shown only once.
+ */
 const isNotSaid = (node: Node): boolean => !(node instanceof Element && (node.id === 'said' || node.matches('[data-kept]')));
 
-/** What somebody has opened, ticked, chosen or typed is theirs. */
+/** What the reader has opened, ticked, chosen or typed stays. */
 export const isOurs = (name: string, node: Element): boolean => {
   if (name === 'open') return !node.matches('details, dialog');
   if (name === 'checked' || name === 'selected') return !node.matches('input, option');
@@ -94,7 +105,10 @@ export const isOurs = (name: string, node: Element): boolean => {
   return !(name === 'value' && isField && node.value !== node.defaultValue);
 };
 
-/** One stream for a tab that is being looked at; one that is not costs nothing, and is refreshed when somebody comes back to it. */
+/**
+ * One stream per visible tab. A hidden tab costs nothing, and is refreshed when the reader returns
+ * to it.
+ */
 export const keepLive = (): void => {
   if (!document.body.hasAttribute('data-live')) return;
   let stream: EventSource | undefined;
@@ -111,16 +125,16 @@ export const keepLive = (): void => {
     opened.addEventListener('alive', hear);
     opened.addEventListener('changed', () => void refresh());
     opened.onerror = () => {
-      // Closed: there was an answer, as where too many tabs are open.
+      // Closed: there was an answer, for example because too many tabs are open.
       if (opened.readyState !== EventSource.CLOSED) brokenAt ??= performance.now();
     };
     stream = opened;
   };
   const tick = (): void => {
     const now = performance.now();
-    // One that is still being opened may be as silent.
+    // A stream that is still being opened may be as silent.
     if (stream?.readyState !== EventSource.CLOSED && now - Math.max(heardAt, openedAt) > silentMs) brokenAt ??= now;
-    // After an answer that is no stream the browser does not come again by itself.
+    // After an answer that is no stream, the browser does not reconnect by itself.
     if (stream?.readyState === EventSource.CLOSED && refreshedAt > openedAt) listen();
     showConnection();
     const every = document.querySelector('[data-awaits]') ? awaitsMs : refreshMs;

@@ -1,6 +1,6 @@
 import { briefDuration } from '../../../../shared/base/time.ts';
 
-/** The reader's own zone, which only their browser knows, is offered beside the others. */
+/** Only the browser knows the reader's own zone, so the script offers it beside the others. */
 export const offerOwnZone = (): void => {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const button = document.querySelector<HTMLButtonElement>('[data-own-zone]');
@@ -11,7 +11,7 @@ export const offerOwnZone = (): void => {
   button.hidden = false;
 };
 
-/** Whoever points at a time is told it on their own clock. */
+/** Pointing at a time shows it in the reader's local time. */
 export const showLocalTime = (): void => {
   const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
   document.addEventListener('pointerover', (event) => {
@@ -22,12 +22,15 @@ export const showLocalTime = (): void => {
 
 let serverAheadMs = 0;
 
-/** How far the clock of the service is ahead of this one, as far as the page that was just made says. */
+/**
+ * The difference between the clocks of the service and this browser, according to the page that was
+ * just made.
+ */
 export const setClock = (): void => {
   serverAheadMs = Number(document.body.dataset.now) - Date.now();
 };
 
-/** `8 s ago` grows old also while no page comes. */
+/** Updates `8 s ago` even when no new page comes. */
 export const tickTimes = (): void => {
   if (document.body.dataset.now === undefined) return;
   setClock();
@@ -37,7 +40,10 @@ export const tickTimes = (): void => {
   }, 1_000);
 };
 
-/** One box that ticks all others of its form, there only where a script is; and what needs a ticked one waits for it. */
+/**
+ * A checkbox that ticks all others of its form, shown only where scripts run; buttons that need a
+ * selection wait for one.
+ */
 export const checkAll = (): void => {
   const boxes = (form: HTMLFormElement): HTMLInputElement[] => [...form.querySelectorAll<HTMLInputElement>('input[data-each]')];
   for (const all of document.querySelectorAll<HTMLInputElement>('input[data-all]')) all.hidden = false;

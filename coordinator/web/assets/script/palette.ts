@@ -2,7 +2,7 @@ import { fetchPage } from './parsed-page.ts';
 
 const waitMs = 80;
 
-/** The search as a dialog over the page: what it finds is what the page of the search finds. */
+/** The search as a dialog over the page, with the results of the search page. */
 export const openPalette = (): void => {
   const dialog = document.querySelector<HTMLDialogElement>('#palette');
   const input = dialog?.querySelector<HTMLInputElement>('[data-palette-input]');
@@ -30,7 +30,7 @@ export const openPalette = (): void => {
       found.replaceChildren(document.adoptNode(list));
       choose(0);
     } catch {
-      // Asked again with the next letter; Enter goes to the page of the search.
+      // The next letter searches again; Enter opens the search page.
     }
   };
 
@@ -53,10 +53,11 @@ export const openPalette = (): void => {
       event.preventDefault();
       choose(chosen + (event.key === 'ArrowDown' ? 1 : -1));
     }
-    // The field would take it to empty itself; and left to the browser, too, it would close whatever is opened next.
+    // Otherwise the field would empty itself on Escape, and the browser would also close whatever
+    // is opened next.
     if (event.key === 'Escape') {
       event.preventDefault();
-      // Else the next key would still go to it.
+      // Otherwise the next key would still go to it.
       input.blur();
       dialog.close();
     }

@@ -1,4 +1,4 @@
-/** After `g` the next key says where to go, for so long. */
+/** After `g`, the next key within this time chooses a page. */
 const patienceMs = 1_500;
 
 const isTyping = (target: EventTarget | null): boolean =>
@@ -11,9 +11,9 @@ const row = (step: number): void => {
   links[at === -1 ? (step > 0 ? 0 : links.length - 1) : at + step]?.focus();
 };
 
-/** Keys for whoever likes them. */
+/** Keyboard shortcuts. */
 export const listenToKeys = (): void => {
-  /** Long ago: the clock of events begins with the page, so that 0 would be a `g` at its load. */
+  /** Long ago: the clock of events begins with the page, so 0 would be a `g` at its load. */
   let going = Number.NEGATIVE_INFINITY;
   const open = (selector: string): void => document.querySelector<HTMLElement>(selector)?.click();
   document.addEventListener('keydown', (event) => {

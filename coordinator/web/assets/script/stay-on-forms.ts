@@ -9,14 +9,20 @@ const send = (form: HTMLFormElement, act: string, signal: AbortSignal): Promise<
   return fetch(form.action, { method: 'POST', body, signal });
 };
 
-/** Names of the fields that somebody changed since their form was sent: the answer knows nothing of that. */
+/**
+ * Names of the fields that the reader changed since the form was sent: the answer does not contain
+ * these changes.
+ */
 const changed = new Set<string | null>();
 
-/** The answer to a form has what was ticked in it; only what was changed meanwhile stays as it is. */
+/** The answer to a form contains what was ticked in it; only later changes stay. */
 const isOursInAnswer = (name: string, node: Element): boolean =>
   name === 'checked' || name === 'selected' ? !changed.has((node.closest('select') ?? node).getAttribute('name')) : isOurs(name, node);
 
-/** What is there so far of a page that comes in pieces takes the place of the page, but for what somebody does in it. */
+/**
+ * Replaces the page with the received part of a page that comes in pieces, except for what the
+ * reader is doing in it.
+ */
 const take = (page: Document): void => {
   const [now, next] = [document, page].map((each) => each.getElementById('main'));
   if (!now || !next) return;
@@ -38,7 +44,7 @@ const show = async (form: HTMLFormElement, act: string): Promise<void> => {
   for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
     text += piece.value;
     const page = parsed(text);
-    // Before that the form itself may not be whole.
+    // Before that, the form itself may be incomplete.
     if (!page.querySelector('[data-trial]')) continue;
     take(page);
     if (!seen) document.getElementById('trial')?.scrollIntoView({ block: 'nearest' });
@@ -48,7 +54,10 @@ const show = async (form: HTMLFormElement, act: string): Promise<void> => {
   document.querySelector<HTMLElement>('main [role="alert"]')?.focus();
 };
 
-/** Buttons that keep their form on the page (`data-stays`): what comes of them is shown in it, piece by piece. And what follows from a choice. */
+/**
+ * Buttons that keep their form on the page (`data-stays`): their result is shown in it, piece by
+ * piece. Also for the consequences of a choice.
+ */
 export const stayOnForms = (): void => {
   document.addEventListener('submit', (event) => {
     const { submitter, target } = event;
@@ -75,12 +84,12 @@ export const stayOnForms = (): void => {
         if (next) Idiomorph.morph(words, next);
       }
     } catch {
-      // It is said again with the next choice, and after saving.
+      // The next choice shows it again, and so does saving.
     }
   });
 };
 
-/** For half a minute; then by a press alone. */
+/** For half a minute; after that, the reader has to press the button. */
 const maxTries = 15;
 const retryMs = 2_000;
 
@@ -91,8 +100,9 @@ const isAnswering = (): Promise<boolean> =>
   );
 
 /**
- * A form is sent when the service answers, and by the browser itself, once: what is in it would be lost with a page that says that nothing
- * answered. The key lets the service know a form again that the reader sends a second time because its answer was lost.
+ * A form is sent once the service answers, and once by the browser itself: a page saying that
+ * nothing answered would lose its input. Its key lets the service recognise a form that the reader
+ * sends again because the answer was lost.
  */
 export const sendForms = (): void => {
   const bar = document.getElementById('unsent');

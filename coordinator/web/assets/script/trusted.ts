@@ -1,4 +1,7 @@
-/** Where browsers let texts become HTML or addresses of programs only by a policy that has a name, which the page's headers know. */
+/**
+ * For browsers that let text become HTML or addresses of programs only through a named policy,
+ * which the page's headers list.
+ */
 declare global {
   interface Window {
     readonly trustedTypes?: {

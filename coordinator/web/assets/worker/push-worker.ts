@@ -1,22 +1,26 @@
 /**
- * Shows what this browser is told, also while no page is open, and opens the page of it. It fetches nothing, keeps nothing, and answers for no
- * page: whatever is asked of the service goes there as if this were not here.
+ * Shows this browser's notifications, even while no page is open, and opens their page. It fetches
+ * nothing, stores nothing, and answers for no page: all requests go to the service as if the worker
+ * did not exist.
  */
 declare const self: ServiceWorkerGlobalScope;
 
 type Told = {
   readonly title: string;
   readonly body: string;
-  /** The page of it, and the one where somebody says that they are on it. */
+  /** The page of the notification, and the page that acknowledges it. */
   readonly url: string;
   readonly acknowledge: string | undefined;
   readonly event: string | undefined;
-  /** What answers it takes its place. */
+  /** A later notification with the same tag replaces it. */
   readonly tag: string | undefined;
   readonly at: number | undefined;
 };
 
-/** A browser that is told something and shows nothing shows words of its own, and in the end takes the permission back. */
+/**
+ * A browser that gets a push and shows nothing shows words of its own, and in the end withdraws the
+ * permission.
+ */
 const unread: Told = {
   ...{ title: 'Something changed', body: 'Open Antipode to see what.', url: '/incidents' },
   ...{ acknowledge: undefined, event: undefined, tag: undefined, at: undefined },
@@ -53,7 +57,7 @@ const ownAddress = (address: unknown): string => {
 
 const windows = (): Promise<readonly WindowClient[]> => self.clients.matchAll({ type: 'window', includeUncontrolled: true });
 
-/** `renotify`, `actions` and `timestamp` are in browsers, and not in the types of TypeScript. */
+/** `renotify`, `actions` and `timestamp` exist in browsers, but not in TypeScript's types. */
 type Shown = NotificationOptions & {
   readonly renotify?: boolean;
   readonly timestamp?: number;
@@ -64,7 +68,7 @@ const show = async (told: Told): Promise<void> => {
   const { title, body, url, acknowledge, event, tag, at } = told;
   const options: Shown = {
     ...{ body, icon: '/favicon.svg', badge: '/favicon.svg', lang: 'en', data: { url, acknowledge } },
-    // What takes the place of another rings again: an end must be heard as its beginning was.
+    // A replacement rings again: people must notice the end as they noticed the beginning.
     ...(tag === undefined ? {} : { tag, renotify: true }),
     ...(at === undefined ? {} : { timestamp: at }),
     ...(acknowledge === undefined ? {} : { actions: [{ action: 'acknowledge', title: 'I am on it' }] }),
