@@ -2,7 +2,7 @@ import { array, boolean, dateTime, integer, nullable, object, string, uuid } fro
 import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
 import { StatusPagePostOut } from '../../shared/api/status-pages.ts';
 
-/** What the editor of a status page needs beside what the API gives. */
+/** What the editor of a status page needs beside the API's data. */
 
 const pageId = { page_id: uuid() };
 

@@ -28,7 +28,7 @@ export const domainJson = ({ domain, domain_token, domain_proved_at }: Pick<Whol
         record_text: proofRecordText(domain_token),
       };
 
-/** Of its password and its link it is said that they are there. */
+/** For its password and its link, only whether they exist. */
 export const pageJson = (page: WholePage) => ({
   ...summaryJson(page),
   description: page.description,

@@ -5,10 +5,13 @@ import { dnsName } from '../../shared/checks/dns/values.ts';
 
 const white = '#ffffff';
 
-/** Rounded down: what is nearly enough is not. */
+/** Rounded down: a ratio just below the limit must not appear as the limit. */
 const ratio = (value: number): string => (Math.floor(value * 10) / 10).toFixed(1);
 
-/** An accent colour that can be read on white; an empty one is none. @throws Refusal `accent_invalid`, which says what would do. */
+/**
+ * An accent colour that is readable on white; an empty one counts as none. @throws Refusal
+ * `accent_invalid`, which says what is valid.
+ */
 export const accentFrom = (text: string): string | null => {
   const given = text.trim().toLowerCase().replace(/^#/, '');
   if (given === '') return null;
@@ -30,7 +33,7 @@ export type LogoType = 'image/png' | 'image/jpeg' | 'image/webp';
 const begins = (bytes: Uint8Array, at: number, with_: readonly number[]): boolean =>
   with_.every((byte, index) => bytes[at + index] === byte);
 
-/** By the bytes themselves: a file may be called anything, and SVG could hold a script. */
+/** Determined by the bytes: a file may have any name, and SVG could contain a script. */
 export const logoTypeOf = (bytes: Uint8Array): LogoType | undefined => {
   if (begins(bytes, 0, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])) return 'image/png';
   if (begins(bytes, 0, [0xff, 0xd8, 0xff])) return 'image/jpeg';
@@ -48,7 +51,7 @@ export const logoFrom = (bytes: Uint8Array): { readonly type: LogoType; readonly
   return { type, bytes };
 };
 
-/** A name has 253 characters, and the record that proves it stands one label before it. */
+/** A name has 253 characters, and the record that proves it has one more label in front. */
 const longest = 240;
 const label = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
 
@@ -57,8 +60,8 @@ const refuse = (fault: string): Refusal => new Refusal('domain_invalid', `domain
 const hostOf = (baseUrl: string): string | undefined => (URL.canParse(baseUrl) ? new URL(baseUrl).hostname : undefined);
 
 /**
- * A page's own domain, in the form that DNS and browsers write it: small letters, punycode. @throws Refusal `domain_invalid`: also for the
- * address of the installation, where people sign in.
+ * A page's own domain, as DNS and browsers write it: lower case, punycode. @throws Refusal
+ * `domain_invalid`: also for the address of the installation, where people sign in.
  */
 export const pageDomainFrom = (text: string, baseUrl: string): string => {
   const trimmed = text.trim();
@@ -76,22 +79,28 @@ export const pageDomainFrom = (text: string, baseUrl: string): string => {
 export const pageLanguages = ['en', 'de', 'fr', 'es'] as const;
 export type PageLanguage = (typeof pageLanguages)[number];
 
-/** Who may see a page: everybody, whoever has its password, whoever has its link. */
+/** Who may see a page: everyone, anyone with its password, anyone with its link. */
 export const pageAccesses = ['public', 'password', 'link'] as const;
 export type PageAccess = (typeof pageAccesses)[number];
 
-/** What a post on a page says of its incident, in the order in which it usually goes. */
+/** The kinds of posts about an incident, in their usual order. */
 export const postKinds = ['investigating', 'identified', 'monitoring', 'resolved'] as const;
 export type PostKind = (typeof postKinds)[number];
 
-/** The last part of a page's address: small letters, digits and single dashes, 1 to 60. @throws Refusal `slug_invalid`. */
+/**
+ * The last part of a page's address: lower-case letters, digits and single dashes, 1 to 60. @throws
+ * Refusal `slug_invalid`.
+ */
 export const slugFrom = (text: string): string => {
   const slug = text.trim().toLowerCase();
   if (slug.length <= 60 && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(slug)) return slug;
   throw new Refusal('slug_invalid', 'slug: use 1 to 60 small letters, digits and dashes between them, such as "shop-status".');
 };
 
-/** A place that a row on a page may be given; rows of the same place stand in the order in which they were added. */
+/**
+ * The largest position of a row on a page. Rows with the same position appear in the order in which
+ * they were added.
+ */
 const highestPosition = 1_000_000;
 
 /** @throws Refusal `position_invalid`. */
@@ -100,13 +109,19 @@ export const positionFrom = (position: number): number => {
   throw new Refusal('position_invalid', `position: must be from 0 to ${highestPosition}.`);
 };
 
-/** The password of a page is told to many, so that it is no account's. @throws Refusal `password_invalid`. */
+/**
+ * Many people know the password of a page, so it differs from account passwords. @throws Refusal
+ * `password_invalid`.
+ */
 export const pagePasswordFrom = (text: string): string => {
   if (text.length >= 8 && text.length <= 200) return text;
   throw new Refusal('password_invalid', 'password: give one of 8 to 200 characters.');
 };
 
-/** The whole order of a page's rows: each of them once, and nothing else. @throws Refusal `order_invalid`. */
+/**
+ * The complete order of a page's rows: each of them once, and nothing else. @throws Refusal
+ * `order_invalid`.
+ */
 export const orderFrom = (given: readonly string[], present: readonly string[]): readonly string[] => {
   const refuse = (fault: string) => new Refusal('order_invalid', `rows: ${fault} Read the page again, and send every row once.`);
   if (new Set(given).size !== given.length) throw refuse('names a row twice.');
@@ -119,7 +134,7 @@ export const orderFrom = (given: readonly string[], present: readonly string[]):
 
 type Template = (name: string) => string;
 
-/** What is usually said, in the language of the page. `name`: the one that was chosen for its audience. */
+/** Suggested texts, in the language of the page. `name`: the public name. */
 const templates: Readonly<Record<PageLanguage, Readonly<Record<PostKind, Template>>>> = {
   en: {
     investigating: (name) => `${name} is not working as it should. We are finding out why.`,

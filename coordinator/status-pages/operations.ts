@@ -76,7 +76,10 @@ import {
   writePageLogo,
 } from './queries.ts';
 
-/** The heading, and the monitors that the group has now, if they are wanted; what joins the group later is published by whoever means to. */
+/**
+ * Adds the heading, and the group's present monitors if requested. Monitors that join the group
+ * later are published only when someone decides so.
+ */
 export const addStatusPageGroup = async (
   { sql, organisation }: InOrganisation,
   { page_id, group, display_name, monitors }: InputOf<typeof addStatusPageGroupContract>,
@@ -132,7 +135,7 @@ export const deleteStatusPage = async (
   note({ before: { name, slug } });
 };
 
-/** So long one may still write that something is over. */
+/** How long after its end an incident may still get a post. */
 const tellableMs = 14 * 86_400_000;
 const maxIncidents = 20;
 
@@ -291,7 +294,10 @@ export const updateStatusPageGroup = async (
 
 type Input = InputOf<typeof updateStatusPageContract>;
 
-/** Hashing takes long, so that it comes before the transaction; but nobody makes us work for a page that is not theirs. */
+/**
+ * Hashing is slow, so it runs before the transaction; but only for a page that belongs to the
+ * caller, so that no one can make us hash for others.
+ */
 const before = async ({ pool, organisation }: Early<Place>, { page_id, password }: Input): Promise<string | null> => {
   if (!(await statusPageExists(pool, organisation.id, page_id))) throw notFound('status_page_not_found');
   return password === null ? null : hashPassword(pagePasswordFrom(password));
@@ -299,7 +305,7 @@ const before = async ({ pool, organisation }: Early<Place>, { page_id, password 
 
 type Domain = Pick<PageSettings, 'domain' | 'domain_token' | 'domain_proved_at'>;
 
-/** Another domain is proved anew. */
+/** A different domain must be proved again. */
 const domainOf = ({ domain: was, domain_token, domain_proved_at }: Domain, given: string | null, baseUrl: string): Domain => {
   const present = { domain: was, domain_token, domain_proved_at };
   if (given === null) return present;
@@ -308,7 +314,7 @@ const domainOf = ({ domain: was, domain_token, domain_proved_at }: Domain, given
   return domain === was ? present : { domain, domain_token: randomBytes(16).toString('hex'), domain_proved_at: null };
 };
 
-/** What is told of a change: never the password. */
+/** The audit details of a change; never the password. */
 const told = ({ name, slug, description, enabled, language, accent, access, domain, password_hash }: PageSettings) => ({
   ...{ name, slug, description, enabled, language, accent, access, domain },
   has_password: password_hash !== null,

@@ -36,7 +36,7 @@ const claimed = ({ domain }: WholePage): string => {
   return domain;
 };
 
-/** DNS is asked before the transaction, because it may take seconds. */
+/** DNS is queried before the transaction, because it may take seconds. */
 export const checkStatusPageDomain = {
   before: async (
     { pool, organisation, with: { textRecords } }: Early<Place>,
@@ -51,9 +51,10 @@ export const checkStatusPageDomain = {
     { domain, texts }: { readonly domain: string; readonly texts: readonly string[] },
   ): Answer<OutputOf<typeof checkStatusPageDomainContract>> => {
     const page = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
-    // Another one was named in between: what was found says nothing of it.
+    // The domain was changed in between: the result says nothing about the new one.
     const proved = claimed(page) === domain && page.domain_token !== null && texts.includes(proofRecordText(page.domain_token));
-    // Once proved it stays so: a record that is gone for an hour takes no page away.
+    // A proved domain stays proved: a record that is missing for an hour does not take a page
+    // offline.
     const after = proved && page.domain_proved_at === null ? { ...page, domain_proved_at: new Date(now) } : page;
     if (after !== page) await updateStatusPage(sql, organisation.id, page_id, after);
     note({ after: { domain, proved } });
@@ -61,7 +62,7 @@ export const checkStatusPageDomain = {
   },
 };
 
-/** The link holds the only copy of its secret. */
+/** The link contains the only copy of its secret. */
 export const renewStatusPageLink = async (
   { sql, organisation, with: { baseUrl } }: InOrganisation,
   { page_id }: InputOf<typeof renewStatusPageLinkContract>,
@@ -96,7 +97,10 @@ export const listStatusPagePosts = async (
   );
 };
 
-/** Told to the audience of the page: of what the page shows, and in its language when nothing else is said. */
+/**
+ * Addressed to the page's audience: about a monitor on the page, and in the page's language unless
+ * a text is given.
+ */
 export const createStatusPagePost = async (
   context: InOrganisation,
   { page_id: page, incident_id: incident, kind, text: given }: InputOf<typeof createStatusPagePostContract>,

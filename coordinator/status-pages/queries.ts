@@ -58,7 +58,10 @@ export const countPosts = async (sql: Queryable, page: string, incident: string)
   return row?.count ?? 0;
 };
 
-/** Under which name a page shows an incident; undefined when it does not: its monitor is not there, or it is not confirmed. */
+/**
+ * The name under which a page shows an incident; undefined when it does not: its monitor is not on
+ * the page, or the incident is not confirmed.
+ */
 export const shownIncident = async (
   sql: Queryable,
   page: string,
@@ -92,7 +95,7 @@ export type PublishedIncident = {
   readonly posts: readonly Posted[];
 };
 
-/** What a page tells of now, and what it told of since; the newest first. */
+/** A page's open incidents, and those since a moment; newest first. */
 export const publishedIncidents = (sql: Queryable, page: string, since: Date, most: number): Promise<PublishedIncident[]> =>
   sql<PublishedIncident[]>`
     select i.id, m.display_name, i.started_at, i.resolved_at, ${postsJson(sql, 'm.page_id')}
@@ -118,7 +121,7 @@ export const pagesOfIncident = (sql: Queryable, organisation: string, incident: 
     where i.organisation_id = ${organisation} and i.id = ${incident} and i.confirmed_at is not null and p.organisation_id = ${organisation}
     order by p.key`;
 
-/** What an organisation could publish, by the names that it is known under. */
+/** What an organisation could publish, by internal name. */
 export const publishable = async (
   sql: Queryable,
   organisation: string,
@@ -149,7 +152,7 @@ export type PageMonitor = {
   readonly position: number;
 };
 export type PageGroup = { readonly group_id: string; readonly display_name: string; readonly position: number };
-/** What whoever may change a page can set. */
+/** What anyone who may change a page can set. */
 export type PageSettings = {
   readonly name: string;
   readonly slug: string;
@@ -199,7 +202,7 @@ export const pageOverviews = (sql: Queryable, organisation: string, after: numbe
       (select count(*) from status_page_subscribers s where s.page_id = p.id and s.confirmed_at is not null) as subscribers
     from status_pages p where p.organisation_id = ${organisation} and p.key > ${after} order by p.key limit ${most}`;
 
-/** A page with its rows in the order of their places, of one moment. */
+/** A page with its rows in order, all of one moment. */
 export const statusPageById = async (sql: Queryable, organisation: string, id: string): Promise<WholePage | undefined> => {
   const [row] = await sql<WholePage[]>`
     select p.key, p.id, p.name, p.slug, p.description, p.enabled, p.created_at, p.language, p.accent, p.access, p.password_hash,
@@ -235,7 +238,10 @@ export type NewPage = Pick<PageSettings, 'name' | 'slug' | 'description' | 'enab
   readonly organisation: string;
 };
 
-/** Addresses and domains of pages are shared by all organisations. @throws Refusal `slug_taken`, `domain_taken`. */
+/**
+ * Slugs and domains of pages are shared by all organisations. @throws Refusal `slug_taken`,
+ * `domain_taken`.
+ */
 const refusingWhatIsTaken = async (slug: string, domain: string | null, write: () => Promise<unknown>): Promise<void> => {
   try {
     await write();
@@ -269,7 +275,7 @@ export const updateStatusPage = (sql: Queryable, organisation: string, id: strin
   );
 };
 
-/** A page that is seen by a link alone, and by this one. */
+/** Makes a page visible only by a link, and only by this one. */
 export const writePageLink = async (sql: Queryable, organisation: string, id: string, fingerprint: Buffer): Promise<boolean> => {
   const written = await sql`
     update status_pages set access = 'link', link_fingerprint = ${fingerprint}, access_version = access_version + 1
@@ -295,7 +301,7 @@ export const removePageLogo = async (sql: Queryable, page: string): Promise<void
   await sql`delete from status_page_logos where page_id = ${page}`;
 };
 
-/** One place behind the last of the page's rows. */
+/** One position after the last of the page's rows. */
 export const nextPosition = async (sql: Queryable, page: string): Promise<number> => {
   const [row] = await sql<{ next: number }[]>`select coalesce(max(position) + 1, 0) as next from (
     select position from status_page_monitors where page_id = ${page}
@@ -303,7 +309,7 @@ export const nextPosition = async (sql: Queryable, page: string): Promise<number
   return row?.next ?? 0;
 };
 
-/** All rows, in the order in which they are given. */
+/** All rows, in the given order. */
 export const writeOrder = async (sql: Queryable, page: string, rows: readonly string[]): Promise<void> => {
   const places = sql`unnest(${[...rows]}::uuid[]) with ordinality as r (id, place)`;
   await sql`update status_page_groups set position = r.place - 1 from ${places} where page_id = ${page} and group_id = r.id`;
@@ -324,7 +330,7 @@ export const renamePageGroup = async (sql: Queryable, page: string, group: strin
   return row;
 };
 
-/** False when the monitor is published on that page already. */
+/** False when the page shows the monitor already. */
 export const insertPageMonitor = async (sql: Queryable, page: string, row: PageMonitor): Promise<boolean> => {
   const { monitor_id, display_name, group_id, position } = row;
   const written = await sql`
@@ -340,7 +346,10 @@ export const insertPageGroup = async (sql: Queryable, page: string, row: PageGro
   return written.count > 0;
 };
 
-/** The group's monitors stand under its heading; those that the page had already move there and keep their names. */
+/**
+ * The group's monitors are added below its heading; those that the page had already move there and
+ * keep their names.
+ */
 export const publishMembers = async (sql: Queryable, page: string, group: string, from: number): Promise<void> => {
   await sql`
     insert into status_page_monitors (page_id, monitor_id, display_name, group_id, position)
@@ -348,7 +357,7 @@ export const publishMembers = async (sql: Queryable, page: string, group: string
     on conflict (page_id, monitor_id) do update set group_id = excluded.group_id`;
 };
 
-/** Those of the group's monitors that the page has already stand under its heading. */
+/** Moves the group's monitors that the page has already below its heading. */
 export const gatherMembers = async (sql: Queryable, page: string, group: string): Promise<void> => {
   await sql`update status_page_monitors set group_id = ${group} from monitors m
     where page_id = ${page} and m.id = monitor_id and m.group_id = ${group}`;
@@ -359,14 +368,14 @@ export const removePageMonitor = async (sql: Queryable, page: string, monitor: s
   return gone.count > 0;
 };
 
-/** The heading goes; the monitors that stood under it stay, under none. */
+/** Removes the heading; its monitors stay, without one. */
 export const removePageGroup = async (sql: Queryable, page: string, group: string): Promise<boolean> => {
   const gone = await sql`delete from status_page_groups where page_id = ${page} and group_id = ${group}`;
   await sql`update status_page_monitors set group_id = null where page_id = ${page} and group_id = ${group}`;
   return gone.count > 0;
 };
 
-/** The heading that a monitor stands under when it is published on a page: that of its group, if the page has it. */
+/** The heading for a monitor that is added to a page: that of its group, if the page has it. */
 export const headingFor = async (sql: Queryable, page: string, monitor: string): Promise<string | null> => {
   const [row] = await sql<{ group_id: string }[]>`
     select g.group_id from status_page_groups g join monitors m on m.group_id = g.group_id where g.page_id = ${page} and m.id = ${monitor}`;
@@ -382,14 +391,14 @@ export type ProvenDomain = {
   readonly checked_at: Date | null;
 };
 
-/** Proven domains that were checked last before this moment. */
+/** Proven domains whose last check was before this moment. */
 export const domainsToProve = (sql: Queryable, before: Date, most: number): Promise<ProvenDomain[]> =>
   sql<ProvenDomain[]>`
     select id, domain, domain_token, greatest(domain_seen_at, domain_proved_at) as seen_at, domain_checked_at as checked_at from status_pages
     where domain_proved_at is not null and domain_token is not null and greatest(domain_checked_at, domain_proved_at) < ${before}
     order by greatest(domain_checked_at, domain_proved_at) limit ${most}`;
 
-/** Another domain that was named meanwhile stays as it is. */
+/** A domain that was changed meanwhile stays as it is. */
 export const writeDomainCheck = async (
   sql: Queryable,
   id: string,

@@ -1,7 +1,7 @@
 import type { Queryable, Transaction } from '../database/connect.ts';
 import type { PageLanguage, PostKind } from './model.ts';
 
-/** Who is mailed what happens on a status page. */
+/** Subscribers: who is mailed about a status page. */
 
 export type NewSubscriber = {
   readonly id: string;
@@ -9,19 +9,28 @@ export type NewSubscriber = {
   readonly email: string;
   readonly language: PageLanguage;
   readonly at: Date;
-  /** Who was asked since then, by this page or by so many of its organisation, is not asked again. */
+  /**
+   * An address that was asked since then, by this page or by the maximum of its organisation's
+   * pages, is not asked again.
+   */
   readonly notSince: Date;
 };
 
-/** So many pages of one organisation ask one mailbox within an hour. Pages of others do not count: their owners would keep subscriptions away from it. */
+/**
+ * How many pages of one organisation may ask one mailbox within an hour. Pages of others do not
+ * count: their owners could block subscriptions of the mailbox.
+ */
 const maxQuestions = 3;
 
-/** Who is to be asked by mail; undefined: they get mails already, or were asked just now. */
+/**
+ * The subscriber to ask by mail; undefined: they are subscribed already, or were asked just now.
+ */
 export const askSubscriber = async (
   sql: Transaction,
   { id, page, email, language, at, notSince }: NewSubscriber,
 ): Promise<string | undefined> => {
-  // Two that ask at once for one address, on two pages, would each be the first.
+  // Without this lock, two concurrent requests for one address on two pages would each be the
+  // first.
   await sql`select pg_advisory_xact_lock(hashtextextended(${`page subscriber ${email.toLowerCase()}`}, 0))`;
   const [row] = await sql<{ id: string }[]>`
     insert into status_page_subscribers as s (id, page_id, email, language, asked_at)
@@ -49,7 +58,7 @@ const shownPage = (sql: Queryable) => sql`s.email, s.language, p.slug, case when
   p.name as title, p.organisation_id as organisation, o.time_zone
   from status_pages p join organisations o on o.id = p.organisation_id and o.ends_at is null`;
 
-/** Writes down what the link in the mail that asks is good for. Undefined: there is nothing to ask any more. */
+/** Stores what the confirmation link is valid for. Undefined: there is nothing to ask any more. */
 export const linkSubscriber = async (sql: Queryable, id: string, fingerprint: Buffer): Promise<SubscriberOfPage | undefined> => {
   const [row] = await sql<SubscriberOfPage[]>`
     with s as (update status_page_subscribers set confirm_fingerprint = ${fingerprint} where id = ${id} and confirmed_at is null
@@ -65,7 +74,7 @@ export const subscriberOfPage = async (sql: Queryable, id: string): Promise<Subs
   return row;
 };
 
-/** False: the link is not good, or not any more. */
+/** False: the link is invalid or expired. */
 export const confirmSubscriber = async (
   sql: Queryable,
   page: string,
@@ -81,7 +90,7 @@ export const removeSubscriber = async (sql: Queryable, page: string, id: string)
   await sql`delete from status_page_subscribers where page_id = ${page} and id = ${id}`;
 };
 
-/** Who never answered. */
+/** Deletes those who never answered. */
 export const forgetUnconfirmed = async (sql: Queryable, before: Date): Promise<void> => {
   await sql`delete from status_page_subscribers where confirmed_at is null and asked_at < ${before}`;
 };
@@ -94,7 +103,10 @@ export type SubscriberNotice = {
   readonly post: string | null;
 };
 
-/** What was posted and not told yet, for each subscriber of its page who had confirmed by then; from now on it is told. */
+/**
+ * Posts that were not sent yet, for each subscriber of their page who had confirmed by then. They
+ * are marked as sent.
+ */
 export const takeUnsentPosts = (sql: Queryable, at: Date, most: number): Promise<SubscriberNotice[]> => sql<SubscriberNotice[]>`
   with fresh as (
     update status_page_posts set told_at = ${at}
@@ -105,9 +117,10 @@ export const takeUnsentPosts = (sql: Queryable, at: Date, most: number): Promise
   where s.confirmed_at <= f.written_at order by s.id`;
 
 /**
- * Incidents that people are told of (of maintenance and of what is not confirmed they are not), begun or over since `from`, on pages that have
- * subscribers: each once for a page, whoever looks, to those who had confirmed before the outage was, so that an end goes to whom the beginning
- * went. Where somebody wrote of it, that is told and not this.
+ * Incidents for subscribers, begun or ended since `from`, on pages with subscribers; without
+ * maintenance and unconfirmed ones. Each is taken once per page, by whichever coordinator, for
+ * those who had confirmed before the outage, so that its end goes to the recipients of its
+ * beginning. Where someone posted about it, the post is sent instead.
  */
 export const takeUnsentIncidents = (sql: Queryable, at: Date, from: Date): Promise<SubscriberNotice[]> => sql<SubscriberNotice[]>`
   with fresh as (
@@ -133,7 +146,7 @@ export const takeUnsentIncidents = (sql: Queryable, at: Date, from: Date): Promi
   order by s.id`;
 
 export type NotifiedIncident = {
-  /** As the page calls what it is of. */
+  /** The public name of its monitor. */
   readonly name: string;
   readonly started_at: Date;
   readonly resolved_at: Date | null;
@@ -141,7 +154,7 @@ export type NotifiedIncident = {
   readonly text: string | null;
 };
 
-/** What a mail says of an incident; undefined when the page does not show its monitor any more. */
+/** What a mail says about an incident; undefined when the page no longer shows its monitor. */
 export const sentIncident = async (
   sql: Queryable,
   subscriber: string,

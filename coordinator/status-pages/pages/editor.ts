@@ -15,7 +15,7 @@ import { accessWords, addressOf, card, type Editing, languageNames, stateOf, sum
 import { incidentsCard } from './posts.ts';
 import { addCard, addRow, changeRows, offeredCard, publishedCard, publishOffered } from './rows.ts';
 
-/** How it looks: its words, its colour, its logo. */
+/** Appearance: its words, its colour, its logo. */
 
 export const settingNames = ['name', 'slug', 'description', 'language', 'accent', 'enabled'] as const;
 
@@ -65,7 +65,7 @@ export const logoCard = (editing: Editing): Html | null => {
   );
 };
 
-/** Who sees it, and under which address. */
+/** Who sees it, and at which address. */
 
 const copyable = (text: string): Html =>
   html`<p class="copyable"><code>${text}</code><button class="button" type="button" data-copy="${text}" hidden>${icon('copy')}Copy</button></p>`;
@@ -175,14 +175,14 @@ const sentenceOf = ({ page: { name, enabled, monitors } }: Editing): string => {
   return `${name} shows ${monitors.length === 1 ? 'one monitor' : `${monitors.length} monitors`}.`;
 };
 
-/** A page that a password or a link opens is looked at by these. */
+/** The links to preview a page behind a password or a link. */
 const belowOf = ({ page, editor: { base_url } }: Editing): Part => {
   const address = addressOf(page, base_url);
   const where = page.enabled ? html`<a href="${safeUrl(address)}">${address.replace(/^https?:\/\//, '').replace(/\/$/, '')}</a>` : address;
   return html`${where}. ${page.enabled ? `Seen by ${(accessWords[page.access] ?? '').toLowerCase().replace('who', 'whoever')}` : 'Nobody sees it'}${page.access === 'link' && page.enabled && !page.has_link && ': there is no link yet'}.`;
 };
 
-/** For who may only look. */
+/** For readers who may not change it. */
 const factsCard = ({ page, request: { may } }: Editing) =>
   may(deleteStatusPage)
     ? null
@@ -195,7 +195,7 @@ const factsCard = ({ page, request: { may } }: Editing) =>
 
 export const editorPage = (editing: Editing): PageAnswer => {
   const { page, request, tried, link } = editing;
-  // While something is down, telling of it comes first.
+  // While something is down, posting comes first.
   const isTelling = editing.editor.incidents.some(({ resolved_at }) => resolved_at === null);
   return show({
     title: page.name,
@@ -230,7 +230,7 @@ export const statusPageEditor: Page = {
   answer: async (request) => editorPage(await editingOf(request)),
 };
 
-/** What the forms of the editor do. Each goes back to the editor, at the place where it was pressed. */
+/** The actions of the editor's forms. Each returns to its place in the editor. */
 
 const act = (path: string, answer: (editing: Editing, request: MembersRequest) => Promise<PageAnswer>): Page => ({
   method: 'POST',
@@ -294,7 +294,9 @@ const access = act('access', async (editing, { form, ask }) => {
   });
 });
 
-/** Shown in the answer itself: a link that is shown once may stand in no address and no cookie. */
+/**
+ * Shown in the answer itself: a link that is shown once must not appear in an address or a cookie.
+ */
 const link = act('link', async ({ page }, request) => {
   const made = await request.ask(renewStatusPageLink, { page_id: page.id });
   return editorPage({ ...(await editingOf(request)), link: made.link });
@@ -336,7 +338,7 @@ const removeLogo = act('logo/remove', async ({ page }, { ask }) => {
   return seeOther(`/status-pages/${page.id}`, { said: 'The page has no logo now.' });
 });
 
-/** For the editor alone: the public address shows it to those who may see the page. */
+/** For the editor only: the public address shows the logo to readers who may see the page. */
 const showLogo: Page = {
   method: 'GET',
   path: '/status-pages/:page_id/logo',

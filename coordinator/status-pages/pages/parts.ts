@@ -9,7 +9,7 @@ import type { getStatusPageEditor } from '../contract.ts';
 export type StatusPage = OutputOf<typeof getStatusPage>;
 export type Editor = OutputOf<typeof getStatusPageEditor>;
 
-/** Which form of the editor was sent, and what was said against it. */
+/** The form of the editor that was sent, and its faults. */
 export type Which = 'rows' | 'add' | 'offered' | 'settings' | 'logo' | 'access' | 'domain';
 export type Tried = { readonly which: Which; readonly state: FormState };
 
@@ -21,17 +21,17 @@ export type Editing = {
   readonly tried?: Tried | undefined;
   /** The link of a private page, shown once. */
   readonly link?: string;
-  /** What stands in DNS, after somebody asked. */
+  /** The DNS records, after someone requested them. */
   readonly texts?: readonly string[];
 };
 
 export const trail = [{ href: '/status-pages', name: 'Status pages' }];
 
-/** What a form shows: what was sent and refused, or what is so. */
+/** The values of a form: those that were sent and refused, or the present ones. */
 export const stateOf = ({ tried }: Editing, which: Which, form: Form): FormState =>
   tried?.which === which ? tried.state : freshForm(form);
 
-/** What was refused, above the form that it was refused of. */
+/** The refusal, above its form. */
 export const summaryOf = ({ tried }: Editing, which: Which): Html | null => (tried?.which === which ? formSummary(tried.state) : null);
 
 export const card = (id: string, title: string, about: Part, inside: Part): Html =>
@@ -45,6 +45,6 @@ export const accessWords: Readonly<Record<string, string>> = {
 
 export const languageNames: Readonly<Record<string, string>> = { en: 'English', de: 'Deutsch', fr: 'Français', es: 'Español' };
 
-/** Where the page is seen: under its own domain once that is proved. */
+/** The page's public address: its own domain once that is proved. */
 export const addressOf = ({ slug, domain }: Pick<StatusPage, 'slug' | 'domain'>, baseUrl: string): string =>
   domain !== null && domain.proved_at !== null ? `https://${domain.name}/` : `${baseUrl}/status/${slug}`;

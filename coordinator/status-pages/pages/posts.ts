@@ -12,7 +12,7 @@ import { card, type Editing, trail } from './parts.ts';
 
 export type IncidentPage = OutputOf<typeof listIncidentPages>['items'][number];
 
-/** What was posted on a status page, as its writers see it. */
+/** Posts on a status page, as their authors see them. */
 
 export const postKindWords: Readonly<Record<string, string>> = {
   investigating: 'Investigating',
@@ -26,7 +26,7 @@ type Post = { readonly kind: string; readonly text: string; readonly written_at:
 export const postLine = ({ kind, text, written_at }: Post, times: Times): Html =>
   html`<p class="post-line"><b>${postKindWords[kind] ?? kind}</b> <span class="post-at">${times.moment(written_at)}</span><span class="post-text">${text}</span></p>`;
 
-/** Where an audience reads of an incident, and what it read last. */
+/** The pages that show an incident, and the last post on each. */
 export const incidentPages = (incident: string, pages: readonly IncidentPage[], { may, times }: MembersRequest): Html | null =>
   pages.length === 0
     ? null
@@ -40,7 +40,7 @@ export const incidentPages = (incident: string, pages: readonly IncidentPage[], 
           }</li>`,
       )}</ul></section>`;
 
-/** What is told on a page about an incident. */
+/** The posts of a page about an incident. */
 
 type Told = OutputOf<typeof getStatusPageIncident>;
 
@@ -111,11 +111,11 @@ const postPage = (request: MembersRequest, told: Told, state: FormState): PageAn
 const read = ({ ask, path: { page_id, incident_id } }: MembersRequest): Promise<Told> =>
   ask(getStatusPageIncident, { page_id, incident_id });
 
-/** What usually comes after what was said last. */
+/** The usual successor of the last post. */
 const nextKind = ({ incident: { posts, resolved_at }, usual }: Told): string => {
   if (resolved_at !== null) return 'resolved';
   const last = usual.findIndex(({ kind }) => kind === posts[0]?.kind);
-  // While it is down nothing is proposed that says it works again.
+  // While it is down, no kind is suggested that says it works again.
   return usual[Math.min(last + 1, 1)]?.kind ?? 'investigating';
 };
 

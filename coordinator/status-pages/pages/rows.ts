@@ -13,10 +13,10 @@ import { type Html, html, icon, type Part } from '../../web/html.ts';
 import type { MembersRequest } from '../../web/page.ts';
 import { card, type Editing, stateOf, summaryOf } from './parts.ts';
 
-/** A row of a page as its editor shows it: a heading, or a monitor that stands under one or under none. */
+/** A row of a page in its editor: a heading, or a monitor with or without a heading above it. */
 export type Row = { readonly kind: string; readonly id: string; readonly name: string; readonly under: string | null };
 
-/** What moves together: a heading with its monitors, or a monitor among its own. */
+/** Rows that move together: a heading with its monitors, or a monitor within its heading. */
 const blocksAround = (rows: readonly Row[], row: Row): readonly (readonly Row[])[] =>
   row.under === null
     ? rows.filter(({ under }) => under === null).map((top) => [top, ...rows.filter(({ under }) => under === top.id)])
@@ -24,13 +24,16 @@ const blocksAround = (rows: readonly Row[], row: Row): readonly (readonly Row[])
 
 const placeOf = (blocks: readonly (readonly Row[])[], id: string): number => blocks.findIndex(([first]) => first?.id === id);
 
-/** Whether a row can go one place up or down among its own. */
+/** Whether a row can move up or down within its level. */
 export const canMove = (rows: readonly Row[], row: Row, by: -1 | 1): boolean => {
   const blocks = blocksAround(rows, row);
   return blocks[placeOf(blocks, row.id) + by] !== undefined;
 };
 
-/** The whole order once a row has changed places with its neighbour; the same order when it has none there. */
+/**
+ * The complete order after a row changed places with its neighbour; unchanged when it has none
+ * there.
+ */
 export const moved = (rows: readonly Row[], id: string, by: -1 | 1): readonly string[] => {
   const row = rows.find((each) => each.id === id);
   if (row === undefined || !canMove(rows, row, by)) return rows.map((each) => each.id);
@@ -44,18 +47,20 @@ export const moved = (rows: readonly Row[], id: string, by: -1 | 1): readonly st
   return rows.flatMap((each) => (each.id === row.under ? [each.id, ...order] : each.under === row.under ? [] : [each.id]));
 };
 
-/** What is published: rows with their names and places, what is offered, and what can be added. */
+/**
+ * What is published: rows with their names and positions, offered monitors, and what can be added.
+ */
 
 const nameField = (id: string): string => `names.${id}`;
 
-/** The name that we know it under, for whoever chooses the other. */
+/** The internal name, for someone who chooses the public one. */
 const ownNames = ({ editor: { monitors, groups } }: Editing): ReadonlyMap<string, string> =>
   new Map([...monitors, ...groups].map(({ id, name }) => [id, name]));
 
 const step = (row: Row, rows: readonly Row[], by: -1 | 1, wanted: string | undefined): Html => {
   const verb = by < 0 ? 'up' : 'down';
   const can = canMove(rows, row, by);
-  // After a move the focus is where it was, so that a row goes on by the same key.
+  // After a move the focus stays on the row, so that the same key moves it again.
   const focused = wanted === `${verb}:${row.id}` || (wanted?.endsWith(row.id) === true && !canMove(rows, row, by < 0 ? 1 : -1));
   return html`<button class="button button-quiet icon-button" name="act" value="${verb}:${row.id}"${!can && html` disabled`}${can && focused && html` autofocus`}>${icon(by < 0 ? 'upwards' : 'downwards')}<span class="unseen">Move ${row.name} ${verb}</span></button>`;
 };
@@ -83,7 +88,7 @@ ${enterButton({ name: 'act', value: 'save:' })}
 <div class="actions"><button class="button" name="act" value="save:">Save the names</button></div></form>`;
 };
 
-/** For who may only look. */
+/** For readers who may not change it. */
 const rowsShown = ({ editor: { rows } }: Editing): Html =>
   rows.length === 0
     ? html`<p class="soft">Nothing yet.</p>`
@@ -100,10 +105,13 @@ export const publishedCard = (editing: Editing): Html =>
     editing.request.may(orderStatusPage) ? rowsForm(editing) : rowsShown(editing),
   );
 
-/** So many are shown at once; more are behind a fold. */
+/** How many are shown at once; the others are folded. */
 const fewOffered = 5;
 
-/** A monitor that joined a published group: under our own name it is never published by itself. */
+/**
+ * A monitor that joined a published group: it is never published by itself, because its internal
+ * name is not for the public.
+ */
 export const offeredCard = (editing: Editing): Html | null => {
   const { page, request } = editing;
   if (page.offered.length === 0 || !request.may(addStatusPageMonitor)) return null;
@@ -158,7 +166,7 @@ export const addCard = (editing: Editing): Html | null => {
   );
 };
 
-/** A refusal speaks of `display_name`: here it is the field of one row. */
+/** A refusal names `display_name`: here it is the field of one row. */
 const atField = (state: FormState, name: string): FormState => {
   const fault = state.faults.get('display_name');
   return fault === undefined ? state : { ...state, faults: new Map([[name, fault]]) };
@@ -169,7 +177,7 @@ const rename = async ({ ask }: MembersRequest, page_id: string, row: Row, displa
     ? ask(updateStatusPageGroup, { page_id, group_id: row.id, display_name })
     : ask(updateStatusPageMonitor, { page_id, monitor_id: row.id, display_name });
 
-/** Names that were typed are saved with whatever was pressed; nothing that was typed is lost. */
+/** Typed names are saved with any button, so that no input is lost. */
 export const changeRows = async (
   request: MembersRequest,
   page_id: string,
@@ -190,7 +198,8 @@ export const changeRows = async (
     else await ask(removeStatusPageMonitor, { page_id, monitor_id: id });
     return { done: row.kind === 'group' ? `The heading ${row.name} is gone; its monitors stay.` : `${row.name} is off this page.` };
   }
-  // Somebody else may have changed the rows meanwhile: then the order is refused in words, and shown as it is now.
+  // Someone else may have changed the rows meanwhile: then the order is refused in words, and shown
+  // as it is now.
   const tried = await attempt(form, () => ask(orderStatusPage, { page_id, rows: moved(rows, id, verb === 'up' ? -1 : 1) }), []);
   return 'refused' in tried ? tried : { done: '' };
 };
@@ -208,7 +217,7 @@ export const addRow = async (
   return 'refused' in tried ? { refused: atField(tried.refused, isGroup ? 'group_name' : 'monitor_name') } : tried;
 };
 
-/** Those that were given a name, and no other. */
+/** Publishes those that were given a name, and no other. */
 export const publishOffered = async (
   { form, ask }: MembersRequest,
   page_id: string,

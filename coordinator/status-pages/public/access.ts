@@ -3,20 +3,29 @@ import { type Attempts, hostOf } from '../../gate/attempts.ts';
 import { type AccountSecrets, verifyPassword } from '../../people/secrets.ts';
 import type { ReadPage } from './queries.ts';
 
-/** The secret in the link of a private status page: long enough that a plain hash of it tells nothing. */
+/**
+ * The secret in the link of a private status page: long enough for a plain hash of it to reveal
+ * nothing.
+ */
 export const newPageKey = (): string => randomBytes(24).toString('base64url');
 
 const shape = /^[A-Za-z0-9_-]{32}$/;
 
-/** What is kept of it; undefined for what never was one. */
+/** The stored fingerprint; undefined for a text that was never a key. */
 export const pageKeyFingerprint = (text: string): Buffer | undefined =>
   shape.test(text) ? createHash('sha256').update(`status page ${text}`).digest() : undefined;
 
-/** Where the record that proves a domain stands: beside the name itself, which may be an alias and then bears no other record. */
+/**
+ * The name of the record that proves a domain: beside the domain itself, which may be an alias and
+ * then can have no other record.
+ */
 export const proofRecordName = (domain: string): string => `_antipode.${domain}`;
 export const proofRecordText = (token: string): string => `antipode-status-page=${token}`;
 
-/** What a browser has that was let in to a private page. The one cookie of a page, for its own path. */
+/**
+ * The cookie of a browser with access to a private page. It is the page's only cookie, limited to
+ * its path.
+ */
 export const entryName = 'page_entry';
 
 const seconds = 30 * 86_400;
@@ -24,7 +33,7 @@ const seconds = 30 * 86_400;
 export const entryCookie = (value: string, { path, secure }: { readonly path: string; readonly secure: boolean }): string =>
   `${entryName}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
 
-/** Of an answer that leads elsewhere, and that nobody may keep: a secret stood in the address. */
+/** For an uncacheable redirect whose request had a secret in its address. */
 export const cleared = {
   'cache-control': 'no-store',
   'referrer-policy': 'no-referrer',
@@ -32,18 +41,21 @@ export const cleared = {
   'x-content-type-options': 'nosniff',
 } as const;
 
-/** Who is let in to a private page. */
+/** Decides who may see a private page. */
 export type PageAccess = {
-  /** Whether what a browser brought along was given to it here, for the way in as it is now. */
+  /** Whether the browser's cookie was issued here, for the present password or link. */
   readonly isIn: (read: ReadPage, brought: string | undefined) => Promise<boolean>;
-  /** What to give to a browser that knows the password; undefined when it does not. @throws Refusal `too_many_attempts`. */
+  /**
+   * The cookie for a browser that sent the password; undefined when it is wrong. @throws Refusal
+   * `too_many_attempts`.
+   */
   readonly byPassword: (read: ReadPage, password: string, address: string) => Promise<string | undefined>;
   readonly byLink: (read: ReadPage, key: string) => Promise<string | undefined>;
 };
 
 const isSame = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && timingSafeEqual(a, b);
 
-/** Longer is no password of a page, and would cost time to hash. */
+/** Longer texts cannot be a page's password, and would take time to hash. */
 const longestPassword = 200;
 
 export const createPageAccess = ({

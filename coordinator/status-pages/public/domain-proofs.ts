@@ -6,13 +6,15 @@ import { domainsToProve, writeDomainCheck } from '../queries.ts';
 import { proofRecordName, proofRecordText } from './access.ts';
 
 /**
- * Domains of status pages are proven again each week: a domain that ended may be another's by now.
+ * Domains of status pages are proved again each week: an expired domain may belong to someone else
+ * by now.
  *
- * Modes of a domain: `proven` (its record was found within 30 days) → `let go` (its page is no longer shown there, and others may prove it).
+ * Modes of a domain: `proven` (its record was found within 30 days) → `let go` (its page is no
+ * longer shown there, and others may prove it).
  */
 const day = 86_400_000;
 const againAfterMs = 7 * day;
-/** A record that is gone for a while takes no page away. */
+/** A record that is missing for a while does not take a page offline. */
 const letGoAfterMs = 30 * day;
 const atOnce = 50;
 
@@ -30,7 +32,8 @@ export const createDomainProofs = ({ sql, clock, log, textRecords, isLeader }: D
     const now = clock.now();
     for (const { id, domain, domain_token, seen_at, checked_at } of await domainsToProve(sql, new Date(now - againAfterMs), atOnce)) {
       const isFound = (await textRecords(proofRecordName(domain))).includes(proofRecordText(domain_token));
-      // After a time without checks the month begins now: one lookup that fails takes no page away.
+      // After a time without checks the month begins now: one failed lookup does not take a page
+      // offline.
       const isFirst = checked_at === null || now - checked_at.getTime() > 2 * againAfterMs;
       const isOver = !isFound && !isFirst && now - seen_at.getTime() > letGoAfterMs;
       await writeDomainCheck(sql, id, { domain, at: new Date(now), isSeen: isFound || isFirst, isOver });

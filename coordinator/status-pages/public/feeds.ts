@@ -19,7 +19,7 @@ import { dayState, monitorsOf, type PublicIncident, type PublicState, verdictOf 
 export const badgeKinds = ['status', 'uptime', 'response'] as const;
 export type BadgeKind = (typeof badgeKinds)[number];
 
-/** White stands on each of them with a contrast of 4.5 and more. */
+/** White text has a contrast of 4.5 or more on each of them. */
 const colours: Readonly<Record<PublicState, string>> = {
   up: '#0b6b55',
   down: '#b3091b',
@@ -28,7 +28,7 @@ const colours: Readonly<Record<PublicState, string>> = {
   pending: '#505a66',
 };
 
-/** How wide a text is in that font, near enough: a badge has no way to measure. */
+/** The approximate width of a text in that font: a badge has no way to measure. */
 const widthOf = (text: string): number => {
   let width = 0;
   for (const letter of text) width += /[il.,:' |!]/.test(letter) ? 3.4 : /[mwMW%]/.test(letter) ? 10 : /[A-Z]/.test(letter) ? 7.8 : 6.6;
@@ -40,7 +40,7 @@ const drawn = (label: string, value: string, colour: string): string => {
   return html`<svg xmlns="http://www.w3.org/2000/svg" width="${left + right}" height="20" viewBox="0 0 ${left + right} 20" role="img" aria-label="${`${label}: ${value}`}"><title>${`${label}: ${value}`}</title><clipPath id="r"><rect width="${left + right}" height="20" rx="4"/></clipPath><g clip-path="url(#r)"><rect width="${left}" height="20" fill="#30363d"/><rect x="${left}" width="${right}" height="20" fill="${colour}"/></g><g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle"><text x="${left / 2}" y="14">${label}</text><text x="${left + right / 2}" y="14">${value}</text></g></svg>`.toString();
 };
 
-/** Of the whole page, or of one service. Undefined when that service is not on the page. */
+/** Of the whole page, or of one service. Undefined when the page does not show that service. */
 export const badge = (view: View, kind: BadgeKind, id: string | undefined): string | undefined => {
   const { page, words, formats } = view;
   const monitors = monitorsOf(page).filter((each) => id === undefined || each.id === id);
@@ -51,7 +51,8 @@ export const badge = (view: View, kind: BadgeKind, id: string | undefined): stri
     const state = verdict === 'empty' ? 'pending' : verdict;
     return drawn(id === undefined ? words.badge.status : (only?.name ?? ''), words.states[state].toLowerCase(), colours[state]);
   }
-  // Of a whole page the worst says more than a mean, in which one that is down disappears.
+  // For a whole page the lowest value is more honest than a mean, which hides one service that is
+  // down.
   const percents = monitors.flatMap(({ percent }) => (percent[90] === null ? [] : [percent[90]]));
   const responses = monitors.flatMap(({ responseMs }) => (responseMs === null ? [] : [responseMs]));
   if (kind === 'uptime') {
@@ -70,11 +71,11 @@ export const badge = (view: View, kind: BadgeKind, id: string | undefined): stri
   );
 };
 
-/** What programs read of a page: the same value, and nothing more. */
+/** What programs read from a page: the same value, and nothing more. */
 
 const iso = (at: number): string => new Date(at).toISOString();
 
-/** The newest change first: what happened last stands on top of a reader. */
+/** The newest change first, so that feed readers show it at the top. */
 const changedAt = ({ startedAt, resolvedAt, posts }: PublicIncident): number =>
   Math.max(startedAt, resolvedAt ?? 0, ...posts.map(({ at }) => at));
 
@@ -100,7 +101,7 @@ export const atomFeed = (view: View): string => {
   )}</feed>`.toString()}`;
 };
 
-/** XML has no word for most control characters, nor for half of a pair. */
+/** XML cannot represent most control characters, nor half of a surrogate pair. */
 export const xmlText = (text: string): string =>
   [...text.toWellFormed()].filter((letter) => /[\t\n\r]/.test(letter) || (letter >= ' ' && !/[\ufffe\uffff]/.test(letter))).join('');
 
@@ -127,7 +128,7 @@ const stamp = (at: number): string => iso(at).replaceAll(/[-:]|\.\d{3}/g, '');
 
 const icsText = (text: string): string => text.replaceAll(/[\\;,]/g, '\\$&').replaceAll(/\r?\n|\r/g, '\\n');
 
-/** Lines of at most 75 bytes; the next begins with a space (RFC 5545, 3.1). */
+/** Lines of at most 75 bytes; continuation lines begin with a space (RFC 5545, 3.1). */
 const folded = (line: string): string => {
   const parts: string[] = [];
   let part = '';
@@ -163,7 +164,7 @@ export const maintenanceCalendar = (view: View): string => {
   return `${[...lines, ...events, 'END:VCALENDAR'].map(folded).join('\r\n')}\r\n`;
 };
 
-/** The page as a value, for whoever builds something of their own. Keys are added, never taken away. */
+/** The page as JSON, for programs. Keys are added, never removed. */
 export const pageJson = (view: View): string => {
   const { page, origin } = view;
   const verdict = verdictOf(page);
@@ -201,7 +202,7 @@ export const pageJson = (view: View): string => {
   });
 };
 
-/** What can be asked of a page, and how each is made of it. */
+/** The documents of a page, and how each is made. */
 export type Asked = {
   readonly show: Show;
   /** Which service, or which month. */
@@ -229,7 +230,7 @@ const document = (text: string, isFound = true): Rendered => ({
 });
 const data = (type: string, text: string): Rendered => ({ kind: 'data', type, body: bodyOf(text), isFound: false });
 
-/** Before that there was nothing to tell of. */
+/** No month before it has any history. */
 const firstMonth = '2020-01';
 
 const history: Make = async ({ view, asked, style, incidents }) => {

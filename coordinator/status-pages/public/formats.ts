@@ -1,10 +1,10 @@
 import { type Html, html } from '../../web/html.ts';
 import type { PageLanguage } from '../model.ts';
 
-/** Times, numbers and lists as they are written in a language, by the clock of a zone. */
+/** Times, numbers and lists in a language and a time zone. */
 export type Formats = {
   readonly zone: string;
-  /** `14:02`; with the day when that is not today. Machines find the whole moment in its `datetime`. */
+  /** `14:02`; with the day when that is not today. `datetime` holds the exact time for programs. */
   readonly moment: (at: number) => Html;
   readonly momentText: (at: number) => string;
   /** `20:03–20:51 CET`; with the day when that is not today. */
@@ -14,15 +14,15 @@ export type Formats = {
   readonly day: (at: number) => string;
   readonly shortDay: (at: number) => string;
   readonly month: (at: number) => string;
-  /** The two largest units of it: `1 hour, 14 minutes`; seconds only of what is shorter than a minute. */
+  /** Its two largest units: `1 hour, 14 minutes`; seconds only below a minute. */
   readonly duration: (ms: number) => string;
-  /** Of a percentage with at most four decimals; never rounded up, so that 100 means 100. */
+  /** A percentage with at most four decimals; never rounded up, so that 100 means 100. */
   readonly percent: (value: number) => string;
   readonly milliseconds: (value: number) => string;
   readonly list: (names: readonly string[]) => string;
 };
 
-/** How each language is written where most who read it live; English with the day before the month. */
+/** The locale of each language; English with the day before the month. */
 const locales: Readonly<Record<PageLanguage, string>> = { en: 'en-GB', de: 'de-DE', fr: 'fr-FR', es: 'es-ES' };
 
 type Kept = {
@@ -37,7 +37,7 @@ type Kept = {
 
 const made = new Map<string, Kept>();
 
-/** Making a format costs fifty times what using it does. */
+/** Creating a format costs fifty times as much as using it. */
 const keptFor = (language: PageLanguage, zone: string): Kept => {
   const known = made.get(`${language} ${zone}`);
   if (known) return known;

@@ -11,35 +11,39 @@ import { logoOfPage, type PageLogo, pageDomains, type ReadPage, readIncidents, r
 import type { PublicIncident } from './snapshot.ts';
 import { createSubscribing, type Subscribing } from './subscribing.ts';
 
-/** What was read, and whether newer could not be. */
+/** The value that was read, and whether reading a newer one failed. */
 export type Kept<Value> = { readonly value: Value; readonly readAt: number; readonly isStale: boolean };
 
 type Entry<Value> = {
   value: Value;
   readAt: number;
-  /** When it was last tried in vain since. */
+  /** When the last failed attempt since was. */
   failedAt: number | undefined;
-  /** Reading failed, or took long: nobody waits for it until it has succeeded again. */
+  /** Reading failed or was slow: no one waits for it until it has succeeded again. */
   isSlow: boolean;
   reading: Promise<void> | undefined;
 };
 
 export type Memory<Value> = {
-  /** @throws what reading threw, when nothing was read before. */
+  /** @throws the reading error, when nothing was read before. */
   readonly get: (key: string) => Promise<Kept<Value>>;
 };
 
-/** Younger, it is given as it is; older, it is read again meanwhile; older than `maxMs`, it is waited for. */
+/**
+ * A younger value is returned as it is; an older one is refreshed in the background; one older than
+ * `maxMs` is waited for.
+ */
 const freshMs = 4_000;
 const maxMs = 8_000;
-/** So long a reader waits for what is newer, where there is something older. */
+/** How long a reader waits for a newer value, where there is an older one. */
 const patienceMs = 1_500;
-/** After a failure it is not tried again for so long. */
+/** After a failure there is no attempt for this long. */
 const restMs = 1_000;
 
 /**
- * Values that are read by one reader at a time, kept for ten seconds at most while reading succeeds, and for as long as needed while it does not.
- * `isWorth`: what is kept when memory is short; the others go first.
+ * Values that are read by one reader at a time. They are cached for ten seconds at most while
+ * reading succeeds, and for as long as needed while it fails. `isWorth`: what stays when memory is
+ * short; other values go first.
  */
 export const createMemory = <Value>(parts: {
   readonly read: (key: string) => Promise<Value>;
@@ -60,7 +64,7 @@ export const createMemory = <Value>(parts: {
       try {
         const value = await read(key);
         Object.assign(entry, { value, readAt: began, failedAt: undefined, isSlow: false });
-        // What was nothing may have become something.
+        // A page that did not exist may exist now.
         keep(key, entry);
       } catch (error) {
         Object.assign(entry, { failedAt: now(), isSlow: true });
@@ -113,17 +117,20 @@ export const createMemory = <Value>(parts: {
 export type { ReadPage } from './queries.ts';
 export { startNotifyingSubscribers } from './subscribing.ts';
 
-/** What the world reads: from memory, so that a page is there while the database is not. */
+/** Public pages are served from memory, so that a page is available while the database is not. */
 export type Publishing = {
-  /** `value` is undefined when there is no such page, or it is not shown. @throws when nothing was read before and nothing can be. */
+  /**
+   * `value` is undefined when the page does not exist or is not shown. @throws when nothing was
+   * read before and reading fails.
+   */
   readonly page: (slug: string) => Promise<Kept<ReadPage | undefined>>;
   readonly incidents: (read: ReadPage, from: number, to: number) => Promise<readonly PublicIncident[]>;
   readonly logo: (read: ReadPage) => Promise<PageLogo | undefined>;
-  /** The page whose domain this is; what was not read yet is nobody's. */
+  /** The page with this domain; a domain that was not read yet belongs to none. */
   readonly slugOfDomain: (host: string) => string | undefined;
   readonly doors: PageAccess;
   readonly subscribing: Subscribing;
-  /** Reads which domains there are; for when the database has just come to be there. */
+  /** Reads the domains; call it when the database has become available. */
   readonly hurry: () => void;
   readonly close: () => Promise<void>;
 };
@@ -172,7 +179,7 @@ export const createPublishing = ({ sql, clock, log, accountSecrets, patiently }:
     tick: async () => {
       domains = new Map((await readDomains()).map(({ domain, slug }) => [domain, slug]));
     },
-    // The domains that are known stay so; that the database is away, others say.
+    // The known domains stay; other parts report that the database is away.
     onFailure: () => undefined,
   });
   ticker.hurry();

@@ -28,7 +28,10 @@ export type PageIncident = {
   readonly posts: readonly { readonly kind: PostKind; readonly text: string; readonly at: number }[];
 };
 
-/** Confirmed ones of these monitors that touch a range, the newest first, with what was posted to them on this page. */
+/**
+ * Confirmed incidents of these monitors that touch a range, newest first, with their posts on this
+ * page.
+ */
 export const pageIncidents = (
   sql: Queryable,
   { organisation, page, monitors }: { readonly organisation: string; readonly page: string; readonly monitors: readonly string[] },
@@ -49,7 +52,7 @@ export type PageOccurrence = {
   readonly monitors: readonly string[];
 };
 
-/** Maintenance of these monitors that runs or begins before `until`, the next first. */
+/** Maintenance of these monitors that is running or begins before `until`, next first. */
 export const pageMaintenance = (
   sql: Queryable,
   organisation: string,
@@ -66,7 +69,7 @@ export const pageMaintenance = (
   where w.organisation_id = ${organisation} and w.deleted_at is null and o.ended_at > ${new Date(now)} and o.began_at < ${new Date(until)}
   group by w.id, o.began_at, o.ended_at order by o.began_at limit ${most}`;
 
-/** The mean of the newest hour of the last day that has one, from everywhere. */
+/** The mean over all locations of the newest hour of the last day that has one. */
 export const newestResponses = async (
   sql: Queryable,
   organisation: string,
@@ -80,18 +83,24 @@ export const newestResponses = async (
   return new Map(rows.flatMap(({ id, mean }) => (mean === null ? [] : [[id, mean]])));
 };
 
-/** Which pages have a domain of their own; also those that are not shown right now: their domain answers nothing else either. */
+/**
+ * The pages with a domain of their own, including those not shown right now: their domain must not
+ * answer anything else either.
+ */
 export const pageDomains = (sql: Queryable): Promise<{ readonly domain: string; readonly slug: string }[]> =>
   sql<{ domain: string; slug: string }[]>`select domain, slug from status_pages where domain_proved_at is not null`;
 
-/** What a public page is made of, for whoever shows it. Nothing here is a target, a cause or a name that was not chosen for its audience. */
+/**
+ * The data of a public page. It contains no target, no cause, and no name that was not chosen for
+ * the public.
+ */
 
 export type PublishedRow = {
   readonly kind: 'group' | 'monitor';
   /** Of the group or the monitor. */
   readonly id: string;
   readonly name: string;
-  /** The group under whose heading a monitor stands. */
+  /** The group whose heading is above the monitor. */
   readonly under: string | null;
 };
 
@@ -106,16 +115,22 @@ export type PublishedPage = {
   readonly access: PageAccess;
   readonly password_hash: string | null;
   readonly link_fingerprint: Uint8Array | null;
-  /** What was let in under another version is let in no more. */
+  /** Access that was granted under another version is invalid. */
   readonly access_version: number;
-  /** Proved; an address that is only claimed is none. */
+  /** A proved domain; a claimed one is null. */
   readonly domain: string | null;
   readonly logo_version: string | null;
-  /** From top to bottom: a heading, then what stands under it; what stands under none is between them. */
+  /**
+   * From top to bottom: each heading is followed by its monitors; monitors without a heading are in
+   * between.
+   */
   readonly rows: readonly PublishedRow[];
 };
 
-/** Headings and what stands under none are in one order; what stands under a heading follows it. A page that was never ordered has equal places. */
+/**
+ * Headings and monitors without one share one order; the monitors of a heading follow it. A page
+ * that was never ordered has equal positions.
+ */
 const rowsOf = (
   sql: Queryable,
 ) => sql`(select coalesce(json_agg(json_build_object('kind', r.kind, 'id', r.id, 'name', r.name, 'under', r.under)
@@ -129,7 +144,10 @@ const rowsOf = (
     from status_page_monitors m left join status_page_groups g on g.page_id = p.id and g.group_id = m.group_id
     where m.page_id = p.id) as r)`;
 
-/** By the last part of its address, or by a domain that it proved; undefined when there is none, it is not enabled, or its organisation is about to end. */
+/**
+ * By slug or by a domain that it proved; undefined when the page does not exist, is not enabled, or
+ * its organisation awaits deletion.
+ */
 export const publishedPage = async (
   sql: Queryable,
   by: { readonly slug: string } | { readonly domain: string },
@@ -153,13 +171,13 @@ export const logoOfPage = async (sql: Queryable, page: string): Promise<PageLogo
 
 export type PublishedPost = { readonly incident_id: string; readonly kind: PostKind; readonly text: string; readonly written_at: Date };
 
-/** What was posted to these incidents on a page, the oldest first. */
+/** The posts of these incidents on a page, oldest first. */
 export const postsOfIncidents = (sql: Queryable, page: string, incidents: readonly string[]): Promise<PublishedPost[]> =>
   sql<PublishedPost[]>`
     select incident_id, kind, text, written_at from status_page_posts
     where page_id = ${page} and incident_id = any(${[...incidents]}::uuid[]) order by written_at, key`;
 
-/** The rows of a page in their order, whoever may see it. */
+/** The rows of a page in order, regardless of access. */
 export const rowsOfPage = async (sql: Queryable, page: string): Promise<readonly PublishedRow[]> => {
   const [row] = await sql<{ rows: readonly PublishedRow[] }[]>`select ${rowsOf(sql)} as rows from status_pages p where p.id = ${page}`;
   return row?.rows ?? [];
@@ -172,10 +190,10 @@ const maxIncidents = 30;
 const maxOfMonth = 200;
 const maxOccurrences = 20;
 
-/** What else stands in an address is no page's, and some of it nothing that a database could be asked for. */
+/** Other texts in an address are no page's, and some of them the database would not accept. */
 const slugShape = /^[a-z0-9-]{1,60}$/;
 
-/** Who is let in to a page. */
+/** Who may see a page. */
 export type Lock = {
   readonly access: PageAccess;
   readonly passwordHash: string | null;
@@ -183,7 +201,7 @@ export type Lock = {
   readonly version: number;
 };
 
-/** A page as it was read, and what the world is not shown of it. */
+/** A page as it was read, with its private parts. */
 export type ReadPage = {
   readonly id: string;
   readonly organisation: string;
@@ -196,7 +214,10 @@ export type ReadPage = {
 
 type Ids = Pick<AccountSecrets, 'fingerprint'>;
 
-/** The same for ever, also when SECRET_KEY is replaced; of the same monitor on another page another. As a UUID of version 8. */
+/**
+ * Stable for ever, even when SECRET_KEY is replaced; the same monitor has a different id on another
+ * page. A UUID of version 8.
+ */
 const publicIdOf = async (ids: Ids, page: string, monitor: string): Promise<string> => {
   const bytes = (await ids.fingerprint('page row', `${page} ${monitor}`)).subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
@@ -204,7 +225,9 @@ const publicIdOf = async (ids: Ids, page: string, monitor: string): Promise<stri
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 };
 
-/** Undefined: there is none, or it is not enabled. Two round trips, however many monitors it has. */
+/**
+ * Undefined: it does not exist, or is not enabled. Two round trips, however many monitors it has.
+ */
 export const readPage = async (sql: Sql, ids: Ids, slug: string, now: number): Promise<ReadPage | undefined> => {
   if (!slugShape.test(slug)) return undefined;
   const found = await publishedPage(sql, { slug });
@@ -236,7 +259,7 @@ export const readPage = async (sql: Sql, ids: Ids, slug: string, now: number): P
   return { id, organisation, domain, lock, page, publicIds };
 };
 
-/** What happened on it between two moments; the newest first. */
+/** The page's incidents between two moments, newest first. */
 export const readIncidents = async (
   sql: Sql,
   { id, organisation, page, publicIds }: ReadPage,

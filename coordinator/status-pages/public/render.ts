@@ -20,20 +20,20 @@ import {
 import { styleText } from './style.ts';
 import { type Words, wordsOf } from './words.ts';
 
-/** A page as one reader sees it: in a language, under an address. */
+/** A page for one reader: in a language, at an address. */
 export type View = {
   readonly page: PublicPage;
   readonly language: PageLanguage;
   readonly words: Words;
   readonly formats: Formats;
-  /** What paths begin with: `/status/shop`, or nothing on a domain of its own. */
+  /** The prefix of its paths: `/status/shop`, or nothing on a domain of its own. */
   readonly root: string;
   /** With scheme and host, for feeds and badges: from BASE_URL or the proved domain. */
   readonly origin: string;
-  /** Newer figures could not be read. */
+  /** Newer data could not be read. */
   readonly isStale: boolean;
   readonly hasMail: boolean;
-  /** Where the service tells how well it does, if it tells everyone. */
+  /** The service record of the installation, if it is public. */
   readonly aboutUs?: string | undefined;
 };
 
@@ -44,7 +44,7 @@ export const viewOf = (page: PublicPage, { language = page.language, ...seen }: 
   formats: formatsOf(language, page.zone, page.now),
 });
 
-/** A path of this page, in the language that was chosen. */
+/** A path of this page, in the chosen language. */
 export const pathOf = ({ root, language, page }: View, rest = ''): string => {
   const path = `${root}${rest}` || '/';
   return language === page.language ? path : `${path}?lang=${language}`;
@@ -52,11 +52,14 @@ export const pathOf = ({ root, language, page }: View, rest = ''): string => {
 
 type Shown = Exclude<DayState, 'none'>;
 
-/** How tall a bar of each state is, out of 24: states differ also for who sees no colour. */
+/** How tall a bar of each state is, out of 24: states differ even without colour. */
 const heights: Readonly<Record<Shown, number>> = { down: 24, maintenance: 12, up: 18, unknown: 6 };
 export const barStates: readonly Shown[] = ['up', 'down', 'maintenance', 'unknown'];
 
-/** Days that are alike beside each other are one shape; the style cuts it into bars. Else ninety bars for fifty services would fill a page. */
+/**
+ * Adjacent days with the same state are one shape, which the style cuts into bars. Otherwise ninety
+ * bars for fifty services would fill a page.
+ */
 const runs = (states: readonly Shown[], state: Shown): string => {
   let path = '';
   for (let at = 0; at < states.length; at += 1) {
@@ -68,7 +71,7 @@ const runs = (states: readonly Shown[], state: Shown): string => {
   return path;
 };
 
-/** What the bars say, for who does not see them. */
+/** What the bars show, for screen readers. */
 const summary = (states: readonly Shown[], { words }: View): string => {
   const counted = (['down', 'maintenance', 'unknown', 'up'] as const)
     .map((state) => [state, states.filter((each) => each === state).length] as const)
@@ -77,7 +80,7 @@ const summary = (states: readonly Shown[], { words }: View): string => {
 };
 
 export const bars = (days: readonly PublicDay[], view: View): Html => {
-  // Before it was made, nothing was measured either.
+  // Before it was created, nothing was measured either.
   const states = days.map(dayState).map((state): Shown => (state === 'none' ? 'unknown' : state));
   return html`<svg class="bars" viewBox="0 0 ${days.length} 24" preserveAspectRatio="none" role="img" aria-label="${summary(states, view)}">${barStates.map(
     (state) => states.includes(state) && html`<path class="f-${state}" d="${runs(states, state)}"/>`,
@@ -91,7 +94,7 @@ export const legend = ({ words, page, formats }: View, first: number | undefined
       html` <span class="key"><svg class="key-bar" viewBox="0 0 6 24" aria-hidden="true"><path class="f-${state}" d="M0 ${24 - heights[state]}h6v${heights[state]}H0z"/></svg>${words.legend[state]}</span>`,
   )}${first !== undefined && html` <span class="span">${formats.shortDay(first)} – ${formats.shortDay(page.now)} (${words.today})</span>`}</p>`;
 
-/** The states' shapes, once in a document: they differ by their outline alone. */
+/** The shapes of states, once per document: they differ by their outline alone. */
 const shapes = html`<svg class="shapes" aria-hidden="true"><symbol id="up" viewBox="0 0 24 24"><circle cx="12" cy="12" r="9.25"/><path d="m8 12.4 2.8 2.8L16 9.6"/></symbol><symbol id="down" viewBox="0 0 24 24"><path d="M8.2 2.75h7.6l5.45 5.45v7.6l-5.45 5.45H8.2L2.75 15.8V8.2Z"/><path d="m9 9 6 6M15 9l-6 6"/></symbol><symbol id="maintenance" viewBox="0 0 24 24"><path d="M20.4 6.9a5.6 5.6 0 0 1-7.5 6.9l-6.2 6.2a2.1 2.1 0 0 1-3-3l6.3-6.2a5.6 5.6 0 0 1 6.9-7.4l-3.2 3.2v3.4h3.4Z"/></symbol><symbol id="paused" viewBox="0 0 24 24"><circle cx="12" cy="12" r="9.25"/><path d="M9.8 8.8v6.4M14.2 8.8v6.4"/></symbol><symbol id="pending" viewBox="0 0 24 24"><circle cx="12" cy="12" r="9.25" stroke-dasharray="3.3 3.963"/></symbol></svg>`;
 
 export const stateShape = (state: PublicState): Html => html`<svg class="icon" aria-hidden="true"><use href="#${state}"/></svg>`;
@@ -108,11 +111,11 @@ type Document = {
   readonly kind?: string;
 };
 
-/** Any document of this face: no script, one style, nothing from elsewhere. */
+/** Any public document: no script, one style, nothing from elsewhere. */
 export const documentOf = ({ language, title, style, head, body, kind = '' }: Document): string =>
   html`<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${title}</title><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><link rel="stylesheet" href="${safeUrl(style)}"><link rel="icon" href="data:,">${head}</head><body class="${kind}">${shapes}${body}</body></html>`.toString();
 
-/** The page's own colour, as a band: an attribute of a shape needs no style in the document. */
+/** The page's own colour, as a band: an SVG attribute needs no inline style. */
 const band = (accent: string | null): Html | false =>
   accent !== null && html`<svg class="band" aria-hidden="true"><rect width="100%" height="100%" fill="${accent}"/></svg>`;
 
@@ -124,11 +127,11 @@ const languages = (view: View, rest: string): Html =>
   })}</p>`;
 
 type Framed = {
-  /** Behind the page's own path. */
+  /** Appended to the page's own path. */
   readonly rest?: string;
   readonly title: string;
   readonly main: Html;
-  /** A part of the page, with a way back. */
+  /** A part of the page, with a link back. */
   readonly isPart?: boolean;
 };
 
@@ -153,7 +156,7 @@ const updates = (view: View): Html => {
   }<p>${words.feeds}: <a href="${safeUrl(`${root}/feed.atom`)}">Atom</a> · <a href="${safeUrl(`${root}/feed.json`)}">JSON Feed</a> · <a href="${safeUrl(`${root}/maintenance.ics`)}">${words.calendar}</a></p></section>`;
 };
 
-/** The one sentence. */
+/** The headline of the page. */
 export const sentenceOf = (verdict: Verdict, { words, formats }: View): string => {
   if (verdict.is === 'down') return words.down(formats.list(verdict.names), verdict.names.length, verdict.of);
   if (verdict.is === 'maintenance') return words.maintenanceNow(formats.list(verdict.names.slice(0, 3)));
@@ -187,7 +190,7 @@ const service = (monitor: PublicMonitor, view: View): Html => {
   return html`<li><div class="line">${name}<span class="percent">${percentText(view, monitor.percent[90])}</span>${stateMark(monitor.state, words.states[monitor.state])}</div>${bars(monitor.days, view)}</li>`;
 };
 
-/** Groups with what stands under each; what stands under none has no heading. */
+/** Groups with their monitors; monitors without a group have no heading. */
 const sections = (view: View): Html[] => {
   const parts: { name: string | null; monitors: PublicMonitor[] }[] = [];
   for (const row of view.page.rows) {
@@ -203,7 +206,7 @@ const sections = (view: View): Html[] => {
     );
 };
 
-/** `isSaid`: since when it lasts stands above it already. */
+/** `isSaid`: the headline above it says already since when it lasts. */
 export const incidentBlock = (incident: PublicIncident, view: View, level: 2 | 3, isSaid = false): Html => {
   const { words, formats, page } = view;
   const { names, startedAt, resolvedAt, posts } = incident;
@@ -241,7 +244,7 @@ export const mainPage = (view: View, style: string): string => {
   });
 };
 
-/** In a frame on another site: the sentence, and what is not up. */
+/** In a frame on another site: the headline, and what is not up. */
 export const embedPage = (view: View): Html => {
   const { page, words, origin } = view;
   const troubled = monitorsOf(page).filter(({ state }) => state === 'down' || state === 'maintenance');
@@ -251,19 +254,19 @@ export const embedPage = (view: View): Html => {
   }</main>`;
 };
 
-/** Documents that show no page: there is none, it cannot be read, or it is not for everybody. */
+/** Documents that show no page: it does not exist, cannot be read, or is private. */
 
 const said = (language: PageLanguage, style: string, title: string, more: Html | string): string =>
   documentOf({ language, title, style, body: html`<main class="said"><h1>${title}</h1>${more}</main>` });
 
-/** The same for what never was and for what is not shown. */
+/** The same for a page that never existed and for one that is not shown. */
 export const gonePage = (style: string): string => said('en', style, wordsOf.en.gone, html`<p>${wordsOf.en.goneText}</p>`);
 
 export const awayPage = (style: string): string => said('en', style, wordsOf.en.away, html`<p>${wordsOf.en.awayText}</p>`);
 
 export type LockedWhy = 'asked' | 'wrong' | 'too-many';
 
-/** Says nothing of the page but that it is there. */
+/** Reveals nothing about the page but that it exists. */
 export const lockedPage = (
   { language }: Pick<PublicPage, 'language'>,
   style: string,
@@ -287,15 +290,21 @@ type Subscribed = { readonly language: PageLanguage; readonly style: string; rea
 
 const backTo = ({ language, root }: Subscribed): Html => html`<p><a href="${safeUrl(root || '/')}">${wordsOf[language].back}</a></p>`;
 
-/** What came of something. */
+/** The result of an action. */
 export const subscribePage = (of: Subscribed, title: string, text?: string): string =>
   said(of.language, of.style, title, html`${text !== undefined && html`<p>${text}</p>`}${backTo(of)}`);
 
-/** A link in a mail leads here and does nothing by itself: programs that look ahead follow links, people press buttons. */
+/**
+ * The target of a link in a mail. It does nothing by itself: prefetching programs follow links,
+ * people press buttons.
+ */
 export const askingPage = (of: Subscribed, path: string, title: string, button: string): string =>
   said(of.language, of.style, title, html`<form method="post" action="${safeUrl(path)}"><button>${button}</button></form>${backTo(of)}`);
 
-/** One service: its figures, its days as bars, and each day that was not simply up, in words. Undefined when it is not on this page. */
+/**
+ * One service: its figures, its days as bars, and each day that was not simply up, in words.
+ * Undefined when the page does not show it.
+ */
 export const servicePage = (view: View, style: string, id: string): string | undefined => {
   const { page, words, formats } = view;
   const monitor = monitorsOf(page).find((each) => each.id === id);
@@ -322,7 +331,7 @@ export const servicePage = (view: View, style: string, id: string): string | und
   });
 };
 
-/** `2026-11`, by the clock of UTC. */
+/** `2026-11`, in UTC. */
 export type Month = string;
 
 export const monthOf = (at: number): Month => new Date(at).toISOString().slice(0, 7);
@@ -331,7 +340,7 @@ export const monthBegin = (month: Month): number => Date.parse(`${month}-01T00:0
 
 export const monthBeside = (month: Month, by: 1 | -1): Month => monthOf(monthBegin(month) + (by === 1 ? 32 : -1) * 86_400_000);
 
-/** What happened in one month. */
+/** The incidents of one month. */
 export const historyPage = (view: View, style: string, month: Month, incidents: readonly PublicIncident[]): string => {
   const { page, words, formats } = view;
   const name = formats.month(monthBegin(month) + 14 * 86_400_000);
@@ -358,12 +367,12 @@ export const measuredPage = (view: View, style: string): string => {
   });
 };
 
-// No text in it has spaces that count.
+// White space in it has no meaning.
 const text = styleText()
   .replaceAll(/\s+/g, ' ')
   .replaceAll(/ ?([{};:,]) /g, '$1');
 
-/** Has its content in its name, so that it is kept for ever and never out of date. */
+/** The name contains a digest of the content, so the file can be cached for ever. */
 export const styleName = `style-${createHash('sha256').update(text).digest('base64url').slice(0, 10)}.css`;
 
 let made: Body | undefined;

@@ -16,19 +16,19 @@ export type StatusDependencies = {
   readonly baseUrl: () => string;
   /** Whether subscribers can be mailed. */
   readonly hasMail: boolean;
-  /** Whether the page about the installation itself is open to everyone. */
+  /** Whether the page about the installation itself is public. */
   readonly isAboutOpen: () => boolean;
   readonly log: Pick<Log, 'error'>;
 };
 
-/** Of one page, as it was read once: its services in four languages, its months, its badges. */
+/** Cached documents of one read page: its services in four languages, its months, its badges. */
 const maxKept = 1_000;
 
 const htmlType = 'text/html; charset=utf-8';
 
 /**
- * Where a request to a page's own domain goes: all of it below that page, so that there is no sign-in, no API and no connector there. Undefined:
- * it is for the installation itself.
+ * Routes a request to a page's own domain: all paths are below that page, so there is no sign-in,
+ * API or connector there. Undefined: the request is for the installation itself.
  */
 export const onOwnDomain = (
   publishing: Pick<Publishing, 'slugOfDomain'>,
@@ -43,12 +43,15 @@ export const onOwnDomain = (
   return `/status/${slug}${path.replace(/^\/(?=$|\?)/, '')}`;
 };
 
-/** The public pages. What is shown was read before and lies in memory, in the form in which it is sent. */
+/**
+ * The routes of public pages. Their content was read before, and is in memory in the form in which
+ * it is sent.
+ */
 export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMail, isAboutOpen, log }: StatusDependencies): void => {
   const made = new WeakMap<ReadPage, Map<string, Rendered>>();
   const bodies = new Map<string, Body>();
 
-  /** Of documents of which there are few. */
+  /** For the few documents without a page. */
   const bodyFor = (text: string): Body => {
     const known = bodies.get(text);
     if (known) return known;
@@ -88,7 +91,7 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
     asked: Asked,
     root: string,
   ): Promise<Rendered | undefined> => {
-    // On a domain of its own only the whole address leads there.
+    // On a page's own domain, only the absolute address leads there.
     const aboutUs = isAboutOpen() ? `${baseUrl()}/about` : undefined;
     const key = `${aboutUs ?? ''} ${asked.show} ${asked.of ?? ''} ${asked.badge ?? ''} ${asked.language ?? ''} ${root} ${isStale}`;
     const kept = made.get(read) ?? new Map<string, Rendered>();
@@ -98,7 +101,7 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
     const view = viewOf(read.page, { root, origin: originFor(read), isStale, hasMail, aboutUs, language: asked.language });
     const incidents = (from: number, to: number) => publishing.incidents(read, from, to);
     const fresh = await shows[asked.show]({ view, asked, style: `${root}/${styleName}`, incidents });
-    // What somebody may ask for is without end; what a page has is not.
+    // The paths that someone may request are unlimited; the cache is not.
     if (fresh !== undefined && kept.size < maxKept) kept.set(key, fresh);
     return fresh;
   };
@@ -109,7 +112,7 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
     const root = rootOf(request);
     if (read === undefined) return gone(request, reply);
     if (!(await isIn(request, read))) return locked(request, reply, read, 'asked');
-    // Links and badges of before rows had ids of their own name the monitor's.
+    // Older links and badges, from before rows had ids of their own, name the monitor's id.
     const of = asked.of === undefined ? undefined : (read.publicIds.get(asked.of) ?? asked.of);
     const found = await rendered({ value: read, isStale }, { ...asked, of }, root);
     if (found === undefined) return gone(request, reply, root);
@@ -133,7 +136,7 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
         const isJson = as === 'main' && request.params.slug.endsWith('.json');
         return await show(request, reply, {
           show: isJson ? 'json' : as,
-          // What means nothing there makes no other answer.
+          // A part without meaning does not change the answer.
           of: request.params.of ?? (as === 'badge' ? (query?.get('service') ?? undefined) : undefined),
           badge: as === 'badge' ? (query?.get('show') ?? undefined) : undefined,
           language: languageOf(query?.get('lang') ?? undefined),
@@ -159,7 +162,7 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
     return seeOther(request, reply, entry);
   };
 
-  /** To the page itself, with what lets in; the secret does not stay in the address. */
+  /** Redirects to the page itself with its cookie; the secret does not stay in the address. */
   const seeOther = (request: Here, reply: FastifyReply, entry: string | undefined): FastifyReply => {
     const root = rootOf(request);
     if (entry !== undefined) reply.header('set-cookie', entryCookie(entry, { path: root || '/', secure: baseUrl().startsWith('https:') }));
@@ -177,7 +180,7 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
       if (needsEntry && !(await isIn(request, read))) return locked(request, reply, read, 'asked');
       const root = rootOf(request);
       const [status, text] = await answer(read, { style: `${root}/${styleName}`, root });
-      // It may hold a secret of its reader's.
+      // It may contain a secret of its reader.
       return send(request, reply, { kind: 'page', type: htmlType, body: bodyOf(text), status, isPublic: false });
     } catch (error) {
       return away(request, reply, error);
@@ -187,7 +190,7 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
   app.register(async (pages) => {
     pages.removeAllContentTypeParsers();
     pages.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => done(null, body));
-    // How some mail services unsubscribe with one click (RFC 8058); nothing of it is read.
+    // Some mail services unsubscribe this way with one click (RFC 8058); the body is ignored.
     pages.addContentTypeParser('multipart/form-data', { parseAs: 'string' }, (_request, _body, done) => done(null, undefined));
     subscribingRoutes(pages, { publishing, withPage, languageOf });
     pages.post<{ Params: Params }>('/status/:slug/enter', async (request, reply) => {
@@ -240,14 +243,14 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
     }
   });
 
-  // Of no page: also those that say that there is none look like something.
+  // Belongs to no page: documents that say that there is none use the style, too.
   app.get<{ Params: Params }>(`/status/:slug/${styleName}`, { exposeHeadRoute: true }, async (request, reply) =>
     send(request, reply, {
       ...{ kind: 'data', type: 'text/css; charset=utf-8', body: styleBody(), isPublic: true },
       headers: { 'cache-control': 'public, max-age=31536000, immutable' },
     }),
   );
-  // The account's own page of what is not there is for nobody who came by a page's domain.
+  // The account's own "not found" page is not for readers who came by a page's domain.
   app.get('/status/:slug/*', { exposeHeadRoute: true }, async (request, reply) => gone(request, reply));
   for (const url of ['/status/:slug', '/status/:slug/*'])
     app.route({ method: ['POST', 'PUT', 'PATCH', 'DELETE'], url, handler: async (request, reply) => gone(request, reply) });

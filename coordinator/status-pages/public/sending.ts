@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** Which page, and which part of it. */
+/** A page, and a part of it. */
 export type Params = { readonly slug: string; readonly of?: string };
 export type Here = FastifyRequest<{ Params: Params }>;
 
 export const hostOf = (host: string | undefined): string => (host ?? '').toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '');
 
-/** `shop` and `shop.json` are of the same page. */
+/** `shop` and `shop.json` belong to the same page. */
 export const slugOf = (request: Here): string => request.params.slug.replace(/\.json$/, '');
 
-/** A text as it goes out: made once, sent thousands of times. */
+/** An encoded text: made once, sent thousands of times. */
 export type Body = { readonly bytes: Buffer; readonly brotli: Buffer; readonly gzip: Buffer; readonly etag: string };
 
 export const bodyOf = (text: string): Body => {
@@ -24,19 +24,19 @@ export const bodyOf = (text: string): Body => {
 };
 
 const common = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'";
-/** Nothing but our style and pictures; no script at all. */
+/** Only our style and images; no script at all. */
 const policies = {
   page: `${common}; form-action 'self'; frame-ancestors 'none'`,
-  /** The one document that other sites may put into a frame. */
+  /** The only document that other sites may embed in a frame. */
   embed: `${common}; form-action 'none'; frame-ancestors *`,
-  /** What is no document. */
+  /** For anything that is not a document. */
   data: "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
 const safety = (kind: Kind): Readonly<Record<string, string>> => ({
   'content-security-policy': policies[kind],
   'x-content-type-options': 'nosniff',
-  // With no-referrer a form that is posted would name no origin.
+  // With no-referrer, a posted form would name no origin.
   'referrer-policy': kind === 'page' ? 'same-origin' : 'no-referrer',
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
   ...(kind === 'page' ? { 'x-frame-options': 'DENY', 'cross-origin-opener-policy': 'same-origin' } : {}),
@@ -50,7 +50,7 @@ export type Sent = {
   readonly type: string;
   readonly body: Body;
   readonly status?: number;
-  /** Everybody may see it: nobody keeps what is private. */
+  /** Public pages may be cached; private ones must not be. */
   readonly isPublic: boolean;
   /** Search engines may show it. */
   readonly isFound?: boolean;
@@ -65,7 +65,7 @@ const openHeaders = (kind: Kind, isFound: boolean) => ({
   ...(kind === 'data' ? { 'access-control-allow-origin': '*' } : {}),
 });
 
-/** Made once for each sort of answer: they go out thousands of times a second. */
+/** Made once per kind of answer: they are sent thousands of times a second. */
 const kinds = ['page', 'embed', 'data'] as const;
 const openFor = new Map(
   kinds.flatMap((kind) => [true, false].map((isFound) => [`${kind} ${isFound}`, openHeaders(kind, isFound)] as const)),

@@ -4,12 +4,18 @@ import { instantsIn, localOf } from '../../maintenance/recurrence.ts';
 import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from '../../monitors/status.ts';
 import type { PageLanguage, PostKind } from '../model.ts';
 
-/** What the world is shown of an organisation: names that were chosen for it, and nothing that was not published. */
+/**
+ * The public view of an organisation: names that were chosen for the public, and nothing that was
+ * not published.
+ */
 
-/** As a stranger is told: an incident that is not confirmed is none yet. */
+/** As the public sees it: an incident that is not confirmed does not count yet. */
 export type PublicState = 'up' | 'down' | 'maintenance' | 'paused' | 'pending';
 
-/** A day of the page's clock: when it begins, and milliseconds of each; what was paused, or before the monitor was made, counts as none. */
+/**
+ * A day in the page's time zone: when it begins, and milliseconds of each state. Time when it was
+ * paused, or before it was created, counts as none.
+ */
 export type PublicDay = {
   readonly from: number;
   readonly up: number;
@@ -23,15 +29,18 @@ export type PercentDays = (typeof percentDays)[number];
 
 export type PublicMonitor = {
   readonly kind: 'monitor';
-  /** Of this row of this page. The monitor's own is told to no one: who knows it knows what to ask of the account about it. */
+  /**
+   * The id of this row of this page. The monitor's own id stays private: with it one could address
+   * the monitor in the account.
+   */
   readonly id: string;
   readonly name: string;
-  /** It stands under the heading that came before it. */
+  /** It belongs to the heading before it. */
   readonly isUnder: boolean;
   readonly state: PublicState;
   /** The last ninety, oldest first; the last is today. */
   readonly days: readonly PublicDay[];
-  /** As the status operation counts it. */
+  /** As the status operation computes it. */
   readonly percent: Readonly<Record<PercentDays, number | null>>;
   /** Mean of the newest hour that has one. */
   readonly responseMs: number | null;
@@ -52,7 +61,7 @@ export type PublicIncident = {
   readonly posts: readonly PublicPost[];
 };
 
-/** One that runs or comes. The window's own name was not chosen for the world, so that it is not here. */
+/** Running or upcoming. The window's own name was not chosen for the public, so it is not here. */
 export type PublicMaintenance = {
   readonly id: string;
   readonly startsAt: number;
@@ -67,12 +76,12 @@ export type PublicPage = {
   readonly language: PageLanguage;
   readonly accent: string | null;
   readonly hasLogo: boolean;
-  /** Whose clock its times are of. */
+  /** The time zone of its times. */
   readonly zone: string;
   /** When it was read. */
   readonly now: number;
   readonly rows: readonly PublicRow[];
-  /** What lasts, and what ended within the last fourteen days; the newest first. */
+  /** Ongoing ones, and those that ended within the last fourteen days; newest first. */
   readonly incidents: readonly PublicIncident[];
   readonly maintenance: readonly PublicMaintenance[];
 };
@@ -80,14 +89,17 @@ export type PublicPage = {
 export const pageDays = 90;
 const day = 86_400_000;
 
-/** When each of the last days began, oldest first, by the clock of that zone. */
+/** When each of the last days began in that zone, oldest first. */
 export const daysUntil = (now: number, zone: string, count: number): readonly number[] => {
   const today = Math.floor(localOf(now, zone) / day) * day;
   const instant = instantsIn(zone);
   return Array.from({ length: count }, (_, index) => instant(today - (count - 1 - index) * day));
 };
 
-/** The stretches of a monitor's history, day by day. `begins`: of daysUntil(); the last day ends now. */
+/**
+ * The stretches of a monitor's history, day by day. `begins`: from daysUntil(); the last day ends
+ * now.
+ */
 export const daysOf = (stretches: readonly Stretch[], begins: readonly number[], now: number): readonly PublicDay[] => {
   const days: PublicDay[] = [];
   let first = 0;
@@ -108,7 +120,7 @@ export const daysOf = (stretches: readonly Stretch[], begins: readonly number[],
 
 export type DayState = 'up' | 'down' | 'maintenance' | 'unknown' | 'none';
 
-/** A day in which there was any downtime says so; else it is what most of it was. */
+/** A day with any downtime counts as down; otherwise its longest state counts. */
 export const dayState = ({ up, down, maintenance, unknown }: PublicDay): DayState => {
   const most = Math.max(up, maintenance, unknown);
   if (down > 0) return 'down';
@@ -119,7 +131,7 @@ export const dayState = ({ up, down, maintenance, unknown }: PublicDay): DayStat
 export const monitorsOf = (page: Pick<PublicPage, 'rows'>): readonly PublicMonitor[] =>
   page.rows.filter((row): row is PublicMonitor => row.kind === 'monitor');
 
-/** The one sentence of the page, before it is put into words. */
+/** The headline of the page, before it is put into words. */
 export type Verdict =
   | { readonly is: 'down'; readonly names: readonly string[]; readonly of: number; readonly since: number | null }
   | { readonly is: 'maintenance'; readonly names: readonly string[]; readonly until: number | null }
@@ -143,21 +155,27 @@ export const verdictOf = (page: Pick<PublicPage, 'rows' | 'incidents' | 'mainten
   return { is: monitors.some(({ state }) => state === 'up') ? 'up' : 'pending' };
 };
 
-/** Where a page is for the world: below the installation's own address, or on the domain that it proved; never what a request says. */
+/**
+ * The public address of a page: below the installation's own address, or on the domain that it
+ * proved; never taken from a request.
+ */
 export const originOf = ({ slug, domain }: { readonly slug: string; readonly domain: string | null }, baseUrl: string): string =>
   domain === null ? `${baseUrl}/status/${slug}` : `${baseUrl.startsWith('https:') ? 'https' : 'http'}://${domain}`;
 
-/** From what the database has of published monitors to what the world is shown of them. */
+/** Turns the database's rows of published monitors into the public view. */
 
 export type Named = { readonly kind: 'group' | 'monitor'; readonly id: string; readonly name: string; readonly under: string | null };
 
-/** History from here back is what the figures need: the first day may have begun up to a day before the window of ninety. */
+/**
+ * The history that the figures need: the first day may have begun up to a day before the window of
+ * ninety.
+ */
 export const figuresWindow = (now: number): Interval => windowOf(pageDays + 2, now);
 
 const stateOf = (history: MonitorHistory, now: number): PublicState => {
   if (history.paused_at !== null) return 'paused';
   if (history.cover.some(({ from, to }) => from <= now && now < to)) return 'maintenance';
-  // What is not confirmed is nothing that the world is told.
+  // An unconfirmed incident is not public.
   const incident = history.incident?.confirmed_at == null ? null : history.incident;
   const { status } = statusOf({ ...history, incident }, now);
   return status === 'verifying' ? 'up' : status;
@@ -167,7 +185,7 @@ type Figures = {
   readonly now: number;
   readonly zone: string;
   readonly rows: readonly Named[];
-  /** Of monitors: what the world calls them on this page. */
+  /** For monitors: their public ids on this page. */
   readonly publicIds: ReadonlyMap<string, string>;
   readonly histories: readonly MonitorHistory[];
   readonly responses: ReadonlyMap<string, number>;
@@ -189,7 +207,7 @@ export const publicRows = ({ now, zone, rows, publicIds, histories, responses }:
   return rows.flatMap((row): PublicRow[] => {
     if (row.kind === 'group') return [{ kind: 'group', name: row.name }];
     const [id, history] = [publicIds.get(row.id), byId.get(row.id)];
-    // Deleted between two looks.
+    // Deleted between the two queries.
     return id === undefined || history === undefined ? [] : [monitor(id, row, history)];
   });
 };
@@ -202,7 +220,10 @@ export type ConfirmedIncident = {
   readonly posts: PublicIncident['posts'];
 };
 
-/** Under the names of the page. What lay in maintenance from end to end counts as no downtime, and is told as none. */
+/**
+ * Under the names of the page. An incident that maintenance covers completely counts as no
+ * downtime, and is not shown.
+ */
 export const publicIncidents = (
   incidents: readonly ConfirmedIncident[],
   {

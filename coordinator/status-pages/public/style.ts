@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The style of public pages as it lies here; the coordinator that is one file holds it itself. */
+/** The style of public pages, read from this folder; the single-file coordinator contains it. */
 export const styleText = (): string => readFileSync(join(import.meta.dirname, 'style.css'), 'utf8');

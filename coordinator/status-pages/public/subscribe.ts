@@ -6,10 +6,13 @@ import { askingPage, subscribePage } from './render.ts';
 import type { Here, Params } from './sending.ts';
 import { wordsOf } from './words.ts';
 
-/** What the routes of subscribing need of the face. */
+/** What the routes of subscribing need from the public pages. */
 export type Face = {
   readonly publishing: Publishing;
-  /** Answers in place of whoever has no page, or is not let in; `answer` gives the document and its status. */
+  /**
+   * Answers requests without a page or without access; otherwise `answer` gives the document and
+   * its status.
+   */
   readonly withPage: (
     request: Here,
     reply: FastifyReply,
@@ -22,8 +25,9 @@ export type Face = {
 const formOf = (body: unknown): URLSearchParams => new URLSearchParams(typeof body === 'string' ? body : '');
 
 /**
- * By e-mail: asked for here, confirmed from the mailbox, ended from there. Asking for somebody else sends them one question an hour and nothing
- * more; a form from elsewhere does no more than that, either.
+ * By e-mail: requested here, confirmed and ended from the mailbox. A request for someone else's
+ * address sends them one question an hour and nothing more; a form on another site can do no more
+ * than that, either.
  */
 export const subscribingRoutes = (app: FastifyInstance, { publishing, withPage, languageOf }: Face): void => {
   const { subscribing } = publishing;

@@ -22,19 +22,25 @@ import {
 import type { ReadPage } from './queries.ts';
 
 const hour = 3_600_000;
-/** So long the link in the mail that asks is good. */
+/** How long the confirmation link is valid. */
 export const optInLifeMs = 48 * hour;
 
-/** Who wants mails of a page, and who wants no more. */
+/** Subscribes and unsubscribes readers of a page. */
 export type Subscribing = {
-  /** The same for whoever gets them already, and whoever was asked just now. @throws Refusal `email_invalid`, `too_many_attempts`. */
+  /**
+   * The same answer for existing subscribers, and for addresses that were asked just now. @throws
+   * Refusal `email_invalid`, `too_many_attempts`.
+   */
   readonly ask: (
     read: ReadPage,
     wanted: { readonly email: string; readonly language: PageLanguage; readonly address: string },
   ) => Promise<void>;
-  /** False when the link is not good any more. */
+  /** False when the link is no longer valid. */
   readonly confirm: (read: ReadPage, secret: string) => Promise<boolean>;
-  /** False when we did not sign the link; else they get no more, whether they got any or not. */
+  /**
+   * False when we did not sign the link; otherwise they get no more mails, whether they were
+   * subscribed or not.
+   */
   readonly leave: (read: ReadPage, link: string) => Promise<boolean>;
 };
 
@@ -49,7 +55,8 @@ export const createSubscribing = (parts: {
     ask: async ({ id: page }, { email: given, language, address }) => {
       const email = emailFrom(given);
       const host = hostOf(address);
-      // By host and mailbox together: no one floods a mailbox from here, and no one elsewhere keeps a subscription away.
+      // By host and mailbox together: no one can flood a mailbox from here, and no one elsewhere
+      // can block a subscription.
       await attempts.count([
         { what: `page subscriptions from ${host}`, most: 20 },
         hourly(`page subscriptions of ${email.toLowerCase()} from ${host}`, 5),
@@ -75,11 +82,16 @@ export const createSubscribing = (parts: {
   };
 };
 
-/** What is older is no news: nobody is mailed of it, as after a long absence. */
+/**
+ * Older posts are no longer news: no one is mailed about them, for example after a long absence.
+ */
 const newsMs = 6 * hour;
 const maxPosts = 50;
 
-/** From posts and incidents to mails that wait: each once, also with several coordinators, because what is taken is marked in the same transaction. */
+/**
+ * Turns posts and incidents into waiting mails. Each is mailed once, even with several
+ * coordinators, because it is marked in the same transaction.
+ */
 export const notifySubscribers = async (sql: Sql, now: number): Promise<number> => {
   const at = new Date(now);
   const post = (tellings: readonly SubscriberNotice[]) =>

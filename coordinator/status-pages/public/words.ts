@@ -1,7 +1,9 @@
 import type { PageLanguage, PostKind } from '../model.ts';
 import type { DayState, PercentDays, PublicState } from './snapshot.ts';
 
-/** Everything that a public page says in its own words, in one language. Names and texts of people stand as they were written. */
+/**
+ * All words of a public page in one language. Names and texts of people stay as they were written.
+ */
 export type Words = {
   /** The language's own name for itself. */
   readonly itself: string;
@@ -45,7 +47,7 @@ export type Words = {
   readonly mailNote: string;
   readonly feeds: string;
   readonly calendar: string;
-  /** Leads to what the service that measures tells of itself. */
+  /** Links to the service record of the installation. */
   readonly aboutUs: string;
   readonly measured: string;
   readonly measuredText: readonly string[];
@@ -67,7 +69,7 @@ export type Words = {
   readonly enter: string;
   readonly wrong: string;
   readonly tooMany: string;
-  /** Of subscribing: after asking, before and after confirming, before and after leaving. */
+  /** For subscribing: after asking, before and after confirming, before and after leaving. */
   readonly subscribing: Readonly<
     Record<
       | 'asked'
