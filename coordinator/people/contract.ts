@@ -1,10 +1,10 @@
 import { array, boolean, dateTime, integer, literal, maybe, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 
-/** What somebody asks for who is not signed in. The face puts the session's text into its cookie. */
+/** Operations of callers who are not signed in. The web puts the session's text into its cookie. */
 
 export const SignedInOut = object('SignedInOut', {
-  /** Null while the second step is still to be done. */
+  /** Null while the second step is pending. */
   session: nullable(string()),
   second_step: nullable(string()),
 });
@@ -52,7 +52,10 @@ export const createSignInLink = innerOperation({
   refusals: ['user_not_found'],
 });
 
-/** Keys of a phone, a computer or a stick that sign in without a password. Options and answers are as browsers read and write them. */
+/**
+ * Passkeys of a phone, a computer or a security key, which sign in without a password. Options and
+ * answers are in the browsers' format.
+ */
 
 const OptionsOut = object('PasskeyOptionsOut', { options: string() });
 
@@ -70,14 +73,14 @@ export const listPasskeys = innerOperation({
   summary: "List one's own passkeys, the oldest first",
   response: object('PasskeysOut', {
     items: array(PasskeyOut),
-    /** Where they are good; null where there can be none. */
+    /** Where they are valid; null where passkeys are not possible. */
     origin: nullable(string()),
-    /** What the next one may be called. */
+    /** A suggested name for the next one. */
     suggested_name: string(),
   }),
 });
 
-/** It leaves nothing but a challenge, which ends by itself. */
+/** It leaves nothing but a challenge, which expires by itself. */
 export const beginPasskey = innerOperation({
   id: 'beginPasskey',
   access: 'read',
@@ -145,7 +148,7 @@ export const signInByPasskey = innerOperation({
   refusals: ['passkeys_impossible', 'passkey_refused', 'passkey_unknown'],
 });
 
-/** What is a person's own, whatever organisation they act in. */
+/** A user's own data, whatever organisation they act in. */
 
 const SessionOut = object('SessionOut', {
   id: uuid(),
@@ -276,7 +279,7 @@ export const verifyEmail = innerOperation({
   refusals: ['link_invalid', 'email_taken'],
 });
 
-/** What else lets someone act as the user, and ends with the old password only where that is said. */
+/** Other credentials of the user, which end with the old password only on request. */
 export const alsoEnded = {
   end_tokens: optional(boolean(), false),
   end_passkeys: optional(boolean(), false),
@@ -293,7 +296,9 @@ export const changePassword = innerOperation({
   refusals: ['password_invalid'],
 });
 
-/** The second step of signing in: codes of an app, and recovery codes for the day when it is away. */
+/**
+ * The second step of signing in: codes of an app, and recovery codes for when it is unavailable.
+ */
 
 const RecoveryCodesOut = object('RecoveryCodesOut', { recovery_codes: array(string()) });
 
@@ -343,7 +348,7 @@ export const endSecondFactor = innerOperation({
   refusals: ['second_factor_off'],
 });
 
-/** How somebody gets an account, and a new password; asked for by people who are not signed in. */
+/** Accounts and new passwords, for people who are not signed in. */
 
 export const signUp = innerOperation({
   id: 'signUp',
@@ -358,7 +363,7 @@ export const signUp = innerOperation({
     invitation_secret: maybe(string()),
   }),
   response: object('SignedUpOut', {
-    /** Null where a mail must be followed first. */
+    /** Null where they must follow a mail's link first. */
     session: nullable(string()),
     must_confirm: boolean(),
   }),
@@ -412,7 +417,7 @@ export const showLink = innerOperation({
   body: object('LinkIn', { kind: literal(['sign-up', 'e-mail', 'e-mail kept', 'password reset']), secret: string() }),
   response: object('LinkOut', {
     email: nullable(string()),
-    /** What is about to be made, of a sign-up. */
+    /** The data of a sign-up that waits to be completed. */
     name: nullable(string()),
     organisation: nullable(string()),
   }),

@@ -92,12 +92,14 @@ export const createUser = async (
   const id = newId();
   await insertUser(sql, { id, email, password_hash: await hashPassword(password) });
   await insertMember(sql, organisation.id, id, role);
-  // Whoever makes the account vouches for its address.
+  // The creator of the account vouches for its address.
   if (role === 'owner') await insertFirstChannel(sql, { organisation: organisation.id, email, at: new Date(now) });
   return { id, email, role };
 };
 
-/** Whatever is theirs alone there ends with it: tokens, assistants, their own channels. */
+/**
+ * The member's own things in the organisation are deleted: tokens, assistants, their own channels.
+ */
 export const leaveOrganisation = async (context: InOrganisation): Answer<OutputOf<typeof leaveOrganisationContract>> => {
   const { sql, organisation, caller, note } = context;
   const member = orNotFound(caller.user === null ? undefined : await memberOf(sql, organisation.id, caller.user), 'member_not_found');
@@ -120,7 +122,10 @@ export const removeMember = async (
   return { id: member.user_id };
 };
 
-/** A change of role ends the member's tokens. The operator may also take in a user who belongs to other organisations only. */
+/**
+ * A change of role ends the member's tokens. The operator may also add a user who belongs to other
+ * organisations only.
+ */
 export const setMemberRole = async (
   context: InOrganisation,
   input: InputOf<typeof setMemberRoleContract>,
@@ -151,7 +156,10 @@ export const whoami = async ({ caller }: InOrganisation): Answer<OutputOf<typeof
   return { organisation: { id, name, plan, time_zone }, role, scope, token_name: token?.name ?? connection?.client ?? '' };
 };
 
-/** Whoever is signed in joins, whatever address the invitation was sent to: the inviter gave it to somebody. */
+/**
+ * The signed-in user joins, whatever address the invitation was sent to: the inviter gave it to
+ * someone.
+ */
 export const acceptInvitation = async (
   context: ByPerson,
   { secret }: InputOf<typeof acceptInvitationContract>,
@@ -186,7 +194,7 @@ export const endOtherSessions = async ({ sql, person }: ByPerson): Answer<Output
   ended: await deleteSessions(sql, person.user, person.session),
 });
 
-/** Another organisation, which whoever makes it owns, and acts in from now on. */
+/** Creates another organisation. Its creator owns it, and acts in it from now on. */
 export const createOwnOrganisation = async (
   context: ByPerson,
   input: InputOf<typeof foundOrganisationContract>,
@@ -265,7 +273,10 @@ const beforeEmail = async (
   return email;
 };
 
-/** With mail the present address stays until the new one is proven, and nobody learns here whether that has an account. */
+/**
+ * With mail, the present address stays until the new one is proven, and the answer does not reveal
+ * whether the new one has an account.
+ */
 const actEmail = async (
   { sql, now, note, person, with: { door } }: ByPerson,
   _input: InputOf<typeof changeEmailContract>,
@@ -289,7 +300,7 @@ export const changeEmail = { before: beforeEmail, act: actEmail };
 const beforePassword = (_: Early<Oneself>, { password }: InputOf<typeof changePasswordContract>): Promise<string> =>
   hashPassword(passwordFrom(password));
 
-/** The browser at which it was changed goes on, in a session of its own. */
+/** The browser in which it was changed stays signed in, with a new session. */
 const actPassword = async (
   context: ByPerson,
   also: InputOf<typeof changePasswordContract>,

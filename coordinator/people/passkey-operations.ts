@@ -128,7 +128,7 @@ export const beginProof = async (context: ByPerson): Answer<OutputOf<typeof begi
   return { options: await requestOptions({ place, challenge }, own) };
 };
 
-/** Somebody else's passkey proves nothing about who signed in here. */
+/** Another user's passkey does not prove who signed in here. */
 const byPasskeyBefore = async (
   { pool, person, with: instruments }: Early<Oneself>,
   { answer }: InputOf<typeof proveByPasskeyContract>,
@@ -171,7 +171,10 @@ const newCodes = async ({ sql, person, with: { accountSecrets } }: ByPerson): Pr
   return [...shown];
 };
 
-/** The secret comes back from the form that showed it: who sends another one only chooses their own. */
+/**
+ * The secret comes back from the form that showed it: a caller who sends another one only chooses
+ * their own.
+ */
 export const startSecondFactor = async (
   context: ByPerson,
   { secret, code }: InputOf<typeof startSecondFactorContract>,

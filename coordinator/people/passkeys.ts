@@ -5,10 +5,16 @@ import { type Queryable, type Sql, textsLiteral } from '../database/connect.ts';
 import type { Context, GateDependencies } from '../gate/context.ts';
 import { linkLives } from './sessions.ts';
 
-/** Where passkeys are for: browsers bind them to a host with a name, and offer them only where nobody can listen in. */
+/**
+ * The site of passkeys: browsers bind them to a host name, and offer them only over secure
+ * connections.
+ */
 export type PasskeyPlace = { readonly host: string; readonly origin: string };
 
-/** Null where there can be none. On the machine itself the name is `localhost`, as its number cannot be one. */
+/**
+ * Null where passkeys are not possible. On the machine itself the name is `localhost`, because an
+ * IP address is not allowed.
+ */
 export const passkeyPlace = (baseUrl: string): PasskeyPlace | null => {
   if (!URL.canParse(baseUrl)) return null;
   const url = new URL(baseUrl);
@@ -40,7 +46,7 @@ export const passkeyByCredential = async (sql: Queryable, credential: string): P
   return row;
 };
 
-/** False when it is somebody's already. */
+/** False when it belongs to someone already. */
 export const insertPasskey = async (sql: Queryable, row: Omit<PasskeyRow, 'last_used_at'>): Promise<boolean> =>
   (
     await sql`insert into passkeys (id, user_id, credential_id, public_key, counter, transports, name, is_synced, created_at)
@@ -49,7 +55,7 @@ export const insertPasskey = async (sql: Queryable, row: Omit<PasskeyRow, 'last_
       on conflict do nothing`
   ).count > 0;
 
-/** Its name, if it was one of the user's. */
+/** Returns its name, if it was one of the user's. */
 export const deletePasskey = async (sql: Queryable, user: string, id: string): Promise<string | undefined> => {
   const [row] = await sql<{ name: string }[]>`delete from passkeys where user_id = ${user} and id = ${id} returning name`;
   return row?.name;
@@ -77,7 +83,10 @@ export const insertChallenge = async (
     values (${made.fingerprint}, ${made.purpose}, ${made.user}, ${made.expires_at})`;
 };
 
-/** True for one that was given out for this, to this user, a moment ago; it is good no more. */
+/**
+ * True for a challenge that was issued a moment ago for this purpose and this user. It is then used
+ * up.
+ */
 export const useChallenge = async (
   sql: Queryable,
   asked: { readonly fingerprint: Buffer; readonly purpose: ChallengePurpose; readonly user: string | null; readonly now: Date },
@@ -87,9 +96,12 @@ export const useChallenge = async (
       and user_id is not distinct from ${asked.user} and expires_at > ${asked.now}`
   ).count > 0;
 
-/** What is asked of passkeys, and whether their answers are right (WebAuthn, level 3). Answers come as the browser writes them: JSON in a field of a form. */
+/**
+ * Options for passkeys, and verification of their answers (WebAuthn, level 3). Answers have the
+ * browser's format: JSON in a field of a form.
+ */
 
-/** Loaded only when somebody has to do with a passkey: it knows every kind of certificate there is. */
+/** Loaded only when someone uses a passkey: it knows every kind of certificate there is. */
 const library = () => import('@simplewebauthn/server');
 
 type Transport = NonNullable<WebAuthnCredential['transports']>[number];
@@ -120,19 +132,22 @@ const read = <Shape extends z.ZodType>(shape: Shape, text: string): z.infer<Shap
   }
 };
 
-/** What was signed says what it answers to; whether that was asked is known to the database. */
+/** The signed data contains its challenge; the database knows whether we issued it. */
 const challengeIn = ({ response }: { readonly response: { readonly clientDataJSON: string } }): string => {
   const text = Buffer.from(response.clientDataJSON, 'base64url').toString();
   return read(z.object({ challenge: z.string() }), text).challenge;
 };
 
-/** Ed25519, P-256 and RSA: what every device has, whatever this Node could do besides. */
+/** Ed25519, P-256 and RSA: what every device supports, whatever else this Node could do. */
 const supportedAlgorithmIDs = [-8, -7, -257];
 
 type Asked = { readonly place: PasskeyPlace; readonly challenge: string };
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffer.from(text, 'base64url'));
 
-/** For `navigator.credentials.create`: one that its device finds by itself, so that nobody types an address, and that asks its owner for a finger or a PIN. */
+/**
+ * For `navigator.credentials.create`: a discoverable passkey, so that no one types an address, and
+ * one that asks its owner for a finger or a PIN.
+ */
 export const creationOptions = async (
   { place, challenge }: Asked,
   user: { readonly id: string; readonly email: string; readonly name: string },
@@ -149,7 +164,7 @@ export const creationOptions = async (
   return JSON.stringify(options);
 };
 
-/** For `navigator.credentials.get`: any that is for here, or one of these. */
+/** For `navigator.credentials.get`: any passkey for this site, or one of these. */
 export const requestOptions = async (
   { place, challenge }: Asked,
   of: readonly Pick<PasskeyRow, 'credential_id' | 'transports'>[] = [],
@@ -165,7 +180,10 @@ export const requestOptions = async (
 
 export type NewPasskey = Pick<PasskeyRow, 'credential_id' | 'public_key' | 'counter' | 'transports' | 'is_synced'>;
 
-/** A passkey that was just made, and what it answers to. @throws Refusal when it is not one for here. */
+/**
+ * A passkey that was just created, and its challenge. @throws Refusal when it is not one for this
+ * site.
+ */
 export const createdPasskey = async (place: PasskeyPlace, text: string): Promise<NewPasskey & { readonly challenge: string }> => {
   const { response, ...rest } = read(createdShape, text);
   const challenge = challengeIn({ response });
@@ -183,12 +201,17 @@ export const createdPasskey = async (place: PasskeyPlace, text: string): Promise
   return { challenge, credential_id, public_key, counter, transports: transportsIn(response.transports), is_synced };
 };
 
-/** Which passkey answers, before it is known whether it is one of ours. @throws Refusal. */
+/**
+ * The id of the answering passkey, before it is known whether it is registered. @throws Refusal.
+ */
 export const credentialOf = (text: string): string => read(signedShape, text).id;
 
 export type PasskeyUse = { readonly challenge: string; readonly counter: number; readonly is_synced: boolean };
 
-/** What a passkey signed, if it did. @throws Refusal when the signature is not its own, or not for here. */
+/**
+ * The data that a passkey signed. @throws Refusal when the signature is not its own, or not for
+ * this site.
+ */
 export const signedBy = async (place: PasskeyPlace, passkey: PasskeyRow, text: string): Promise<PasskeyUse> => {
   const { response, ...rest } = read(signedShape, text);
   const challenge = challengeIn({ response });
@@ -204,9 +227,9 @@ export const signedBy = async (place: PasskeyPlace, passkey: PasskeyRow, text: s
   return { challenge, counter: done.authenticationInfo.newCounter, is_synced: done.authenticationInfo.credentialBackedUp };
 };
 
-/** What is asked of passkeys, and what their answers are good for. */
+/** Challenges for passkeys, and the use of their answers. */
 
-/** @throws Refusal where there can be none. */
+/** @throws Refusal where passkeys are not possible. */
 export const placeOf = ({ baseUrl }: Pick<GateDependencies, 'baseUrl'>): PasskeyPlace => {
   const place = passkeyPlace(baseUrl());
   if (place) return place;
@@ -218,7 +241,7 @@ const stale = (): Refusal => new Refusal('passkey_refused', 'This took too long,
 
 type Asking = { readonly purpose: ChallengePurpose; readonly user: string | null };
 
-/** Something new to sign. */
+/** Issues a new challenge. */
 export const askPasskey = async (
   sql: Queryable,
   { accountSecrets }: GateDependencies,
@@ -229,7 +252,7 @@ export const askPasskey = async (
   return text;
 };
 
-/** What was asked is answered once. @throws Refusal. */
+/** A challenge is answered once. @throws Refusal. */
 export const takeAnswer = async ({ sql, now, with: { accountSecrets } }: Context, challenge: string, asking: Asking): Promise<void> => {
   const fingerprint = await accountSecrets.fingerprint('passkey challenge', challenge);
   if (!(await useChallenge(sql, { ...asking, fingerprint, now: new Date(now) }))) throw stale();
@@ -237,7 +260,10 @@ export const takeAnswer = async ({ sql, now, with: { accountSecrets } }: Context
 
 export type Signed = { readonly passkey: PasskeyRow; readonly use: PasskeyUse };
 
-/** Which passkey signed: looked at before any transaction, because the check takes long the first time. @throws Refusal. */
+/**
+ * The passkey that signed, verified before any transaction, because verification is slow the first
+ * time. @throws Refusal.
+ */
 export const signedPasskey = async (pool: Sql, instruments: GateDependencies, answer: string): Promise<Signed> => {
   const place = placeOf(instruments);
   const passkey = await passkeyByCredential(pool, credentialOf(answer));
@@ -245,7 +271,9 @@ export const signedPasskey = async (pool: Sql, instruments: GateDependencies, an
   return { passkey, use: await signedBy(place, passkey, answer) };
 };
 
-/** @throws Refusal when it was used for something else, or before, or the passkey is gone. */
+/**
+ * @throws Refusal when it was issued for another purpose, was used before, or the passkey is gone.
+ */
 export const takeSigned = async (context: Context, { passkey, use }: Signed, asking: Asking): Promise<void> => {
   await takeAnswer(context, use.challenge, asking);
   const { counter, is_synced } = use;

@@ -3,7 +3,10 @@ import { isViolationOf, type Queryable } from '../database/connect.ts';
 import type { Role } from '../organisations/model.ts';
 import type { PlanName } from '../organisations/plans.ts';
 
-/** What people were sent a link for: accounts that wait, proofs of an address, new passwords. Each link is good once. */
+/**
+ * What people got a link for: pending accounts, proofs of an address, new passwords. Each link is
+ * valid once.
+ */
 
 export type NewSignUp = {
   readonly id: string;
@@ -17,7 +20,7 @@ export type NewSignUp = {
   readonly expires_at: Date;
 };
 
-/** Ends the earlier ones of that address: one link alone is good. */
+/** Ends earlier sign-ups of that address: only one link is valid. */
 export const insertSignUp = async (sql: Queryable, one: NewSignUp): Promise<void> => {
   const { id, email, name, password_hash, organisation, time_zone, invitation, at, expires_at } = one;
   await sql`delete from sign_ups where lower(email) = lower(${email})`;
@@ -25,7 +28,7 @@ export const insertSignUp = async (sql: Queryable, one: NewSignUp): Promise<void
     values (${id}, ${email}, ${name}, ${password_hash}, ${organisation}, ${time_zone}, ${invitation}, ${at}, ${expires_at})`;
 };
 
-/** Gives it a link; its address, or undefined when it is gone. */
+/** Gives it a link. Returns its address, or undefined when it is gone. */
 export const linkSignUp = async (sql: Queryable, id: string, fingerprint: Buffer): Promise<string | undefined> => {
   const [row] = await sql<{ email: string }[]>`update sign_ups set fingerprint = ${fingerprint} where id = ${id} returning email`;
   return row?.email;
@@ -40,14 +43,14 @@ export type SignUpRow = {
   readonly invitation_id: string | null;
 };
 
-/** What waits behind a link, which stays good. */
+/** The sign-up behind a link, which stays valid. */
 export const signUpBy = async (sql: Queryable, fingerprint: Buffer, now: Date): Promise<SignUpRow | undefined> => {
   const [row] = await sql<SignUpRow[]>`select email, name, password_hash, organisation, time_zone, invitation_id
     from sign_ups where fingerprint = ${fingerprint} and expires_at > ${now}`;
   return row;
 };
 
-/** What waits behind a link, which is good no more. */
+/** The sign-up behind a link, which is then used up. */
 export const useSignUp = async (sql: Queryable, fingerprint: Buffer, now: Date): Promise<SignUpRow | undefined> => {
   const [row] = await sql<SignUpRow[]>`delete from sign_ups where fingerprint = ${fingerprint} and expires_at > ${now}
     returning email, name, password_hash, organisation, time_zone, invitation_id`;
@@ -69,14 +72,17 @@ export const linkVerification = async (sql: Queryable, id: string, fingerprint: 
   return row?.email;
 };
 
-/** The address that the link proves, for the user whose it is to be alone. */
+/** The address that the link proves, only for the user who requested it. */
 export const useVerification = async (sql: Queryable, user: string, fingerprint: Buffer, now: Date): Promise<string | undefined> => {
   const [row] = await sql<{ email: string }[]>`
     delete from email_verifications where fingerprint = ${fingerprint} and user_id = ${user} and expires_at > ${now} returning email`;
   return row?.email;
 };
 
-/** Gives the old mailbox its link; the address that is wanted, or undefined when the change is over. */
+/**
+ * Gives the old mailbox its link. Returns the requested address, or undefined when the change is
+ * over.
+ */
 export const linkKeeping = async (sql: Queryable, id: string, fingerprint: Buffer): Promise<string | undefined> => {
   const [row] = await sql<
     { email: string }[]
@@ -84,7 +90,7 @@ export const linkKeeping = async (sql: Queryable, id: string, fingerprint: Buffe
   return row?.email;
 };
 
-/** Ends a change of address; whose it was, and to what. */
+/** Ends a change of address. Returns its user and the requested address. */
 export const useKeeping = async (
   sql: Queryable,
   fingerprint: Buffer,
@@ -99,13 +105,16 @@ export const deleteVerifications = async (sql: Queryable, user: string): Promise
   await sql`delete from email_verifications where user_id = ${user}`;
 };
 
-/** The address that a user wants and has not proven yet. */
+/** The address that a user requested and has not proven yet. */
 export const wantedEmail = async (sql: Queryable, user: string, now: Date): Promise<string | undefined> => {
   const [row] = await sql<{ email: string }[]>`select email from email_verifications where user_id = ${user} and expires_at > ${now}`;
   return row?.email;
 };
 
-/** The user's address, proven. Links to a new password that went to the one before end with it. @throws Refusal `email_taken`. */
+/**
+ * Sets the user's address, proven. Password links that went to the previous address become invalid.
+ * @throws Refusal `email_taken`.
+ */
 export const writeEmail = async (sql: Queryable, user: string, email: string, verified_at: Date | null): Promise<void> => {
   try {
     await sql`update users set email = ${email}, email_verified_at = ${verified_at} where id = ${user}`;
@@ -131,7 +140,7 @@ export const useReset = async (sql: Queryable, fingerprint: Buffer, now: Date): 
 
 export type LinkKind = 'sign-up' | 'e-mail' | 'e-mail kept' | 'password reset';
 
-/** The address that a link is about, if it is still good. Looks only: scanners of mail follow links. */
+/** The address of a link, if it is still valid. Read-only, because mail scanners follow links. */
 export const lookAtLink = async (sql: Queryable, kind: LinkKind, fingerprint: Buffer, now: Date): Promise<string | undefined> => {
   const rows =
     kind === 'sign-up'
@@ -147,7 +156,7 @@ export const lookAtLink = async (sql: Queryable, kind: LinkKind, fingerprint: Bu
   return rows[0]?.email;
 };
 
-/** Whatever a person was sent that a new password ends. */
+/** Deletes the links that a new password ends. */
 export const deleteResets = async (sql: Queryable, user: string): Promise<void> => {
   await sql`delete from password_resets where user_id = ${user}`;
 };
@@ -163,7 +172,7 @@ export type NewInvitation = {
   readonly expires_at: Date;
 };
 
-/** In the place of an earlier one to the same address, whose link ends. */
+/** Replaces an earlier invitation to the same address, whose link ends. */
 export const insertInvitation = async (sql: Queryable, one: NewInvitation): Promise<void> => {
   const { id, organisation, email, role, fingerprint, invited_by, at, expires_at } = one;
   await sql`delete from invitations where organisation_id = ${organisation} and lower(email) = lower(${email})`;
@@ -203,7 +212,7 @@ export const linkInvitation = async (sql: Queryable, id: string, fingerprint: Bu
   await sql`update invitations set fingerprint = ${fingerprint} where id = ${id}`;
 };
 
-/** True when it was there: of two that come at once, one finds it. */
+/** True when it existed: of two concurrent uses, one succeeds. */
 export const useInvitation = async (sql: Queryable, organisation: string, id: string): Promise<boolean> =>
   (await sql`delete from invitations where organisation_id = ${organisation} and id = ${id}`).count > 0;
 
@@ -220,12 +229,12 @@ export const insertSignInLink = async (sql: Queryable, { fingerprint, user, made
     values (${fingerprint}, ${user}, ${made_for}, ${at}, ${expires_at})`;
 };
 
-/** Those of earlier starts end with the next. */
+/** The next start ends the links of earlier ones. */
 export const deleteStartLinks = async (sql: Queryable): Promise<void> => {
   await sql`delete from sign_in_links where made_for = 'start'`;
 };
 
-/** Whose link it is, which it is no more: of two that come at once, one finds it. */
+/** The user of the link, which is then used up: of two concurrent uses, one succeeds. */
 export const useSignInLink = async (sql: Queryable, fingerprint: Buffer, now: Date): Promise<string | undefined> => {
   const [row] = await sql<{ user_id: string }[]>`
     delete from sign_in_links where fingerprint = ${fingerprint} and (expires_at is null or expires_at > ${now}) returning user_id`;
@@ -254,11 +263,13 @@ export const userByEmail = async (sql: Queryable, email: string): Promise<UserRo
   return row;
 };
 
-/** One change at a time to what is a user's own. False when there is no such user any more. */
+/**
+ * Locks a user's own data, so that changes run one at a time. False when the user no longer exists.
+ */
 export const lockUser = async (sql: Queryable, id: string): Promise<boolean> =>
   (await sql`select 1 from users where id = ${id} for no key update`).count > 0;
 
-/** The user whom an address belongs to, with what their password is judged by. */
+/** The user of an address, with the data to verify their password. */
 export const credentialsByEmail = async (sql: Queryable, email: string): Promise<{ id: string; password_hash: string } | undefined> => {
   const [row] = await sql<{ id: string; password_hash: string }[]>`
     select id, password_hash from users where lower(email) = lower(${email})`;
@@ -270,7 +281,7 @@ export const passwordHashOf = async (sql: Queryable, id: string): Promise<string
   return row?.password_hash;
 };
 
-/** A new password ends all that was open under the old one. */
+/** A new password ends everything that was open under the old one. */
 export const writePassword = async (sql: Queryable, id: string, password_hash: string): Promise<void> => {
   await sql`update users set password_hash = ${password_hash} where id = ${id}`;
 };
@@ -279,14 +290,14 @@ export const writeName = async (sql: Queryable, id: string, name: string): Promi
   await sql`update users set name = ${name} where id = ${id}`;
 };
 
-/** The mailbox is theirs: they followed a link that only it got. */
+/** Marks the mailbox as verified: the user followed a link that only the mailbox got. */
 export const markVerified = async (sql: Queryable, id: string, at: Date): Promise<string | undefined> => {
   const [row] = await sql<{ email: string }[]>`
     update users set email_verified_at = coalesce(email_verified_at, ${at}) where id = ${id} returning email`;
   return row?.email;
 };
 
-/** Whether anybody owns anything here yet: before, nobody signs up. */
+/** Whether any organisation has an owner yet: before, no one can sign up. */
 export const hasOwner = async (sql: Queryable): Promise<boolean> =>
   (await sql`select 1 from memberships where role = 'owner' limit 1`).length > 0;
 
@@ -311,18 +322,18 @@ export type OwnMembership = {
   readonly id: string;
   readonly name: string;
   readonly role: Role;
-  /** When it is deleted, in milliseconds; null: nobody asked for that. */
+  /** When it will be deleted, in milliseconds; null: no one asked for deletion. */
   readonly ends_at: number | null;
 };
 
-/** The organisations of a user, the oldest first. */
+/** The organisations of a user, oldest first. */
 export const membershipsOf = (sql: Queryable, user: string): Promise<OwnMembership[]> =>
   sql<
     OwnMembership[]
   >`select o.id, o.name, m.role, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at from memberships m join organisations o on o.id = m.organisation_id
     where m.user_id = ${user} order by o.key`;
 
-/** The plans of those that somebody owns, the oldest first. */
+/** The plans of the organisations that a user owns, oldest first. */
 export const ownedPlans = async (sql: Queryable, user: string): Promise<PlanName[]> => {
   const rows = await sql<{ plan: PlanName }[]>`select o.plan from memberships m join organisations o on o.id = m.organisation_id
     where m.user_id = ${user} and m.role = 'owner' order by o.key`;
@@ -364,12 +375,12 @@ export const writeRole = async (sql: Queryable, organisation: string, user: stri
   await sql`update memberships set role = ${role} where organisation_id = ${organisation} and user_id = ${user}`;
 };
 
-/** Their tokens go with the membership. */
+/** Their tokens are deleted with the membership. */
 export const deleteMember = async (sql: Queryable, organisation: string, user: string): Promise<void> => {
   await sql`delete from memberships where organisation_id = ${organisation} and user_id = ${user}`;
 };
 
-/** What somebody is called, or else their address. */
+/** A user's name, or else their address. */
 export const ownName = async (sql: Queryable, id: string): Promise<string | undefined> => {
   const [row] = await sql<{ name: string }[]>`select coalesce(nullif(name, ''), email) as name from users where id = ${id}`;
   return row?.name;

@@ -2,16 +2,22 @@ import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto
 import { type Queryable, textsLiteral } from '../database/connect.ts';
 import type { AccountSecrets } from './secrets.ts';
 
-/** Codes on paper, for who has lost their phone. Only fingerprints are stored, each bound to whose it is. */
+/**
+ * Recovery codes on paper, for people who lost their phone. Only fingerprints are stored, each
+ * bound to its user.
+ */
 
 const count = 10;
-/** No letter that is taken for another: 50 bits in ten. */
+/** No letter that is mistaken for another: 50 bits in ten. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const length = 10;
 
 const one = (): string => Array.from({ length }, () => alphabet.charAt(randomInt(alphabet.length))).join('');
 
-/** However it was written down: case, gaps and letters that look alike do not matter. Undefined: no code looks so. */
+/**
+ * Accepts any spelling: case, gaps and letters that look alike do not matter. Undefined: no code
+ * looks like this.
+ */
 const read = (typed: string): string | undefined => {
   const plain = typed.toLowerCase().replaceAll(/[\s-]/g, '').replaceAll('o', '0').replaceAll(/[il]/g, '1');
   return plain.length === length && [...plain].every((letter) => alphabet.includes(letter)) ? plain : undefined;
@@ -37,11 +43,17 @@ export const recoveryFingerprint = async (secrets: AccountSecrets, user: string,
   return code === undefined ? undefined : fingerprint(secrets, user, code);
 };
 
-/** Codes of an app on somebody's phone, as RFC 6238 has them and every such app understands: six digits, half a minute, SHA-1. */
+/**
+ * Codes of an authenticator app, as in RFC 6238, which every such app supports: six digits, half a
+ * minute, SHA-1.
+ */
 
 const stepMs = 30_000;
 const secretBytes = 20;
-/** Clocks of phones differ, and typing takes a while: the code before and the one after are taken, too. */
+/**
+ * Phone clocks differ, and typing takes a while: the code before and the one after are accepted,
+ * too.
+ */
 const nearby = [0, -1, 1];
 
 const base32Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
@@ -57,13 +69,13 @@ const bytesOf = (text: string): Buffer => {
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 };
 
-/** 160 random bits, as apps take them. */
+/** 160 random bits, as apps expect. */
 export const newTotpSecret = (): string => base32(randomBytes(secretBytes));
 
-/** Whether it is one that newTotpSecret() could have made. */
+/** Whether newTotpSecret() could have made it. */
 export const isTotpSecret = (text: string): boolean => /^[A-Z2-7]{32}$/.test(text);
 
-/** What the picture says to the app. */
+/** The content of the QR code for the app. */
 export const totpAddress = (secret: string, email: string): string =>
   `otpauth://totp/Antipode:${encodeURIComponent(email)}?secret=${secret}&issuer=Antipode&algorithm=SHA1&digits=6&period=30`;
 
@@ -78,7 +90,7 @@ export const codeOf = (secret: string, step: number): string => {
 
 export const stepAt = (now: number): number => Math.floor(now / stepMs);
 
-/** The half minute that a code is of, if it is of one that is near. */
+/** The half minute of a code, if it is near the present one. */
 export const stepOfCode = (secret: string, code: string, now: number): number | undefined => {
   if (!/^\d{6}$/.test(code)) return undefined;
   const typed = Buffer.from(code);
@@ -113,15 +125,15 @@ export const insertSecondFactor = async (
       on conflict do nothing`
   ).count > 0;
 
-/** Its recovery codes go with it. False when there was none. */
+/** Deletes its recovery codes with it. False when there was none. */
 export const deleteSecondFactor = async (sql: Queryable, user: string): Promise<boolean> =>
   (await sql`delete from second_factors where user_id = ${user}`).count > 0;
 
-/** A code is taken once: of two that come at the same time, one is. */
+/** A code is accepted once, even for concurrent attempts. */
 export const takeStep = async (sql: Queryable, user: string, step: number): Promise<boolean> =>
   (await sql`update second_factors set last_step = ${step} where user_id = ${user} and last_step < ${step}`).count > 0;
 
-/** These codes, and none of those before. */
+/** Replaces all previous codes with these. */
 export const replaceRecoveryCodes = async (sql: Queryable, user: string, fingerprints: readonly Buffer[]): Promise<void> => {
   await sql`delete from recovery_codes where user_id = ${user}`;
   const all = textsLiteral(fingerprints.map((each) => each.toString('hex')));
@@ -146,7 +158,7 @@ export const insertSecondStep = async (
   await sql`insert into second_steps (fingerprint, user_id, created_at, expires_at) values (${fingerprint}, ${user}, ${at}, ${expires_at})`;
 };
 
-/** Whose second step it is, while it may still be taken. */
+/** The user of a second step, while it is still valid. */
 export const secondStepBy = async (sql: Queryable, fingerprint: Buffer, now: Date): Promise<string | undefined> => {
   const [row] = await sql<
     { user_id: string }[]
@@ -154,11 +166,11 @@ export const secondStepBy = async (sql: Queryable, fingerprint: Buffer, now: Dat
   return row?.user_id;
 };
 
-/** True when it was still there. */
+/** True when it still existed. */
 export const deleteSecondStep = async (sql: Queryable, fingerprint: Buffer): Promise<boolean> =>
   (await sql`delete from second_steps where fingerprint = ${fingerprint}`).count > 0;
 
-/** With the password the steps that began with it are over. */
+/** A new password ends the second steps that began with the old one. */
 export const deleteSecondSteps = async (sql: Queryable, user: string): Promise<void> => {
   await sql`delete from second_steps where user_id = ${user}`;
 };

@@ -4,7 +4,10 @@ import pLimit from 'p-limit';
 import type { Sql } from '../database/connect.ts';
 import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
 
-/** What people hold of us for a while: the text in a cookie or a link. Only its fingerprint is stored, and one of a kind is good for nothing else. */
+/**
+ * Temporary secrets of users: the text in a cookie or a link. Only its fingerprint is stored, and
+ * it is valid for its kind only.
+ */
 export type SecretKind =
   | 'session'
   | 'sign-in link'
@@ -26,12 +29,12 @@ export type SecretKind =
   | 'call';
 
 export type AccountSecrets = {
-  /** 256 random bits, to be shown to one person once. */
+  /** 256 random bits, shown to one person once. */
   readonly mint: (kind: SecretKind) => Promise<{ readonly text: string; readonly fingerprint: Buffer }>;
   readonly fingerprint: (kind: SecretKind, text: string) => Promise<Buffer>;
 };
 
-/** Under a key that outlives SECRET_KEY, or replacing that would sign everybody out. */
+/** Uses a key that outlives SECRET_KEY; otherwise replacing SECRET_KEY would sign everyone out. */
 export const createAccountSecrets = (sql: Sql, keys: MasterKeys): AccountSecrets => {
   const key = createKeptKey(sql, keys, 'account secrets');
   const fingerprint: AccountSecrets['fingerprint'] = async (kind, text) =>
@@ -47,7 +50,10 @@ export const createAccountSecrets = (sql: Sql, keys: MasterKeys): AccountSecrets
   };
 };
 
-/** OWASP's least for argon2id; each costs 19 MiB and about 35 ms of a core, hence the bound on how many run at once. */
+/**
+ * OWASP's minimum for argon2id; each hash takes 19 MiB and about 35 ms of a core, so the number of
+ * concurrent ones is limited.
+ */
 const cost = { memory: 19_456, passes: 2, parallelism: 1 } as const;
 const tagLength = 32;
 const atOnce = pLimit(2);
@@ -61,7 +67,9 @@ const hash = (password: string, nonce: Buffer, { memory, passes, parallelism }: 
 
 const plain = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
 
-/** In the usual text form, so that the cost can be raised later without asking for passwords anew. */
+/**
+ * In the usual text form, so that the cost can be raised later without asking for passwords again.
+ */
 export const hashPassword = async (password: string): Promise<string> => {
   const nonce = randomBytes(16);
   const tag = await hash(password, nonce, cost);
@@ -70,7 +78,7 @@ export const hashPassword = async (password: string): Promise<string> => {
 
 const shape = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** Someone unknown is refused as slowly as someone with a wrong password: give `null` for a user who is not there. */
+/** Pass `null` for an unknown user: it is refused as slowly as a wrong password. */
 export const verifyPassword = async (password: string, stored: string | null): Promise<boolean> => {
   const [, memory, passes, parallelism, nonce = '', tag = ''] = shape.exec(stored ?? '') ?? [];
   if (memory === undefined) {

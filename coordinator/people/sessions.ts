@@ -7,16 +7,16 @@ import type { Role } from '../organisations/model.ts';
 import type { PlanName } from '../organisations/plans.ts';
 import type { AccountSecrets } from './secrets.ts';
 
-/** How long people stay signed in, and for how long a proof of who they are counts. */
+/** How long users stay signed in, and for how long a proof of identity counts. */
 
 const minute = 60_000;
 const day = 86_400_000;
 
-/** A session that nobody uses for so long is over. */
+/** An unused session ends after this time. */
 export const idleMs = 7 * day;
-/** So old none gets, however much it is used. */
+/** The maximum age of a session, however much it is used. */
 export const oldestMs = 30 * day;
-/** A password (or what stands for it) counts for so long before dangerous acts. */
+/** How long a password (or its replacement) counts for dangerous operations. */
 const provenMs = 15 * minute;
 
 export const isOver = (session: { readonly created_at: Date; readonly last_used_at: Date }, now: number): boolean =>
@@ -24,7 +24,7 @@ export const isOver = (session: { readonly created_at: Date; readonly last_used_
 
 export const isProven = (proven_at: number, now: number): boolean => now - proven_at < provenMs;
 
-/** How long links and half-done acts are good for. */
+/** How long links and half-done operations are valid. */
 export const linkLives = {
   operator: 60 * minute,
   passwordReset: 60 * minute,
@@ -35,10 +35,13 @@ export const linkLives = {
   passkey: 5 * minute,
 } as const;
 
-/** The cookie that holds a session. The API takes it as a parameter and ignores it: a page of somebody else can do nothing with it there. */
+/**
+ * The cookie of a session. The API accepts it as a parameter and ignores it, so that another site's
+ * page cannot use it there.
+ */
 export const sessionCookie = 'svc_session';
 
-/** Over https no other host of our domain can plant a cookie of this name. */
+/** Over https, no other host of our domain can set a cookie of this name. */
 export const sessionCookieOf = (isSecure: boolean): string => (isSecure ? `__Host-${sessionCookie}` : sessionCookie);
 
 const attributes = (isSecure: boolean): string => `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
@@ -49,7 +52,7 @@ export const setSessionCookie = (text: string, isSecure: boolean): string =>
 
 export const endSessionCookie = (isSecure: boolean): string => `${sessionCookieOf(isSecure)}=; Max-Age=0; ${attributes(isSecure)}`;
 
-/** What a Cookie header holds under a name. */
+/** The value of a name in a Cookie header. */
 export const cookieNamed = (name: string, header: string | undefined): string | undefined => {
   for (const pair of (header ?? '').split(';')) {
     const [key = '', ...value] = pair.split('=');
@@ -58,7 +61,10 @@ export const cookieNamed = (name: string, header: string | undefined): string | 
   return undefined;
 };
 
-/** A session with everything that a page depends on, as it is now. The organisation's part is null for who belongs to none. */
+/**
+ * A session with everything that a page depends on, as it is now. The organisation's part is null
+ * for a user without any.
+ */
 export type SessionHolder = {
   readonly id: string;
   readonly created_at: Date;
@@ -79,7 +85,7 @@ export type SessionHolder = {
   } | null;
 };
 
-/** In the organisation that the session chose, or the first that its user belongs to. */
+/** In the organisation that the session chose, or the user's first one. */
 export const sessionHolder = async (sql: Queryable, fingerprint: Buffer): Promise<SessionHolder | undefined> => {
   const [row] = await sql<SessionHolder[]>`
     select s.id, s.created_at, s.last_used_at, s.proven_at, s.user_id, u.email, u.name, u.email_verified_at is not null as email_verified, u.is_operator,
@@ -105,7 +111,7 @@ export const insertSession = async (sql: Queryable, { id, fingerprint, user, at,
     values (${id}, ${fingerprint}, ${user}, ${at}, ${at}, ${at}, ${address}, ${device})`;
 };
 
-/** The session that a cookie opens is over. */
+/** Ends the session of a cookie. */
 export const deleteSessionOf = async (sql: Queryable, fingerprint: Buffer): Promise<void> => {
   await sql`delete from sessions where fingerprint = ${fingerprint}`;
 };
@@ -114,7 +120,7 @@ export const deleteSessionOf = async (sql: Queryable, fingerprint: Buffer): Prom
 export const deleteSession = async (sql: Queryable, user: string, id: string): Promise<boolean> =>
   (await sql`delete from sessions where user_id = ${user} and id = ${id}`).count > 0;
 
-/** All sessions of a user, but for the one that is to stay; how many that were. */
+/** Ends all sessions of a user except the given one. Returns their number. */
 export const deleteSessions = async (sql: Queryable, user: string, except: string | null): Promise<number> =>
   (await sql`delete from sessions where user_id = ${user} and id is distinct from ${except}`).count;
 
@@ -139,7 +145,10 @@ export const sessionsOf = (sql: Queryable, user: string): Promise<SessionRow[]> 
     SessionRow[]
   >`select id, created_at, last_used_at, address, device from sessions where user_id = ${user} order by last_used_at desc, id`;
 
-/** When sessions were last used, and from where, many in one statement; never backwards, as several coordinators report. */
+/**
+ * Writes when and from where sessions were last used, many in one statement; times never move
+ * backwards, because several coordinators report.
+ */
 export const writeSessionUses = async (
   sql: Queryable,
   uses: ReadonlyMap<string, { readonly at: number; readonly address: string }>,
@@ -151,13 +160,19 @@ export const writeSessionUses = async (
     where s.id = u.id and s.last_used_at < u.at`;
 };
 
-/** Somebody who is signed in. `caller` is how they call the gate in the organisation that their session chose; null when they belong to none. */
+/**
+ * A signed-in user. `caller` is how they call the gate in the organisation that their session
+ * chose; null without any organisation.
+ */
 export type SignedIn = { readonly person: Person; readonly caller: Caller | null };
 
 export type Sessions = {
-  /** Who holds the cookie's session, read afresh; undefined for nobody. Membership and role are those of this moment. */
+  /**
+   * The user of the cookie's session, read afresh; undefined without a valid one. Membership and
+   * role are those of this moment.
+   */
   readonly authenticate: (visitor: AnonymousCaller) => Promise<SignedIn | undefined>;
-  /** Writes down when sessions were last used. */
+  /** Writes when sessions were last used. */
   readonly flush: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -169,7 +184,7 @@ type Dependencies = {
   readonly accountSecrets: AccountSecrets;
 };
 
-/** As many characters as 256 bits take in base64url: nothing else was ever given out. */
+/** As many characters as 256 bits take in base64url: no other text was ever issued. */
 const shape = /^[\w-]{43}$/;
 
 export const createSessions = ({ sql, clock, log, accountSecrets }: Dependencies): Sessions => {
@@ -195,7 +210,7 @@ export const createSessions = ({ sql, clock, log, accountSecrets }: Dependencies
   };
 };
 
-/** What a browser says that it is, in the words of the person who sits at it. Order matters: most browsers also claim to be others. */
+/** The browser's name in the user's words. Order matters: most browsers also claim to be others. */
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(e|A|iOS)?\//, 'Edge'],
   [/\b(OPR|Opera)\//, 'Opera'],
@@ -219,7 +234,7 @@ const systems: readonly (readonly [RegExp, string])[] = [
 
 const named = (rows: typeof browsers, text: string): string | undefined => rows.find(([sign]) => sign.test(text))?.[1];
 
-/** Such as "Firefox on Linux". */
+/** For example "Firefox on Linux". */
 export const deviceOf = (userAgent: string): string => {
   const browser = named(browsers, userAgent);
   const system = named(systems, userAgent);

@@ -31,7 +31,9 @@ import {
 import { verifyPassword } from './secrets.ts';
 import { deleteSessionOf, insertSession, linkLives } from './sessions.ts';
 
-/** The operator vouches for whoever gets the link: it takes the place of the password and of the second step. */
+/**
+ * The operator vouches for the recipient of the link: it replaces the password and the second step.
+ */
 export const createSignInLink = async (
   { sql, now, with: { accountSecrets, baseUrl } }: Context,
   { email, made_for }: InputOf<typeof createSignInLinkContract>,
@@ -44,10 +46,13 @@ export const createSignInLink = async (
   return { email: user.email, address: `${baseUrl()}/enter/${text}`, expires_at: expires_at?.toISOString() ?? null };
 };
 
-/** Long enough to tell browsers apart; a header of any length is not kept. */
+/** Long enough to tell browsers apart; longer headers are cut. */
 const longestDevice = 300;
 
-/** A session of its own for every sign-in: the one that the browser had before ends, so that nobody goes on in a session that was planted. */
+/**
+ * Every sign-in gets a new session: the browser's previous one ends, so that no one continues in a
+ * session that an attacker planted.
+ */
 export const beginSession = async ({ sql, now, note, visitor, with: { accountSecrets } }: ByAnonymous, user: string): Promise<string> => {
   note({ user });
   if (visitor.cookie !== undefined) await deleteSessionOf(sql, await accountSecrets.fingerprint('session', visitor.cookie));
@@ -57,7 +62,7 @@ export const beginSession = async ({ sql, now, note, visitor, with: { accountSec
   return text;
 };
 
-/** A session for whoever has given the first proof, or the second step where the account asks for one. */
+/** A session after the first proof, or after the second step where the account requires one. */
 export const signInAs = async (
   context: ByAnonymous,
   user: string,
@@ -101,7 +106,10 @@ const codeFrom = async (
   return recovery && (await hasRecoveryCode(pool, user, recovery)) ? { code: { recovery }, left } : undefined;
 };
 
-/** For the account, from wherever: who guesses here has the password already, and six digits are soon through from many hosts. */
+/**
+ * Counted per account, from all hosts: a guesser here has the password already, and six digits are
+ * quickly tried from many hosts.
+ */
 const before = async (early: Early<SignedOut>, { secret, code: typed }: InputOf<typeof finishSignInContract>): Promise<Prepared> => {
   const { pool, now, visitor } = early;
   const { accountSecrets, attempts } = early.with;
@@ -130,7 +138,10 @@ const act = async (
 
 export const finishSignIn = { before, act };
 
-/** Nobody guesses a signature; but what is asked is kept until it is answered, and nobody is to fill the house with it. */
+/**
+ * A signature cannot be guessed; but each challenge is stored until it is answered, and no one
+ * should fill the storage with them.
+ */
 const beforeBegin = ({ visitor, with: { attempts } }: Early<SignedOut>): Promise<void> =>
   attempts.count([{ what: `passkeys from ${hostOf(visitor.address)}`, most: 60 }]);
 
@@ -159,27 +170,29 @@ const byPasskeyAct = async (
 
 export const signInByPasskey = { before: byPasskeyBefore, act: byPasskeyAct };
 
-/** For an account from one host, and for a host at all accounts: who guesses is slowed down. */
+/** For an account from one host, and for a host at all accounts: this slows down guessing. */
 const triesAt = (email: string, { address }: AnonymousCaller): readonly [Tried, Tried] => [
   { what: `password of ${email.trim().toLowerCase()} from ${hostOf(address)}`, most: 10 },
   { what: `passwords from ${hostOf(address)}`, most: 60 },
 ];
 
-/** The same answer, after the same work, whether there is such an account or not. */
+/** The same answer after the same work, whether the account exists or not. */
 const signInBefore = async (
   { pool, visitor, with: { attempts, door } }: Early<SignedOut>,
   { email, password }: InputOf<typeof signInContract>,
 ): Promise<string> => {
   const tried = triesAt(email, visitor);
-  // Without mail there is no other way in, and whoever guesses from many hosts could lock the account's owner out.
+  // Without mail there is no other way to sign in, and a guesser with many hosts could lock the
+  // owner out.
   const everywhere = door.mail ? [failuresOf(email)] : [];
   await attempts.count(tried);
-  // Apart, so that tries which were refused to their host count for no account: one host alone would send its owner to the mailbox.
+  // Counted separately, so that attempts that were refused to their host count for no account:
+  // otherwise one host could force the owner to use the mailbox.
   if (everywhere.length > 0) await attempts.count(everywhere);
   const user = await credentialsByEmail(pool, email.trim());
   const isRight = await verifyPassword(password, user?.password_hash ?? null);
   if (!user || !isRight) throw new Refusal('sign_in_failed', 'The e-mail address or the password is wrong.');
-  // What was counted for the host stays: an account of one's own is no way to more guesses at others.
+  // The host's count stays: signing in to one's own account must not allow more guesses at others.
   await attempts.forget([tried[0], ...everywhere]);
   return user.id;
 };

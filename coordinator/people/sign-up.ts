@@ -55,9 +55,9 @@ import { beginSession, signInAs } from './sign-in.ts';
 type Joined = 'joined' | 'member already' | 'ending' | 'gone';
 
 /**
- * Makes somebody a member by an invitation, which is good no more. The plan is asked under the organisation's lock, as for every member.
- * `gone`: somebody else was faster, or the organisation ended; `ending`: it is about to, and the
- * invitation stays.
+ * Makes a user a member by an invitation, which is then used up. The plan is checked under the
+ * organisation's lock, as for every member. `gone`: someone else was faster, or the organisation
+ * ended; `ending`: it awaits deletion, and the invitation stays.
  */
 export const join = async ({ sql }: Context, user: string, invitation: InvitationRow): Promise<Joined> => {
   const organisation = await lockOrganisation(sql, invitation.organisation_id);
@@ -70,20 +70,23 @@ export const join = async ({ sql }: Context, user: string, invitation: Invitatio
   return 'joined';
 };
 
-/** What somebody is told who would join it. */
+/** The refusal for a user who wants to join it. */
 export const notNow = ({ organisation }: InvitationRow): Refusal =>
   new Refusal(
     'organisation_ending',
     `${organisation} is going to be deleted, so nobody can join it. If its owners keep it, this link is good again.`,
   );
 
-/** What lets someone act as the user without the password, and ends only where they say so. */
+/** Credentials that work without the password, and end only where the user says so. */
 export type AlsoEnded = { readonly end_tokens: boolean; readonly end_passkeys: boolean; readonly end_assistants: boolean };
 
 const listed = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 
-/** A new password ends everything that was open under the old one, changes of address too; its owner is told, and what stays. */
+/**
+ * A new password ends everything that was open under the old one, including changes of address; the
+ * user is notified of this, and of what stays.
+ */
 export const replacePassword = async (
   { sql, now, note, with: { door } }: Context,
   { user, email }: { readonly user: string; readonly email: string },
@@ -109,7 +112,10 @@ export const replacePassword = async (
   if (door.mail) await postMail(sql, { kind: 'notice', recipient: email, about: { what: 'password', detail }, at: new Date(now) });
 };
 
-/** Anyone may sign up with an address, but who finishes must know the password: no account gets one that a stranger chose. */
+/**
+ * Anyone may sign up with an address, but finishing requires the password: no account gets a
+ * password that someone else chose.
+ */
 const before = async (
   { pool, now, visitor, with: { attempts, accountSecrets } }: Early<SignedOut>,
   { secret, password }: InputOf<typeof finishSignUpContract>,
@@ -124,7 +130,10 @@ const before = async (
     );
 };
 
-/** The address is proven, so the account is made; an invitation that has ended meanwhile makes it one without an organisation. */
+/**
+ * The address is proven, so the account is created; if the invitation has ended meanwhile, without
+ * an organisation.
+ */
 const act = async (
   context: ByAnonymous,
   { secret }: InputOf<typeof finishSignUpContract>,
@@ -164,14 +173,18 @@ const beforeRequest = async (
       'mail_missing',
       `This installation sends no mail. Whoever runs it can let you in: npm run operator -- user sign-in-link --email ${email.trim()}`,
     );
-  // Apart from other mails to it, which anyone can cause: they would keep away the only way in for an account that someone guesses at.
+  // Counted apart from other mails to the address, which anyone can cause: otherwise they could
+  // block the only way to sign in to an account that someone guesses at.
   await attempts.count([
     { what: `reset mails to ${emailFrom(email).toLowerCase()}`, most: 5 },
     { what: `resets from ${hostOf(visitor.address)}`, most: 20 },
   ]);
 };
 
-/** Whether there is such an account is found out only when the mail is made, so that here nothing tells. */
+/**
+ * Whether the account exists is checked only when the mail is made, so that nothing here reveals
+ * it.
+ */
 const actRequest = async (
   { sql, now }: ByAnonymous,
   { email }: InputOf<typeof requestPasswordResetContract>,
@@ -191,7 +204,10 @@ const beforeReset = async (
   return hashPassword(password);
 };
 
-/** The link lets its owner in at once, however many passwords are guessed meanwhile. The second step stays: whoever reads a mailbox is not yet the person. */
+/**
+ * The link signs its owner in at once, however many passwords are guessed meanwhile. The second
+ * step stays: access to a mailbox does not prove the person.
+ */
 const actReset = async (
   context: ByAnonymous,
   { secret, ...also }: InputOf<typeof resetPasswordContract>,
@@ -252,7 +268,10 @@ type Prepared = {
 const closed = (): Refusal =>
   new Refusal('sign_up_closed', 'Nobody signs up here without an invitation; ask whoever runs this installation for one.');
 
-/** Everything is judged before anything is known of the address, and the password is hashed whether there is such an account or not. */
+/**
+ * Validates everything before the address is looked up, and hashes the password whether the account
+ * exists or not.
+ */
 const signUpBefore = async (
   { pool, now, visitor, with: { attempts, accountSecrets, door } }: Early<SignedOut>,
   input: InputOf<typeof signUpContract>,
@@ -275,8 +294,9 @@ const signUpBefore = async (
 };
 
 /**
- * With mail nothing is made before the address is proven, so that the answer is the same for one that has an account. Without mail only
- * somebody with an invitation comes so far, and hears that an address is taken.
+ * With mail, nothing is created before the address is proven, so the answer is the same for an
+ * address with an account. Without mail, only someone with an invitation gets this far, and learns
+ * that an address is taken.
  */
 const signUpAct = async (
   context: ByAnonymous,
@@ -310,7 +330,10 @@ const signUpAct = async (
 
 export const signUp = { before: signUpBefore, act: signUpAct };
 
-/** Proves a mailbox, for the signed-in user alone whose it is to be. Where it is another one than before, the old one is told. */
+/**
+ * Proves a mailbox, only for the signed-in user who requested it. If it replaces another address,
+ * that one is notified.
+ */
 export const verifyEmail = async (
   { sql, now, note, person, with: { accountSecrets } }: ByPerson,
   { secret }: InputOf<typeof verifyEmailContract>,
@@ -324,7 +347,7 @@ export const verifyEmail = async (
   return { email };
 };
 
-/** The old mailbox ends a change of address, whoever asked for it. */
+/** The old mailbox can end a change of address, whoever requested it. */
 export const keepEmail = async (
   { sql, now, note, with: { accountSecrets } }: ByAnonymous,
   { secret }: InputOf<typeof keepEmailContract>,

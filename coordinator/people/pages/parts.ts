@@ -6,31 +6,34 @@ import { linkButton } from '../../web/layout.ts';
 import { type PageAnswer, type PageRequest, type PersonsRequest, type SeeOther, type Shown, seeOther, show } from '../../web/page.ts';
 import { setSessionCookie } from '../sessions.ts';
 
-/** One card in the middle, as before somebody has come in. */
+/** One card in the middle, as before signing in. */
 export const entryCard = (sentence: Part, ...parts: readonly Part[]): Html =>
   html`<div class="card entry"><h1>${sentence}</h1>${parts}</div>`;
 
 export const entryPage = (title: string, main: Html, more: Pick<Shown, 'status' | 'headers' | 'passkeys'> = {}): Shown =>
   show({ title, frame: 'bare', main, ...more });
 
-/** Where somebody wanted to go: an address of ours, or the front. */
+/** Where the reader wanted to go: an address of ours, or the front page. */
 export const nextOf = (next: string | undefined): string => (next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/');
 
-/** What a new password ends besides sessions, if its owner says so. */
+/** Other credentials that a new password ends, if the user says so. */
 export const alsoEnded = (state: FormState): Html =>
   html`${checkField({ name: 'end_tokens', label: 'Also revoke all my API tokens', state })}${checkField({ name: 'end_passkeys', label: 'Also remove all my passkeys', state })}${checkField({ name: 'end_assistants', label: 'Also disconnect all my assistants', help: 'Tick these if someone else may have used your account. What is not ticked stays valid.', state })}`;
 
 export const isSecure = ({ with: { baseUrl } }: PageRequest): boolean => baseUrl().startsWith('https:');
 
-/** Into the house, with a session of one's own. */
+/** Signs in with a new session, and redirects. */
 export const comeIn = (request: PageRequest, session: string, to: string, said?: string, cookies: readonly string[] = []): SeeOther =>
   seeOther(to, { said, headers: { 'set-cookie': [setSessionCookie(session, isSecure(request)), ...cookies] } });
 
-/** Before a form whose work is dangerous, so that nobody fills it in for nothing; undefined: go on. */
+/**
+ * Before a form with a dangerous operation, so that no one fills it in for nothing; undefined: go
+ * on.
+ */
 export const proofFirst = ({ signedIn: { person }, now, address }: PersonsRequest): SeeOther | undefined =>
   isProvenNow(person, now) ? undefined : seeOther(`/confirm?next=${encodeURIComponent(address)}`);
 
-/** A link that was used, has ended, or never was: the same page for all three. */
+/** A link that was used, expired, or never existed: the same page for all three. */
 const deadLinkPage = (): Shown =>
   entryPage(
     'Link used',
@@ -42,7 +45,7 @@ const deadLinkPage = (): Shown =>
     { status: 404, headers: { 'cache-control': 'no-store' } },
   );
 
-/** What a link leads to, if it is still good. Null says that it is not, as the refusal does. */
+/** The target of a link, if it is still valid. Null says that it is not, as the refusal does. */
 export const unlessDead = async (answer: () => Promise<PageAnswer | null>, dead: PageAnswer = deadLinkPage()): Promise<PageAnswer> => {
   try {
     return (await answer()) ?? dead;
@@ -53,21 +56,24 @@ export const unlessDead = async (answer: () => Promise<PageAnswer | null>, dead:
 };
 
 type PasskeyForm = {
-  /** To make one, or to have one sign. */
+  /** Create a passkey, or sign with one. */
   readonly does: 'create' | 'get';
   readonly action: string;
   readonly verb: string;
   readonly symbol: IconName;
   readonly main?: boolean;
   readonly next?: string;
-  /** Where passkeys are good, and this page there. */
+  /** Where passkeys are valid, with this page's address there. */
   readonly origin: string;
   readonly address: string;
   readonly fields?: Part;
   readonly beside?: Part;
 };
 
-/** A form that only a browser with scripts can answer; it says so to all others. Its page is shown with `passkeys: true`. */
+/**
+ * A form that only a browser with scripts can answer; it says so to all others. Its page is shown
+ * with `passkeys: true`.
+ */
 export const passkeyForm = ({ does, action, verb, symbol, main = false, next, origin, address, fields, beside }: PasskeyForm): Html =>
   html`<form class="form passkey" method="post" action="${safeUrl(action)}" data-passkey="${does}" data-options="${safeUrl(`${action}/options`)}" data-origin="${origin}" data-scripts>
 ${next !== undefined && hiddenField('next', next)}${hiddenField('answer', '')}

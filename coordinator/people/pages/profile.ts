@@ -76,7 +76,7 @@ export const newOrganisation: Page = {
   },
 };
 
-/** Which organisation this browser acts in. */
+/** The organisation that this browser acts in. */
 export const organisationsPage: Page = {
   method: 'GET',
   path: '/organisations',
@@ -123,7 +123,7 @@ export const switchOrganisation: Page = {
 
 const { listSessions, endSession, endOtherSessions } = personOperations;
 
-/** Where one is signed in. */
+/** The user's sessions. */
 export const sessionsPage: Page = {
   method: 'GET',
   path: '/profile/sessions',
@@ -198,7 +198,7 @@ const secondFactorRow = ({ on_since, recovery_codes_left }: OutputOf<typeof show
         linkButton('/profile/two-step', 'Change'),
       );
 
-/** What is known of oneself, and where each of it is changed. */
+/** The user's data, with links to change each part. */
 export const profilePage: Page = {
   method: 'GET',
   path: '/profile',

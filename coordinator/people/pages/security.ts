@@ -126,7 +126,7 @@ const [overview, setUpPath] = ['/profile/two-step', '/profile/two-step/set-up'];
 const secondFactorTrail = [ofProfile, { href: overview, name: 'Second step' }];
 const noStore = { 'cache-control': 'no-store' } as const;
 
-/** A page for what is on or off; whoever comes to one that does not fit is led to the one that does. */
+/** A page for a setting that is on or off; the page that does not match redirects to the other. */
 const unlessOther = async (answer: () => Promise<PageAnswer>): Promise<PageAnswer> => {
   try {
     return await answer();
@@ -157,7 +157,7 @@ ${left < 4 && notice('verifying', left === 0 ? 'No recovery code is left.' : lef
   },
 };
 
-/** In fours, as people read them aloud and type them. */
+/** In groups of four, as people read them aloud and type them. */
 const inFours = (secret: string): string => (secret.match(/.{1,4}/g) ?? []).join(' ');
 
 const setUpForm = ({ signedIn: { person } }: PersonsRequest, secret: string, state: FormState): PageAnswer =>
@@ -189,7 +189,7 @@ export const setUpPage: Page = {
     }),
 };
 
-/** Shown once: only fingerprints of them are kept. */
+/** Shown once: only their fingerprints are stored. */
 const codesPage = (sentence: Part, codes: readonly string[]): PageAnswer =>
   show({
     title: 'Recovery codes',
@@ -216,7 +216,7 @@ export const setUp: Page = {
     }),
 };
 
-/** A page that asks whether it is meant. */
+/** A page that asks for confirmation. */
 const question = (
   request: PersonsRequest,
   asked: { readonly sentence: string; readonly below: Part; readonly verb: string; readonly isEnd: boolean },

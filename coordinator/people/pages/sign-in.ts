@@ -24,7 +24,7 @@ const passkeyConfirm = (origin: string, next: string): Html =>
     ...{ verb: 'Use a passkey', symbol: 'tokens' },
   });
 
-/** The password once more, or a passkey, before what is dangerous. */
+/** Password or passkey again, before a dangerous operation. */
 export const confirmWith = async (
   { signedIn: { person }, askOwn }: PersonsRequest,
   state: FormState,
@@ -71,7 +71,7 @@ export const confirm: Page = {
   },
 };
 
-/** Nobody keeps a page that holds a secret in its address. */
+/** A page with a secret in its address must not be cached. */
 const headers = { 'cache-control': 'no-store' } as const;
 
 const dead = ({ signedIn }: OpenRequest): PageAnswer =>
@@ -96,7 +96,10 @@ const act = async (request: OpenRequest): Promise<PageAnswer> => {
   }
 };
 
-/** A click signs in at once. Whatever looks at addresses by itself (a preview, a scanner, a browser that runs ahead) gets a button, and uses nothing up. */
+/**
+ * A click signs in at once. A program that opens addresses by itself (a preview, a scanner, a
+ * prefetching browser) gets a button, and does not use up the link.
+ */
 export const enterPage: Page = {
   method: 'GET',
   path: '/enter/:secret',
@@ -116,9 +119,9 @@ export const enterPage: Page = {
 
 export const enterByButton: Page = { method: 'POST', path: '/enter/:secret', needs: 'nobody', answer: act };
 
-/** Says that its browser gave the right password a moment ago. */
+/** Says that its browser sent the right password a moment ago. */
 const stepCookie = 'second_step';
-/** Longer than the step itself is good, so that whoever comes late is told so. */
+/** Longer than the step is valid, so that a user who is late is told so. */
 const cookieSeconds = 3_600;
 const path = '/sign-in/second-step';
 
@@ -127,7 +130,7 @@ export const askForSecondStep = (request: PageRequest, step: string, next: strin
     headers: { 'set-cookie': cookie(stepCookie, step, { seconds: cookieSeconds, secure: isSecure(request) }) },
   });
 
-/** Whoever is in needs it no more. */
+/** Once signed in, it is no longer needed. */
 export const endOfStep = (request: PageRequest): string => cookie(stepCookie, '', { seconds: 0, secure: isSecure(request) });
 
 const appForm = (state: FormState): Html =>
@@ -256,7 +259,7 @@ export const signIn: Page = {
   },
 };
 
-/** What the browser kept of the pages goes with the session. */
+/** The browser's cache of the pages is deleted with the session. */
 export const signOut: Page = {
   method: 'POST',
   path: '/sign-out',
@@ -268,7 +271,7 @@ export const signOut: Page = {
   },
 };
 
-/** For who types the address. */
+/** For people who type the address. */
 export const signOutPage: Page = {
   method: 'GET',
   path: '/sign-out',
@@ -283,9 +286,9 @@ export const signOutPage: Page = {
     ),
 };
 
-/** Coming in by a passkey, and proving by one that it is still the same person. */
+/** Signing in by a passkey, and confirming one's identity by one. */
 
-/** For the script, which gives it to the browser as it is. */
+/** For the script, which passes it unchanged to the browser. */
 const options = (text: string): PageAnswer => send({ type: 'application/json', body: text, headers: { 'cache-control': 'no-store' } });
 
 export const passkeyInOptions: Page = {

@@ -8,7 +8,7 @@ import { type OpenRequest, type Page, type PageAnswer, seeOther } from '../../we
 import { alsoEnded, comeIn, entryCard, entryPage, unlessDead } from './parts.ts';
 import { askForSecondStep } from './sign-in.ts';
 
-/** An invitation: it joins whoever signs in, and signs nobody in. */
+/** An invitation: a signed-in user joins; it signs no one in. */
 export const joinPage: Page = {
   method: 'GET',
   path: '/join/:secret',
@@ -140,7 +140,7 @@ export const reset: Page = {
 
 const fields = ['email', 'password', 'name', 'organisation', 'time_zone', 'invitation_secret'];
 
-/** What everybody gives, invited or not. */
+/** The fields of everyone, invited or not. */
 const own = (
   state: FormState,
 ) => html`${textField({ name: 'name', label: 'Your name', autocomplete: 'name', required: true, autofocus: true, state })}
@@ -186,7 +186,10 @@ const closed = (): PageAnswer =>
     ),
   );
 
-/** By an invitation (in the query, as /join hands it on), or openly where that is allowed. */
+/**
+ * By an invitation (in the query, as /join passes it on), or openly where the sign-up policy allows
+ * it.
+ */
 const page = async ({ askAsVisitor }: OpenRequest, state: FormState, secret: string | undefined): Promise<PageAnswer> => {
   if (secret !== undefined && secret !== '')
     return unlessDead(async () => {
@@ -204,7 +207,7 @@ export const signUpPage: Page = {
   answer: (request) => (request.signedIn ? seeOther('/') : page(request, freshForm(formOf({ time_zone: 'UTC' })), undefined)),
 };
 
-/** The same page for whoever was invited; the secret stands in its path, where no log keeps it. */
+/** The same page for an invited person; the secret is in its path, where no log keeps it. */
 export const signUpInvited: Page = {
   method: 'GET',
   path: '/join/:secret/sign-up',
@@ -234,7 +237,10 @@ export const signUp: Page = {
   },
 };
 
-/** The link of the mail: a look shows a button, only the button acts, as programs that scan mail follow links. */
+/**
+ * The link of the mail: GET shows a button, and only the button acts, because mail scanners follow
+ * links.
+ */
 const finishing = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> =>
   unlessDead(async () => {
     const { email, name, organisation } = await askAsVisitor(anonymousOperations.showLink, { kind: 'sign-up', secret: path.secret });
@@ -290,7 +296,10 @@ const button = (title: string, heading: string, words: Part, label: string): Pag
     { headers: { 'cache-control': 'no-store' } },
   );
 
-/** Programs that scan mail follow links: only the button proves that a person has the mailbox, and only in a browser that is signed in. */
+/**
+ * Mail scanners follow links: only the button proves that a person has the mailbox, and only in a
+ * browser that is signed in.
+ */
 export const verifyPage: Page = {
   method: 'GET',
   path: '/verify/:secret',
@@ -314,7 +323,7 @@ export const verify: Page = {
     }),
 };
 
-/** The link that the old mailbox got when a change was asked for. */
+/** The link that the old mailbox gets when a change is requested. */
 export const keepPage: Page = {
   method: 'GET',
   path: '/keep/:secret',
