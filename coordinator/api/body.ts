@@ -2,7 +2,10 @@ import { InvalidInput } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { lossyNumberIn } from '../../shared/base/json.ts';
 
-/** In which of Unicode's encodings a JSON text came: the first characters of JSON are ASCII, so that the places of its zero bytes tell (as in RFC 4627, and in Python). */
+/**
+ * The Unicode encoding of a JSON text: JSON begins with ASCII characters, so the positions of zero
+ * bytes reveal it (as in RFC 4627, and in Python).
+ */
 type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'utf-32le' | 'utf-32be';
 
 const marks: readonly (readonly [Encoding, readonly number[]])[] = [
@@ -22,7 +25,7 @@ const encodingOf = (bytes: Uint8Array): Encoding => {
   return 'utf-8';
 };
 
-/** As if it had come in UTF-16, which the runtime can decode. @throws TypeError */
+/** Converts to UTF-16, which the runtime can decode. @throws TypeError */
 const narrowed = (bytes: Uint8Array, isLittle: boolean): Uint8Array => {
   if (bytes.length % 4 !== 0) throw new TypeError('not whole characters');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -36,7 +39,7 @@ const narrowed = (bytes: Uint8Array, isLittle: boolean): Uint8Array => {
   return Uint8Array.from(units.flatMap((unit) => [unit & 0xff, unit >> 8]));
 };
 
-/** The text without a byte order mark. @throws TypeError when the bytes are no text. */
+/** The text without a byte order mark. @throws TypeError when the bytes are not text. */
 export const textOfJson = (bytes: Uint8Array): string => {
   const encoding = encodingOf(bytes);
   const isWide = encoding === 'utf-32le' || encoding === 'utf-32be';
@@ -44,7 +47,7 @@ export const textOfJson = (bytes: Uint8Array): string => {
   return decoder.decode(isWide ? narrowed(bytes, encoding === 'utf-32le') : bytes);
 };
 
-/** A token of JSON: a mark, a string (whole when it has its closing quote) or another value. */
+/** A token of JSON: a mark, a string (complete when it has its closing quote) or another value. */
 const token =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them in strings.
   /([[\]{}:,])|"(?:[^"\\\0-\x1f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*("?)|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
@@ -53,7 +56,10 @@ const space = /[ \t\n\r]*/y;
 /** The tokens that JSON allows at a place: marks, strings (`"`) and other values (`0`). */
 const allowed = { value: '{["0', 'first item': '{["0]', name: '"', 'first name': '"}', colon: ':' } as const;
 
-/** The index of the first fault in a text that JSON.parse refused; the runtime names it for some faults only. */
+/**
+ * The index of the first fault in a text that JSON.parse refused; the runtime names it for some
+ * faults only.
+ */
 const faultIndex = (text: string): number => {
   const closing: ('}' | ']')[] = [];
   let place: keyof typeof allowed | 'end' = 'value';
@@ -90,22 +96,25 @@ export const jsonFault = (text: string): { readonly at: number; readonly error: 
 };
 
 export const bodyLimit = 64 * 1024;
-/** Where an operation takes many ids or things at once. */
+/** For operations that take many ids or items at once. */
 export const largeBodyLimit = 2 * 1024 * 1024;
 
-// Enough for any config that the domain takes, and far from what would exhaust the stack of whoever walks the value.
+// Enough for any valid config, and too little to exhaust the stack of code that walks the value.
 const maxDepth = 500;
 
-// A byte order mark is a part of a text that is echoed as it came.
+// The byte order mark belongs to a text that is echoed as it came.
 const lenientUtf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Whether a Content-Type says JSON: application/json or application/<something>+json, whatever its parameters. */
+/**
+ * Whether a Content-Type says JSON: application/json or application/<something>+json, whatever its
+ * parameters.
+ */
 const isJsonMediaType = (header: string | undefined): boolean => {
   const type = (header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   return type === 'application/json' || /^application\/[^/\s]*\+json$/.test(type);
 };
 
-/** How deep brackets nest, strings left out. */
+/** How deep brackets nest, without those in strings. */
 const depthOf = (text: string): number => {
   let depth = 0;
   let deepest = 0;
@@ -133,18 +142,21 @@ const decoded = (bytes: Uint8Array): string => {
   }
 };
 
-// The runtime knows both; the compiler's library does not yet.
+// The runtime has both; the compiler's library does not yet.
 declare global {
   interface JSON {
     rawJSON(text: string): object;
   }
 }
 
-// As many as Python reads of a whole number before it calls the body unreadable.
+// As many digits as Python reads of a whole number before it calls the body unreadable.
 const maxDigits = 4300;
 const wholeNumber = /^-?\d+$/;
 
-/** Given the text of each number, keeps whole ones that a number would lose digits of. */
+/**
+ * Reads the text of each number, and keeps whole numbers whose digits a JavaScript number would
+ * lose.
+ */
 const exactly = (_key: string, value: unknown, ...[context]: readonly { readonly source?: string }[]): unknown => {
   const source = typeof value === 'number' ? context?.source : undefined;
   if (source === undefined || !wholeNumber.test(source)) return value;
@@ -152,13 +164,14 @@ const exactly = (_key: string, value: unknown, ...[context]: readonly { readonly
   return lossyNumberIn(source) === undefined ? value : BigInt(source);
 };
 
-/** The text of an answer that may echo what came, each whole number with all its digits. */
+/** The text of an answer that may echo the input, each whole number with all its digits. */
 export const exactText = (body: unknown): string =>
   JSON.stringify(body, (_key, value: unknown) => (typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value));
 
 /**
- * A request's body as FastAPI hands it to its models: nothing when empty, JSON when the media type says so, else the text itself,
- * which no model takes. A whole number that would lose digits is a bigint.
+ * A request's body as FastAPI passes it to its models: nothing when empty, JSON when the media type
+ * says so, otherwise the text itself, which no model accepts. A whole number that would lose digits
+ * is a bigint.
  */
 export const readBody = (bytes: Uint8Array | undefined, mediaType: string | undefined): unknown => {
   if (bytes === undefined || bytes.length === 0) return undefined;

@@ -4,13 +4,19 @@ import { join, resolve } from 'node:path';
 import type { BuildOptions, Plugin } from 'esbuild';
 import { version } from '../../shared/base/process.ts';
 
-/** What runs on machines of others, each one file without dependencies: the two programs made from shared/client, and the probe. */
+/**
+ * Programs that run on other people's machines, each a single file without dependencies: two made
+ * from shared/client, and the probe.
+ */
 export const downloadNames = ['antipode.mjs', 'antipode-mcp.mjs', 'antipode-probe.mjs'] as const;
 export type DownloadName = (typeof downloadNames)[number];
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** The first lines of the probe: what stands below may hold words that an older Node does not know, and none of it is read before these have run. */
+/**
+ * The first lines of the probe. The code below may use syntax or names that an older Node lacks;
+ * none of it is read before these lines have run.
+ */
 const probeHead = [
   '#!/usr/bin/env node',
   `// Antipode ${version}: antipode-probe.mjs`,
@@ -23,7 +29,7 @@ const probeHead = [
   '}',
 ].join('\n');
 
-/** zod brings its words for faults in fifty languages, of which we use one: a third of the file. */
+/** zod contains its messages in fifty languages, of which we use one: a third of the file. */
 const withoutOtherLanguages: Plugin = {
   name: 'without other languages',
   setup: ({ onResolve, onLoad }) => {
@@ -48,7 +54,8 @@ const recipes: Readonly<Record<DownloadName, Recipe>> = {
   'antipode-probe.mjs': {
     entry: 'probe/program.ts',
     rooms: ['probe', 'shared/actor', 'shared/bus', 'shared/checks', 'shared/base'],
-    // Modules that are required say nothing of names that an older Node lacks; as imports these would end it before the words above.
+    // `require` ignores names that an older Node lacks; imports of them would end the program
+    // before the message above.
     options: {
       target: 'node18',
       format: 'cjs',
@@ -59,10 +66,10 @@ const recipes: Readonly<Record<DownloadName, Recipe>> = {
   },
 };
 
-/** The rooms that a bundle is made of. */
+/** The folders that a bundle is made of. */
 export const downloadRooms = (name: DownloadName): readonly string[] => recipes[name].rooms;
 
-/** How a download is bundled, for whoever looks into it. */
+/** The bundler's options, exported for inspection. */
 export const bundling = (name: DownloadName): BuildOptions => ({
   absWorkingDir: root,
   entryPoints: [recipes[name].entry],
@@ -75,7 +82,7 @@ export const bundling = (name: DownloadName): BuildOptions => ({
   ...recipes[name].options,
 });
 
-/** Everything that a bundle is made of decides its name, so that a cache is never out of date. */
+/** All sources of a bundle determine its name, so that a cache is never stale. */
 const contentHash = async (name: DownloadName): Promise<string> => {
   const hash = createHash('sha256')
     .update(version)
@@ -104,7 +111,7 @@ export const bundleDownload = async (name: DownloadName, cacheFolder = join(root
   try {
     return await readFile(file, 'utf8');
   } catch {
-    // Not there yet.
+    // Not cached yet.
   }
   const text = await build(name);
   try {
@@ -113,7 +120,7 @@ export const bundleDownload = async (name: DownloadName, cacheFolder = join(root
     await writeFile(partial, text);
     await rename(partial, file);
   } catch {
-    // A folder that cannot be written costs a bundling at each start, nothing more.
+    // A folder that is not writable costs a bundling at each start, nothing more.
   }
   return text;
 };

@@ -6,23 +6,23 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { type Count, subjectOfAddress } from '../gate/rate-limit.ts';
 import type { Answered, Named, Outcome } from '../gate/setup.ts';
 
-/** What REST must know of a caller: which token it is, to count its calls. */
+/** What the API needs from a caller: the token's id, to count its calls. */
 export type TokenCaller = { readonly token?: { readonly id: string } };
 
-/** What the REST face is given: the gate, who is calling, and how often. */
+/** Dependencies of the API: the gate, authentication and rate limits. */
 export type RestDependencies<Caller extends TokenCaller> = {
   readonly execute: (operation: Operation, caller: Caller, raw: RawInput) => Promise<Answered>;
-  /** The same for a call that names a key. */
+  /** The same for a call with an idempotency key. */
   readonly executeOnce: (operation: Operation, caller: Caller, raw: RawInput, named: Named) => Promise<Outcome>;
-  /** Throws the refusals token_missing and token_invalid. */
+  /** @throws the refusals token_missing and token_invalid. */
   readonly authenticate: (authorization: string | undefined, address: string) => Promise<Caller>;
   readonly limiter: { readonly count: (subject: string) => Count | Promise<Count>; readonly look: (subject: string) => Count };
   readonly log: Pick<Logger, 'error'>;
-  /** Origins whose pages may call from a browser; `*` is any. */
+  /** Origins whose pages may call from a browser; `*` allows any. */
   readonly corsOrigins?: readonly string[];
-  /** Where people reach the service, for the document; known only once the service listens. */
+  /** The base URL of the service, for the document; known only once the service listens. */
   readonly baseUrl: () => string;
-  /** Whether everyone may see the page about the installation itself. */
+  /** Whether the page about the installation itself is public. */
   readonly isAboutOpen?: () => boolean;
 };
 
@@ -37,7 +37,7 @@ const say = (reply: FastifyReply, count: Count): void => {
   reply.headers(countHeaders(count));
 };
 
-/** @throws Refusal when it may not pass. */
+/** @throws Refusal when the call may not pass. */
 export const noteCount = (reply: FastifyReply, count: Count): void => {
   say(reply, count);
   if (count.allowed) return;
@@ -45,14 +45,17 @@ export const noteCount = (reply: FastifyReply, count: Count): void => {
   throw tooMany;
 };
 
-/** Counts a call of which no token is known. */
+/** Counts a call without a valid token. */
 export const countAddress = async (
   { limiter }: Pick<RestDependencies<TokenCaller>, 'limiter'>,
   address: string,
   reply: FastifyReply,
 ): Promise<void> => noteCount(reply, await limiter.count(subjectOfAddress(address)));
 
-/** What is asked beside the API: the answer has a name and tells how the count of the address stands. It counts as nothing and is never refused. */
+/**
+ * For requests beside the API: sets the answer's request id and the address's rate-limit headers.
+ * Such a request is not counted and never refused.
+ */
 export type SayBeside = (address: string, reply: FastifyReply) => void;
 
 export const sayBeside =
@@ -63,8 +66,9 @@ export const sayBeside =
   };
 
 /**
- * Finds out who is calling and counts the call: for a known token on it, for anybody else on the address. Each
- * answer carries the count, refusals included, so this runs before anything else of a request is looked at.
+ * Authenticates the caller and counts the call: with a valid token on the token, otherwise on the
+ * address. Each answer carries the count, even a refusal, so this runs before anything else of a
+ * request is read.
  */
 export const identify = async <Caller extends TokenCaller>(
   parts: Pick<RestDependencies<Caller>, 'authenticate' | 'limiter'>,

@@ -12,7 +12,7 @@ import {
   responseIn,
 } from './openapi.ts';
 
-/** What stands beside the operations: how to begin, the client, the assistants. */
+/** The chapters beside the operations: first steps, the client, the assistants. */
 
 const settings = (baseUrl: string): string => `export ANTIPODE_URL=${baseUrl} ANTIPODE_TOKEN=svc_…`;
 
@@ -58,7 +58,10 @@ ${copyable('Claude Code', `claude mcp add antipode --env ANTIPODE_URL=${baseUrl}
 ${copyable('Claude Desktop, Cursor and others: in their settings file', server(baseUrl))}
 <p class="faint">VS Code calls <code>${escapeHtml('mcpServers')}</code> <code>servers</code>.</p>`;
 
-/** The one script of the page: a button beside each text that is to be copied. Without it one click chooses the text. */
+/**
+ * The only script of the page: a copy button beside each text that is to be copied. Without it, one
+ * click selects the text.
+ */
 export const docsScript = `
 if (navigator.clipboard) for (const block of document.querySelectorAll('pre.copy')) {
   const button = document.createElement('button');
@@ -79,7 +82,9 @@ if (navigator.clipboard) for (const block of document.querySelectorAll('pre.copy
 }
 `;
 
-/** The whole style of the page: system fonts, no foreign host, light or dark as the reader's machine says. */
+/**
+ * The whole style of the page: system fonts, no foreign host, light or dark as the reader's system.
+ */
 export const docsStyle = `
 :root { color-scheme: light dark; --text: #1c2430; --faint: #55606e; --ground: #fff; --raised: #f4f6f8; --line: #d5dbe2; --link: #0b5fae;
   --get: #0b6b3a; --post: #0b5fae; --patch: #8a5300; --delete: #a82a2a; }
@@ -145,7 +150,9 @@ summary { cursor: pointer; font-weight: 600; padding: .2rem 0; }
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** Nothing may be loaded, and nothing but this style and this script, allowed by their hashes, may stand in the page. */
+/**
+ * The page may load nothing, and contain only this style and this script, which their hashes allow.
+ */
 export const docsSecurityPolicy = [
   "default-src 'none'",
   `style-src ${hashOf(docsStyle)}`,
@@ -165,7 +172,7 @@ const lengthWords = ({ minLength, maxLength }: Record<string, unknown>): string 
     ? ''
     : ` of ${typeof minLength === 'number' ? `${minLength} to` : 'up to'} ${maxLength.toLocaleString('en')}`;
 
-/** A schema in a few words, with links to the objects it names. */
+/** A schema in a few words, with links to the objects that it names. */
 const typeWords = (schema: unknown): string => {
   const name = refersTo(schema);
   if (name !== undefined) return `<a href="#${escapeHtml(name)}">${escapeHtml(name)}</a>`;
@@ -184,7 +191,7 @@ const typeWords = (schema: unknown): string => {
 const row = (name: string, schema: unknown, required: boolean, description: unknown, hasChapter = false): string => {
   const initial =
     isRecord(schema) && schema.default !== undefined ? ` Default <code>${escapeHtml(JSON.stringify(schema.default))}</code>.` : '';
-  // What stands in further paragraphs has a chapter of its own.
+  // Further paragraphs are in a chapter of their own.
   const [first = ''] = typeof description === 'string' ? description.split('\n\n', 1) : [];
   const words = `${prose(first)}${hasChapter ? ' <a href="#config">Every key</a>' : ''}`;
   return `<tr><th scope="row"><code>${escapeHtml(name)}</code></th><td>${typeWords(schema)}</td><td>${required ? 'yes' : 'no'}</td><td>${words}${initial}</td></tr>`;
@@ -208,7 +215,7 @@ const jsonOf = (part: { readonly content?: unknown } | undefined): Record<string
   return isRecord(content) ? content : undefined;
 };
 
-/** An answer that is no JSON, as it stands. */
+/** An answer that is not JSON, unchanged. */
 const textExample = (part: { readonly content?: unknown } | undefined): string => {
   const media = part && isRecord(part.content) ? Object.values(part.content)[0] : undefined;
   const text = isRecord(media) && typeof media.example === 'string' ? media.example : undefined;
@@ -220,7 +227,7 @@ const requestPart = ({ requestBody }: OperationEntry): string => {
   return json ? `<p>Body: ${typeWords(json.schema)}</p>${example('Example of the body', json.example)}` : '';
 };
 
-/** The body that the examples send; nothing where none is taken. */
+/** The body that the examples send; nothing where the operation takes none. */
 const bodyOf = ({ requestBody }: OperationEntry): { readonly body?: unknown } => {
   const json = jsonOf(requestBody);
   return json === undefined ? {} : { body: json.example };
@@ -263,7 +270,7 @@ const componentPart = (name: string, schema: unknown): string => {
   const required = Array.isArray(schema.required) ? schema.required : [];
   const words = typeof schema.description === 'string' ? `<p>${prose(schema.description)}</p>` : '';
   const rows = Object.entries(schema.properties).map(([key, field]) =>
-    // A monitor's config has a chapter of its own; what a channel's holds depends on its kind.
+    // A monitor's config has a chapter of its own; a channel's config depends on its kind.
     row(
       key,
       field,
@@ -277,8 +284,11 @@ const componentPart = (name: string, schema: unknown): string => {
 
 const anchor = (tag: string): string => `tag-${tag.toLowerCase().replaceAll(' ', '-')}`;
 
-/** The API document as one page for people: nothing from elsewhere, and without scripts only the buttons are missing. */
-/** `isAboutOpen`: the page about the installation itself is open to everyone. */
+/**
+ * The API document as one page for people: nothing from elsewhere, and without scripts only the
+ * buttons are missing.
+ */
+/** `isAboutOpen`: the page about the installation itself is public. */
 export const docsPage = (document: ApiDocument, baseUrl: string, isAboutOpen = false): string => {
   const listed: readonly Listed[] = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, entry]) => ({ method: method.toUpperCase(), path, entry })),

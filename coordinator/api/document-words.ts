@@ -10,18 +10,18 @@ const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', 
 
 export const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (mark) => entities[mark] ?? mark);
 
-/** Text of the document as HTML: what stands in backticks is code. */
+/** Text of the document as HTML: text in backticks is code. */
 export const prose = (text: string): string => escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 
-/** How a call is made, for people to copy: with curl, and with the client. */
+/** Examples of a call to copy: with curl, and with the client. */
 
 type Call = {
   readonly method: string;
   readonly path: string;
   readonly operationId: string;
-  /** The names of what its query must say. */
+  /** The names of its required query parameters. */
   readonly query: readonly string[];
-  /** Left out where the operation takes none. */
+  /** Absent where the operation takes none. */
   readonly body?: unknown;
 };
 
@@ -46,7 +46,7 @@ const curl = ({ method, path, query, body }: Call): string =>
 
 const examples: ReadonlyMap<string, string> = new Map(commands.map((command) => [command.operation.id, exampleOf(command)]));
 
-/** Text to take as it stands: one click chooses all of it, and where scripts run a button copies it. */
+/** Text to copy: one click selects all of it, and where scripts run a button copies it. */
 export const copyable = (label: string, text: string, level: 3 | 4 = 3): string =>
   `<h${level}>${escapeHtml(label)}</h${level}><pre class="copy" tabindex="0"><code>${escapeHtml(text)}</code></pre>`;
 
@@ -55,7 +55,10 @@ export const callExamples = (call: Call): string => {
   return copyable('With curl', curl(call), 4) + (client === undefined ? '' : copyable('With the client', client, 4));
 };
 
-/** What the document says of members and parameters that mean the same wherever they stand, and the bounds that the domain holds them to. */
+/**
+ * Descriptions of members and parameters that mean the same everywhere, and the limits that the
+ * models enforce.
+ */
 
 const words: Readonly<Record<string, string>> = {
   id: 'The id of this object.',
@@ -167,13 +170,13 @@ const words: Readonly<Record<string, string>> = {
 
 const idWords = (name: string): string => `The id of the ${name.replace(/_id$/, '').replaceAll('_', ' ')}.`;
 
-/** Of what came since and has no words yet, its name says it. */
+/** A newer name without a description describes itself. */
 const nameWords = (name: string): string => `The ${name.replaceAll('_', ' ')}.`;
 
 const documentedMeaningOf = (name: string): string =>
   (Object.hasOwn(words, name) ? words[name] : undefined) ?? (name.endsWith('_id') ? idWords(name) : nameWords(name));
 
-/** As many characters or items as are taken at most. */
+/** The maximum of characters or items. */
 const most: Readonly<Record<string, JsonSchema>> = {
   name: { maxLength: 200 },
   display_name: { maxLength: 200 },
@@ -190,7 +193,7 @@ const most: Readonly<Record<string, JsonSchema>> = {
   after: { maxLength: 1_000 },
 };
 
-/** The bounds stand where a value does: not at null. */
+/** Limits apply to a value, not to null. */
 const bounded = (schema: JsonSchema, bounds: JsonSchema): JsonSchema => {
   if (Array.isArray(schema.anyOf))
     return { ...schema, anyOf: schema.anyOf.map((one) => (isRecord(one) && one.type !== 'null' ? bounded(one, bounds) : one)) };
@@ -198,14 +201,17 @@ const bounded = (schema: JsonSchema, bounds: JsonSchema): JsonSchema => {
   return schema.type === 'integer' && 'minimum' in bounds ? { ...bounds, ...schema } : schema;
 };
 
-/** A member or parameter with words, where it has none of its own, and with its bounds where somebody sends it. */
+/**
+ * Adds the description of a member or parameter where it has none of its own, and its limits where
+ * callers send it.
+ */
 export const told = (name: string, schema: JsonSchema, isSent: boolean): JsonSchema => {
   const meaning = schema.description === undefined && schema.$ref === undefined ? documentedMeaningOf(name) : undefined;
   const bounds = isSent && Object.hasOwn(most, name) ? most[name] : undefined;
   return { ...(bounds === undefined ? schema : bounded(schema, bounds)), ...(meaning === undefined ? {} : { description: meaning }) };
 };
 
-/** An object with words at all of its members. */
+/** An object with descriptions of all its members. */
 export const toldObject = (name: string, schema: JsonSchema): JsonSchema => {
   const { properties } = schema;
   if (!isRecord(properties)) return schema;
@@ -214,13 +220,15 @@ export const toldObject = (name: string, schema: JsonSchema): JsonSchema => {
   return { ...schema, properties: Object.fromEntries(members) };
 };
 
-/** The text format of Prometheus, version 0.0.4. */
 export const figuresType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** A name may hold anything; in a label these three have a meaning. */
+/** A name may contain anything; in a label, these three characters have a meaning. */
 const label = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 
-/** An organisation's monitors for its own Prometheus. What is not known has no row, so that nobody takes it for a zero. */
+/**
+ * An organisation's monitors for its own Prometheus. Unknown values have no row, so that no one
+ * takes them for zero.
+ */
 export const figuresText = ({ items, left_out }: OutputOf<typeof listMonitorFigures>): string => {
   const labels = ({ id, name, type }: (typeof items)[number]) => `monitor="${label(id)}",name="${label(name)}",type="${label(type)}"`;
   const up = items.flatMap((item) => (item.is_up === null ? [] : [`antipode_monitor_up{${labels(item)}} ${Number(item.is_up)}`]));
@@ -245,7 +253,7 @@ export const figuresText = ({ items, left_out }: OutputOf<typeof listMonitorFigu
   ].join('\n');
 };
 
-/** What each code of the API means, for the document; an answer's own message says more. */
+/** The meaning of each code of the API, for the document; an answer's own message says more. */
 const refusalWords: Partial<Record<RefusalCode, string>> = {
   token_missing: 'No bearer token was sent.',
   token_invalid: 'The token is unknown, revoked or expired.',
@@ -328,5 +336,5 @@ export const meaningOf = (code: RefusalCode): string => {
   return meaning;
 };
 
-/** Oversized headers are refused before a route is found, with the status that HTTP has for them. */
+/** Oversized headers are refused before a route is found, with the HTTP status for them. */
 export const statusOfCode = (code: RefusalCode): number => (code === 'headers_too_large' ? 431 : statusOf[refusalCodes[code]]);

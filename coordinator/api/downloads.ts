@@ -4,7 +4,10 @@ import { bundleDownload, type DownloadName, downloadNames } from './bundles.ts';
 
 type Download = { readonly text: string; readonly etag: string };
 
-/** Serves the command-line client and the local assistant server. Bundled when one is first asked for: a start has better things to do. */
+/**
+ * Serves the command-line client and the local assistant server. They are bundled on the first
+ * request, because a start has more urgent work.
+ */
 export const downloadRoutes = (
   app: FastifyInstance,
   options: { readonly onFailure: (error: unknown) => void; readonly cacheFolder?: string },
@@ -20,14 +23,14 @@ export const downloadRoutes = (
     const started = load(name);
     begun.set(name, started);
     started.catch((error: unknown) => {
-      // A failed attempt is forgotten, so that the next request tries again.
+      // A failed attempt is dropped, so that the next request tries again.
       begun.delete(name);
       options.onFailure(error);
     });
     return started;
   };
 
-  // As `sha256sum -c` reads them.
+  // In the format of `sha256sum -c`.
   app.get('/downloads/SHA256SUMS', { exposeHeadRoute: true }, async (_request, reply) => {
     const lines = await Promise.all(
       downloadNames.map(
@@ -44,11 +47,11 @@ export const downloadRoutes = (
   });
 
   for (const name of downloadNames) {
-    // Whoever asks only for the head, to see whether there is a newer one, gets it.
+    // A HEAD request works too, for clients that only check for a newer version.
     app.get(`/downloads/${name}`, { exposeHeadRoute: true }, async (request, reply) => {
       const { text, etag } = await download(name);
       reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
-      // A proxy that compresses calls it weak.
+      // A compressing proxy marks the tag as weak.
       if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send();
       return reply.type('text/javascript; charset=utf-8').header('content-disposition', `attachment; filename="${name}"`).send(text);
     });

@@ -7,7 +7,10 @@ import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { bodyLimit } from './body.ts';
 
-/** How a failure is answered. `hidden` is set for a fault of our own: it goes to the log, under the id that the answer names. */
+/**
+ * The answer to a failure. `hidden` is set for an error of our own: it goes to the log, under the
+ * id in the answer.
+ */
 export type Answer = {
   readonly status: number;
   readonly body: unknown;
@@ -32,7 +35,7 @@ const headersOf = (refusal: Refusal): Answer['headers'] => {
 
 const sizeWords = (bytes: number): string => (bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`);
 
-/** What Fastify itself refuses on the way in: a body beyond the limit, or one that is not as long as it said. */
+/** What Fastify itself refuses: a body over the limit, or one of another length than stated. */
 const fromFramework = (error: unknown, mostBody: number): Refusal | undefined => {
   if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return undefined;
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Refusal('body_too_large', `The body is larger than ${sizeWords(mostBody)}.`);
@@ -41,7 +44,7 @@ const fromFramework = (error: unknown, mostBody: number): Refusal | undefined =>
   return undefined;
 };
 
-/** The one place where a failure becomes an HTTP answer. */
+/** The only place where a failure becomes an HTTP answer. */
 export const answerOf = (error: unknown, mostBody = bodyLimit): Answer => {
   if (error instanceof InvalidInput) return { status: 422, body: { detail: error.faults }, headers: {} };
   const refusal = error instanceof Refusal ? error : fromFramework(error, mostBody);
@@ -55,15 +58,18 @@ export const answerOf = (error: unknown, mostBody = bodyLimit): Answer => {
   };
 };
 
-/** How an answer goes out: marked with what it holds, not sent again to who has it, and as small as the caller takes it. */
+/**
+ * How an answer is sent: with a tag of its content, not again to a caller who has it, and with the
+ * best compression that the caller accepts.
+ */
 
 const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
 
-/** Below this a compressed answer is no smaller. */
+/** Below this size, compression gains nothing. */
 const leastBytes = 1_000;
 
-/** Weak: an answer is the same in whatever encoding it goes. */
+/** Weak: an answer is the same in any encoding. */
 const tagOf = (bytes: Buffer): string => `W/"${hash('sha256', bytes, 'base64url').slice(0, 27)}"`;
 
 const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
@@ -71,7 +77,7 @@ const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
 const hasIt = (known: string | undefined, tag: string): boolean =>
   known !== undefined && (known.trim() === '*' || known.split(',').some((one) => opaque(one) === opaque(tag)));
 
-/** Whether the caller takes an encoding: named, and not at the weight of nothing. */
+/** Whether the caller accepts an encoding: it is named, and its weight is not zero. */
 const takes = (accepted: string, encoding: string): boolean =>
   accepted.split(',').some((part) => {
     const [name = '', ...parameters] = part.split(';').map((one) => one.trim().toLowerCase());
@@ -80,18 +86,18 @@ const takes = (accepted: string, encoding: string): boolean =>
 
 const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD';
 
-/** The last step before an answer is on its way. */
+/** The last step before an answer is sent. */
 export const send = async (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> => {
   if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload;
   reply.header(
     'vary',
     ['authorization', 'accept-encoding', ...(reply.hasHeader('access-control-allow-origin') ? ['origin'] : [])].join(', '),
   );
-  // Its mark, its length and what is sent are all of the same bytes: they are made once.
+  // Tag, length and content all need the same bytes, which are made once.
   const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
   if (isRead(request) && reply.statusCode === 200) {
     const tag = tagOf(bytes);
-    // It may be kept by whoever asked, and is good only after asking again.
+    // The caller may cache it, but must revalidate it before each use.
     reply.headers({ etag: tag, 'cache-control': 'private, no-cache' });
     if (hasIt(request.headers['if-none-match'], tag)) {
       reply.code(304).removeHeader('content-type').removeHeader('content-length');

@@ -5,7 +5,7 @@ import type { Queryable } from '../database/connect.ts';
 import type { Answer, InOrganisation } from '../gate/context.ts';
 import { installationId } from '../health/installation.ts';
 
-/** What changed (migration 038). Triggers write it, with whatever changes it. */
+/** Changes (migration 038). Triggers write them in the transaction that makes the change. */
 
 export type EventRow = {
   readonly key: number;
@@ -22,8 +22,9 @@ export type EventRow = {
 };
 
 /**
- * After a row, in their order. Numbers of transactions are given when they begin to write, and they end in any order: what is told lies before the
- * oldest that is still going, so that nothing can come to lie before what was told.
+ * Events after a row, in order. Transactions get their numbers when they begin to write, and end in
+ * any order. Only events before the oldest open transaction are returned, so that none can later
+ * appear before them.
  */
 export const eventsAfter = (
   sql: Queryable,
@@ -37,7 +38,7 @@ export const eventsAfter = (
     and e.written_by < pg_snapshot_xmin(pg_current_snapshot()) ${monitor === null ? sql`` : sql`and e.monitor_id = ${monitor}`}
   order by e.written_by, e.id limit ${most}`;
 
-/** A bite of what is older; whether there may be more. */
+/** Deletes a batch of older events. Returns whether there may be more. */
 export const forgetEvents = async (sql: Queryable, before: Date, most: number): Promise<boolean> => {
   const deleted = await sql`delete from events where id in (select id from events where at < ${before} order by at limit ${most})`;
   return deleted.count === most;
@@ -52,7 +53,7 @@ export const listEvents = async (
   { sql, organisation, with: { cursors } }: InOrganisation,
   { after, monitor, limit }: InputOf<typeof listEventsContract>,
 ): Answer<OutputOf<typeof listEventsContract>> => {
-  // Numbers of transactions are those of one database: a restored one counts anew.
+  // Transaction numbers belong to one database: a restored one starts again.
   const list = ['events', organisation.id, await installationId(sql), monitor];
   const read = async (cursor: string): Promise<Pick<EventRow, 'key' | 'place'>> => {
     try {

@@ -15,7 +15,7 @@ import type {
   StatusPageSummaryOut,
 } from '../../shared/api/status-pages.ts';
 
-/** Examples of what became of a monitor over time: of this uptime, this incident, and a note of this id. */
+/** Examples of a monitor's history: with this uptime, this incident, and a note with this id. */
 export const historyExamples = (uptime: ValueOf<typeof UptimeOut>, incident: ValueOf<typeof IncidentOut>, note: string) => {
   const check = {
     ...{ part: 'seen', continent: 'Europe', probe: 'fra-1', at: incident.started_at, outcome: 'fail', took_ms: 212.4 },
@@ -277,7 +277,8 @@ export const examples: Readonly<Record<string, unknown>> = {
     name: 'Pager',
     config: { url: 'https://hooks.example.com/antipode' },
     covers: 'all',
-    // Nobody takes messages at an example's address; and what stands here makes a channel as it stands.
+    // No one receives messages at an example's address; this way the example creates a channel as
+    // it is.
     try: false,
   },
   ChannelPatch: { delay_s: 300 },

@@ -4,19 +4,19 @@ import type { Fault } from '../../shared/api/fields.ts';
 import { InvalidInput } from '../../shared/api/operation.ts';
 import type { Answered, Named, Outcome } from '../gate/setup.ts';
 
-/** How a caller says that a call is to be done once, however often it is sent. */
+/** How a caller marks a call that is done once, however often it is sent. */
 
 export const keyHeader = 'Idempotency-Key';
 export const replayedHeader = 'Idempotency-Replayed';
 export const maxKeyCharacters = 255;
-/** What can be typed on every keyboard. */
+/** Characters that every keyboard can type. */
 export const keyPattern = '^[ -~]+$';
 
 const place = ['header', keyHeader.toLowerCase()] as const;
 
-/** What is wrong with a key, in the words that every other fault has. */
+/** The fault of a key, in the form of all other faults. */
 export const keyFault = (key: string): Fault | undefined => {
-  // In the order of members that every other fault has.
+  // With members in the order of all other faults.
   const fault = (type: string, msg: string, ctx: NonNullable<Fault['ctx']>): Fault => ({ type, loc: place, msg, input: key, ctx });
   if (key === '') return fault('string_too_short', 'String should have at least 1 character', { min_length: 1 });
   if (key.length > maxKeyCharacters)
@@ -25,7 +25,10 @@ export const keyFault = (key: string): Fault | undefined => {
   return fault('string_pattern_mismatch', `String should match pattern '${keyPattern}'`, { pattern: keyPattern });
 };
 
-/** The key that a request names, with a digest of what it asks; undefined where it names none. @throws InvalidInput. */
+/**
+ * The key that a request names, with a digest of the request; undefined without a key. @throws
+ * InvalidInput.
+ */
 export const namedBy = (request: FastifyRequest): Named | undefined => {
   const header = request.headers[keyHeader.toLowerCase()];
   if (header === undefined) return undefined;
@@ -37,7 +40,7 @@ export const namedBy = (request: FastifyRequest): Named | undefined => {
   return { key, request: digest.digest('hex') };
 };
 
-/** The answer, marked where it is one that was given before. @throws the refusal that it is. */
+/** The answer, marked if it is a repeated one. @throws the refusal, if that is the answer. */
 export const answerOnce = async (asked: Promise<Outcome>, reply: FastifyReply): Promise<Answered> => {
   const outcome = await asked;
   if (outcome.replayed) reply.header(replayedHeader.toLowerCase(), 'true');

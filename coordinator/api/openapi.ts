@@ -14,7 +14,7 @@ import { examples, validationExample } from './examples.ts';
 import { keyHeader, keyPattern, maxKeyCharacters, replayedHeader } from './idempotency-key.ts';
 import { prefix } from './server.ts';
 
-/** What the document and its page say of the keys of a monitor's config. */
+/** Descriptions of a monitor's config keys, for the document and its page. */
 
 const line = ([key, row]: readonly [string, ConfigKey]): string =>
   `- \`${key}\`: ${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`;
@@ -26,14 +26,14 @@ const schemas = 'As schemas they are `HttpsConfig`, `DnsConfig` and `HeartbeatCo
 const unused = 'Keys that the type does not know are kept and do nothing.';
 const elsewhere = `Every key stands at \`config\` of \`MonitorIn\`. ${schemas}`;
 
-/** Where a monitor is sent, every key is told of; where it is told or changed, where that stands. */
+/** Where a monitor is created, every key is described; elsewhere, a reference says where. */
 const wordsAt: Readonly<Record<string, string>> = {
   MonitorIn: `${unused} ${schemas}\n\n${everyKey}`,
   MonitorPatch: `What is sent replaces the whole: a key that is left out is gone; null, or no config at all, leaves it as it is. \`***\` keeps a stored secret, unless the target moves to another scheme, host or port. ${unused} ${elsewhere}`,
   MonitorOut: elsewhere,
 };
 
-/** The schema of an object, where it has a config with words about its keys. */
+/** The schema of an object; if it has a config, with descriptions of its keys. */
 export const withConfigKeys = (name: string, schema: JsonSchema): JsonSchema => {
   const words = wordsAt[name];
   const { properties } = schema;
@@ -58,9 +58,9 @@ export const configChapter = (): string =>
     .join('')}`;
 
 /**
- * What a config may hold, as an object of the document for each type of monitor and each kind of channel. `config` itself stays an object
- * with free keys, as the clients know it that were generated from the document; `if` and `then`, which they pass over, say which object
- * belongs to which type.
+ * The content of a config, as an object of the document for each type of monitor and each kind of
+ * channel. `config` itself stays an object with free keys, because clients generated from the
+ * document know it so; `if` and `then`, which they ignore, say which object belongs to which type.
  */
 
 const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -94,7 +94,7 @@ const channelSchema = ({ id, about, fields }: ChannelKind): JsonSchema => {
 const monitorConfigName = (kind: string): string => `${pascal(kind)}Config`;
 const channelConfigName = (kind: string): string => `${pascal(kind)}ChannelConfig`;
 
-/** Every config as an object with a name of its own. */
+/** Every config as a named object. */
 export const configComponents = (): readonly (readonly [string, JsonSchema])[] => [
   ...kinds.map((kind) => [monitorConfigName(kind), configSchema(kind)] as const),
   ...channelKinds.map((kind) => [channelConfigName(kind.id), channelSchema(kind)] as const),
@@ -102,12 +102,16 @@ export const configComponents = (): readonly (readonly [string, JsonSchema])[] =
 
 const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
-/** Said at each part: judges of examples take a part that does not say it for the whole object, and wonder at its other members. */
+/**
+ * Repeated at each part: validators of examples take a part without it for the whole object, and
+ * complain about its other members.
+ */
 const open = { additionalProperties: true } as const;
 
 /**
- * "It is one of these: this member says so, and the config is that." All of it below `then`, where programs that make clients do not look; those that
- * make bodies to try a service with do, and can take one row after the other.
+ * "One of these: this member has this value, and the config has that shape." All of it is below
+ * `then`, which client generators ignore. Programs that generate test requests do read it, and can
+ * use one row after the other.
  */
 const byMember = (member: string, rows: readonly (readonly [string, JsonSchema])[]): JsonSchema => ({
   if: { type: 'object', ...open },
@@ -128,7 +132,7 @@ const ofChannels = byMember(
   channelKinds.map(({ id }) => [id, reference(channelConfigName(id))]),
 );
 
-/** What is sent to make a monitor or a channel, with the configs that belong to it. */
+/** The input that creates a monitor or a channel, with the matching configs. */
 export const withConfigSchemas = (name: string, schema: JsonSchema): JsonSchema => {
   if (name === 'MonitorIn') return { ...schema, ...ofMonitors };
   const { properties } = schema;
@@ -137,7 +141,7 @@ export const withConfigSchemas = (name: string, schema: JsonSchema): JsonSchema 
   return { ...schema, properties: { ...properties, kind: { ...properties.kind, pattern } }, ...ofChannels };
 };
 
-/** What the document says of the one answer that is no JSON: figures in the text of Prometheus. */
+/** The only answer that is not JSON: metrics in the text format of Prometheus. */
 
 export const figuresOperation: RestOperation = {
   ...listMonitorFigures,
@@ -157,7 +161,7 @@ export const figuresSuccess = (headers: Readonly<Record<string, unknown>>) => ({
   },
 });
 
-/** What the document and its page say of calls that are done once, however often they are sent. */
+/** Calls that are done once, however often they are sent: for the document and its page. */
 
 export const keyParameter = {
   name: keyHeader,
@@ -168,7 +172,7 @@ export const keyParameter = {
   schema: { type: 'string', minLength: 1, maxLength: maxKeyCharacters, pattern: keyPattern },
 } as const;
 
-/** Of an answer; neither is on each of its kind. */
+/** For an answer; neither header is on each of its kind. */
 export const replayed = {
   description: '`true` where this is the answer that was given before to the same `Idempotency-Key`; absent otherwise.',
   required: false,
@@ -180,10 +184,12 @@ export const whileInUse = {
   schema: { type: 'integer' },
 } as const;
 
-/** Of every POST: a key may belong to another request. */
+/** For every POST: a key may belong to another request. */
 export const reusedKey = ['idempotency_key_reused'] as const;
 
-/** The answer to what is not of the form, where it may also be one of these refusals: they have the status 422, too. */
+/**
+ * The answer to invalid input, which may also be one of these refusals with the same status 422.
+ */
 export const validationOr = <Response extends { readonly description: string; readonly content?: object }>(
   validation: Response,
   codes: readonly RefusalCode[],
@@ -221,7 +227,7 @@ ${copyable('One monitor, however often it is sent', example)}
 <li>Answers lie encrypted in the database and are deleted after a day. They are not in backups. On GET, PATCH and DELETE the header is ignored.</li>
 </ul>`;
 
-/** Whether what an operation makes can be read by itself, below the path that it was made at. */
+/** Whether what an operation creates can be read by itself, below the path of its creation. */
 export const hasPlace = ({ success, path }: RestOperation): boolean =>
   success === 201 &&
   restOperations.some(
@@ -229,7 +235,7 @@ export const hasPlace = ({ success, path }: RestOperation): boolean =>
       method === 'GET' && other.startsWith(`${path}/{`) && other.split('/').length === path.split('/').length + 1,
   );
 
-/** Where what was made can be read. */
+/** Where the created object can be read. */
 export const placeOf = (operation: RestOperation, made: unknown): string | undefined =>
   hasPlace(operation) && isRecord(made) && typeof made.id === 'string' ? `${operation.path}/${made.id}` : undefined;
 
@@ -335,13 +341,13 @@ const validationFailure: Response = {
   content: { 'application/json': { schema: { $ref: '#/components/schemas/HTTPValidationError' }, example: validationExample } },
 };
 
-/** Said before a route is found, so that it carries no count. */
+/** Sent before a route is found, so it carries no count. */
 const tooSlow: Response = {
   ...refusedWith(['request_malformed'], 431),
   description: '`request_malformed`: The request did not arrive within a minute.',
 };
 
-/** Refusals that many operations share, by their codes: the document has them once. */
+/** Refusals that many operations share, by code: the document has them once. */
 const shared: Readonly<Record<string, string>> = {
   'token_missing token_invalid': 'Unauthenticated',
   'scope_insufficient role_insufficient': 'MayNotWrite',
@@ -372,7 +378,7 @@ const sharedResponses = (): ApiDocument['components']['responses'] => {
   return { ...Object.fromEntries(named), TooSlow: tooSlow, ValidationFailure: validationFailure };
 };
 
-/** A response as it is, wherever in the document it stands. */
+/** A response itself, wherever the document defines it. */
 export const responseIn = (document: ApiDocument, response: Response | Reference): Response => {
   if (!('$ref' in response)) return response;
   const found = document.components.responses[response.$ref.replace('#/components/responses/', '')];
@@ -411,7 +417,7 @@ const entryOf = (operation: RestOperation, success = successOf(operation)): Oper
   },
 });
 
-/** Every named object that the operations speak of, and those inside them. */
+/** Every named object that the operations use, and those inside them. */
 const componentsOf = (named: readonly NamedSchema[]): readonly (readonly [string, JsonSchema])[] =>
   named.flatMap(({ name, schema, components }) => [
     [name, withConfigSchemas(name, withConfigKeys(name, toldObject(name, schema)))] as const,
@@ -443,7 +449,7 @@ So a call whose answer got lost can be sent again without fear; \`GET /api/v1/do
 
 Version 1 only grows: fields may be added, none is removed or changes its type.`;
 
-/** Those of the specification's operations, and of their own for what came later. */
+/** The tags of the specification's operations, and new ones for later operations. */
 const tags = [
   { name: 'Account', description: 'Whose token this is.' },
   { name: 'Monitors', description: 'What is watched, and how it is.' },
@@ -488,7 +494,7 @@ const components = (): ApiDocument['components'] => ({
   },
 });
 
-/** The API document, from the table of operations alone. */
+/** The API document, made from the table of operations alone. */
 export const apiDocument = (baseUrl: string): ApiDocument => ({
   openapi: '3.1.1',
   info: {
@@ -514,7 +520,7 @@ export const apiDocument = (baseUrl: string): ApiDocument => ({
   components: components(),
 });
 
-/** A chapter of the page: what each plan allows, from the one table that has its numbers. */
+/** A chapter of the page: the limits of each plan, from the table with the plans' numbers. */
 
 const rows: { readonly [K in keyof Plan]: string } = {
   monitors: 'Monitors',
@@ -530,7 +536,7 @@ const rows: { readonly [K in keyof Plan]: string } = {
 
 const isLimit = (key: string): key is keyof Plan => Object.hasOwn(rows, key);
 
-/** What holds for everybody where the plan has no number of its own. */
+/** Limits for all plans, where a plan has no number of its own. */
 const withoutNumber: Partial<Record<keyof Plan, string>> = { min_interval_s: '10' };
 
 const shown = (key: keyof Plan, value: number): string => {

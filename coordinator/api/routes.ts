@@ -15,14 +15,17 @@ import { answerOnce, namedBy } from './idempotency-key.ts';
 import { apiDocument, figuresOperation, placeOf } from './openapi.ts';
 import { answerInWords, isNameAlone, methodsOf, openPaths, prefix, queryOf } from './server.ts';
 
-/** Which pages of other origins may call the API from a browser: those that the operator names. A token is sent by a program, never by a browser by itself. */
+/**
+ * Which pages of other origins may call the API from a browser: those that the operator names. A
+ * program sends the token; a browser never sends it by itself.
+ */
 
 const exposed = ['ETag', 'Idempotency-Replayed', 'Location', 'RateLimit-Remaining', 'RateLimit-Reset', 'Retry-After', 'X-Request-Id'].join(
   ', ',
 );
 const sent = ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-None-Match'].join(', ');
 
-/** Lets the page read the answer, where its origin is one of those. */
+/** Lets the page read the answer, if its origin is allowed. */
 export const allowOrigin = (origins: readonly string[], request: FastifyRequest, reply: FastifyReply): boolean => {
   const { origin } = request.headers;
   if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return false;
@@ -30,7 +33,7 @@ export const allowOrigin = (origins: readonly string[], request: FastifyRequest,
   return true;
 };
 
-/** Whether a browser asks beforehand what it may send; then that is the answer. */
+/** Answers a browser's preflight request. Returns whether it was one. */
 export const answeredBeforehand = (request: FastifyRequest, reply: FastifyReply): boolean => {
   if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return false;
   const methods = methodsOf(request.url);
@@ -57,10 +60,13 @@ const nothingHere = (request: FastifyRequest, reply: FastifyReply, beside: SayBe
   return reply.code(404).send(errorBody('route_not_found', 'There is nothing here; the API is described at /api/v1/docs.'));
 };
 
-/** Answers a person with a page. False: it is a program that asks. */
+/** Answers a person with a page. False: a program asks. */
 export type AnswerPerson = (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>;
 
-/** Outside of the API too, a refusal has the one form, and tells a newcomer where there is something to see; a person gets a page. */
+/**
+ * Refusals outside of the API have the same form, and tell a newcomer where to look; a person gets
+ * a page.
+ */
 export const refuseOutside = (
   web: FastifyInstance,
   log: Log,
@@ -69,7 +75,7 @@ export const refuseOutside = (
 ): void => {
   web.setNotFoundHandler(async (request, reply) => ((await answerPerson(request, reply)) ? reply : nothingHere(request, reply, beside)));
   web.setErrorHandler((error, request, reply) => {
-    // The server looks at a body before it finds that nobody wants it.
+    // The server checks a body before it finds that there is no route.
     if (request.is404) return nothingHere(request, reply, beside);
     beside(request.ip, reply);
     const { status, body, headers, hidden } = answerOf(error, request.routeOptions.bodyLimit);
@@ -82,7 +88,7 @@ export type { RestDependencies, TokenCaller } from './caller.ts';
 export { type SayBeside, sayBeside } from './caller.ts';
 export { restServerOptions } from './server.ts';
 
-/** `/monitors/{monitor_id}` as the router writes it. */
+/** `/monitors/{monitor_id}` in the router's syntax. */
 const routePath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
 const noRoute = 'There is no such route.';
@@ -96,10 +102,13 @@ const refuseRoute = (request: FastifyRequest, reply: FastifyReply): never => {
 };
 const json = 'application/json; charset=utf-8';
 
-/** The routes of the API: they carry what was sent to the gate, and what the gate says back. Nothing is decided here. */
+/**
+ * The routes of the API: they pass the request to the gate, and its result back. They decide
+ * nothing.
+ */
 export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, parts: RestDependencies<Caller>): void => {
   const beside = sayBeside(parts.limiter);
-  // Where people look for the page of the API first.
+  // Where people look for the API page first.
   for (const url of ['/docs', '/docs/', `${prefix}/docs/`])
     app.get(url, { exposeHeadRoute: true }, (request, reply) => {
       beside(request.ip, reply);
@@ -119,7 +128,8 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
           beside(request.ip, reply);
           return reply.send();
         }
-        // Fastify refuses media types that it cannot read before we could answer as the contract says, so it must not see them.
+        // Fastify refuses media types that it cannot read before we could answer as the contract
+        // says, so it must not see them.
         request.setDecorator('sentMediaType', request.raw.headers['content-type'] ?? '');
         delete request.raw.headers['content-type'];
         const { authorization } = request.headers;
@@ -135,11 +145,12 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
           return undefined;
         }
         const caller = await identify(parts, { authorization, address: request.ip }, reply).catch((error: unknown) => {
-          // What needs no token is answered to a wrong one, too.
+          // A wrong token does not matter where none is needed.
           if (open && error instanceof Refusal && error.kind === 'unauthenticated') return null;
           throw error;
         });
-        // Before Fastify judges the body: a method that it has no word for, such as QUERY, would else be called unreadable.
+        // Before Fastify checks the body: otherwise a method that it does not know, such as QUERY,
+        // would make the body unreadable.
         if (astray) refuseRoute(request, reply);
         request.setDecorator('caller', caller);
         return undefined;
@@ -157,7 +168,8 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
         return reply.code(answer.status).headers(answer.headers).type(json).send(exactText(answer.body));
       });
 
-      // Its hooks have refused already; without a handler of its own the prefix would have no hooks for what is not found.
+      // Its hooks have refused already; without a handler of its own, the prefix would have no
+      // hooks for unmatched paths.
       api.setNotFoundHandler(refuseRoute);
 
       for (const operation of restOperations) {
@@ -170,14 +182,16 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
         });
       }
 
-      // Not among the operations with a route: it answers in a format of its own, for one kind of reader.
+      // Not among the operations with a route: it answers in a format of its own, for one kind of
+      // client.
       api.get(figuresOperation.path.slice(prefix.length), { exposeHeadRoute: true }, async (request, reply) => {
         const { body } = await parts.execute(listMonitorFigures, request.getDecorator<Caller>('caller'), { path: {}, query: {} });
-        // The gate answers what the operation's response says; its table knows operations of every kind, and so none of them.
+        // The gate returns the operation's response type, which its table of different operations
+        // cannot express.
         return reply.type(figuresType).send(figuresText(body as OutputOf<typeof listMonitorFigures>));
       });
 
-      // Made when they are first asked for: only then is it known where people reach the service.
+      // Made on the first request: only then is the base URL known.
       let made: { readonly document: string; readonly page: string } | undefined;
       const texts = () => {
         if (made) return made;
@@ -201,7 +215,8 @@ const carry = async <Caller extends TokenCaller>(
   reply: FastifyReply,
 ): Promise<FastifyReply> => {
   const path = isRecord(request.params) ? request.params : {};
-  // The router takes the nothing behind a last slash for an id, and a slash that came as %2F for a part of one.
+  // The router takes the empty text after a trailing slash for an id, and a slash encoded as %2F
+  // for a part of one.
   if (Object.values(path).some((part) => part === '' || String(part).includes('/'))) throw new Refusal('route_not_found', noRoute);
   const sent =
     operation.body === undefined
@@ -209,7 +224,7 @@ const carry = async <Caller extends TokenCaller>(
       : { body: readBody(Buffer.isBuffer(request.body) ? request.body : undefined, request.getDecorator<string>('sentMediaType')) };
   const caller = request.getDecorator<Caller>('caller');
   if (operation.calls && caller.token) {
-    // The first was counted before anything of the request was looked at.
+    // The first call was counted before anything of the request was read.
     for (let call = 1; call < operation.calls(sent.body); call += 1)
       noteCount(reply, await parts.limiter.count(`token:${caller.token.id}`));
   }

@@ -12,10 +12,10 @@ import { bodyLimit } from './body.ts';
 import { countHeaders } from './caller.ts';
 import { errorBody } from './errors.ts';
 
-/** A proxy passes on from proxies before it; longer than this is no way that a request took. */
+/** A proxy passes on entries of proxies before it; no real request takes more hops than this. */
 const maxHops = 16;
 
-/** An entry as an address; with its port, as some proxies write it. Undefined: it is none. */
+/** The address of an entry; some proxies add the port. Undefined: it is no address. */
 const addressIn = (entry: string): string | undefined => {
   const text = entry.trim();
   const [, inBrackets, withPort] = /^(?:\[(.+)\](?::\d+)?|([\d.]+):\d+)$/.exec(text) ?? [];
@@ -24,8 +24,9 @@ const addressIn = (entry: string): string | undefined => {
 };
 
 /**
- * What of X-Forwarded-For is read: from the proxy nearest to us on, as far as there are addresses. An entry that is none hides all before it, or a
- * caller's own would count for what a proxy could not tell.
+ * The trusted part of X-Forwarded-For: from the nearest proxy on, as far as there are addresses. An
+ * entry that is no address hides all before it; otherwise a caller's own entry would count where a
+ * proxy could not name one.
  */
 const soundForwarded = (header: string): string | undefined => {
   const sound: string[] = [];
@@ -38,20 +39,25 @@ const soundForwarded = (header: string): string | undefined => {
 };
 
 export type Forwarded = {
-  /** For the server: the address of a request is the first, from us on, that is not among these. */
+  /**
+   * For the server: a request's address is the first, counted from us, that is not in this list.
+   */
   readonly trustProxy: string[] | false;
-  /** Done to a request before anybody reads it. */
+  /** Runs on a request before anything reads it. */
   readonly tidy: (request: IncomingMessage) => void;
 };
 
 /**
- * Where a request comes from that a proxy passes on: TRUSTED_PROXIES says whose word counts. Only an address is ever taken from such headers; what we
- * are called, and that it is https, BASE_URL says.
+ * The origin of a request that came through a proxy: TRUSTED_PROXIES lists the proxies to believe.
+ * Only an address is ever taken from such headers; our name and https come from BASE_URL.
  */
 export const createForwarded = (trusted: readonly string[], log: Pick<Log, 'warn'>): Forwarded => {
   let isTold = false;
 
-  /** Where nobody is named, all who come by way of a proxy are one address, and one of them uses up the tries of all. */
+  /**
+   * Without trusted proxies, all callers behind a proxy share one address, and one of them uses up
+   * everyone's attempts.
+   */
   const tellOnce = (from: string): void => {
     const address = parseAddress(from);
     if (isTold || trusted.length > 0 || !address || !(isLoopback(address) || isPrivateUse(address))) return;
@@ -77,18 +83,21 @@ export const createForwarded = (trusted: readonly string[], log: Pick<Log, 'warn
   };
 };
 
-/** Where version 1 of the API is. */
+/** The path of version 1 of the API. */
 export const prefix = '/api/v1';
 
 const lenient = new TextDecoder('utf-8');
 
 const bytesOf = (escapes: string): Uint8Array => Uint8Array.from(escapes.match(/[0-9a-f]{2}/gi) ?? [], (pair) => Number.parseInt(pair, 16));
 
-/** Percent-decoding that never fails: a stray % stays, bytes that are no UTF-8 become U+FFFD. */
+/** Percent-decoding that never fails: a stray % stays, invalid UTF-8 becomes U+FFFD. */
 const decode = (text: string): string =>
   text.includes('%') ? text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => lenient.decode(bytesOf(run))) : text;
 
-/** The query of a URL as form data is read: + is a space, the last of several wins, a name without = is empty. */
+/**
+ * The query of a URL, parsed as form data: + is a space, the last of several values wins, a name
+ * without = is empty.
+ */
 export const queryOf = (url: string): Readonly<Record<string, string>> => {
   const begin = url.indexOf('?');
   if (begin === -1) return {};
@@ -105,7 +114,10 @@ export const queryOf = (url: string): Readonly<Record<string, string>> => {
   );
 };
 
-/** A URL whose path can be decoded: the router would else refuse it before any face could answer in its own words. */
+/**
+ * A URL whose path can be decoded: otherwise the router would refuse it before the API, web or
+ * public pages could answer in their own words.
+ */
 export const soundUrl = (url: string): string => {
   const begin = url.search(/[?#]/);
   const path = begin === -1 ? url : url.slice(0, begin);
@@ -119,20 +131,23 @@ const soundRun = (run: string): string => {
   return text.includes('\ufffd') ? encodeURIComponent(text) : run;
 };
 
-/** An import of the module would touch all that it offers, and with that load the whole of undici: 40 ms of a core. */
+/**
+ * An import would read every export of the module, and thereby load the whole of undici: 40 ms of a
+ * core.
+ */
 const { METHODS } = process.getBuiltinModule('node:http');
 
-/** What needs no token. */
+/** Paths without a token. */
 export const openPaths = [`${prefix}/openapi.json`, `${prefix}/docs`] as const;
 
 const pattern = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 
 const withHead = (method: string): readonly string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);
 
-/** What lies beside the API and is asked on the way there. */
+/** Paths beside the API that clients request on their way to it. */
 const besidePaths = ['/docs', '/docs/', `${prefix}/docs/`, '/health', '/livez', '/readyz'] as const;
 
-/** Paths without ids, and what they answer to. */
+/** Paths without ids, and their methods. */
 const byName: ReadonlyMap<string, readonly string[]> = new Map([
   ...[...Map.groupBy(restOperations, ({ path }) => path)]
     .filter(([path]) => !path.includes('{'))
@@ -142,13 +157,16 @@ const byName: ReadonlyMap<string, readonly string[]> = new Map([
 
 const pathOf = (url: string): string => url.split(/[?#]/, 1)[0] ?? '';
 
-/** Whether a path has a name of its own and does not answer to this method: a router would take the name for an id. */
+/**
+ * Whether a path has a name of its own and lacks this method: a router would take the name for an
+ * id.
+ */
 export const isNameAlone = (url: string, method: string): boolean => byName.get(pathOf(url))?.includes(method) === false;
 
-/** The methods that a path answers to, none where there is no such route. */
+/** The methods of a path; none where there is no such route. */
 export const methodsOf = (url: string): readonly string[] => {
   const path = pathOf(url);
-  // A slash that is written as %2F is a part of no id, and leads to no other route either.
+  // A slash encoded as %2F is no part of an id, and leads to no other route either.
   if (/%2f/i.test(path)) return [];
   return (
     byName.get(path) ?? restOperations.filter((operation) => pattern(operation.path).test(path)).flatMap(({ method }) => withHead(method))
@@ -157,13 +175,18 @@ export const methodsOf = (url: string): readonly string[] => {
 
 const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP\/1\.[01]\r?\n/;
 
-/** The address of a request whose method the HTTP parser has no word for; undefined when it is not the method that is wrong. */
+/**
+ * The address of a request whose method the HTTP parser does not know; undefined when the method is
+ * not the fault.
+ */
 export const addressOfUnknownMethod = (packet: Buffer): string | undefined => {
   const [, method = '', address] = requestLine.exec(packet.toString('latin1')) ?? [];
   return METHODS.includes(method) ? undefined : address;
 };
 
-/** How the count of a caller's address stands, of each server that counts. It counts as nothing: no request was read. */
+/**
+ * The rate limit of a caller's address, per server. It is not counted, because no request was read.
+ */
 const looks = new WeakMap<Server, RateLimiter['look']>();
 
 const countWords = (server: Server, address: string | undefined): Readonly<Record<string, string>> => {
@@ -174,7 +197,7 @@ const countWords = (server: Server, address: string | undefined): Readonly<Recor
 
 type Bare = { readonly status: string; readonly body: unknown; readonly headers?: string };
 
-/** A method that the parser of HTTP itself does not know. */
+/** A method that the HTTP parser itself does not know. */
 const unknownMethod = (error: Error): Bare | undefined => {
   if (codeOf(error) !== 'HPE_INVALID_METHOD' || !('rawPacket' in error) || !Buffer.isBuffer(error.rawPacket)) return undefined;
   const address = addressOfUnknownMethod(error.rawPacket);
@@ -203,13 +226,19 @@ const answerBare = (socket: Duplex, { status, body, headers = '' }: Bare, count:
   );
 };
 
-/** What cannot be read as HTTP at all is answered here, on the bare socket: no route has been found yet. */
+/**
+ * Requests that cannot be parsed as HTTP are answered here, on the bare socket: no route has been
+ * found yet.
+ */
 function refuseUnreadable(this: Pick<FastifyInstance, 'server'>, error: Error, socket: Socket): void {
   if (codeOf(error) === 'ECONNRESET' || !socket.writable) socket.destroy();
   else answerBare(socket, unknownMethod(error) ?? unreadable(error), countWords(this.server, socket.remoteAddress));
 }
 
-/** What Node answers by itself, before anything of ours is asked, and without a word about why, nor of how the count stands. */
+/**
+ * Replaces Node's own answers, which are sent before any of our code runs, without a reason and
+ * without the rate limit.
+ */
 export const answerInWords = (server: Server, { look }: Pick<RateLimiter, 'look'>): void => {
   looks.set(server, look);
   server.on('connect', ({ socket: { remoteAddress } }, socket) =>
@@ -224,24 +253,33 @@ export const answerInWords = (server: Server, { look }: Pick<RateLimiter, 'look'
   });
 };
 
-/** Requests and answers are judged by the shapes of the operations, not by the server. */
+/** The shapes of the operations validate requests and answers, not the server. */
 const noSchemas = (): never => {
   throw new Error('a route has a schema of the server, which has no compiler for it');
 };
 
-/** Options of the server that the API needs; whoever makes the Fastify instance spreads them in. */
+/** Options of the server that the API needs; pass them to the Fastify instance. */
 export const restServerOptions = {
   bodyLimit,
   exposeHeadRoutes: false,
-  /** Who was let in is answered to the end: Fastify would refuse with words and headers of its own, not as the API does. */
+  /**
+   * Accepted requests are answered to the end: Fastify would refuse with words and headers of its
+   * own, not as the API does.
+   */
   return503OnClosing: false,
-  /** Node would refuse a request without one with no word; here it is refused by whoever is asked. */
+  /**
+   * Node would refuse a request without a Host header without a reason; here the API or the pages
+   * refuse it.
+   */
   http: { requireHostHeader: false },
-  /** A body that stalls does not hold its connection for ever; no call of the API has more than can be sent in this time. */
+  /**
+   * A stalled body does not hold its connection for ever; every call of the API can be sent in this
+   * time.
+   */
   requestTimeout: 60_000,
   rewriteUrl: (request) => soundUrl(request.url ?? '/'),
   clientErrorHandler: refuseUnreadable,
-  // An id of any length is judged by the API, not lost by the router.
+  // The API validates an id of any length; otherwise the router would find no route.
   routerOptions: { maxParamLength: 16 * 1024 },
   // Without these it would load a hundred modules at every start, for schemas that no route has.
   schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
