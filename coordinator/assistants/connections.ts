@@ -8,16 +8,17 @@ import { mayWrite } from '../organisations/model.ts';
 import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
 import { connectionHolders, writeConnectionUses } from './queries.ts';
 
-/** An assistant that calls, and the connection that it calls by. */
+/** A calling assistant, and its connection. */
 export type AssistantCaller = Caller & { readonly is: 'connector'; readonly connection: NonNullable<Caller['connection']> };
 
 export type Connections = {
   /**
-   * Who is calling by this access token; undefined for one that is unknown, has ended, was disconnected, or was made for another address than ours.
-   * Connection, membership and role are those of this moment.
+   * The caller with this access token; undefined for a token that is unknown, expired,
+   * disconnected, or made for another address than ours. Connection, membership and role are those
+   * of this moment.
    */
   readonly callerOf: (accessToken: string, address?: string) => Promise<AssistantCaller | undefined>;
-  /** Writes down when connections were last used. */
+  /** Writes when connections were last used. */
   readonly flush: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -26,21 +27,23 @@ type Dependencies = MasterKeys & {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
-  /** Without a slash at the end; never what a request calls us. */
+  /** Without a trailing slash; never taken from a request. */
   readonly baseUrl: () => string;
 };
 
-/** What an assistant connects to, and whom its tokens are made for. */
+/** What an assistant connects to, and the audience of its tokens. */
 export const resourceOf = (baseUrl: string): string => `${baseUrl}/mcp`;
 
-/** The key that outlives SECRET_KEY, or replacing that would disconnect every assistant. */
+/**
+ * A key that outlives SECRET_KEY; otherwise replacing SECRET_KEY would disconnect every assistant.
+ */
 export const createAssistantKey = (sql: Sql, keys: MasterKeys): (() => Promise<Buffer>) => createKeptKey(sql, keys, 'assistants');
 
-/** What is stored instead of what lets somebody in. One model's is good for nothing as another's. */
+/** Stored instead of a credential. The fingerprint of one model is useless for another. */
 export const recordFingerprint = (key: Buffer, model: string, id: string): Buffer =>
   createHmac('sha256', key).update(`${model} ${id}`).digest();
 
-/** As the library makes them; longer ones nobody gave out. */
+/** The library's format; longer ones were never issued. */
 const shape = /^[\w-]{20,128}$/;
 
 export const createConnections = ({ sql, secretKey, previousKey, clock, log, baseUrl }: Dependencies): Connections => {

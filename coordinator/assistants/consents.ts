@@ -1,25 +1,30 @@
 import { cookieOf } from '../web/cookies.ts';
 import { assistantScopes, consentCookie, nameShown, type Provider, type Way, wayTo } from './oauth.ts';
 
-/** Who asks to be let in, for the page that asks the person. */
+/** The program that asks for access, for the consent page. */
 export type AskedConsent = {
   readonly client_id: string;
-  /** What it calls itself: the word of a stranger. */
+  /** The name that it gives itself, which is not verified. */
   readonly client: string;
-  /** Where the answer goes, and so who gets it. */
+  /** Where the answer goes, which identifies its recipient. */
   readonly way: Way;
   readonly wants: 'read' | 'read_write';
 };
 
-/** A browser's request to be asked: the id in its address, and the cookie that says that it began here. */
+/**
+ * A browser's consent request: the id in its address, and the cookie that says that it began here.
+ */
 export type ConsentOf = { readonly id: string; readonly cookies: string | undefined };
 
 export type Granted = { readonly connection: string; readonly user: string; readonly scope: 'read' | 'read_write' };
 
-/** What the consent page needs. Undefined each: nothing is asked here, or no longer, or another browser began it. */
+/**
+ * What the consent page needs. Each is undefined when there is no request, it expired, or another
+ * browser began it.
+ */
 export type Consents = {
   readonly asked: (of: ConsentOf) => Promise<AskedConsent | undefined>;
-  /** Both say where the browser goes on. */
+  /** Both return where the browser goes on. */
   readonly allow: (of: ConsentOf, granted: Granted) => Promise<string | undefined>;
   readonly refuse: (of: ConsentOf) => Promise<string | undefined>;
 };
@@ -27,7 +32,7 @@ export type Consents = {
 const read = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 export const createConsents = (provider: () => Promise<Provider>): Consents => {
-  /** Whoever only knows the address gets nowhere: what is allowed here is given to the browser that began. */
+  /** Knowing the address is not enough: what is allowed here goes to the browser that began. */
   const find = async ({ id, cookies }: ConsentOf) => {
     if (!/^[\w-]{20,50}$/.test(id) || cookieOf(cookies, consentCookie) !== id) return undefined;
     const { Interaction } = await provider();
@@ -61,7 +66,8 @@ export const createConsents = (provider: () => Promise<Provider>): Consents => {
       const resource = read(found.params.resource);
       grant.addOIDCScope(granted.join(' '));
       grant.addResourceScope(resource, granted.join(' '));
-      // What was asked for and not granted is said to be so, or the person would be asked again.
+      // What was requested and not granted is recorded as refused; otherwise the user would be
+      // asked again.
       if (kept.length > 0) {
         grant.rejectOIDCScope(kept.join(' '));
         grant.rejectResourceScope(resource, kept.join(' '));

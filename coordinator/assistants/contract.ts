@@ -1,7 +1,7 @@
 import { boolean, dateTime, nullable, object, string, uuid } from '../../shared/api/fields.ts';
 import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
 
-/** Assistants that act as whoever connected them. */
+/** Assistants that act as the user who connected them. */
 
 const listed = {
   id: uuid(),

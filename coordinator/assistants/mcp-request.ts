@@ -7,22 +7,25 @@ import type { Count } from '../gate/rate-limit.ts';
 import type { Answered } from '../gate/setup.ts';
 import type { AssistantCaller } from './connections.ts';
 
-/** What the face of assistants is given: the gate, who is calling, and how often. */
+/** Dependencies of the MCP server: the gate, authentication and rate limits. */
 export type AssistantDependencies = {
   readonly execute: (operation: Operation, caller: AssistantCaller, raw: RawInput) => Promise<Answered>;
-  /** Read afresh each time; undefined when the token is of no connection that there is. */
+  /** Read afresh each time; undefined when the token belongs to no existing connection. */
   readonly callerOf: (accessToken: string, address: string) => Promise<AssistantCaller | undefined>;
   readonly limiter: { readonly count: (subject: string) => Count | Promise<Count> };
   readonly clock: { readonly now: () => number };
   readonly log: Pick<Logger, 'error'>;
-  /** Where people reach the service, without a slash at the end. */
+  /** The base URL of the service, without a trailing slash. */
   readonly baseUrl: () => string;
 };
 
 /** One request of an assistant. */
 export type Asking = {
   readonly caller: AssistantCaller;
-  /** The caller as it is now: a call that takes a while is not carried on for who was disconnected, or may less. @throws Refusal */
+  /**
+   * The caller as it is now: a long call stops when the assistant was disconnected, or may do less.
+   * @throws Refusal
+   */
   readonly again: () => Promise<AssistantCaller>;
 };
 
@@ -32,7 +35,7 @@ type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** By what names one machine is called by those who sit at it. */
+/** The local names of one machine are equivalent. */
 const isSameOrigin = (origin: string, baseUrl: string): boolean => {
   if (!URL.canParse(origin) || !URL.canParse(baseUrl)) return false;
   const [theirs, own] = [new URL(origin), new URL(baseUrl)];
@@ -40,7 +43,10 @@ const isSameOrigin = (origin: string, baseUrl: string): boolean => {
   return loopback.has(own.hostname) && loopback.has(theirs.hostname) && theirs.port === own.port && theirs.protocol === own.protocol;
 };
 
-/** A browser says from which page it asks. No foreign page has business here, and a name that somebody points at this machine is foreign. */
+/**
+ * A browser names the page that sends the request. No foreign page may do so; a foreign name that
+ * points at this machine counts as foreign.
+ */
 export const refuseForeignOrigin = (headers: Headers, baseUrl: string): void => {
   const { origin, host } = headers;
   if (origin !== undefined && !(typeof origin === 'string' && isSameOrigin(origin, baseUrl)))
@@ -53,10 +59,12 @@ export const refuseForeignOrigin = (headers: Headers, baseUrl: string): void => 
 export const bearerOf = (authorization: string | undefined): string | undefined =>
   /^bearer +([\x21-\x7e]{1,2000}) *$/i.exec(authorization ?? '')?.[1];
 
-/** Earlier revisions send several messages in one body: so many calls at most. */
+/** Earlier revisions send several messages in one body: at most this many calls. */
 const maxMessages = 20;
 
-/** Holds a stream open for as long as the client likes, and there is nothing that we would tell on it. */
+/**
+ * It would hold a stream open for as long as the client likes, and we have nothing to send on it.
+ */
 const neverAnswered = 'subscriptions/listen';
 
 export type Sent = { readonly body: unknown; readonly calls: number };
@@ -95,7 +103,7 @@ const parsed = (text: string): unknown => {
 const idOf = (message: unknown): string | number | null =>
   isRecord(message) && (typeof message.id === 'string' || typeof message.id === 'number') ? message.id : null;
 
-/** The body as JSON, and how many calls are in it. @throws ProtocolFault */
+/** The body as JSON, and the number of its calls. @throws ProtocolFault */
 export const readSent = (bytes: Uint8Array | undefined): Sent => {
   const text = textOf(bytes ?? new Uint8Array());
   if (text.trim() === '') throw new ProtocolFault(400, -32700, 'Parse error: send a JSON-RPC message as the body');

@@ -12,8 +12,8 @@ import { challengeOf } from './oauth.ts';
 export type { AssistantDependencies } from './mcp-request.ts';
 
 /**
- * Where assistants call. Each request stands alone: it says who is calling, is answered, and nothing of it is kept, so that it does not matter which
- * coordinator hears the next.
+ * Where assistants call. Each request is independent: it authenticates its caller, is answered, and
+ * leaves no state, so that any coordinator can receive the next.
  */
 export const assistantPath = '/mcp';
 
@@ -41,7 +41,7 @@ const faultBody = (code: number, message: string, id: string | number | null, da
   error: { code, message, ...(data === undefined ? {} : { data }) },
 });
 
-/** Of what is refused before the protocol is spoken. Each code of our own is in the data. */
+/** For refusals before the protocol is spoken. Our own code is in the data. */
 const refusedCode = -32_000;
 
 const identify = async (parts: AssistantDependencies, request: FastifyRequest, reply: FastifyReply): Promise<Asking> => {
@@ -69,10 +69,10 @@ const answer = async (parts: AssistantDependencies, request: FastifyRequest, rep
   noteCount(reply, await parts.limiter.count(subject));
   const { body, calls } = readSent(Buffer.isBuffer(request.body) ? request.body : undefined);
   for (let nth = 1; nth < calls; nth += 1) noteCount(reply, await parts.limiter.count(subject));
-  // The protocol's library is large, and most starts meet no assistant for a while.
+  // The protocol's library is large, and most starts have no assistant for a while.
   const { answered } = await import('./mcp.ts');
   const response = await answered(parts, asking, request.headers, body);
-  // A proxy that gathers a stream before it passes it on would keep the answer.
+  // A buffering proxy would hold back the answer.
   return reply.header('x-accel-buffering', 'no').send(response);
 };
 

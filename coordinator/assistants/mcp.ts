@@ -38,14 +38,14 @@ import { isAllowed } from '../gate/roles.ts';
 import type { AssistantCaller } from './connections.ts';
 import type { Asking, AssistantDependencies } from './mcp-request.ts';
 
-/** How a tool is called at the gate, and how what came of it is told. */
+/** How a tool calls the gate, and how its result is reported. */
 
 export const tools: readonly Tool[] = [...readingTools, ...hostedTools];
 
-/** What this caller could do at this moment: nobody is offered what would be refused. */
+/** What this caller may do at this moment: tools that would be refused are not offered. */
 export const toolsFor = (caller: AssistantCaller): readonly Tool[] => tools.filter(({ operation }) => isAllowed(caller, operation));
 
-/** Each operation of a call is asked for whoever the caller is by then. */
+/** Each operation of a call runs as the caller that is present by then. */
 export const askingAt = ({ execute }: Pick<AssistantDependencies, 'execute'>, { caller, again }: Asking): Ask => {
   let first: AssistantCaller | undefined = caller;
   return async (operation: Operation, input) => {
@@ -58,7 +58,10 @@ export const askingAt = ({ execute }: Pick<AssistantDependencies, 'execute'>, { 
 
 const failed = (text: string): CallToolResult => ({ content: [{ type: 'text', text }], isError: true });
 
-/** What somebody is told of a failure, never more than our own words. A fault of ours goes to the log under the id that is told. */
+/**
+ * The message about a failure, always in our own words. An error of ours goes to the log under the
+ * id in the message.
+ */
 export const failureWords = (error: unknown, log: AssistantDependencies['log'], what: string): string => {
   if (error instanceof ToolFault) return error.message;
   if (error instanceof InvalidInput)
@@ -69,7 +72,7 @@ export const failureWords = (error: unknown, log: AssistantDependencies['log'], 
   return `Something went wrong on our side. The id of this call is ${hidden?.request_id ?? 'unknown'}. (internal)`;
 };
 
-/** By which a question and its answer know each other. */
+/** Connects a question with its answer. */
 const question = 'confirm';
 
 const resultOf = ({ texts, structured, question: asked }: Told): CallToolResult | InputRequiredResult =>
@@ -88,7 +91,7 @@ const resultOf = ({ texts, structured, question: asked }: Told): CallToolResult 
         },
       });
 
-/** What the protocol tells of the client and of what its person answered, as far as it is of use to a call. */
+/** What the protocol says about the client and its user's answer, as far as a call needs it. */
 export type Client = {
   readonly canAsk: boolean;
   readonly inputResponses: Record<string, unknown> | undefined;
@@ -99,14 +102,15 @@ export const callTool = async (
   asking: Asking,
   { name, given, client }: { readonly name: string; readonly given: Readonly<Record<string, unknown>>; readonly client: Client },
 ): Promise<CallToolResult | InputRequiredResult> => {
-  // By the whole table: what somebody may not do is refused in the words of the gate, not called unknown.
+  // Looked up in the whole table: the gate refuses what the caller may not do, instead of calling
+  // it unknown.
   const tool = tools.find((one) => one.name === name);
   if (!tool) return failed(unknownTool(name, toolsFor(asking.caller)));
   const read = readArguments(tool, given);
   if ('refused' in read) return failed(refusedWords(tool, read.refused));
   try {
     const said = inputResponse(client.inputResponses, question);
-    // Whoever was asked and said no is not asked again.
+    // A user who said no is not asked again.
     if (said.kind === 'elicit' && said.action !== 'accept') return failed('Nothing was done: the person who was asked did not agree.');
     const answer = memberOf(acceptedContent(client.inputResponses, question), 'name');
     const answered = typeof answer === 'string' ? answer : undefined;
@@ -117,7 +121,10 @@ export const callTool = async (
   }
 };
 
-/** Incidents as things that a person can hand to their assistant: each has an address, and reads as get_incident tells it. */
+/**
+ * Incidents as resources that a user can pass to their assistant: each has an address, and the same
+ * content as get_incident.
+ */
 
 const begin = 'antipode://incidents/';
 const mimeType = 'application/json';
@@ -130,7 +137,7 @@ export const incidentTemplate = {
   mimeType,
 };
 
-/** As many as anybody picks from. */
+/** As many as anyone picks from. */
 const most = 50;
 
 export const recentIncidents = async (parts: AssistantDependencies, asking: Asking) => {
@@ -144,7 +151,7 @@ export const recentIncidents = async (parts: AssistantDependencies, asking: Aski
   }));
 };
 
-/** @throws ResourceNotFoundError for what this caller cannot see, whether it is there or not. */
+/** @throws ResourceNotFoundError for what this caller cannot see, whether it exists or not. */
 export const readIncident = async (parts: AssistantDependencies, asking: Asking, uri: string) => {
   const tool = readingTools.find(({ name }) => name === 'get_incident');
   const read =
@@ -164,12 +171,13 @@ const instructions =
 const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
 
 const clientOf = ({ mcpReq }: ServerContext): Client => ({
-  // Only the revision without a handshake says so with each request, and can be answered with a question.
+  // Only the revision without a handshake says so with each request, and can be answered with a
+  // question.
   canAsk: isRecord(memberOf(memberOf(mcpReq.envelope, capabilitiesKey), 'elicitation')),
   inputResponses: mcpReq.inputResponses,
 });
 
-/** A resource has no way to fail but the protocol's, and nothing but our own words goes that way. */
+/** A resource can only fail as the protocol defines it; this keeps the message in our own words. */
 const inWords = async <Answer>({ log }: AssistantDependencies, answer: Promise<Answer>): Promise<Answer> => {
   try {
     return await answer;
@@ -179,7 +187,10 @@ const inWords = async <Answer>({ log }: AssistantDependencies, answer: Promise<A
   }
 };
 
-/** A server for one request: nothing of it is left when that is answered, so that any coordinator answers the next. */
+/**
+ * A server for one request: no state is left when that is answered, so any coordinator answers the
+ * next.
+ */
 export const serverFor = (parts: AssistantDependencies, asking: Asking): Server => {
   const server = new Server(
     { name: 'antipode', title: 'Antipode', version },
@@ -213,21 +224,24 @@ export const serverFor = (parts: AssistantDependencies, asking: Asking): Server 
   return server;
 };
 
-/** One request through the protocol's library, in whichever revision it speaks. */
+/** Passes one request through the protocol's library, in whichever revision it speaks. */
 
-/** Null stands for what is not given, as in the local server. */
+/** Null means absent, as in the local server. */
 const withoutNulls = (message: unknown): unknown => {
   if (!isRecord(message) || !isRecord(message.params)) return message;
   return { ...message, params: Object.fromEntries(Object.entries(message.params).filter(([, value]) => value !== null)) };
 };
 
-/** What was asked, by the ids of the messages. */
+/** The requests, by the ids of the messages. */
 const askedIn = (messages: readonly unknown[]): ReadonlyMap<unknown, Asked> =>
   new Map(
     messages.filter(isRecord).flatMap(({ id, method, params }) => (typeof method === 'string' ? [[id, askedBy({ method, params })]] : [])),
   );
 
-/** What the library says of parameters that it cannot read is its checker's report; whoever sent them is told in words what to send. */
+/**
+ * For unreadable parameters, the library returns its validator's report; this replaces it by words
+ * that say what to send.
+ */
 const failureInWords = (text: string, asked: ReadonlyMap<unknown, Asked>): { readonly text: string; readonly failedTool: boolean } => {
   const message: unknown = JSON.parse(text);
   if (!isJSONRPCResponse(message)) return { text, failedTool: false };
@@ -248,7 +262,7 @@ export const answered = async (
   const parsedBody = Array.isArray(body) ? body.map(withoutNulls) : withoutNulls(body);
   const asked = askedIn(Array.isArray(parsedBody) ? parsedBody : [parsedBody]);
   const { fetch: answerTo } = createMcpHandler(() => serverFor(parts, asking));
-  // The body was read already; this one is never looked at, but a POST has one.
+  // The body was read already; this one is never read, but a POST has one.
   const response = await answerTo(new Request(`${parts.baseUrl()}/mcp`, { method: 'POST', headers, body: '{}' }), { parsedBody });
   const text = await response.text();
   const type = response.headers.get('content-type') ?? '';

@@ -15,7 +15,10 @@ export type OauthDependencies = {
   readonly records: OauthRecords;
   readonly secrets: ReturnType<typeof createAssistantSecrets>;
   readonly readDocument: ReadDocument;
-  /** Of an hour: how often one address may register clients, and have documents of theirs fetched. */
+  /**
+   * Limits per hour how often one address may register clients, and have documents of theirs
+   * fetched.
+   */
   readonly attempts: Attempts;
   readonly log: Pick<Log, 'warn' | 'error'>;
 };
@@ -28,8 +31,8 @@ const signInsAnHour = 240;
 const maxStateCharacters = 2_048;
 
 /**
- * Where assistants sign in. The library answers; what is ours is the door before it: BASE_URL says who we are, never a request, and what a client asks
- * for is understood in one place.
+ * Where assistants sign in. The library answers; our code comes before it: BASE_URL says who we
+ * are, never a request, and one place interprets what a client asks for.
  */
 export const oauthRoutes = (app: FastifyInstance, parts: OauthDependencies): Consents => {
   const { baseUrl, records, secrets, readDocument, attempts, log } = parts;
@@ -71,7 +74,7 @@ export const oauthRoutes = (app: FastifyInstance, parts: OauthDependencies): Con
     return made.provider;
   };
 
-  /** What the library reads of a request to tell who we are. */
+  /** The parts of a request from which the library derives our address. */
   const asOurs = (request: IncomingMessage): void => {
     const { host, protocol } = new URL(baseUrl());
     request.headers.host = host;
@@ -101,9 +104,9 @@ export const oauthRoutes = (app: FastifyInstance, parts: OauthDependencies): Con
 
     door.get(paths.authorization, async (request, reply) => {
       const [path = '', ...query] = (request.raw.url ?? '').split('?');
-      // No program means it, and the database takes no such text.
+      // No program sends it intentionally, and the database does not accept such text.
       if (query.join('?').includes('%00')) return reply.redirect(failedAt('invalid_request'), 303);
-      // Each that a stranger begins is kept for an hour, with all that it brings.
+      // Every request of an anonymous caller is stored for an hour with everything in it.
       if ((new URLSearchParams(query.join('?')).get('state') ?? '').length > maxStateCharacters)
         return reply.redirect(failedAt('invalid_request'), 303);
       if (!(await isCounted(`assistant sign-ins ${hostOf(request.ip)}`, signInsAnHour))) return reply.redirect(failedAt('too_many'), 303);

@@ -9,19 +9,25 @@ import { consumeRecord, deleteRecord, endConnection, readRecord, writeRecord } f
 
 type Payload = Readonly<Record<string, unknown>>;
 
-/** What the signing-in of assistants remembers, in the database, so that several coordinators are one. No id that lets somebody in is stored. */
+/**
+ * The records of the assistants' sign-in, in the database, so that several coordinators act as one.
+ * No credential is stored in readable form.
+ */
 export type OauthRecords = {
-  /** False when the connection that it belongs to has ended. */
+  /** False when its connection has ended. */
   readonly write: (model: string, id: string, payload: Payload, expiresIn: number | undefined) => Promise<boolean>;
   readonly read: (model: string, id: string) => Promise<Payload | undefined>;
-  /** True for whoever was the first. */
+  /** True for the first use. */
   readonly consume: (model: string, id: string) => Promise<boolean>;
   readonly remove: (model: string, id: string) => Promise<void>;
   /** A connection is also the grant, under the same id. */
   readonly end: (connection: string) => Promise<void>;
 };
 
-/** Two processes of one client may refresh with one token at once: so long after its first use it still counts as unused. */
+/**
+ * Two processes of one client may refresh with one token at once: for this long after its first
+ * use, it still counts as unused.
+ */
 const graceMs = 45_000;
 
 export const createOauthRecords = (sql: Sql, clock: Clock, key: () => Promise<Buffer>): OauthRecords => {
@@ -54,7 +60,10 @@ export const createOauthRecords = (sql: Sql, clock: Clock, key: () => Promise<Bu
   };
 };
 
-/** What the signing-in of assistants signs with, made from the installation's key: the same for all coordinators, and stored nowhere. */
+/**
+ * The signing keys of the assistants' sign-in, derived from the installation's key: the same for
+ * all coordinators, and not stored.
+ */
 export const createAssistantSecrets = (key: () => Promise<Buffer>) => {
   const made = async (purpose: string): Promise<Buffer> =>
     createHmac('sha256', await key())
@@ -62,7 +71,7 @@ export const createAssistantSecrets = (key: () => Promise<Buffer>) => {
       .digest();
   return {
     cookieKey: async (): Promise<string> => (await made('cookies')).toString('base64url'),
-    /** The one refresh token that follows another. */
+    /** The only refresh token that follows another. */
     successors: async (): Promise<(token: string) => string> => {
       const secret = await made('successors of refresh tokens');
       return (token) => createHmac('sha256', secret).update(token).digest('base64url');
@@ -70,7 +79,8 @@ export const createAssistantSecrets = (key: () => Promise<Buffer>) => {
     /** A private key of P-256, as JWK. */
     signingKey: async () => {
       const secret = await made('signing key');
-      // One in four billion is no private key of this curve; clearing the highest bit makes every one of them one.
+      // One in four billion values is not a private key of this curve; clearing the highest bit
+      // makes every value one.
       secret.writeUInt8(secret.readUInt8(0) & 0x7f, 0);
       const ecdh = createECDH('prime256v1');
       ecdh.setPrivateKey(secret);
@@ -81,12 +91,15 @@ export const createAssistantSecrets = (key: () => Promise<Buffer>) => {
   };
 };
 
-/** What is refused because the connection ended meanwhile, or a code came twice. */
+/** For a refusal because the connection ended meanwhile, or a code came twice. */
 export type GrantEnded = (detail: string) => Error;
 
 const nothing = async (): Promise<undefined> => undefined;
 
-/** Nobody stays signed in with the signing-in of assistants: whoever is at the browser is known by our own session alone, and asked each time. */
+/**
+ * The assistants' sign-in keeps no sessions: our own session alone identifies the user, who is
+ * asked each time.
+ */
 const forgetful: Adapter = {
   upsert: nothing,
   find: nothing,
@@ -97,7 +110,7 @@ const forgetful: Adapter = {
   revokeByGrantId: nothing,
 };
 
-/** What the library stores, as records of ours. */
+/** Stores the library's objects as records of ours. */
 export const adapterFor =
   (records: OauthRecords, ended: GrantEnded) =>
   (model: string): Adapter =>
@@ -113,13 +126,13 @@ export const adapterFor =
           consume: async (id) => {
             const isFirst = await records.consume(model, id);
             if (isFirst || model !== 'AuthorizationCode') return;
-            // Of two who bring one code at once nobody knows which of them is its owner.
+            // When two clients send one code at once, it is unknown which of them owns it.
             const grant = (await records.read(model, id))?.grantId;
             if (typeof grant === 'string') await records.end(grant);
             throw ended('the code was used already');
           },
           destroy: (id) => (model === 'Grant' ? records.end(id) : records.remove(model, id)),
-          // A connection is the grant: nothing of it stays when what was given out under it is taken back.
+          // A connection is the grant: it is deleted when everything issued under it is revoked.
           revokeByGrantId: (grant) => records.end(grant),
         };
 
@@ -129,15 +142,18 @@ export const assistantScopes = ['read', 'write'] as const;
 const metadataPath = '/.well-known/oauth-protected-resource';
 
 /**
- * The value of WWW-Authenticate for a call of an assistant that is refused: where it is told how to sign in, and what to ask for. Everything at once; the
- * person narrows it.
+ * The value of WWW-Authenticate when a call of an assistant is refused: where to sign in, and which
+ * scopes to request. It names all scopes; the user narrows them.
  */
 export const challengeOf = (baseUrl: string, error?: 'invalid_token'): string => {
   const said = error === undefined ? [] : [`error="${error}"`];
   return `Bearer ${[...said, `resource_metadata="${baseUrl}${metadataPath}/mcp"`, `scope="${assistantScopes.join(' ')}"`].join(', ')}`;
 };
 
-/** Says which server of ours signs assistants in (RFC 9728), where clients look for it: at the path of the resource, and at the root. */
+/**
+ * Says which server of ours signs assistants in (RFC 9728), where clients look for it: at the path
+ * of the resource, and at the root.
+ */
 export const resourceMetadataRoutes = (app: FastifyInstance, baseUrl: () => string): void => {
   for (const path of [metadataPath, `${metadataPath}/mcp`])
     app.get(path, { exposeHeadRoute: true }, async (_request, reply) =>
@@ -151,7 +167,10 @@ export const resourceMetadataRoutes = (app: FastifyInstance, baseUrl: () => stri
     );
 };
 
-/** What only signing in with an identity needs, which nobody does here: a client that sends it all the same is not refused for it. */
+/**
+ * Only needed to sign in with an identity, which is not supported here: a client that sends it
+ * anyway is not refused for it.
+ */
 const ignored = [
   'nonce',
   'max_age',
@@ -167,8 +186,8 @@ const ignored = [
 ];
 
 /**
- * What a client asks for, as we understand it. Clients ask for more or less than there is, or for nothing; then it is all that there is, and the person
- * narrows it. To change something includes to look.
+ * What a client asks for, as we interpret it. A client that asks for unknown scopes or for none
+ * gets all scopes, and the user narrows them. The scope to write includes the scope to read.
  */
 export const understood = (query: string): string => {
   const asked = new URLSearchParams(query);
@@ -176,14 +195,14 @@ export const understood = (query: string): string => {
   const known = assistantScopes.filter((scope) => wanted.has(scope) || wanted.has('write'));
   asked.set('scope', (known.length === 0 ? assistantScopes : known).join(' '));
   for (const name of ignored) asked.delete(name);
-  // People are always asked; whoever wants that nobody is asked is told that this cannot be.
+  // Users are always asked; a client that forbids asking is told that this is impossible.
   if (asked.get('prompt') !== 'none') asked.delete('prompt');
   return asked.toString();
 };
 
-/** Who asks to be connected: a program of a stranger, whatever it says of itself. */
+/** The program that asks to be connected. Nothing that it says about itself is verified. */
 
-/** Schemes that belong to somebody, or run what they are given: nobody's program is behind them. */
+/** Schemes that belong to someone, or execute their content: no client's program is behind them. */
 const foreignSchemes = new Set(
   [
     ...['javascript', 'vbscript', 'data', 'blob', 'file', 'about', 'filesystem', 'view-source', 'chrome', 'edge', 'resource', 'jar'],
@@ -193,10 +212,13 @@ const foreignSchemes = new Set(
 
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** How a client is reached with the answer: at a site, on the machine of whoever asks, or by a scheme that a program there took for itself. */
+/**
+ * How a client receives the answer: at a site, on the user's machine, or by a scheme that a program
+ * there registered.
+ */
 export type Way = { readonly is: 'site' | 'machine' | 'program'; readonly host: string };
 
-/** Undefined for where nothing is sent. */
+/** Undefined for addresses that get no answer. */
 export const wayTo = (redirect: unknown): Way | undefined => {
   if (typeof redirect !== 'string' || !/^[\x21-\x7e]{1,2000}$/.test(redirect)) return undefined;
   const url = URL.parse(redirect);
@@ -208,7 +230,7 @@ export const wayTo = (redirect: unknown): Way | undefined => {
 
 const maxRedirects = 20;
 
-/** Why a client with these addresses to return to is not taken; undefined for one that is. */
+/** Why a client with these redirect addresses is refused; undefined when it is accepted. */
 export const redirectFault = (redirects: unknown): string | undefined => {
   if (!Array.isArray(redirects) || redirects.length === 0) return 'redirect_uris must name where to return to';
   if (redirects.length > maxRedirects) return `redirect_uris must not have more than ${maxRedirects} members`;
@@ -219,7 +241,10 @@ export const redirectFault = (redirects: unknown): string | undefined => {
 
 const maxName = 60;
 
-/** What people are shown of a client's name: one line of letters, without what turns or hides letters. */
+/**
+ * A client's name as people see it: one line of letters, without characters that reverse or hide
+ * text.
+ */
 export const nameShown = (name: unknown): string => {
   const text =
     typeof name === 'string'
@@ -234,10 +259,16 @@ export const nameShown = (name: unknown): string => {
   return letters.length > maxName ? `${letters.slice(0, maxName - 1).join('')}…` : text;
 };
 
-/** What is kept of what a client says of itself; all else is the same for all of them, and decided here. */
+/**
+ * What is stored of a client's metadata; everything else is the same for all clients, and decided
+ * here.
+ */
 const kept = ['client_id', 'client_name', 'client_id_issued_at', 'redirect_uris'];
 
-/** Every client is a program on somebody's machine, as far as the rules go: no secret, a code alone, and loopback ports of its choice. */
+/**
+ * By the rules, every client is a program on a user's machine: no secret, only codes, and any
+ * loopback port.
+ */
 export const keepOfClient = (metadata: object): void => {
   for (const name of Object.keys(metadata)) if (!kept.includes(name)) Reflect.deleteProperty(metadata, name);
   if ('client_name' in metadata) metadata.client_name = nameShown(metadata.client_name);
@@ -245,7 +276,10 @@ export const keepOfClient = (metadata: object): void => {
 
 export type { Provider } from 'oidc-provider';
 
-/** A document of a client that says who it is by an address; through the one way by which anything of ours leaves for addresses of others. */
+/**
+ * The document of a client that identifies itself by an address; fetched by the only way of
+ * requests to addresses of others.
+ */
 export type ReadDocument = (url: string) => Promise<{
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -259,14 +293,17 @@ export type ProviderDependencies = {
   readonly readDocument: ReadDocument;
   /** Whether the address behind a request may have one more document fetched. */
   readonly mayFetch: (request: object) => Promise<boolean>;
-  /** Where the browser is told what did not work. */
+  /** The page that explains a failure in the browser. */
   readonly failedAt: (code: string) => string;
 };
 
 const minute = 60;
 const day = 86_400;
 
-/** How long what is given out is good for, in seconds: a code while a browser asks whether it may open a program. A refresh token is new with each use, so that a connection in use has no end. */
+/**
+ * How long issued credentials are valid, in seconds. A code lasts while a browser asks whether it
+ * may open a program. Each use replaces the refresh token, so a connection in use never ends.
+ */
 export const lives = { access: 15 * minute, refresh: 90 * day, code: 5 * minute, consent: 60 * minute, grant: 3_650 * day } as const;
 
 export const paths = {
@@ -280,7 +317,10 @@ export const paths = {
 
 export const consentCookie = 'assistant_consent';
 
-/** It warns of every Node that was no LTS yet when it was written; it is tested here with ours. All else that it says is heard. */
+/**
+ * It warns of every Node that was not LTS when it was written; we test it with ours. All its other
+ * warnings are logged.
+ */
 const load = async () => {
   const { warn } = console;
   console.warn = (...said: unknown[]) => {
@@ -293,7 +333,10 @@ const load = async () => {
   }
 };
 
-/** The one set of rules by which assistants sign in: a code with PKCE for a public client, an opaque token for this one resource, and a person who says yes. */
+/**
+ * The rules for assistants to sign in: a code with PKCE for a public client, an opaque token for
+ * this one resource, and a user who agrees.
+ */
 export const createProvider = async (parts: ProviderDependencies): Promise<Provider> => {
   const { baseUrl, records, secrets, readDocument, mayFetch, failedAt } = parts;
   const { Provider: OidcProvider, errors, interactionPolicy } = await load();
@@ -346,7 +389,7 @@ export const createProvider = async (parts: ProviderDependencies): Promise<Provi
     rotateRefreshToken: true,
     issueRefreshToken: async () => true,
     expiresWithSession: async () => false,
-    // Who it is stands in the connection; the library needs to know no more than that it is somebody.
+    // The connection names the user; the library needs to know only that there is one.
     findAccount: async (_ctx, accountId) => ({ accountId, claims: async () => ({ sub: accountId }) }),
     loadExistingGrant: async (ctx) => {
       const id = ctx.oidc.result?.consent?.grantId;
@@ -364,7 +407,8 @@ export const createProvider = async (parts: ProviderDependencies): Promise<Provi
     },
     features: {
       devInteractions: { enabled: false },
-      // A token is good for whoever bears it, and what is asked for stands in the address: what is not there is not offered.
+      // Tokens are bearer tokens, and requests are in the address: the features that are missing
+      // here are not offered.
       dPoP: { enabled: false },
       pushedAuthorizationRequests: { enabled: false },
       userinfo: { enabled: false },
@@ -390,16 +434,18 @@ export const createProvider = async (parts: ProviderDependencies): Promise<Provi
   };
   const provider = new OidcProvider(baseUrl, configuration);
   const successorOf = await secrets.successors();
-  // Used once more while that is allowed, a refresh token gives the same successor: there is never a second chain that nobody compares again.
+  // A refresh token that is used again within the grace time returns the same successor: there is
+  // never a second chain without reuse detection.
   Object.defineProperty(provider.RefreshToken.prototype, 'generateTokenId', {
     value: (): string => {
       const used = OidcProvider.ctx?.oidc.entities.RotatedRefreshToken;
       return used === undefined ? randomBytes(32).toString('base64url') : successorOf(used.jti);
     },
   });
-  // Who we are is told by BASE_URL: the requests that it is given say so, whatever they came with.
+  // BASE_URL says who we are: the requests passed to the library say so, whatever they contained.
   provider.proxy = true;
-  // The library always names a scope of identities and other ways to answer, which nobody is given here.
+  // The library always announces an identity scope and other response types, which are not
+  // available here.
   provider.use(async (ctx, next) => {
     await next();
     if (isRecord(ctx.body) && 'scopes_supported' in ctx.body)

@@ -14,7 +14,10 @@ import {
 } from './contract.ts';
 import { connectionPage, deleteConnection, insertConnection, type ListedConnection } from './queries.ts';
 
-/** The answer of the consent page. What is given out under the connection is the affair of the signing-in; it bears the connection's id. */
+/**
+ * The answer of the consent page. The sign-in handles what is issued under the connection; it
+ * carries the connection's id.
+ */
 export const connectAssistant = async (
   { sql, person, now, note }: ByPerson,
   input: InputOf<typeof connectAssistantContract>,
@@ -37,7 +40,7 @@ export const connectAssistant = async (
   return { id, scope };
 };
 
-/** Whose connections a caller sees: everyone their own; owners, admins and the operator all. */
+/** Which connections a caller sees: everyone their own; owners, admins and the operator all. */
 const whose = ({ caller }: InOrganisation): string | null => (mayManage(caller.role) ? null : caller.user);
 
 const connectionJson =
@@ -76,7 +79,10 @@ export const getConnection = async (
   { connection_id }: InputOf<typeof getConnectionContract>,
 ): Answer<OutputOf<typeof getConnectionContract>> => connectionJson(context)(await theConnection(context, connection_id));
 
-/** Everyone disconnects their own; owners and admins those of others, too. All that was given out under it ends with the row. */
+/**
+ * Everyone may disconnect their own; owners and admins those of others, too. Everything issued
+ * under a connection ends with its row.
+ */
 export const disconnectAssistant = async (
   context: InOrganisation,
   { connection_id }: InputOf<typeof disconnectAssistantContract>,

@@ -30,7 +30,7 @@ const rowOf = (connection: Connection, request: MembersRequest, manages: boolean
 const address = (url: string): Html =>
   html`<p class="copyable"><code>${url}</code><button class="button" type="button" data-scripts data-copy="${url}" hidden>${icon('copy')}Copy<span class="unseen"> the address</span></button></p>`;
 
-/** What stands below the tokens: assistants that somebody connected, and how to connect one. */
+/** Shown below the tokens: connected assistants, and how to connect one. */
 export const connectedAssistants = async (request: MembersRequest): Promise<Html> => {
   const { ask, may, query: asked, with: instruments } = request;
   const { items, next_cursor } = await ask(listConnections, asked.assistants === undefined ? {} : { cursor: asked.assistants });
@@ -106,7 +106,7 @@ const over = (): Shown =>
 const nowhere = (): Shown =>
   saying('No organisation', 'You belong to no organisation.', 'An assistant acts in one. Whoever runs one can invite you.', 403);
 
-/** Where the answer goes, which nobody can make up: a name can be anybody's. */
+/** Where the answer goes, which cannot be faked: a name can be anyone's. */
 const destination = ({ way }: AskedConsent): Html =>
   way.is === 'site'
     ? html`<b>${way.host}</b>`
@@ -173,8 +173,8 @@ const consentPage = (request: PersonsRequest, asked: AskedConsent, own: readonly
 };
 
 /**
- * Back to whoever asked, by way of the address that gives out the code. A form may lead to a place of ours alone, and where the code goes is none:
- * so it is answered by a page, which goes on by itself.
+ * Back to the client, through the address that issues the code. A form may lead only to our own
+ * site, and the code goes elsewhere, so a page answers, which goes on by itself.
  */
 const goOn = (to: string, sentence: string, words: Part): Shown =>
   entryPage(
@@ -249,7 +249,10 @@ const failures: Readonly<Record<string, readonly [string, string]>> = {
   ],
 };
 
-/** What could not even be told to whoever asked. The words are ours, whatever the address says. */
+/**
+ * A failure that could not be reported to the client. The words are ours, whatever the address
+ * says.
+ */
 export const connectFailed: Page = {
   method: 'GET',
   path: '/connect/failed',

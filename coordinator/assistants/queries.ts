@@ -6,7 +6,7 @@ import type { PlanName } from '../organisations/plans.ts';
 export type ConnectionHolder = {
   readonly fingerprint: string;
   readonly expires_at: Date | null;
-  /** Whom the token was made for, as its record has it. */
+  /** The token's audience, according to its record. */
   readonly audience: string | null;
   readonly id: string;
   readonly client_name: string;
@@ -20,7 +20,10 @@ export type ConnectionHolder = {
   readonly ends_at: number | null;
 };
 
-/** Holders of access tokens by hexadecimal fingerprint; unknown ones are simply not there. One query, whatever their number. */
+/**
+ * Holders of access tokens by hexadecimal fingerprint; unknown ones are absent. One query, whatever
+ * their number.
+ */
 export const connectionHolders = (sql: Queryable, fingerprints: readonly string[]): Promise<ConnectionHolder[]> =>
   sql<ConnectionHolder[]>`
     select encode(r.fingerprint, 'hex') as fingerprint, r.expires_at, r.payload->>'aud' as audience, c.id, c.client_name, c.scope, c.user_id, m.role,
@@ -57,13 +60,16 @@ export type ListedConnection = {
   readonly user_id: string;
   readonly role: Role;
   readonly email: string;
-  /** What its owner is called. */
+  /** The owner's name. */
   readonly owner: string;
   readonly created_at: Date;
   readonly last_used_at: Date | null;
 };
 
-/** Connections of an organisation, the newest first; `user`: those of one member alone, `id`: that one alone. */
+/**
+ * Connections of an organisation, newest first; `user`: those of one member alone, `id`: that one
+ * alone.
+ */
 export const connectionPage = (
   sql: Queryable,
   organisation: string,
@@ -80,7 +86,7 @@ export const connectionPage = (
       ${user === null ? sql`` : sql`and c.user_id = ${user}`} ${id === null ? sql`` : sql`and c.id = ${id}`}
     order by c.key desc limit ${most}`;
 
-/** With everything that was given out under it. */
+/** Deletes it with everything that was issued under it. */
 export const deleteConnection = async (sql: Queryable, organisation: string, id: string): Promise<void> => {
   await sql`delete from connections where id = ${id} and organisation_id = ${organisation}`;
 };
@@ -90,7 +96,10 @@ export const deleteConnectionsOf = async (sql: Queryable, user: string): Promise
   await sql`delete from connections where user_id = ${user}`;
 };
 
-/** When connections were last used, many in one statement; never backwards, as several coordinators report. */
+/**
+ * Writes when connections were last used, many in one statement; times never move backwards,
+ * because several coordinators report.
+ */
 export const writeConnectionUses = async (sql: Queryable, uses: ReadonlyMap<string, number>): Promise<void> => {
   if (uses.size === 0) return;
   const rows = [...uses].map(([id, at]) => ({ id, at: new Date(at).toISOString() }));
@@ -98,7 +107,7 @@ export const writeConnectionUses = async (sql: Queryable, uses: ReadonlyMap<stri
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (id uuid, at timestamptz) where c.id = u.id`;
 };
 
-/** What the signing-in of assistants remembers, by the kind of thing that it is and a fingerprint of its id. */
+/** The key of a record of the assistants' sign-in: its model, and a fingerprint of its id. */
 export type RecordKey = { readonly model: string; readonly fingerprint: Buffer };
 
 export type OauthRecord = { readonly payload: Readonly<Record<string, unknown>>; readonly consumed_at: Date | null };
@@ -111,7 +120,7 @@ export type NewRecord = RecordKey & {
   readonly expires_at: Date | null;
 };
 
-/** False when the connection that it belongs to has ended. */
+/** False when its connection has ended. */
 export const writeRecord = async (sql: Queryable, record: NewRecord): Promise<boolean> => {
   const { model, fingerprint, connection, payload, at, expires_at } = record;
   try {
@@ -132,7 +141,7 @@ export const readRecord = async (sql: Queryable, { model, fingerprint }: RecordK
   return row;
 };
 
-/** True for whoever was the first: of two at once one alone is. */
+/** True for the first use: of two concurrent ones, one succeeds. */
 export const consumeRecord = async (sql: Queryable, { model, fingerprint }: RecordKey, at: Date): Promise<boolean> =>
   (await sql`update oauth_records set consumed_at = ${at} where model = ${model} and fingerprint = ${fingerprint} and consumed_at is null`)
     .count > 0;
@@ -141,14 +150,15 @@ export const deleteRecord = async (sql: Queryable, { model, fingerprint }: Recor
   await sql`delete from oauth_records where model = ${model} and fingerprint = ${fingerprint}`;
 };
 
-/** With everything that was given out under it. */
+/** Deletes it with everything that was issued under it. */
 export const endConnection = async (sql: Queryable, id: string): Promise<void> => {
   await sql`delete from connections where id = ${id}`;
 };
 
 /**
- * What lets nobody in any more: what has ended; connections that nothing is left of, as of a consent that came to nothing, or that nobody used until
- * its refresh token ended; clients that registered and were connected by nobody.
+ * Deletes what no longer gives access: expired records; connections with nothing left, such as a
+ * consent that was abandoned, or one unused until its refresh token expired; and registered clients
+ * that no one connected.
  */
 export const forgetEndedRecords = async (sql: Queryable, now: number, kept: { readonly consentMs: number; readonly clientMs: number }) => {
   await sql`delete from oauth_records where expires_at <= ${new Date(now)}`;

@@ -12,13 +12,13 @@ type Dependencies = MasterKeys & {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly accountSecrets: AccountSecrets;
-  /** What tests put in the place of the usual way to addresses of others. */
+  /** Tests replace the usual way to addresses of others here. */
   readonly readDocument?: OauthDependencies['readDocument'] | undefined;
 };
 
 const hour = 3_600_000;
 
-/** What the signing-in of assistants needs of the house. */
+/** The dependencies of the assistants' sign-in. */
 export const createAssistants = ({ sql, clock, accountSecrets, secretKey, previousKey, readDocument }: Dependencies) => {
   const key = createAssistantKey(sql, { secretKey, previousKey });
   const documents = createDocumentReader();
