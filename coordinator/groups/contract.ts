@@ -2,9 +2,9 @@ import { array, integer, nullable, object, optional, string, uuid } from '../../
 import { GroupOut } from '../../shared/api/groups.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 
-/** Groups with what is in them. */
+/** Groups with their monitors. */
 
-/** So many a page shows. */
+/** The number of groups on a page. */
 export const groupRows = 50;
 
 export const listGroupStatuses = innerOperation({

@@ -5,8 +5,8 @@ export type GroupMember = { readonly status: Status; readonly affects_group_stat
 const worstFirst = ['down', 'verifying', 'pending', 'up'] as const satisfies readonly Status[];
 
 /**
- * Rule 29: the worst of its enabled members that affect it; `paused` when none is enabled; `pending` without members, which a group
- * whose members all do not affect it is too.
+ * Rule 29: the worst status of its enabled members that affect it; `paused` when none is enabled;
+ * `pending` without members, or when none of its members affects it.
  */
 export const groupStatus = (members: readonly GroupMember[]): Status => {
   const counting = members.filter(({ affects_group_status }) => affects_group_status);

@@ -36,7 +36,7 @@ import {
   updateGroup as writeGroup,
 } from './queries.ts';
 
-/** A group with how its monitors are: its status by rule 29, its counts of all that are in it. */
+/** A group with its status by rule 29, and the counts of all its monitors. */
 export const groupJson = ({ id, name, description, external_id, members, created_at }: GroupRow) => {
   const count = (status: string): number => members.reduce((sum, each) => (each.status === status ? sum + each.count : sum), 0);
   return {
@@ -49,10 +49,12 @@ export const groupJson = ({ id, name, description, external_id, members, created
   };
 };
 
-/** Null: not mentioned. An empty description or external id takes the old one away. */
+/** Null: not mentioned. An empty description or external id removes the old one. */
 export type GroupPatch = { readonly name: string | null; readonly description: string | null; readonly external_id: string | null };
 
-/** Under the organisation's lock, so that what is free now is free when it is written. */
+/**
+ * Runs under the organisation's lock, so that a name that is free now is free when it is written.
+ */
 export const changeGroup = async ({ sql, organisation, note }: InOrganisation, before: GroupRow, patch: GroupPatch) => {
   const { id: of } = organisation;
   const name = patch.name === null ? before.name : nameFrom(patch.name);
@@ -68,7 +70,10 @@ export const changeGroup = async ({ sql, organisation, note }: InOrganisation, b
   return groupJson({ ...before, name, description, external_id });
 };
 
-/** Asking twice makes one group: the organisation's lock lets a second caller see what the first one made. */
+/**
+ * A repeated call creates one group: the organisation's lock lets the second caller see what the
+ * first created.
+ */
 export const createGroup = async (
   context: InOrganisation,
   input: InputOf<typeof createGroupContract>,
@@ -82,7 +87,8 @@ export const createGroup = async (
     return new AlternateStatus(200, await changeGroup(context, called, { name, description: input.description, external_id: null }));
   const existing = await groupNamed(sql, organisation.id, name);
   if (existing) {
-    // A program that calls a group by its own id from now on takes over the one of that name, unless another program has.
+    // A program that uses an id of its own from now on adopts the group of that name, unless
+    // another program has it.
     if (external_id === null) return new AlternateStatus(200, groupJson(existing));
     if (existing.external_id !== null)
       throw new Refusal(
@@ -97,7 +103,10 @@ export const createGroup = async (
   return groupJson(orNotFound(await groupById(sql, organisation.id, id), 'group_not_found'));
 };
 
-/** Its monitors remain, without a group; a window that covered them through it covers them no longer (rule 26). */
+/**
+ * Its monitors remain, without a group; a window that covered them through it no longer does (rule
+ * 26).
+ */
 export const deleteGroup = async (
   { sql, organisation }: InOrganisation,
   { group_id }: InputOf<typeof deleteGroupContract>,

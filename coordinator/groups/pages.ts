@@ -70,7 +70,7 @@ const pageOf = async (request: MembersRequest, state: FormState): Promise<PageAn
 
 const listPage: Page = { method: 'GET', path: '/groups', needs: 'member', answer: (request) => pageOf(request, freshForm(request.form)) };
 
-/** Asked for by a name that there is, it leads to that one. */
+/** If a group of that name exists, redirects to it. */
 const make: Page = {
   method: 'POST',
   path: '/groups',
@@ -111,7 +111,7 @@ const named = (items: Shown['windows'], folder: string): readonly Part[] =>
     ', ',
   );
 
-/** What is for the group as a whole, in sentences. */
+/** What uses the group as a whole, in sentences. */
 const usesOf = ({ windows, channels, pages }: Shown): Html | null =>
   windows.length + channels.length + pages.length === 0
     ? null
@@ -247,7 +247,7 @@ const editPosted: Page = {
   },
 };
 
-/** What becomes of what names it, said before. */
+/** Says before the deletion what happens to things that name the group. */
 const goneWith = ({ monitors, windows, channels, pages }: Shown): Html => {
   const names = (items: Shown['windows']): string => items.map(({ name }) => name ?? 'one without a name').join(', ');
   const remains =

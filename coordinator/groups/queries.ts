@@ -9,11 +9,14 @@ export type GroupRow = {
   readonly description: string | null;
   readonly external_id: string | null;
   readonly created_at: Date;
-  /** How many of its monitors are so, of those that count for the group and of the others. */
+  /** The number of monitors by status, of those that affect the group and of the others. */
   readonly members: readonly { readonly status: Status; readonly affects_group_status: boolean; readonly count: number }[];
 };
 
-/** How its monitors are is counted in the index of what the database keeps of each (monitor_status, migration 018). */
+/**
+ * Statuses are counted in the index of the status that the database keeps of each monitor
+ * (monitor_status, migration 018).
+ */
 export const groupRow = (sql: Queryable) => sql`g.key, g.id, g.name, g.description, g.external_id, g.created_at, (
     select coalesce(jsonb_agg(jsonb_build_object('status', c.status, 'affects_group_status', c.affects, 'count', c.count)), '[]')
     from (select s.status, s.affects, count(*) as count from monitor_status s where s.group_id = g.id group by s.status, s.affects) c) as members`;
@@ -69,14 +72,14 @@ export const updateGroup = async (sql: Queryable, id: string, { name, descriptio
     where id = ${id}`;
 };
 
-/** Its monitors stay, without a group; what covered them through it ends. */
+/** Its monitors stay, without a group; cover through it ends. */
 export const removeGroup = async (sql: Queryable, organisation: string, id: string): Promise<void> => {
   await sql`update group_memberships set ended_at = now() where organisation_id = ${organisation} and group_id = ${id} and ended_at is null`;
   await sql`update status_page_monitors set group_id = null where group_id = ${id}`;
   await sql`delete from groups where id = ${id} and organisation_id = ${organisation}`;
 };
 
-/** Those of these ids that are groups of the organisation. */
+/** Which of these ids are groups of the organisation. */
 export const groupsAmong = async (sql: Queryable, organisation: string, ids: readonly string[]): Promise<ReadonlySet<string>> => {
   if (ids.length === 0) return new Set();
   const rows = await sql<{ id: string }[]>`
@@ -86,14 +89,17 @@ export const groupsAmong = async (sql: Queryable, organisation: string, ids: rea
 
 /** Groups as pages show them, and what names them. */
 
-/** By name, a page from a place on. */
+/** By name, a page from an offset. */
 export const groupsByName = (sql: Queryable, organisation: string, offset: number, most: number): Promise<GroupRow[]> =>
   sql<GroupRow[]>`
     select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation} order by g.name_folded offset ${offset} limit ${most}`;
 
 type Named = { readonly id: string; readonly name: string | null };
 
-/** What names a group and does without it when it is gone. Windows that are over are of the past, which stays. */
+/**
+ * What names a group and loses it when it is deleted. Windows that are over belong to the past,
+ * which stays.
+ */
 export const groupUses = async (
   sql: Queryable,
   organisation: string,

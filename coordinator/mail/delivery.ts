@@ -43,16 +43,16 @@ type Dependencies = {
   readonly baseUrl: () => string;
 };
 
-/** Sends the mails that wait: at least once each, and until a server took or refused them. */
+/** Sends waiting mails: at least once each, and until a server accepts or refuses them. */
 export type Mailer = { readonly tick: () => Promise<void> };
 
 const second = 1_000;
 const hour = 3_600 * second;
-/** So long a mail is nobody else's; longer than a server is waited for. */
+/** How long a claimed mail belongs to one coordinator; longer than the server's timeout. */
 const takenMs = 120 * second;
 const atOnce = 2;
 const pauses = [1 * second, 5 * second, 30 * second, 120 * second, 600 * second] as const;
-/** With hourly tries a day. */
+/** Including hourly attempts for a day. */
 const maxAttempts = pauses.length + 24;
 
 const pauseAfter = (attempts: number): number => pauses[attempts - 1] ?? hour;
@@ -68,7 +68,7 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
   };
   const signInPage = (): string => `${baseUrl()}/sign-in`;
 
-  /** To a subscriber of a status page: what is asked, or what happened there. */
+  /** For a subscriber of a status page: the confirmation mail, or news of the page. */
   const composeOfPage = async (transaction: Queryable, mail: PageMail): Promise<Addressed | undefined> => {
     if (mail.kind === 'page-opt-in') {
       const { text, fingerprint } = await accountSecrets.mint('page opt-in');
@@ -86,7 +86,10 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
     return { to: to.email, words: updateMail(to, told, { event, page, leave }), headers };
   };
 
-  /** What is to be written to whom; undefined when there is nothing to say any more. The link in it is made now, and stored as a fingerprint. */
+  /**
+   * The mail to send; undefined when there is nothing to say any more. Its link is made now, and
+   * stored as a fingerprint.
+   */
   const compose = async (transaction: Queryable, mail: Mail): Promise<Addressed | undefined> => {
     const now = clock.now();
     if (mail.kind === 'page-opt-in' || mail.kind === 'page-update') return composeOfPage(transaction, mail);
@@ -167,14 +170,14 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
       for (;;) {
         const taken = await takeMails(sql, new Date(clock.now()), takenMs, atOnce);
         if (taken.length === 0) return;
-        // One connection: one after the other.
+        // There is one connection, so mails are sent one after the other.
         for (const mail of taken) await deliver(mail).catch((error: unknown) => fail(mail, error));
       }
     },
   };
 };
 
-/** Sends what waits, at once when something comes and every few seconds besides. */
+/** Sends waiting mails, at once when one arrives and every few seconds besides. */
 export const startMail = async (parts: {
   readonly sql: Sql;
   readonly clock: Clock;
@@ -183,7 +186,7 @@ export const startMail = async (parts: {
   readonly accountSecrets: AccountSecrets;
   readonly baseUrl: () => string;
   readonly everyMs: number;
-  /** Ends the waiting of its start. */
+  /** Cancels the wait of its start. */
   readonly signal: AbortSignal;
 }): Promise<{ readonly stop: () => Promise<void> }> => {
   const { sql, log, everyMs, signal } = parts;

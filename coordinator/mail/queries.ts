@@ -5,13 +5,13 @@ import type { Queryable } from '../database/connect.ts';
 const mail = <const Kind extends string, About extends z.ZodType>(kind: Kind, about: About) =>
   z.object({ id: z.uuid(), recipient: z.string(), attempts: z.number(), kind: z.literal(kind), about });
 
-/** What a mail is about, by its kind: enough to write it when it is sent. */
+/** The subject of a mail, by its kind: enough to write it when it is sent. */
 const mailShape = z.discriminatedUnion('kind', [
   mail('sign-up', z.object({ sign_up: z.uuid() })),
   mail('invitation', z.object({ invitation: z.uuid() })),
   mail('e-mail', z.object({ verification: z.uuid() })),
   mail('e-mail-change', z.object({ verification: z.uuid() })),
-  // The recipient is as it was typed: whether there is such an account is found out when it is sent.
+  // The recipient as it was typed: whether the account exists is checked when the mail is sent.
   mail('password-reset', z.object({})),
   mail('last-resort', z.object({ incident: z.string(), names: z.array(z.string()), count: z.number() })),
   mail('not-delivering', z.object({ channel: z.uuid(), name: z.string(), failure: z.string() })),
@@ -40,14 +40,16 @@ export type Mail = z.infer<typeof mailShape>;
 export type MailKind = Mail['kind'];
 export type About<Kind extends MailKind> = Extract<Mail, { readonly kind: Kind }>['about'];
 
-/** The channel of NOTIFY that says that there is a mail to send. */
+/** The channel of NOTIFY that announces a mail to send. */
 export const mailChannel = 'mails';
 
 export type NewMail = {
   [Kind in MailKind]: { readonly kind: Kind; readonly recipient: string; readonly about: About<Kind>; readonly at: Date };
 }[MailKind];
 
-/** Writes mails that are to go out, and wakes whoever sends, both with the commit of the surrounding transaction. */
+/**
+ * Writes outgoing mails, and wakes the sender, both with the commit of the surrounding transaction.
+ */
 export const postMails = async (sql: Queryable, mails: readonly NewMail[]): Promise<void> => {
   if (mails.length === 0) return;
   const rows = JSON.stringify(
@@ -61,7 +63,10 @@ export const postMails = async (sql: Queryable, mails: readonly NewMail[]): Prom
 
 export const postMail = (sql: Queryable, mail: NewMail): Promise<void> => postMails(sql, [mail]);
 
-/** Takes mails that are due, the oldest first, for so long: no other coordinator takes them meanwhile, and a killed one gives them back so. */
+/**
+ * Claims due mails for a time, oldest first: no other coordinator takes them meanwhile, and when
+ * one is killed, its claims expire.
+ */
 export const takeMails = async (sql: Queryable, now: Date, forMs: number, most: number): Promise<Mail[]> => {
   const rows = await sql`
     update mails set next_at = ${new Date(now.getTime() + forMs)}, attempts = attempts + 1
@@ -75,7 +80,7 @@ export const mailSent = async (sql: Queryable, id: string, at: Date): Promise<vo
   await sql`update mails set done_at = ${at}, failure = null where id = ${id}`;
 };
 
-/** Tried again at a time, or, without one, never more. */
+/** Tried again at this time, or never without one. */
 export const mailFailed = async (
   sql: Queryable,
   id: string,
@@ -85,14 +90,17 @@ export const mailFailed = async (
     where id = ${id}`;
 };
 
-/** How many of a kind were written to a mailbox since then. */
+/** How many mails of a kind were written to a mailbox since then. */
 export const countMailsTo = async (sql: Queryable, kind: MailKind, recipient: string, since: Date): Promise<number> => {
   const [row] = await sql<{ count: number }[]>`
     select count(*) as count from mails where kind = ${kind} and lower(recipient) = lower(${recipient}) and created_at > ${since}`;
   return row?.count ?? 0;
 };
 
-/** One bite of those that went out or never will, the oldest first; whether there may be more. */
+/**
+ * Deletes a batch of mails that were sent or never will be, oldest first. Returns whether there may
+ * be more.
+ */
 export const forgetMails = async (sql: Queryable, before: Date, most: number): Promise<boolean> => {
   const deleted = await sql`delete from mails where id in (
     select id from mails where created_at < ${before} and (done_at is not null or failed_at is not null) order by created_at limit ${most})`;

@@ -1,22 +1,25 @@
 import { codeOf } from '../../shared/base/errors.ts';
 
-/** One mail as it goes out. */
+/** One outgoing mail. */
 export type MailTemplate = {
-  /** The same with every attempt, so that a mailbox that got it twice can tell. */
+  /** The same for every attempt, so that a mailbox can recognise a duplicate. */
   readonly id: string;
   readonly to: string;
   readonly subject: string;
   readonly text: string;
   readonly html?: string;
-  /** The id of the letter that began the thread to which it belongs. */
+  /** The id of the mail that began its thread. */
   readonly in_reply_to?: string | null;
   readonly headers?: { readonly [name: string]: string };
 };
 
-/** Signs what goes out in the name of a domain, whose DNS has the public key at `selector._domainkey` (RFC 6376). */
+/**
+ * Signs mails in the name of a domain, whose DNS has the public key at `selector._domainkey` (RFC
+ * 6376).
+ */
 export type Dkim = { readonly domain: string; readonly selector: string; readonly key: string };
 
-/** The server will never take this mail, whoever asks and whenever. */
+/** The server will never accept this mail, from anyone at any time. */
 export class MailRefused extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -24,22 +27,24 @@ export class MailRefused extends Error {
   }
 }
 
-/** What a mail server answered: its three digits; null when nothing did. */
+/** The three digits of a mail server's answer; null without an answer. */
 export const mailCodeOf = (error: unknown): number | null => {
   const from = error instanceof MailRefused ? error.cause : error;
   return from instanceof Error && 'responseCode' in from && typeof from.responseCode === 'number' ? from.responseCode : null;
 };
 
-/** Sends mail over connections that are kept: for accounts, and for whatever else has something to say by mail. */
+/** Sends mail over persistent connections, for accounts and all other mails. */
 export type MailSender = {
-  /** Settles when the server has taken it. @throws MailRefused, or what went wrong this time. */
+  /**
+   * Resolves when the server has accepted it. @throws MailRefused, or the error of this attempt.
+   */
   readonly send: (letter: MailTemplate) => Promise<void>;
   readonly close: () => void;
 };
 
 const secondsMs = 1_000;
 
-/** Its settings, where the address itself says nothing else. */
+/** Defaults, where the address sets nothing else. */
 const defaults = {
   pool: 'true',
   connectionTimeout: String(10 * secondsMs),
@@ -54,7 +59,10 @@ const pooled = (url: string, connections: number): string => {
   return address.href;
 };
 
-/** A definite no to this recipient or this text; what the server says of us (a wrong password, too much at once) may change. */
+/**
+ * A final refusal of this recipient or this text; refusals of us (a wrong password, too much at
+ * once) may change.
+ */
 const isDefinite = (error: unknown): error is Error =>
   error instanceof Error &&
   ['EENVELOPE', 'EMESSAGE'].includes(codeOf(error)) &&
@@ -64,7 +72,7 @@ export const createMailSender = (parts: {
   readonly url: string;
   readonly from: string;
   readonly dkim?: Dkim | undefined;
-  /** How many at most; one, unless many mails may be in a hurry. */
+  /** The maximum; one, unless many mails may be urgent. */
   readonly connections?: number;
 }): MailSender => {
   const { url, from, dkim, connections = 1 } = parts;

@@ -2,16 +2,16 @@ import type { PageLanguage, PostKind } from '../status-pages/model.ts';
 import type { NotifiedIncident, SubscriberOfPage } from '../status-pages/subscribers.ts';
 import type { About } from './queries.ts';
 
-/** The words of a mail. Each is a few sentences and at most one address to follow. */
+/** The words of a mail: a few sentences and at most one link each. */
 export type Words = {
-  /** English, unless it is said. */
+  /** English by default. */
   readonly language?: string;
-  /** Before the address once more, for whoever sees no button. */
+  /** Precedes the repeated address, for readers who see no button. */
   readonly or?: string;
   readonly subject: string;
   readonly sentences: readonly string[];
   readonly action?: { readonly label: string; readonly address: string };
-  /** Why it came, and what to do when it should not have. */
+  /** Why it came, and what to do if it should not have. */
   readonly because: string;
 };
 
@@ -55,7 +55,10 @@ export const accountExistsMail = (signIn: string): Words => ({
   because: 'If you forgot your password, the page for signing in helps you on. If that was not you, do nothing.',
 });
 
-/** A name that anyone may choose is no link in a subject or on a button. Mail programs make one of host names in any script. */
+/**
+ * A name that anyone may choose must not become a link in a subject or on a button. Mail programs
+ * turn host names in any script into links.
+ */
 export const unlinked = (name: string, otherwise = 'an organisation'): string =>
   /\/\/|@|[\p{L}\p{N}][.。．｡]\p{L}{2}/v.test(name) ? otherwise : name;
 
@@ -168,7 +171,7 @@ export const noticeMail = (what: keyof typeof notices, detail: string, signIn: s
   because: `If that was not you, choose a new password at ${signIn} at once, and tell whoever runs this installation.`,
 });
 
-/** To owners, about an organisation that ends. */
+/** To owners, about an organisation that will be deleted. */
 
 const moment = (iso: string, zone: string): string =>
   `${new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: zone }).format(new Date(iso))} (${zone})`;
@@ -215,7 +218,9 @@ export const organisationMail = ({ what, organisation, by, ends_at, time_zone }:
   };
 };
 
-/** The words of the mails to subscribers of status pages, in the language in which each subscribed. */
+/**
+ * The words of the mails to subscribers of status pages, in the language in which each subscribed.
+ */
 
 type Said = {
   readonly optIn: (title: string) => {

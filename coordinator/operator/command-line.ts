@@ -19,7 +19,10 @@ const hint = (word: string, known: readonly string[], sort: string): string => {
   return meant === undefined ? `There are: ${known.join(', ')}.` : `Did you mean ${sort}${meant}?`;
 };
 
-/** The command that the first words name, and what is left of the line. @throws UsageFault that says what would do. */
+/**
+ * The command that the first words name, and the rest of the line. @throws UsageFault that says
+ * what is valid.
+ */
 export const findCommand = (
   commands: readonly OperatorCommand[],
   argv: readonly string[],
@@ -34,7 +37,10 @@ export const findCommand = (
   throw new UsageFault(`There is no command "${noun}". ${hint(noun, [...new Set(commands.map(({ words: [first = ''] }) => first))], '')}`);
 };
 
-/** What the flags say. @throws UsageFault for one that is unknown, stands twice, lacks its value or is missing. */
+/**
+ * The values of the flags. @throws UsageFault for one that is unknown, repeated, lacks its value or
+ * is missing.
+ */
 export const readFlags = (command: OperatorCommand, rest: readonly string[]): Given => {
   const known = { ...command.flags, ...everywhere };
   const options = Object.fromEntries(
@@ -44,7 +50,7 @@ export const readFlags = (command: OperatorCommand, rest: readonly string[]): Gi
     ]),
   );
   const values = new Map<string, string>();
-  // Not strict: what is wrong is said in words of ours.
+  // Not strict: faults are reported in our own words.
   for (const token of parseArgs({ args: [...rest], options, strict: false, tokens: true }).tokens) {
     if (token.kind !== 'option' || (!token.rawName.startsWith('--') && !Object.hasOwn(known, token.name)))
       throw new UsageFault(`"${rest[token.index] ?? ''}" is no flag; flags begin with --. ${usage(command)}`);
@@ -53,7 +59,8 @@ export const readFlags = (command: OperatorCommand, rest: readonly string[]): Gi
     if (!flag) throw new UsageFault(`"${commandName(command)}" has no flag --${name}. ${hint(name, Object.keys(known), '--')}`);
     if (values.has(name)) throw new UsageFault(`--${name} stands twice; give it once.`);
     if (flag.alone && value !== undefined) throw new UsageFault(`--${name} takes no value.`);
-    // A value that itself begins with -- is more likely a forgotten one; with = it can be given all the same.
+    // A value that begins with -- is more likely a forgotten one; with = it can be given all the
+    // same.
     const isForgotten = value === undefined || (!inlineValue && value.startsWith('--')) || (flag.required && value === '');
     if (!flag.alone && isForgotten) throw new UsageFault(`--${name} needs a value: ${flag.what}.`);
     values.set(name, value ?? 'true');
@@ -64,7 +71,7 @@ export const readFlags = (command: OperatorCommand, rest: readonly string[]): Gi
   return { get: (name) => values.get(name), has: (name) => values.has(name) };
 };
 
-/** One line: the command with its flags, those that may be left out in brackets. */
+/** One line: the command with its flags, optional ones in brackets. */
 const usage = (command: OperatorCommand): string => {
   const flags = Object.entries(command.flags).map(([name, { alone, required }]) => {
     const text = alone ? `--${name}` : `--${name} …`;
@@ -84,9 +91,15 @@ export const helpOfAll = (commands: readonly OperatorCommand[]): string => {
   return ["The operator's commands (each takes --help and --json):", '', ...lines].join('\n');
 };
 
-/** What people read: a line for each member of an object, lists of objects as blocks; long texts and secrets as they are. */
+/**
+ * Output for people: a line for each member of an object, lists of objects as blocks; long texts
+ * and secrets unchanged.
+ */
 
-/** What a terminal would obey instead of showing it: texts come from tenants, and from whoever pings a heartbeat. */
+/**
+ * Characters that a terminal would execute instead of showing them: texts come from tenants, and
+ * from anyone who pings a heartbeat.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const operatorCommands = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
 
@@ -107,7 +120,7 @@ const lines = (record: Readonly<Record<string, unknown>>, indent: string): strin
         ...value.flatMap((item) => ['', ...(isRecord(item) ? lines(item, `${indent}  `) : [`${indent}  ${plain(item)}`])]),
       ];
     const text = plain(value);
-    // At the left margin as it is, to be copied; within a list it must not look like more of the list.
+    // Unindented, for copying; within a list, it must not look like more of the list.
     const inside = indent === '' ? text : text.replaceAll(/^/gm, `${indent}    `);
     return text.includes('\n') ? [`${indent}${key}`, inside] : [`${indent}${key.padEnd(width)}  ${text}`];
   });
@@ -115,7 +128,7 @@ const lines = (record: Readonly<Record<string, unknown>>, indent: string): strin
 
 export const asText = (result: unknown): string => (isRecord(result) ? lines(result, '').join('\n') : plain(result));
 
-/** What is to be told of a monitor that a command gave: keys of its config that do nothing. */
+/** Warnings about a monitor that a command returned: keys of its config without effect. */
 export const configWarnings = (result: unknown): readonly string[] =>
   isRecord(result) && isKind(result.type) && isRecord(result.config)
     ? unknownConfigKeys(result.type, result.config).map(({ sentence }) => sentence)
@@ -126,11 +139,11 @@ export type { OperatorDependencies } from './command.ts';
 export type Streams = {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Whether somebody watches, so that progress is worth showing. */
+  /** Whether the output is a terminal, so that progress is worth showing. */
   readonly watched: boolean;
 };
 
-/** A command that was understood; with `alone` it needs no house. */
+/** A parsed command; with `alone` it needs no installation. */
 export type Understood<Kind extends OperatorCommand = OperatorCommand> = { readonly command: Kind; readonly given: Given };
 
 /** Whether it runs on any machine, without an environment. */
@@ -142,7 +155,10 @@ const misused = 2;
 
 const isHelp = (word: string | undefined): boolean => word === 'help' || word === '--help' || word === '-h';
 
-/** Reads the line alone: help and faults of use are answered without a database. Gives the exit code, or what there is to run. */
+/**
+ * Parses the line alone: help and usage faults are answered without a database. Returns the exit
+ * code, or the command to run.
+ */
 export const understand = (argv: readonly string[], { out, err }: Streams): number | Understood => {
   const [first, second] = argv;
   if (argv.length === 0 || isHelp(first)) {
@@ -173,25 +189,25 @@ const faultsOf = (command: OperatorCommand, { faults }: InvalidInput): string =>
   faults
     .map(({ loc, msg }) => {
       const key = String(loc.at(-1) ?? '').replaceAll('_', '-');
-      // An id stands behind the name of its thing, or behind --id where it is the one thing that is meant.
+      // An id follows the name of its object, or --id where it is the only object.
       const flag = [key, key.replace(/-id$/, ''), 'id'].find((name) => Object.hasOwn(command.flags, name));
       return `${flag === undefined ? key : `--${flag}`}: ${msg}`;
     })
     .join('\n');
 
-/** A file or a host that cannot be reached: nothing that a stack would explain. */
+/** A file or a host that is unreachable: a stack would explain nothing. */
 const isOfSystem = (error: Error): boolean => 'syscall' in error || codeOf(error) === 'CONNECT_TIMEOUT';
 
 /** What backups refuse, in words. */
 const ownFaults: readonly string[] = ['NoBackup', 'NoRoom'];
 
-/** What a command gave, in the form that was asked for. */
+/** Prints the result in the requested form. */
 const print = (result: unknown, given: Given, { out, err }: Streams, text = asText): void => {
   out(`${given.has('json') ? JSON.stringify(result) : text(result)}\n`);
   for (const warning of configWarnings(result)) err(`${shown(warning)}\n`);
 };
 
-/** Its exit code. Faults that are nobody's but ours are thrown. */
+/** Returns the exit code. Errors of our own are thrown. */
 const ended = async (command: OperatorCommand, streams: Streams, work: () => Promise<void>): Promise<number> => {
   const { err } = streams;
   try {
@@ -210,14 +226,14 @@ const ended = async (command: OperatorCommand, streams: Streams, work: () => Pro
   }
 };
 
-/** Runs a command that needs no house. */
+/** Runs a command that needs no installation. */
 export const runAlone = ({ command, given }: Understood<LoneCommand>, streams: Streams): Promise<number> =>
   ended(command, streams, async () => {
     const { result, text } = await command.alone(given);
     print(result, given, streams, text);
   });
 
-/** Runs a command that was understood; its exit code. */
+/** Runs a parsed command. Returns its exit code. */
 export const runUnderstood = async ({ command, given }: Understood, parts: OperatorDependencies, streams: Streams): Promise<number> => {
   if ('alone' in command) return runAlone({ command, given }, streams);
   const progress: Progress = (table, rows) => {

@@ -5,23 +5,26 @@ import { operatorIn } from '../gate/caller.ts';
 import type { OrganisationLookup } from '../gate/lookups.ts';
 import type { Gate } from '../gate/setup.ts';
 
-/** What a command may use. Everything about people, monitors and probes goes through the gate; the rest is the house's own. */
+/**
+ * What a command may use. Everything about users, monitors and probes goes through the gate; the
+ * rest concerns the installation itself.
+ */
 export type OperatorDependencies = {
   readonly gate: Gate;
   readonly organisations: OrganisationLookup;
-  /** The names of the migrations that the schema was brought up to date with. */
+  /** Brings the schema up to date. Returns the names of the migrations. */
   readonly migrate: () => Promise<readonly string[]>;
   readonly backup: (file: string, progress: Progress, what?: { readonly withResults: boolean }) => Promise<Copied>;
   readonly backups: ScheduledBackups;
   readonly restore: (file: string, replace: boolean, progress: Progress) => Promise<Copied>;
-  /** What must be kept beside backups, by the names of the variables that hold it. */
+  /** Keys to keep beside backups, by the names of their variables. */
   readonly keys: Readonly<Record<string, string>>;
   readonly rotateKey: () => Promise<{ readonly id: string; readonly rewritten: number }>;
-  /** Missing where no key before this one was named. */
+  /** Undefined where no previous key was named. */
   readonly replaceSecretKey?: ((progress: Progress) => Promise<{ readonly id: string; readonly rewritten: number }>) | undefined;
 };
 
-/** What stands in a folder of backups, and the drill that restores them on trial. */
+/** The content of a folder of backups, and the drill that restores them as a test. */
 export type ScheduledBackups = {
   readonly nightly: (wishes: {
     readonly folder: string;
@@ -30,7 +33,10 @@ export type ScheduledBackups = {
     readonly reserveBytes: number;
   }) => Promise<unknown>;
   readonly drillNewest: (folder: string, tells: boolean) => Promise<unknown>;
-  /** After a recovery by the database's own log; how many ways in are gone. */
+  /**
+   * For use after a recovery from the database's own log. Returns how many credentials were
+   * deleted.
+   */
   readonly takeUp: () => Promise<number>;
 };
 
@@ -40,11 +46,11 @@ export type Copied = { readonly tables: number; readonly rows: number };
 export type OperatorFlag = {
   readonly what: string;
   readonly required?: true;
-  /** Stands alone, without a value. */
+  /** The flag takes no value. */
   readonly alone?: true;
 };
 
-/** The flags that were given, by name. */
+/** The given flags, by name. */
 export type Given = { readonly get: (flag: string) => string | undefined; readonly has: (flag: string) => boolean };
 
 type Words = {
@@ -64,13 +70,16 @@ export type InstallationCommand = Words & {
 
 /** Needs nothing but the machine it runs on. */
 export type LoneCommand = Words & {
-  /** @returns the one object that is printed, and how people read it where that is not the usual. */
+  /**
+   * @returns the one object that is printed, and its text for people where that differs from the
+   * default.
+   */
   readonly alone: (given: Given) => Promise<{ readonly result: unknown; readonly text?: () => string }>;
 };
 
 export type OperatorCommand = InstallationCommand | LoneCommand;
 
-/** What commands are made of: flags, and the ways to the gate. */
+/** The building blocks of commands: flags, and calls of the gate. */
 
 export const required = (what: string): OperatorFlag => ({ what, required: true });
 
@@ -81,10 +90,10 @@ export const id = (of: string): OperatorFlag => required(`id of the ${of}`);
 export const days: OperatorFlag = { what: 'how many days back; default 7' };
 export const oneOrAll: OperatorCommand['flags'] = { id: { what: 'id of the message' }, all: { what: 'every one of them', alone: true } };
 
-/** What an operation calls otherwise than by its flag in snake case: its key and the flag. */
+/** Exceptions to the rule that a flag in snake case is the operation's key: key and flag. */
 type Names = Readonly<Record<string, string>>;
 
-/** What the flags say of all that the operation takes, by its own table: `--time-zone` is its time_zone. */
+/** The operation's input from the flags, by its own table: `--time-zone` is its time_zone. */
 export const input = (given: Given, { params, query, body }: Operation, names: Names = {}): Record<string, unknown> =>
   Object.fromEntries(
     Object.keys({ ...params, ...query, ...body?.shape }).flatMap((key) => {
@@ -93,7 +102,7 @@ export const input = (given: Given, { params, query, body }: Operation, names: N
     }),
   );
 
-/** Done in the organisation that --organisation names; `always` is what no flag says. */
+/** Runs in the organisation that --organisation names; `always` adds fixed input. */
 export const within =
   (operation: Operation, always: Readonly<Record<string, unknown>> = {}) =>
   async ({ gate, organisations }: OperatorDependencies, given: Given) => {
@@ -101,7 +110,7 @@ export const within =
     return (await gate.execute(operation, caller, rawInput(operation, { ...always, ...input(given, operation) }))).body;
   };
 
-/** Done in the organisation that owns what --id names. */
+/** Runs in the organisation that owns what --id names. */
 export const upon =
   (kind: 'monitor' | 'incident' | 'token' | 'channel', operation: Operation) =>
   async ({ gate, organisations }: OperatorDependencies, given: Given) => {
@@ -116,7 +125,7 @@ export const onInstallation =
 
 export const today = { onToday: true } as const;
 
-/** The JSON behind --config. @throws UsageFault with such as `example`. */
+/** The JSON of --config. @throws UsageFault with `example`. */
 export const configOf = (text: string | undefined, example: string): unknown => {
   if (text === undefined) return undefined;
   try {

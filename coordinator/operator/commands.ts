@@ -29,7 +29,7 @@ const createChannel: InstallationCommand['run'] = async ({ gate, organisations }
   return (await gate.execute(operations.createChannel, caller, rawInput(operations.createChannel, flat))).body;
 };
 
-/** Who is told, and what was. */
+/** Recipients and notifications. */
 export const commandsOfChannels: readonly OperatorCommand[] = [
   {
     ...today,
@@ -75,13 +75,13 @@ export const commandsOfChannels: readonly OperatorCommand[] = [
   },
 ];
 
-/** Its home is the host's own shell to find; a name that begins like a flag is none. */
+/** The host's own shell expands its home; a name that begins like a flag is excluded. */
 const shellWord = (path: string): string => {
   const plain = path.startsWith('-') ? `./${path}` : path;
   return /^~?[\w./-]+$/.test(plain) ? plain : `'${plain.replaceAll("'", "'\\''")}'`;
 };
 
-/** The line for a host that knows our authority by a file alone. */
+/** The command for a host that knows our certificate authority only from a file. */
 const naming = (invited: unknown, ca: string | undefined): unknown => {
   if (ca === undefined || !isRecord(invited) || typeof invited.command !== 'string') return invited;
   const file = shellWord(ca);
@@ -98,7 +98,7 @@ const invite: InstallationCommand['run'] = async ({ gate, organisations }, given
   return naming((await gate.execute(operations.inviteProbe, caller, rawInput(operations.inviteProbe, flat))).body, ca);
 };
 
-/** Hosts that are asked to become probes. */
+/** Invitations for hosts to become probes. */
 export const commandsOfInvitations: readonly OperatorCommand[] = [
   {
     ...today,
@@ -222,7 +222,10 @@ const createProbe: InstallationCommand['run'] = async ({ gate, organisations }, 
   return (await gate.executeForInstallation(installationOperations.createProbe, rawInput(installationOperations.createProbe, flat))).body;
 };
 
-/** Every command of the operator: its words, its flags, and what it asks of the gate or the house. */
+/**
+ * Every command of the operator: its words, its flags, and its calls of the gate or the
+ * installation.
+ */
 export const commands: readonly OperatorCommand[] = [
   {
     ...today,

@@ -8,7 +8,7 @@ const MonitorFigureOut = object('MonitorFigureOut', {
   name: string(),
   type: string(),
   status: string({ description: '`up`, `down`, `verifying`, `pending` or `paused`.' }),
-  /** Not confirmed is up; null where nothing is known or nobody looks. */
+  /** Up until a failure is confirmed; null where nothing is known or nothing is checked. */
   is_up: nullable(boolean()),
   response_ms: nullable(number(), { description: 'Of the newest check, if that passed; null for heartbeats.' }),
 });
@@ -20,7 +20,7 @@ export const listMonitorFigures = innerOperation({
   response: object('MonitorFiguresOut', { items: array(MonitorFigureOut), left_out: integer() }),
 });
 
-/** What the house tells its operator, and what it could not work on by itself. */
+/** Notices for the operator, and messages that were set aside. */
 
 const days = optional(integer({ ge: 1, le: 400 }), 7);
 
@@ -124,7 +124,7 @@ export const dropSetAside = innerOperation({
   refusals: ['set_aside_not_found', 'request_malformed'],
 });
 
-/** Who may see the operator's page, and what stands on it besides the notices of the house. */
+/** Who may see the operator's page, and its content beside the notices. */
 
 const who = object('OperatorIn', { email: string() });
 const OperatorOut = object('OperatorOut', { id: uuid(), email: string(), is_operator: boolean() });

@@ -8,7 +8,7 @@ import { codeOf } from '../../shared/base/errors.ts';
 import { newSetupKeys, type SetupFile, type SetupKeys, setUpBus, setupKeysIn } from '../../shared/bus/setup.ts';
 import { type Given, type InstallationCommand, type LoneCommand, required, today } from './command.ts';
 
-/** What is kept of the database, and how it comes back. */
+/** Backups of the database, and their restoration. */
 
 const wholeNumber = (given: Given, flag: string, fallback: number, [least, most]: readonly [number, number]): number => {
   const text = given.get(flag) ?? String(fallback);
@@ -21,7 +21,7 @@ const wholeNumber = (given: Given, flag: string, fallback: number, [least, most]
 const folder = required('the folder of the backups');
 const withoutResults = { what: 'leave raw results out, which are nearly all of it; hourly figures stay', alone: true } as const;
 
-/** Milliseconds from `now` to the next time that clocks in UTC show HH:MM. */
+/** Milliseconds from `now` to the next HH:MM in UTC. */
 export const untilNext = (at: string, now: number): number => {
   const [, hours, minutes] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(at) ?? [];
   if (hours === undefined || minutes === undefined) throw new UsageFault(`--at: "${at}" must be a time of the day in UTC, such as 03:17.`);
@@ -29,17 +29,20 @@ export const untilNext = (at: string, now: number): number => {
   return next > now ? next - now : next + 86_400_000 - now;
 };
 
-/** For containers, which have no timer: stays, and does it each day. What failed was told to the heartbeat, and is tried again after a while. */
+/**
+ * For containers, which have no timer: it keeps running, and does the work each day. A failure is
+ * reported to the heartbeat, and tried again after a while.
+ */
 const eachDay = async (at: string, once: () => Promise<unknown>): Promise<unknown> => {
   const leaving = new AbortController();
   let isWorking = false;
   let failures = 0;
-  // The first process of a container ends by no signal that it does not listen for.
+  // The first process of a container does not end by a signal without a listener.
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.once(signal, () => {
       if (leaving.signal.aborted) return;
       leaving.abort();
-      if (isWorking) process.exit(143); // What it has half written is swept away by the next run.
+      if (isWorking) process.exit(143); // The next run deletes what is half written.
     });
   for (;;) {
     await pause(failures === 0 ? untilNext(at, Date.now()) : backoff(failures - 1, 60_000, 3_600_000), leaving.signal);
@@ -119,9 +122,12 @@ export const commandsOfBackups: readonly InstallationCommand[] = [
   },
 ];
 
-/** What must be kept beside backups: without these keys no secret in one can be opened, and no probe comes back to the bus. */
+/**
+ * What must be kept beside backups: without these keys no secret in one can be decrypted, and no
+ * probe returns to the bus.
+ */
 
-/** Not in the line itself: other users of the machine would see it. */
+/** Not on the command line: other users of the machine would see it. */
 const passphraseOf = async (given: Given): Promise<string> => {
   const text = (await readFile(given.get('passphrase-file') ?? '', 'utf8')).trim();
   if (text.length < shortestPassphrase)
@@ -170,7 +176,7 @@ export const commandsOfKeys = [
   },
 ] as const satisfies readonly (InstallationCommand | LoneCommand)[];
 
-/** The commands that make a bus. They need no house: there is none yet. */
+/** The commands that create a bus. They need no installation, because there is none yet. */
 
 const list = (text: string | undefined): readonly string[] => (text ?? '').split(',').flatMap((one) => one.trim() || []);
 
@@ -198,7 +204,9 @@ const routesOf = (given: Given, addresses: readonly string[]): readonly string[]
   return named.map((route) => (/:\d+$/.test(route) ? route : `${route}:6222`));
 };
 
-/** Keys that were lost under a newer bus's could not be had again: what is there is never written over. */
+/**
+ * Existing files are never overwritten: keys that a newer bus's replaced would be lost for good.
+ */
 const write = async (folder: string, files: readonly SetupFile[]): Promise<void> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (const { file } of files) {
@@ -214,7 +222,7 @@ const write = async (folder: string, files: readonly SetupFile[]): Promise<void>
   for (const { file, text } of files) await writeFile(join(folder, file), text, { mode: 0o600, flag: 'wx' });
 };
 
-/** Each behind its name, as it is: to be cut apart at these lines. */
+/** Each file unchanged after its name: the reader splits the text at these lines. */
 const asOne = (files: readonly SetupFile[]): string => files.map(({ file, text }) => `# ======== ${file}\n${text}`).join('\n');
 
 const keysIn = async (file: string): Promise<SetupKeys> => {

@@ -11,7 +11,7 @@ import { createOrganisationLookup } from '../gate/lookups.ts';
 import { createGateSetup } from '../setup.ts';
 import { isAlone, runAlone, runUnderstood, type Streams, understand } from './command-line.ts';
 
-/** What no backup holds, and what nobody could make again. */
+/** What no backup contains, and no one could create again. */
 const keysOf = (config: Config): Readonly<Record<string, string>> => ({
   SECRET_KEY: config.SECRET_KEY,
   ...(config.SECRET_KEY_PREVIOUS === undefined ? {} : { SECRET_KEY_PREVIOUS: config.SECRET_KEY_PREVIOUS }),
@@ -29,8 +29,9 @@ const backupSettingsOf = (config: Config) => ({
 });
 
 /**
- * `node coordinator/main.ts operator …`: one of the operator's commands, on the coordinator's machine and in its environment. Its exit
- * code: 0 done, 1 refused, 2 not a command that there is. @throws ConfigurationFault when the environment describes no coordinator.
+ * `node coordinator/main.ts operator …`: one of the operator's commands, on the coordinator's
+ * machine and in its environment. Its exit code: 0 done, 1 refused, 2 unknown command. @throws
+ * ConfigurationFault when the environment describes no coordinator.
  */
 export const operate = async (
   argv: readonly string[],

@@ -24,7 +24,7 @@ import type {
 } from './contract.ts';
 import { installationFigures, organisationsByName, writeOperator } from './queries.ts';
 
-/** One, or null for all; all of them has to be said. @throws Refusal `request_malformed`. */
+/** One, or null for all; all must be requested explicitly. @throws Refusal `request_malformed`. */
 export const whichSetAside = ({ set_aside_id, all }: { readonly set_aside_id: number | null; readonly all: boolean }): number | null => {
   if ((set_aside_id !== null) === all) throw new Refusal('request_malformed', 'Say which message: give its id, or say all of them.');
   return set_aside_id;
@@ -76,7 +76,10 @@ export const listSetAside = async ({ sql }: Context): Answer<OutputOf<typeof lis
   return { items, count: items.length };
 };
 
-/** The owner of its partition works on it: right away where a coordinator runs, else when one does. */
+/**
+ * The owner of its partition processes it: at once where a coordinator runs, otherwise when one
+ * does.
+ */
 export const retrySetAside = async (
   { sql }: Context,
   input: InputOf<typeof retrySetAsideContract>,
@@ -129,7 +132,7 @@ const marking =
 
 export const markOperator = marking(true);
 
-/** It counts with their next request: whether somebody is one is read for each. */
+/** It takes effect with their next request: the mark is read for each. */
 export const unmarkOperator = marking(false);
 
 const hour = 3_600_000;

@@ -8,10 +8,10 @@ const { showSetAside, retrySetAside, dropSetAside } = operatorOperations;
 
 const path = '/operator/set-aside/:set_aside_id';
 
-/** Of longer ones the command shows the rest. */
+/** The command shows the rest of longer ones. */
 const maxShown = 20_000;
 
-/** One message that could not be worked on, with what can be done about it. */
+/** One message that was set aside, with what can be done about it. */
 export const setAsidePage: Page = {
   method: 'GET',
   path,
@@ -36,7 +36,7 @@ export const setAsidePage: Page = {
   },
 };
 
-/** At the address of the page, so that a proof of who one is leads back to it. */
+/** At the address of the page, so that proving one's identity leads back to it. */
 export const dropSetAsidePage: Page = {
   method: 'POST',
   path,
@@ -64,7 +64,7 @@ type Notices = OutputOf<typeof listNotices>;
 type Organisations = OutputOf<typeof listOrganisations>;
 type Probe = OutputOf<typeof listProbes>['items'][number];
 
-/** Of lists that can grow long; the commands show all. */
+/** For lists that can grow long; the commands show all. */
 const maxRows = 50;
 
 const section = (title: string, ...parts: readonly Part[]): Html => html`<section class="after"><h2>${title}</h2>${parts}</section>`;
@@ -74,7 +74,7 @@ const none = (words: string): Html => html`<p class="soft">${words}</p>`;
 const table = (columns: readonly string[], rows: readonly Html[]): Html =>
   html`<div class="table-card"><table class="cards house"><thead><tr>${columns.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`;
 
-/** Rows of a list as far as they are shown, and how to see the others. */
+/** The shown rows of a list, and how to see the others. */
 const shortTable = (columns: readonly string[], rows: readonly Html[], command: string): Html =>
   html`${table(columns, rows.slice(0, maxRows))}${
     rows.length > maxRows &&
@@ -204,7 +204,7 @@ const sentenceOf = (open: number, aside: number): string => {
   return `${parts.join(', and ')}.`.replace(/^./, (letter) => letter.toUpperCase());
 };
 
-/** What whoever runs the installation wants to know of it, what needs them first. */
+/** What the operator wants to know about the installation, urgent things first. */
 export const operatorPage: Page = {
   method: 'GET',
   path: '/operator',

@@ -1,15 +1,15 @@
 import type { Queryable } from '../database/connect.ts';
 
-/** What the operator's page reads: over all organisations, for nobody else. */
+/** What the operator's page reads: over all organisations, for the operator only. */
 
-/** False when there is no such user any more. */
+/** False when the user no longer exists. */
 export const writeOperator = async (sql: Queryable, id: string, is_operator: boolean): Promise<boolean> =>
   (await sql`update users set is_operator = ${is_operator} where id = ${id}`).count > 0;
 
 export const isOperator = async (sql: Queryable, user: string): Promise<boolean> =>
   (await sql`select 1 from users where id = ${user} and is_operator`).count > 0;
 
-/** As isOperator(); until the end of the transaction nobody changes that. */
+/** Like isOperator(), locked until the end of the transaction. */
 export const lockOperator = async (sql: Queryable, user: string): Promise<boolean> =>
   (await sql`select 1 from users where id = ${user} and is_operator for no key update`).count > 0;
 
@@ -24,7 +24,10 @@ export type ListedOrganisation = {
   readonly members: number;
 };
 
-/** By name, after the organisation with this key; null: from the first. Of a name that changed meanwhile the walk goes on where it stands now. */
+/**
+ * By name, after the organisation with this key; null: from the first. If that name changed
+ * meanwhile, the walk continues from its present place.
+ */
 export const organisationsByName = (sql: Queryable, after: number | null, most: number): Promise<ListedOrganisation[]> =>
   sql<ListedOrganisation[]>`
     select o.id, o.key, o.name, o.plan, o.created_at, o.ends_at,
@@ -42,7 +45,10 @@ export type FiguresRow = {
   readonly alerts_waiting: number;
 };
 
-/** Checks are those of the newest finished hour that was summed up: to count single results would read millions of them. */
+/**
+ * Checks are those of the newest finished hour with a sum: counting single results would read
+ * millions of them.
+ */
 export const installationFigures = async (sql: Queryable, now: Date): Promise<FiguresRow> => {
   const [row] = await sql<FiguresRow[]>`
     select (select count(*)::int from organisations) as organisations,

@@ -1,7 +1,7 @@
 import { array, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 
-/** What the palette finds. */
+/** What the search finds. */
 export const search = innerOperation({
   id: 'search',
   access: 'read',

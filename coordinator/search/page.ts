@@ -32,13 +32,13 @@ const itemLink = ({ kind, id, name, detail, status }: Item, times: Times): Html 
   return link(of.href(id), icon(of.symbol), name, kind === 'incident' ? html`Incident of ${times.moment(detail)}` : detail);
 };
 
-/** Places of the account whose names have the words in them. */
+/** Pages of the account whose names contain the words. */
 const placesFor = (words: string): readonly Html[] =>
   entries
     .filter(({ name }) => name.toLowerCase().includes(words.trim().toLowerCase()))
     .map((entry) => link(entry.href, icon(entry.icon), entry.name, 'Page'));
 
-/** What the palette opens over any page; here it is a page of its own. */
+/** The search dialog of all pages, as a page of its own. */
 export const searchPage: Page = {
   method: 'GET',
   path: '/search',

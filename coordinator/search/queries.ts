@@ -11,7 +11,7 @@ export type FoundRow = {
 
 const most = { monitors: 8, others: 4 } as const;
 
-/** Those whose names begin so come first; of what is left, trouble does. */
+/** Names that begin with the words come first; among the rest, trouble does. */
 export const findAnything = async (sql: Queryable, organisation: string, text: string): Promise<readonly FoundRow[]> => {
   const words = wordsOf(text);
   if (words.length === 0)

@@ -9,7 +9,10 @@ import { createGatheredLookup, createLastUses } from '../gate/lookups.ts';
 import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
 import { tokenHolders, writeLastUsed } from './queries.ts';
 
-/** `svc_` (what programs act by) or `svcj_` (what a host becomes a probe by), 34 random characters, 6 of a checksum: typing errors are told without asking the database, and scanners of leaks can be sure. */
+/**
+ * `svc_` (for programs) or `svcj_` (for a host to become a probe), 34 random characters, 6 of a
+ * checksum: typing errors are detected without the database, and leak scanners can be certain.
+ */
 const prefixes = { api: 'svc_', join: 'svcj_' } as const;
 export type TokenKind = keyof typeof prefixes;
 
@@ -35,26 +38,29 @@ export const newTokenText = (kind: TokenKind = 'api'): string => {
 
 export const looksLikeToken = (text: string): boolean => text.startsWith(prefixes.api);
 
-/** Whether the text could have been given out by us. */
+/** Whether we could have issued this text. */
 export const isTokenText = (text: string, kind: TokenKind = 'api'): boolean =>
   text.startsWith(prefixes[kind]) &&
   /^[0-9A-Za-z]{40}$/.test(text.slice(prefixes[kind].length)) &&
   checksumOf(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
 
-/** What people recognise a token by; far too little to guess the rest. */
+/** The part by which people recognise a token; far too little to guess the rest. */
 export const shownPart = (token: string): string => token.slice(0, token.indexOf('_') + 5);
 
-/** What is stored instead of a token. The key makes a stolen table useless for trying tokens. */
+/** Stored instead of a token. The key makes a stolen table useless for testing tokens. */
 export const fingerprintOf = (token: string, key: Buffer): Buffer => createHmac('sha256', key).update(token).digest();
 
 export type MintedToken = { readonly token: string; readonly fingerprint: Buffer; readonly shown: string };
 
 export type Tokens = {
-  /** A fresh token; the text is shown once and stored nowhere. */
+  /** A new token; its text is shown once and not stored. */
   readonly mint: () => Promise<MintedToken>;
-  /** `address`: where the call comes from, for the audit log. @throws Refusal `token_missing` or `token_invalid`. */
+  /**
+   * `address`: where the call comes from, for the audit log. @throws Refusal `token_missing` or
+   * `token_invalid`.
+   */
   readonly authenticate: (authorization: string | undefined, address?: string) => Promise<Caller>;
-  /** Writes down when tokens were last used. */
+  /** Writes when tokens were last used. */
   readonly flush: () => Promise<void>;
   readonly close: () => Promise<void>;
 };

@@ -1,7 +1,7 @@
 import { boolean, dateTime, maybe, moment, nullable, object, string, uuid } from '../../shared/api/fields.ts';
 import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
 
-/** What programs act by. */
+/** Tokens, by which programs act. */
 
 const listed = {
   id: uuid(),

@@ -15,7 +15,10 @@ import type {
 } from './contract.ts';
 import { deleteToken, insertToken, type ListedToken, tokenOwner, tokenPage } from './queries.ts';
 
-/** A token belongs to the user who makes it. Its scope does not depend on the role, which is asked for with every call. */
+/**
+ * A token belongs to the user who creates it. Its scope does not depend on the role, which is
+ * checked with every call.
+ */
 export const createToken = async (
   { sql, organisation, caller, now, note, with: { mintToken } }: InOrganisation,
   input: InputOf<typeof createTokenContract>,
@@ -28,7 +31,8 @@ export const createToken = async (
   if (expires_at !== null && expires_at.getTime() <= now)
     throw new Refusal('expiry_invalid', 'expires_at: has passed already; give a later one, or none for a token that does not end.');
   const { token, fingerprint, shown } = await mintToken();
-  // By `sent` alone the log would say too little of a token that the operator made, and hide the fields that are called after it.
+  // With `sent` alone the log would say too little about a token that the operator created, and
+  // hide the fields named after it.
   note({
     after: {
       name,
@@ -50,12 +54,12 @@ export const createToken = async (
     created_at: new Date(now),
     expires_at,
   });
-  // Who was removed since they were let in is told what any stranger is told.
+  // A member who was removed after authentication gets the same answer as any outsider.
   if (!isTheirs) throw notFound('organisation_not_found');
   return { id, name, scope, token };
 };
 
-/** Whose tokens a caller sees: everyone their own; owners, admins and the operator all. */
+/** Which tokens a caller sees: everyone their own; owners, admins and the operator all. */
 const whose = ({ caller }: InOrganisation): string | null => (mayManage(caller.role) ? null : caller.user);
 
 const tokenJson =
@@ -94,7 +98,7 @@ export const getToken = async (
   return tokenJson(context)(orNotFound(row, 'token_not_found'));
 };
 
-/** Everyone ends their own tokens; owners and admins those of others, too. */
+/** Everyone may revoke their own tokens; owners and admins those of others, too. */
 export const revokeToken = async (
   { sql, organisation, caller, note }: InOrganisation,
   { token_id }: InputOf<typeof revokeTokenContract>,

@@ -39,7 +39,7 @@ const sentenceOf = (count: number, hasMore: boolean, request: MembersRequest): s
 
 const nothing = html`<div class="card"><div class="nothing"><p>A token lets a program of yours ask and change what you may: the command line, a script, a job that deploys.</p><p class="actions actions-middle">${linkButton('/tokens/new', 'Make a token', { main: true, symbol: 'add' })}</p></div></div>`;
 
-/** What programs act by: one's own, and for owners and admins everybody's. */
+/** Tokens: one's own, and for owners and admins everyone's. */
 export const tokensPage: Page = {
   method: 'GET',
   path: '/tokens',
@@ -82,7 +82,10 @@ const lives = [
   [365, 'A year'],
 ] as const;
 
-/** A day of the organisation's clock, at whose beginning the token ends: the same all day long, so that a form that comes back has it still. */
+/**
+ * A day in the organisation's time zone, at whose beginning the token ends: the same all day long,
+ * so that a form that is shown again still has it.
+ */
 const dateIn = (zone: string, at: number): string => new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(at);
 
 const form = (request: MembersRequest, state: FormState): PageAnswer => {
@@ -126,7 +129,7 @@ export const newTokenPage: Page = {
 const copyable = (text: string, what: string): Html =>
   html`<p class="copyable"><code>${text}</code><button class="button" type="button" data-copy="${text}" hidden>${icon('copy')}Copy<span class="unseen"> ${what}</span></button></p>`;
 
-/** Never again: what is kept is a fingerprint. */
+/** Only now: later there is only a fingerprint. */
 const shown = ({ with: { baseUrl } }: MembersRequest, { name, token }: { readonly name: string; readonly token: string }): PageAnswer => {
   const url = baseUrl();
   return show({

@@ -19,7 +19,10 @@ export type TokenHolder = {
   readonly ends_at: number | null;
 };
 
-/** Holders of tokens by hexadecimal fingerprint; unknown ones are simply not there. One query, whatever their number. */
+/**
+ * Holders of tokens by hexadecimal fingerprint; unknown ones are absent. One query, whatever their
+ * number.
+ */
 export const tokenHolders = (sql: Queryable, fingerprints: readonly string[]): Promise<TokenHolder[]> =>
   sql<TokenHolder[]>`
     select encode(t.fingerprint, 'hex') as fingerprint, t.id, t.name, t.scope, t.expires_at, t.user_id, m.role,
@@ -41,7 +44,7 @@ export type NewToken = {
   readonly expires_at: Date | null;
 };
 
-/** False: its user belongs to the organisation no more. */
+/** False: its user no longer belongs to the organisation. */
 export const insertToken = async (sql: Queryable, token: NewToken): Promise<boolean> => {
   const { id, organisation, user, name, scope, fingerprint, shown, created_at, expires_at } = token;
   const { count } = await sql`insert into tokens (id, organisation_id, user_id, name, scope, fingerprint, shown, created_at, expires_at)
@@ -58,14 +61,16 @@ export type ListedToken = {
   readonly scope: Scope;
   readonly user_id: string;
   readonly email: string;
-  /** What its owner is called. */
+  /** The owner's name. */
   readonly owner: string;
   readonly created_at: Date;
   readonly expires_at: Date | null;
   readonly last_used_at: Date | null;
 };
 
-/** Tokens of an organisation, the newest first; `user`: those of one member alone, `id`: that one alone. */
+/**
+ * Tokens of an organisation, newest first; `user`: those of one member alone, `id`: that one alone.
+ */
 export const tokenPage = (
   sql: Queryable,
   organisation: string,
@@ -80,7 +85,7 @@ export const tokenPage = (
       ${user === null ? sql`` : sql`and t.user_id = ${user}`} ${id === null ? sql`` : sql`and t.id = ${id}`}
     order by t.key desc limit ${most}`;
 
-/** Whose token this is, if it is one of the organisation. */
+/** The owner of this token, if it belongs to the organisation. */
 export const tokenOwner = async (
   sql: Queryable,
   organisation: string,
@@ -104,7 +109,10 @@ export const deleteAllTokensOf = async (sql: Queryable, user: string): Promise<v
   await sql`delete from tokens where user_id = ${user}`;
 };
 
-/** When tokens were last used, many in one statement; never backwards, as several coordinators report. */
+/**
+ * Writes when tokens were last used, many in one statement; times never move backwards, because
+ * several coordinators report.
+ */
 export const writeLastUsed = async (sql: Queryable, uses: ReadonlyMap<string, number>): Promise<void> => {
   if (uses.size === 0) return;
   const rows = [...uses].map(([id, at]) => ({ id, at: new Date(at).toISOString() }));
