@@ -36,8 +36,8 @@ export type Timing = {
   /** How often assignments held by the probes are compared with the database. */
   readonly digestMs: number;
   /**
-   * How long a probe is left alone after everything was sent to it again: with a server of 2.9 it
-   * only notices after ten seconds.
+   * How long a probe is left alone after everything was sent to it again: it may notice only after
+   * ten seconds.
    */
   readonly resyncMs: number;
   /** A notice about recurring events ends when none was seen for this long. */

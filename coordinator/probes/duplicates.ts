@@ -66,9 +66,7 @@ export const noteSession = ({ known, told }: Sessions, { id, up_ms }: Said, now:
 /**
  * One connection for each probe: a newer one displaces the older, so that a returning probe need
  * not wait until the server notices that it had gone. Two that keep displacing each other have the
- * same credentials; then the operator is notified, and they are left alone for a while. A server of
- * 2.9 cannot end connections, and ends a dead one by itself; of two live ones, presence tells the
- * older to end (probes/duplicates.ts).
+ * same credentials; then the operator is notified, and they are left alone for a while.
  */
 export type Displacer = {
   /** The address of a key's newest connection, as the server sees it. */

@@ -64,7 +64,7 @@ export const serverFault = (version: string, urls: readonly string[]): string | 
 /** JetStream's own protocol: requests with JSON, spoken directly so that no more rights and no newer server are needed than we use. */
 export type Request = (subject: string, data: string, timeoutMs: number) => Promise<{ readonly data: Uint8Array }>;
 
-/** The settings of a stream that 2.9 knows and that we use; durations in milliseconds. */
+/** The settings of a stream that we use; durations in milliseconds. */
 export type StreamOptions = {
   readonly name: string;
   readonly subjects: readonly string[];

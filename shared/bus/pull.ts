@@ -196,7 +196,7 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
       }
       if (waiting.length === 0) await something(Math.max(100, heardAt + silentMs - performance.now()));
       // Silent for two heartbeats: the poll got lost, or there is no one to answer, which a server
-      // of 2.9 does not report.
+      // cut off from the others does not report.
       if (waiting.length === 0 && performance.now() - heardAt >= silentMs) {
         outstanding = 0;
         missing = connected;

@@ -68,7 +68,7 @@ export const partitionCount = 32;
 /** The partition of a monitor: the last digits of its id are random, so monitors spread evenly. */
 export const partitionOf = (monitor: string): number => Number.parseInt(monitor.slice(-4), 16) % partitionCount;
 
-/** The streams of the bus. They use only what nats-server 2.9 supports. */
+/** The streams of the bus. */
 export const streams = {
   /**
    * Results wait here until a coordinator has committed them; when it is full, probes keep them on
