@@ -11,19 +11,21 @@ export type NewSubscriber = {
   readonly at: Date;
   /**
    * An address that was asked since then, by this page or by the maximum of its organisation's
-   * pages, is not asked again.
+   * pages, gets no further mail.
    */
   readonly notSince: Date;
 };
 
 /**
- * How many pages of one organisation may ask one mailbox within an hour. Pages of others do not
- * count: their owners could block subscriptions of the mailbox.
+ * How many pages of one organisation may ask one mailbox by mail within an hour. Further pages share
+ * these questions: each of their links shows and confirms all. Pages of others do not count: their
+ * owners could block subscriptions of the mailbox.
  */
 const maxQuestions = 3;
 
 /**
- * The subscriber to ask by mail; undefined: they are subscribed already, or were asked just now.
+ * The subscriber to ask by mail; undefined: they are subscribed already, or a mail that asks was
+ * sent just now.
  */
 export const askSubscriber = async (
   sql: Transaction,
@@ -32,16 +34,15 @@ export const askSubscriber = async (
   // Without this lock, two concurrent requests for one address on two pages would each be the
   // first.
   await sql`select pg_advisory_xact_lock(hashtextextended(${`page subscriber ${email.toLowerCase()}`}, 0))`;
-  const [row] = await sql<{ id: string }[]>`
+  const [row] = await sql<{ id: string; asked: number }[]>`
     insert into status_page_subscribers as s (id, page_id, email, language, asked_at)
     select ${id}, ${page}, ${email}, ${language}, ${at}
-    where (select count(*) from status_page_subscribers a join status_pages p on p.id = a.page_id
-        where lower(a.email) = lower(${email}) and a.asked_at > ${notSince}
-          and p.organisation_id = (select organisation_id from status_pages where id = ${page})) < ${maxQuestions}
-      and not exists (select 1 from status_page_subscribers where page_id = ${page} and lower(email) = lower(${email}) and asked_at > ${notSince})
+    where not exists (select 1 from status_page_subscribers where page_id = ${page} and lower(email) = lower(${email}) and asked_at > ${notSince})
     on conflict (page_id, lower(email)) do update set asked_at = excluded.asked_at, language = excluded.language where s.confirmed_at is null
-    returning id`;
-  return row?.id;
+    returning id, (select count(*)::int from status_page_subscribers a join status_pages p on p.id = a.page_id
+      where lower(a.email) = lower(${email}) and a.asked_at > ${notSince}
+        and p.organisation_id = (select organisation_id from status_pages where id = ${page})) as asked`;
+  return row && row.asked < maxQuestions ? row.id : undefined;
 };
 
 export type SubscriberOfPage = {
@@ -74,15 +75,33 @@ export const subscriberOfPage = async (sql: Queryable, id: string): Promise<Subs
   return row;
 };
 
-/** False: the link is invalid or expired. */
-export const confirmSubscriber = async (
-  sql: Queryable,
-  page: string,
-  fingerprint: Buffer,
-  { at, askedSince }: { readonly at: Date; readonly askedSince: Date },
-): Promise<boolean> => {
-  const rows = await sql`update status_page_subscribers set confirmed_at = ${at}, confirm_fingerprint = null
-    where page_id = ${page} and confirm_fingerprint = ${fingerprint} and confirmed_at is null and asked_at > ${askedSince}`;
+export type ConfirmationLink = { readonly page: string; readonly fingerprint: Buffer; readonly askedSince: Date };
+
+/** The mailbox and the organisation that a confirmation link is for; no row: it is invalid or expired. */
+const linked = (sql: Queryable, { page, fingerprint, askedSince }: ConfirmationLink) => sql`
+  select s.email, p.organisation_id, s.page_id from status_page_subscribers s join status_pages p on p.id = s.page_id
+  where s.page_id = ${page} and s.confirm_fingerprint = ${fingerprint} and s.confirmed_at is null and s.asked_at > ${askedSince}`;
+
+export type WaitingPage = { readonly slug: string; readonly title: string };
+
+/** The pages of the organisation that wait for an answer of the same mailbox. */
+export const waitingPages = (sql: Queryable, link: ConfirmationLink): Promise<WaitingPage[]> => sql<WaitingPage[]>`
+  with l as (${linked(sql, link)})
+  select p.slug, p.name as title from l join status_pages p on p.organisation_id = l.organisation_id and p.enabled
+    join status_page_subscribers s on s.page_id = p.id and lower(s.email) = lower(l.email)
+  where s.confirmed_at is null and s.asked_at > ${link.askedSince} order by p.id <> l.page_id, p.name, p.id`;
+
+/**
+ * Confirms the link's own page, and those of `slugs` that the link showed as waiting.
+ * False: the link is invalid or expired.
+ */
+export const confirmSubscriber = async (sql: Queryable, link: ConfirmationLink, at: Date, slugs: readonly string[]): Promise<boolean> => {
+  const rows = await sql`
+    with l as (${linked(sql, link)})
+    update status_page_subscribers s set confirmed_at = ${at}, confirm_fingerprint = null
+    from l join status_pages p on p.organisation_id = l.organisation_id
+    where s.page_id = p.id and lower(s.email) = lower(l.email) and s.confirmed_at is null and s.asked_at > ${link.askedSince}
+      and (p.id = l.page_id or (p.enabled and p.slug = any(${[...slugs]})))`;
   return rows.count > 0;
 };
 

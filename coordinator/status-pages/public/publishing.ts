@@ -194,6 +194,7 @@ export const createPublishing = ({ sql, clock, log, accountSecrets, patiently }:
     doors: createPageAccess({ accountSecrets, attempts }),
     subscribing: {
       ask: patiently(subscribing.ask),
+      waiting: patiently(subscribing.waiting),
       confirm: patiently(subscribing.confirm),
       leave: patiently(subscribing.leave),
     },

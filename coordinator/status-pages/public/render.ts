@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Html, html, safeUrl } from '../../web/html.ts';
 import { type PageLanguage, pageLanguages } from '../model.ts';
+import type { WaitingPage } from '../subscribers.ts';
 import { type Formats, formatsOf } from './formats.ts';
 import { type Body, bodyOf } from './sending.ts';
 import {
@@ -298,8 +299,15 @@ export const subscribePage = (of: Subscribed, title: string, text?: string): str
  * The target of a link in a mail. It does nothing by itself: prefetching programs follow links,
  * people press buttons.
  */
-export const askingPage = (of: Subscribed, path: string, title: string, button: string): string =>
-  said(of.language, of.style, title, html`<form method="post" action="${safeUrl(path)}"><button>${button}</button></form>${backTo(of)}`);
+export const askingPage = (of: Subscribed, path: string, title: string, button: string, pages: readonly WaitingPage[] = []): string => {
+  const list = html`<ul>${pages.map(({ slug, title: name }) => html`<li>${name}<input type="hidden" name="page" value="${slug}"></li>`)}</ul>`;
+  return said(
+    of.language,
+    of.style,
+    title,
+    html`<form method="post" action="${safeUrl(path)}">${pages.length > 1 && list}<button>${button}</button></form>${backTo(of)}`,
+  );
+};
 
 /**
  * One service: its figures, its days as bars, and each day that was not simply up, in words.

@@ -51,11 +51,14 @@ export const subscribingRoutes = (app: FastifyInstance, { publishing, withPage, 
 
   for (const what of ['confirm', 'leave'] as const) {
     app.get<{ Params: Params }>(`/status/:slug/${what}/:of`, { exposeHeadRoute: true }, (request, reply) =>
-      withPage(request, reply, false, async ({ page: { language } }, { style, root }) => {
+      withPage(request, reply, false, async (read, { style, root }) => {
+        const { language } = read.page;
         const { subscribing: words } = wordsOf[language];
+        const secret = request.params.of ?? '';
+        const pages = what === 'confirm' ? await subscribing.waiting(read, secret) : [];
         const button = what === 'confirm' ? words.confirmButton : words.leaveButton;
-        const path = `${root}/${what}/${encodeURIComponent(request.params.of ?? '')}`;
-        return [200, askingPage({ language, style, root }, path, words[what], button)];
+        const path = `${root}/${what}/${encodeURIComponent(secret)}`;
+        return [200, askingPage({ language, style, root }, path, words[what], button, pages)];
       }),
     );
 
@@ -64,7 +67,9 @@ export const subscribingRoutes = (app: FastifyInstance, { publishing, withPage, 
       withPage(request, reply, false, async (read, { style, root }) => {
         const { language } = read.page;
         const { subscribing: words } = wordsOf[language];
-        const isDone = await subscribing[what](read, request.params.of ?? '');
+        const link = request.params.of ?? '';
+        const slugs = formOf(request.body).getAll('page');
+        const isDone = what === 'confirm' ? await subscribing.confirm(read, link, slugs) : await subscribing.leave(read, link);
         if (!isDone) return [404, subscribePage({ language, style, root }, words.dead, words.deadText)];
         return [200, subscribePage({ language, style, root }, what === 'confirm' ? words.confirmed : words.left)];
       }),

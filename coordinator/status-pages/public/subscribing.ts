@@ -12,12 +12,15 @@ import type { AccountSecrets } from '../../people/secrets.ts';
 import type { PageLanguage } from '../model.ts';
 import {
   askSubscriber,
+  type ConfirmationLink,
   confirmSubscriber,
   forgetUnconfirmed,
   removeSubscriber,
   type SubscriberNotice,
   takeUnsentIncidents,
   takeUnsentPosts,
+  type WaitingPage,
+  waitingPages,
 } from '../subscribers.ts';
 import type { ReadPage } from './queries.ts';
 
@@ -35,8 +38,10 @@ export type Subscribing = {
     read: ReadPage,
     wanted: { readonly email: string; readonly language: PageLanguage; readonly address: string },
   ) => Promise<void>;
-  /** False when the link is no longer valid. */
-  readonly confirm: (read: ReadPage, secret: string) => Promise<boolean>;
+  /** The pages that one answer confirms: the link's own, and what else the mailbox asked for. */
+  readonly waiting: (read: ReadPage, secret: string) => Promise<readonly WaitingPage[]>;
+  /** False when the link is no longer valid. `slugs`: the pages that it showed. */
+  readonly confirm: (read: ReadPage, secret: string, slugs: readonly string[]) => Promise<boolean>;
   /**
    * False when we did not sign the link; otherwise they get no more mails, whether they were
    * subscribed or not.
@@ -51,6 +56,11 @@ export const createSubscribing = (parts: {
   readonly attempts: Attempts;
 }): Subscribing => {
   const { sql, clock, accountSecrets, attempts } = parts;
+  const linkOf = async ({ id: page }: ReadPage, secret: string): Promise<ConfirmationLink> => ({
+    page,
+    fingerprint: await accountSecrets.fingerprint('page opt-in', secret),
+    askedSince: new Date(clock.now() - optInLifeMs),
+  });
   return {
     ask: async ({ id: page }, { email: given, language, address }) => {
       const email = emailFrom(given);
@@ -68,11 +78,8 @@ export const createSubscribing = (parts: {
         if (subscriber !== undefined) await postMail(transaction, { kind: 'page-opt-in', recipient: email, about: { subscriber }, at });
       });
     },
-    confirm: async ({ id: page }, secret) => {
-      const now = clock.now();
-      const fingerprint = await accountSecrets.fingerprint('page opt-in', secret);
-      return confirmSubscriber(sql, page, fingerprint, { at: new Date(now), askedSince: new Date(now - optInLifeMs) });
-    },
+    waiting: async (read, secret) => waitingPages(sql, await linkOf(read, secret)),
+    confirm: async (read, secret, slugs) => confirmSubscriber(sql, await linkOf(read, secret), new Date(clock.now()), slugs),
     leave: async ({ id: page }, link) => {
       const subscriber = await leaverOf(accountSecrets, link);
       if (subscriber === undefined) return false;

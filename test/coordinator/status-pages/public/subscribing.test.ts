@@ -105,6 +105,41 @@ describe('updates by e-mail', () => {
     expect((await subscribe('hourly', 'no address')).status).toBe(422);
   });
 
+  test('of further pages share a question: a link that was sent shows them, and confirms those that it showed', async () => {
+    const slugs = ['shared', 'shared-too', 'shared-third', 'shared-fourth', 'shared-fifth'];
+    await Promise.all(slugs.map((slug) => page(slug)));
+    const address = fresh();
+    for (const slug of slugs.slice(0, 4)) await subscribe(slug, address);
+    await mailer.tick();
+    expect(to(address)).toHaveLength(3);
+    const confirmed = async (): Promise<string[]> => {
+      const rows = await web.sql<{ slug: string }[]>`
+        select p.slug from status_page_subscribers s join status_pages p on p.id = s.page_id
+        where s.email = ${address} and s.confirmed_at is not null order by p.slug`;
+      return rows.map(({ slug }) => slug);
+    };
+    const link = linkTo(address, 'confirm');
+    const { text } = await web.get(link);
+    const shown = [...text.matchAll(/name="page" value="([a-z-]+)"/g)].map(([, slug = '']) => slug);
+    expect(shown.toSorted()).toEqual(slugs.slice(0, 4).toSorted());
+    expect((await web.get(`${link}x`)).text).not.toContain('name="page"');
+    // Asked for after the link was opened: not shown, so not confirmed.
+    clock.at += minute;
+    await web.post('/status/shared-fifth/subscribe', { email: address, lang: 'en' });
+    expect((await web.post(link, { page: shown })).status).toBe(200);
+    expect(await confirmed()).toEqual(slugs.slice(0, 4).toSorted());
+    // A page of another organisation is not confirmed, whatever is sent.
+    const { organisation } = await createTestOrganisation(web.sql);
+    await page('shared-elsewhere', organisation);
+    await subscribe('shared-elsewhere', address);
+    await page('shared-sixth');
+    clock.at += 61 * minute;
+    await subscribe('shared-sixth', address);
+    await mailer.tick();
+    expect((await web.post(linkTo(address, 'confirm'), { page: ['shared-elsewhere', 'shared-fifth'] })).status).toBe(200);
+    expect(await confirmed()).toEqual([...slugs, 'shared-sixth'].toSorted());
+  });
+
   test('are asked about whatever pages of another organisation asked before', async () => {
     const { organisation } = await createTestOrganisation(web.sql);
     await Promise.all(['away-first', 'away-second', 'away-third', 'away-fourth'].map((slug) => page(slug, organisation)));
