@@ -1,5 +1,6 @@
+import { cut, links, plainBody, subject, toneOf } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import { base, cut, jsonPost, judgeHttp, links, plainBody, secretField, subject, textField, toneOf, urlField, value } from './types.ts';
+import { base, jsonPost, judgeHttp, secretField, textField, urlField, value } from './types.ts';
 
 const types = { bad: 'failure', warning: 'warning', good: 'success', neutral: 'info' } as const;
 

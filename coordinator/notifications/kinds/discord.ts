@@ -1,21 +1,6 @@
+import { colours, cutFor, facts, fitting, links, listed, markdown, others, title, toneOf } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import {
-  colours,
-  cutFor,
-  facts,
-  fitting,
-  jsonPost,
-  judgeHttp,
-  links,
-  listed,
-  markdown,
-  member,
-  others,
-  secretUrlField,
-  title,
-  toneOf,
-  value,
-} from './types.ts';
+import { jsonPost, judgeHttp, member, secretUrlField, value } from './types.ts';
 
 export const discord: ChannelKind = {
   id: 'discord',

@@ -1,23 +1,7 @@
 import type { Told } from '../message.ts';
+import { clean, cut, facts, fitting, html, type Link, links, listed, others, subject, title, toneOf } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import {
-  clean,
-  cut,
-  facts,
-  fitting,
-  html,
-  judgeFailure,
-  type Link,
-  later,
-  links,
-  listed,
-  others,
-  subject,
-  taken,
-  title,
-  toneOf,
-  value,
-} from './types.ts';
+import { judgeFailure, later, taken, value } from './types.ts';
 
 /** More than a mailbox shows without a click, and far less than any mailbox refuses. */
 const maxLetters = 60_000;

@@ -1,4 +1,3 @@
-import type { ChannelKind } from './types.ts';
 import {
   bytes,
   clean,
@@ -9,17 +8,14 @@ import {
   googleCard,
   googlePlain,
   googleText,
-  jsonPost,
-  judgeHttp,
   links,
   listed,
-  member,
   others,
-  secretUrlField,
   subject,
   title,
-  value,
-} from './types.ts';
+} from './text.ts';
+import type { ChannelKind } from './types.ts';
+import { jsonPost, judgeHttp, member, secretUrlField, value } from './types.ts';
 
 export const googleChat: ChannelKind = {
   id: 'google_chat',

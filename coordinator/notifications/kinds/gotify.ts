@@ -1,5 +1,6 @@
+import { cut, isUrgent, links, plainBody, subject } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import { base, cut, isUrgent, jsonPost, judgeHttp, links, member, plainBody, secretField, subject, urlField, value } from './types.ts';
+import { base, jsonPost, judgeHttp, member, secretField, urlField, value } from './types.ts';
 
 export const gotify: ChannelKind = {
   id: 'gotify',

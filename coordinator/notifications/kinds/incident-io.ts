@@ -1,23 +1,7 @@
 import type { Told } from '../message.ts';
+import { clean, cut, cutFor, facts, fitting, links, listed, markdown, others, subject } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import {
-  clean,
-  cut,
-  cutFor,
-  facts,
-  fitting,
-  jsonPost,
-  judgeHttp,
-  links,
-  listed,
-  markdown,
-  member,
-  others,
-  secretField,
-  subject,
-  urlField,
-  value,
-} from './types.ts';
+import { jsonPost, judgeHttp, member, secretField, urlField, value } from './types.ts';
 
 /** What still fires there, in a message about an end. */
 const stillDown = ({ others_down: { count, names } }: Told): string => {

@@ -1,24 +1,6 @@
+import { bytes, cut, cutFor, facts, fitting, html, links, listed, others, plainBody, title } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import {
-  base,
-  bytes,
-  cut,
-  cutFor,
-  facts,
-  fitting,
-  html,
-  judgeHttp,
-  links,
-  listed,
-  member,
-  others,
-  plainBody,
-  secretField,
-  textField,
-  title,
-  urlField,
-  value,
-} from './types.ts';
+import { base, judgeHttp, member, secretField, textField, urlField, value } from './types.ts';
 
 export const matrix: ChannelKind = {
   id: 'matrix',

@@ -1,22 +1,6 @@
+import { colours, cutFor, facts, fitting, links, listed, markdown, others, subject, title, toneOf, unmentioned } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import {
-  colours,
-  cutFor,
-  facts,
-  fitting,
-  jsonPost,
-  judgeHttp,
-  links,
-  listed,
-  markdown,
-  others,
-  secretUrlField,
-  subject,
-  title,
-  toneOf,
-  unmentioned,
-  value,
-} from './types.ts';
+import { jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
 
 export const mattermost: ChannelKind = {
   id: 'mattermost',

@@ -1,21 +1,6 @@
+import { bytes, cut, isUrgent, plainBody, subject, toneOf } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import {
-  base,
-  bytes,
-  choiceField,
-  cut,
-  isUrgent,
-  jsonPost,
-  judgeHttp,
-  member,
-  plainBody,
-  secretField,
-  subject,
-  textField,
-  toneOf,
-  urlField,
-  value,
-} from './types.ts';
+import { base, choiceField, jsonPost, judgeHttp, member, secretField, textField, urlField, value } from './types.ts';
 
 const tags = { bad: 'red_circle', warning: 'warning', good: 'white_check_mark', neutral: 'information_source' } as const;
 

@@ -1,6 +1,7 @@
 import type { NotifiedEvent, Told } from '../message.ts';
+import { clean, cut, facts, links, outcome, subject } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import { choiceField, clean, cut, facts, jsonPost, judgeHttp, links, member, outcome, secretField, subject, value } from './types.ts';
+import { choiceField, jsonPost, judgeHttp, member, secretField, value } from './types.ts';
 
 const most = 50;
 

@@ -1,5 +1,6 @@
+import { cut, isUrgent, plainBody, subject } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import { choiceField, cut, formPost, isUrgent, judgeHttp, member, plainBody, secretField, subject, textField, value } from './types.ts';
+import { choiceField, formPost, judgeHttp, member, secretField, textField, value } from './types.ts';
 
 /** Characters as Pushover counts them: code points. */
 const characters = (text: string): number => [...text].length;

@@ -1,22 +1,6 @@
+import { colours, cut, cutFor, slack as escaped, facts, fitting, links, listed, others, subject, title, toneOf } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import {
-  colours,
-  cut,
-  cutFor,
-  slack as escaped,
-  facts,
-  fitting,
-  jsonPost,
-  judgeHttp,
-  links,
-  listed,
-  others,
-  secretUrlField,
-  subject,
-  title,
-  toneOf,
-  value,
-} from './types.ts';
+import { jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
 
 /**
  * Text of others goes into plain_text blocks, which interpret no format and no mention. Only our

@@ -1,21 +1,6 @@
+import { bytes, cut, facts, fitting, links, listed, others, subject, title, toneOf } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import {
-  bytes,
-  choiceField,
-  cut,
-  facts,
-  fitting,
-  jsonPost,
-  judgeHttp,
-  links,
-  listed,
-  others,
-  secretUrlField,
-  subject,
-  title,
-  toneOf,
-  value,
-} from './types.ts';
+import { choiceField, jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
 
 /** Text of others goes into text runs, which interpret no markdown. */
 const run = (text: string, more: { readonly [name: string]: unknown } = {}) => ({ type: 'TextRun', text, ...more });

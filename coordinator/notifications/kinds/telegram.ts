@@ -1,21 +1,6 @@
+import { cutFor, telegram as escaped, facts, fitting, links, listed, others, title, toneOf } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import {
-  cutFor,
-  telegram as escaped,
-  facts,
-  fitting,
-  jsonPost,
-  judgeHttp,
-  links,
-  listed,
-  member,
-  others,
-  secretField,
-  textField,
-  title,
-  toneOf,
-  value,
-} from './types.ts';
+import { jsonPost, judgeHttp, member, secretField, textField, value } from './types.ts';
 
 const marks = { bad: '🔴', warning: '🟠', good: '🟢', neutral: '⚪' } as const;
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { bytes, cut, isUrgent, plainBody, subject } from './text.ts';
 import type { ChannelKind, Field } from './types.ts';
-import { bytes, cut, isUrgent, judgeHttp, plainBody, subject, value } from './types.ts';
+import { judgeHttp, value } from './types.ts';
 
 const given = (label: string, pattern: RegExp): Field => ({
   label,

@@ -1,26 +1,6 @@
+import { clean, cut, cutFor, zulip as escaped, facts, fitting, links, listed, others, title, toneOf } from './text.ts';
 import type { ChannelKind } from './types.ts';
-import {
-  base,
-  basic,
-  clean,
-  cut,
-  cutFor,
-  zulip as escaped,
-  facts,
-  fitting,
-  formPost,
-  judgeHttp,
-  links,
-  listed,
-  member,
-  others,
-  secretField,
-  textField,
-  title,
-  toneOf,
-  urlField,
-  value,
-} from './types.ts';
+import { base, basic, formPost, judgeHttp, member, secretField, textField, urlField, value } from './types.ts';
 
 const marks = { bad: ':red_circle:', warning: ':orange_circle:', good: ':green_circle:', neutral: ':white_circle:' } as const;
 
