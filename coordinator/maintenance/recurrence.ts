@@ -12,7 +12,7 @@ export type Until = { readonly local: boolean; readonly at: number };
 
 /**
  * 0 is Monday; `nth` counts within the month or year, from the end when negative, and is 0 for
- *   every such day.
+ * every such day.
  */
 export type ByDay = { readonly weekday: number; readonly nth: number };
 

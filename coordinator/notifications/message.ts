@@ -169,7 +169,7 @@ export type NotifiedMonitor = {
   readonly resolved_at: number | null;
   /**
    * Where it was observed first and where it was confirmed, in words: "Frankfurt, Europe"; null
-   * where no other place may check.
+   * without an observing probe.
    */
   readonly seen_from: string | null;
   readonly confirmed_from: string | null;

@@ -46,7 +46,7 @@ export const createSignInLink = async (
   return { email: user.email, address: `${baseUrl()}/enter/${text}`, expires_at: expires_at?.toISOString() ?? null };
 };
 
-/** Long enough to tell browsers apart; longer headers are cut. */
+/** Long enough to tell browsers apart; longer texts are cut. */
 const longestDevice = 300;
 
 /**

@@ -18,7 +18,7 @@ export const zulip: ChannelKind = {
       fault: 'must be an e-mail address',
     },
     key: secretField('API key of the bot', 'Beside the bot’s e-mail.'),
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it leaves out.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it leaves them out.
     channel: textField('Channel', 'The name of the channel to write to.', /^[^\x00-\x1f]{1,60}$/v, 'must have 1 to 60 characters'),
   },
   message: (told, config) => {

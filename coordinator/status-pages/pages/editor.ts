@@ -175,7 +175,7 @@ const sentenceOf = ({ page: { name, enabled, monitors } }: Editing): string => {
   return `${name} shows ${monitors.length === 1 ? 'one monitor' : `${monitors.length} monitors`}.`;
 };
 
-/** The links to preview a page behind a password or a link. */
+/** The page's address, and who can see it. */
 const belowOf = ({ page, editor: { base_url } }: Editing): Part => {
   const address = addressOf(page, base_url);
   const where = page.enabled ? html`<a href="${safeUrl(address)}">${address.replace(/^https?:\/\//, '').replace(/\/$/, '')}</a>` : address;
