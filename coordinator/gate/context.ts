@@ -191,7 +191,7 @@ export type AuditDetails = {
    */
   readonly before?: Readonly<Record<string, unknown>>;
   readonly after?: Readonly<Record<string, unknown>>;
-  /** The user who acted, once known, and the user concerned. */
+  /** The user who acted, once known, and the organisation concerned. */
   readonly user?: string;
   readonly organisation?: string;
 };
