@@ -6,7 +6,7 @@ import { restOperations } from '../../../shared/api/index.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { restServer, token } from './server.ts';
 
-/** How the REST face carries the header Idempotency-Key; what the gate does with it is told in operations/operation-done-once.test.ts. */
+/** How the REST face carries the header Idempotency-Key; what the gate does with it is told in gate/done-once.test.ts. */
 
 const headers = { authorization: token, 'content-type': 'application/json' };
 const close: (() => Promise<void>)[] = [];

@@ -6,7 +6,7 @@ import { heldAlerts, type Owned, releaseAlerts, writeAlerts, writeDowns } from '
 import { newId } from '../../../shared/base/crypto.ts';
 import { ownDatabase } from '../../support/own-database.ts';
 
-/** What the core decides of alerts (domain/incident-alerts.ts) is what the table says, also when two decide at once. */
+/** What the core decides of alerts (core/incident.ts) is what the table says, also when two decide at once. */
 
 const { sql } = await ownDatabase();
 let incident: string;
