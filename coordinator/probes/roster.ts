@@ -91,11 +91,11 @@ export type Network = {
 
 type Dependencies = {
   readonly sql: Sql;
-  readonly bus: Bus;
+  readonly bus: Pick<Bus, 'isConnected' | 'last' | 'onStatus' | 'store' | 'subscribe'>;
   readonly clock: Clock;
-  readonly log: Log;
-  readonly timing: Timing;
-  readonly directory: Directory;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  readonly timing: Pick<Timing, 'lookAgainMs' | 'lostAfterMs'>;
+  readonly directory: Pick<Directory, 'all' | 'byId' | 'refresh'>;
   readonly announcements: Pick<Announcements, 'read' | 'refuse'>;
   readonly isLeader: () => boolean;
   /**
@@ -196,8 +196,15 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
     const next: Roster = { epoch: Math.max(clock.now(), floor() + 1), probes: probesNow() };
     if (published && same(published, next)) return;
     adopt(next);
-    await bus.store(subjects.roster, JSON.stringify({ v: 1, ...next }));
+    // From here on: an outdated roster that is heard before the answer comes takes its place on the
+    // bus, and the next turn has to publish again.
     published = next;
+    try {
+      await bus.store(subjects.roster, JSON.stringify({ v: 1, ...next }));
+    } catch (error) {
+      if (published === next) published = undefined;
+      throw error;
+    }
     log.info({ epoch: next.epoch, well: next.probes.filter(({ healthy }) => healthy).length, probes: next.probes.length }, 'roster');
   };
 
