@@ -72,7 +72,7 @@ export const runHostile = async (options: {
   try {
     const network = await createNetwork(services ? { services } : {});
     ends.push(network.close);
-    const outside = await start([process.execPath, join(import.meta.dirname, 'hostile-world.ts')], {}, (output) => output.endsWith('\n'));
+    const outside = await start([process.execPath, join(import.meta.dirname, 'world.ts')], {}, (output) => output.endsWith('\n'));
     const world = worldShape.parse(JSON.parse(outside.output()));
     const resolvers = join(folder, 'resolv.conf');
     await writeFile(resolvers, `nameserver 127.0.0.1:${world.resolver}\n`);
