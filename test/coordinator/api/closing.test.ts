@@ -25,10 +25,11 @@ test('a request on a connection that still waits for an answer when the server e
   ask('me');
   await begun.promise;
   const closed = app.close();
-  // The server has said to its router that it ends by then.
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  // Its router knows by then that it ends.
+  await expect.poll(() => app.server.listening).toBe(false);
+  const arrived = once(app.server, 'request');
   ask('nowhere');
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await arrived;
   go.resolve();
   await Promise.all([closed, ended]);
   const answers = heard.split(/(?=HTTP\/1\.1 )/);
