@@ -139,6 +139,7 @@ test('the README shows the first outage as a terminal of 80 columns shows it', (
   const incident = {
     ...{ id: '0190a7c4-5b1e-7c3d-9f42-6a8b9be8c5d5', open: true, confirmed_at: '2027-01-01T11:59:51.000Z', monitor_name: 'Demo' },
     ...{ cause: 'Connection refused', started_at: '2027-01-01T11:59:48.000Z', resolved_at: null },
+    ...{ acknowledged_at: null, acknowledged_by: null },
     ...{ seen_from: { name: 'Singapore', continent: 'Asia' }, confirmed_from: { name: 'Virginia', continent: 'North America' } },
   };
   const text = render({ items: [incident], next_cursor: null }, { ...terminal, columns: 80 });
