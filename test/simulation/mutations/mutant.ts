@@ -10,12 +10,25 @@ import type { Mutation } from './types.ts';
 const root = resolve(import.meta.dirname, '..', '..', '..');
 const ours = pathToFileURL(`${root}/`).href;
 
-/** @throws when the text does not stand in its file exactly once: then nothing would be mutated, or more than was meant. */
+/** Finds a text however the formatter breaks its lines: white space and trailing commas are free. */
+const anyLayoutOf = (text: string): RegExp => {
+  const tokens = text.match(/\w+|[^\w\s]/g) ?? [];
+  const pattern = tokens.map((token, index) => {
+    const escaped = token.replace(/\W/g, '\\$&');
+    if (index === 0) return escaped;
+    if (/\w/.test(token) && /\w/.test(tokens[index - 1] ?? '')) return `\\s+${escaped}`;
+    return /[)\]}]/.test(token) ? `\\s*,?\\s*${escaped}` : `\\s*${escaped}`;
+  });
+  return new RegExp(pattern.join(''), 'g');
+};
+
+/** @throws when the text is not in its file exactly once: then nothing would be mutated, or too much. */
 export const mutatedSource = ({ name, file, text, instead }: Mutation): string => {
   const source = readFileSync(join(root, file), 'utf8');
-  const found = source.split(text).length - 1;
-  if (found !== 1) throw new Error(`mutation "${name}": its text stands ${found} times in ${file}, not once; write it anew: ${text}`);
-  return source.replace(text, () => instead);
+  const pattern = anyLayoutOf(text);
+  const found = source.match(pattern)?.length ?? 0;
+  if (found !== 1) throw new Error(`mutation "${name}" is ${found} times in ${file}, not once; correct its text: ${text}`);
+  return source.replace(pattern, () => instead);
 };
 
 /** Modules are told apart by a word in their address, which whoever imports hands on to whom it imports. */
