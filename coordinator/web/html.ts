@@ -41,7 +41,31 @@ const textOf = (part: Part): string => {
   return text;
 };
 
-export const html = (texts: TemplateStringsArray, ...parts: readonly Part[]): Html => {
+/** White space with a line break in it: how the source is laid out. */
+const lineBreaks = /\s*\n\s*/g;
+
+/** With NUL for a hole, which no template contains. */
+const withoutLayout = (texts: readonly string[]): readonly string[] =>
+  texts
+    .join('\0')
+    .replace(/<[a-z!/](?:"[^"]*"|[^">])*>/gi, (tag) => tag.replace(/\s*\n\s*>$/, '>').replace(lineBreaks, ' '))
+    .replace(/(?<=^|[>\0])\s*\n\s*|\s*\n\s*(?=$|[<\0])/g, '')
+    .replace(lineBreaks, ' ')
+    .split('\0');
+
+/** Each template is read once, the first time it is used. */
+const read = new WeakMap<TemplateStringsArray, readonly string[]>();
+
+/**
+ * A template may be laid out as JSX is: a line break, with the white space around it, is dropped
+ * beside a tag or a hole, and is one space within text or within a tag.
+ */
+export const html = (template: TemplateStringsArray, ...parts: readonly Part[]): Html => {
+  let texts = read.get(template);
+  if (texts === undefined) {
+    texts = withoutLayout(template);
+    read.set(template, texts);
+  }
   let text = texts[0] ?? '';
   for (let at = 0; at < parts.length; at += 1) text += textOf(parts[at]) + (texts[at + 1] ?? '');
   return new Html(text, byTemplate);

@@ -97,3 +97,24 @@ describe('an address', () => {
     expect(query({ q: undefined })).toBe('');
   });
 });
+
+test('the layout of a template in its source does not reach the page', () => {
+  const name = 'Ada';
+  const list = html`
+    <ul class="names">
+      <li
+        class="first"
+        ${name === 'Ada' && html`id="ada"`}
+      >
+        ${name} is the
+        first of <b>them</b>
+      </li>
+      ${html`<li></li>`}
+    </ul>
+  `;
+  expect(String(list)).toBe('<ul class="names"><li class="first" id="ada">Ada is the first of <b>them</b></li><li></li></ul>');
+});
+
+test('a line break of a value is kept, and so is a space within a line', () => {
+  expect(String(html`<pre>${'a\n  b'}</pre> <i>c</i>`)).toBe('<pre>a\n  b</pre> <i>c</i>');
+});
