@@ -4,6 +4,9 @@ import { base, basic, formPost, judgeHttp, member, secretField, textField, urlFi
 
 const marks = { bad: ':red_circle:', warning: ':orange_circle:', good: ':green_circle:', neutral: ':white_circle:' } as const;
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it leaves them out.
+const channelName = /^[^\x00-\x1f]{1,60}$/v;
+
 export const zulip: ChannelKind = {
   id: 'zulip',
   name: 'Zulip',
@@ -18,8 +21,7 @@ export const zulip: ChannelKind = {
       fault: 'must be an e-mail address',
     },
     key: secretField('API key of the bot', 'Beside the bot’s e-mail.'),
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: it leaves them out.
-    channel: textField('Channel', 'The name of the channel to write to.', /^[^\x00-\x1f]{1,60}$/v, 'must have 1 to 60 characters'),
+    channel: textField('Channel', 'The name of the channel to write to.', channelName, 'must have 1 to 60 characters'),
   },
   message: (told, config) => {
     const [only] = told.monitors;
