@@ -48,7 +48,7 @@ const lineBreaks = /\s*\n\s*/g;
 const withoutLayout = (texts: readonly string[]): readonly string[] =>
   texts
     .join('\0')
-    .replace(/<[a-z!/](?:"[^"]*"|[^">])*>/gi, (tag) => tag.replace(/\s*\n\s*>$/, '>').replace(lineBreaks, ' '))
+    .replace(/<[a-z!/](?:"[^"]*"|[^">])*>/gi, (tag) => tag.replace(/\s*\n\s*(\/?>)$/, '$1').replace(lineBreaks, ' '))
     .replace(/(?<=^|[>\0])\s*\n\s*|\s*\n\s*(?=$|[<\0])/g, '')
     .replace(lineBreaks, ' ')
     .split('\0');

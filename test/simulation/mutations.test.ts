@@ -30,7 +30,7 @@ describe('mutations of the core', () => {
 
   test('a mutation whose text is gone is no mutation, and says so', () => {
     const [one] = mutations;
-    expect(one && (() => mutatedSource({ ...one, text: 'this stands nowhere' }))).toThrow('stands 0 times');
+    expect(one && (() => mutatedSource({ ...one, text: 'this stands nowhere' }))).toThrow('is 0 times');
     expect(one && (() => mutatedSource({ ...one, text: 'const' }))).toThrow('not once');
   });
 });
