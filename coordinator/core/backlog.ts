@@ -3,41 +3,6 @@ import { allRules, type MonitorState, type Rules, type SeenResult, type Watched 
 import { couldHold } from './views.ts';
 
 /**
- * What need not wait for a backlog (rule 4). An outage that begins now is decided at once if its
- * monitor is up and no probe that has delivered its backlog saw it fail before. Late results can
- * only show that it began sooner, and that only retimes it (core/retime.ts). Anything else (the
- * monitor failed meanwhile, or was down before) can be changed by late results and waits. It waits
- * only for probes that could hold the monitor, because no other probe keeps results of it. Results
- * of a private probe wait for no one.
- */
-
-type InHand = Pick<SeenResult, 'at' | 'outcome' | 'quarantined'>;
-
-/** Whether an awaited probe may still deliver results of this monitor. */
-export const isAwaited = (watched: Watched, awaited: ReadonlySet<string>, roster: Roster): boolean =>
-  roster.probes.some((probe) => awaited.has(probe.id) && couldHold(watched, probe, roster));
-
-/**
- * `began`: when we began to wait for the past; `inHand`: all waiting results of this monitor;
- * `isMore`: more of them may come.
- */
-export const canDecideEarly = (
-  { incident, watched }: Pick<MonitorState, 'incident' | 'watched'>,
-  inHand: readonly InHand[],
-  began: number,
-  isMore = true,
-  rules: Rules = allRules,
-): boolean => {
-  // Ping receivers may still deliver pings that they kept, and such a ping can show that it was not
-  // late.
-  if (!rules.live_goes_ahead || watched.kind === 'heartbeat') return false;
-  if (watched.probe !== null || (!isMore && rules.waits_for_who_may_tell)) return inHand.length > 0;
-  if (incident !== null) return false;
-  const failures = inHand.filter(({ outcome, quarantined }) => outcome === 'fail' && !quarantined);
-  return failures.length > 0 && failures.every(({ at }) => at >= began);
-};
-
-/**
  * Results that probes kept while the bus or the coordinator was away are not decided as they come.
  * They are decided in order of start, once all healthy probes have delivered their backlog, at most
  * 30 s later (rule 4). Each partition has one backlog. It begins when the coordinator takes the
@@ -54,24 +19,9 @@ export type Backlog = {
   readonly spent: boolean;
 };
 
-/**
- * The last presence of a healthy probe: when it came, and whether the probe had delivered its
- * backlog.
- */
-export type LatestPresence = { readonly probe: string; readonly heard_at: number; readonly handed_over: boolean };
-
-/** Which probes delivered late results, and since when they kept them. */
-export type Late = { readonly since: number; readonly from: readonly string[] };
-
 const maxBacklogMs = 30_000;
 /** A result that arrives this long after its end was kept: normally it takes two seconds. */
 export const keptAfter = 4_000;
-/** Presence comes every 5 s: a probe that is silent for longer may be cut off from us. */
-const pingMissedAfter = 6_500;
-/** Time for what is on the bus already to reach us. */
-const settling = 200;
-
-export const working: Backlog = { since: 0, until: null, spent: false };
 
 export const beginBacklog = (now: number, since = now, most = maxBacklogMs): Backlog => ({
   since,
@@ -80,11 +30,42 @@ export const beginBacklog = (now: number, since = now, most = maxBacklogMs): Bac
 });
 
 /**
+ * The last presence of a healthy probe: when it came, and whether the probe had delivered its
+ * backlog.
+ */
+export type LatestPresence = { readonly probe: string; readonly heard_at: number; readonly handed_over: boolean };
+
+/** Time for what is on the bus already to reach us. */
+const settling = 200;
+
+export const working: Backlog = { since: 0, until: null, spent: false };
+
+/** The state of the backlog now. `arriving`: more of it is known to be on its way to us. */
+export function goOn(handover: Backlog, words: readonly LatestPresence[], now: number, arriving = false): Backlog {
+  const { since, until, spent } = handover;
+  const all = isSilent(words, now);
+  if (until === null) return spent && (all || behind(words, Number.NEGATIVE_INFINITY, now).length === 0) ? working : handover;
+  const awaited = behind(words, since, now).length > 0;
+  if (now >= until) return { ...working, spent: awaited && !all };
+  return awaited || arriving ? handover : { ...handover, until: Math.min(until, now + settling) };
+}
+
+/** Presence comes every 5 s: a probe that is silent for longer may be cut off from us. */
+const pingMissedAfter = 6_500;
+
+function isSilent(words: readonly Pick<LatestPresence, 'heard_at'>[], now: number): boolean {
+  return words.every(({ heard_at }) => now - heard_at > pingMissedAfter);
+}
+
+/**
  * Probes that may still keep results from before `since`: silent since then, silent now, or still
  * delivering.
  */
-export const behind = (words: readonly LatestPresence[], since: number, now: number): string[] =>
-  words.filter((word) => word.heard_at < since || now - word.heard_at > pingMissedAfter || !word.handed_over).map(({ probe }) => probe);
+export function behind(words: readonly LatestPresence[], since: number, now: number): string[] {
+  return words
+    .filter((word) => word.heard_at < since || now - word.heard_at > pingMissedAfter || !word.handed_over)
+    .map(({ probe }) => probe);
+}
 
 /**
  * Awaited probes and until when: without end while a probe is behind, then until its last results
@@ -96,13 +77,13 @@ export type Awaited = ReadonlyMap<string, number>;
  * The probes that are awaited now. `before` is undefined at the first call; `arriving`: presence is
  * known to be on its way.
  */
-export const awaitedBy = (
+export function awaitedBy(
   since: number,
   before: Awaited | undefined,
   words: readonly LatestPresence[],
   now: number,
   arriving = false,
-): Awaited => {
+): Awaited {
   const late = new Set(behind(words, since, now));
   const awaited = new Map<string, number>();
   for (const { probe } of words) {
@@ -112,20 +93,10 @@ export const awaitedBy = (
     if (until !== undefined && until > now) awaited.set(probe, until);
   }
   return awaited;
-};
+}
 
-const isSilent = (words: readonly Pick<LatestPresence, 'heard_at'>[], now: number): boolean =>
-  words.every(({ heard_at }) => now - heard_at > pingMissedAfter);
-
-/** The state of the backlog now. `arriving`: more of it is known to be on its way to us. */
-export const goOn = (handover: Backlog, words: readonly LatestPresence[], now: number, arriving = false): Backlog => {
-  const { since, until, spent } = handover;
-  const all = isSilent(words, now);
-  if (until === null) return spent && (all || behind(words, Number.NEGATIVE_INFINITY, now).length === 0) ? working : handover;
-  const awaited = behind(words, since, now).length > 0;
-  if (now >= until) return { ...working, spent: awaited && !all };
-  return awaited || arriving ? handover : { ...handover, until: Math.min(until, now + settling) };
-};
+/** Which probes delivered late results, and since when they kept them. */
+export type Late = { readonly since: number; readonly from: readonly string[] };
 
 /**
  * Whether late results must wait for other probes. No one waits for a probe that was away alone.
@@ -149,3 +120,38 @@ export const endsSilenceOfAll = (words: readonly Pick<LatestPresence, 'heard_at'
  */
 export const byStart = (a: SeenResult, b: SeenResult): number =>
   a.at - b.at || (a.from.probe < b.from.probe ? -1 : a.from.probe > b.from.probe ? 1 : a.seq - b.seq);
+
+/**
+ * What need not wait for a backlog (rule 4). An outage that begins now is decided at once if its
+ * monitor is up and no probe that has delivered its backlog saw it fail before. Late results can
+ * only show that it began sooner, and that only retimes it (core/retime.ts). Anything else (the
+ * monitor failed meanwhile, or was down before) can be changed by late results and waits. It waits
+ * only for probes that could hold the monitor, because no other probe keeps results of it. Results
+ * of a private probe wait for no one.
+ */
+
+type InHand = Pick<SeenResult, 'at' | 'outcome' | 'quarantined'>;
+
+/**
+ * `began`: when we began to wait for the past; `inHand`: all waiting results of this monitor;
+ * `isMore`: more of them may come.
+ */
+export function canDecideEarly(
+  { incident, watched }: Pick<MonitorState, 'incident' | 'watched'>,
+  inHand: readonly InHand[],
+  began: number,
+  isMore = true,
+  rules: Rules = allRules,
+): boolean {
+  // Ping receivers may still deliver pings that they kept, and such a ping can show that it was not
+  // late.
+  if (!rules.live_goes_ahead || watched.kind === 'heartbeat') return false;
+  if (watched.probe !== null || (!isMore && rules.waits_for_who_may_tell)) return inHand.length > 0;
+  if (incident !== null) return false;
+  const failures = inHand.filter(({ outcome, quarantined }) => outcome === 'fail' && !quarantined);
+  return failures.length > 0 && failures.every(({ at }) => at >= began);
+}
+
+/** Whether an awaited probe may still deliver results of this monitor. */
+export const isAwaited = (watched: Watched, awaited: ReadonlySet<string>, roster: Roster): boolean =>
+  roster.probes.some((probe) => awaited.has(probe.id) && couldHold(watched, probe, roster));

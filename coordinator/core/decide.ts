@@ -9,178 +9,11 @@ import { isDoubted, retimeIncident } from './retime.ts';
 import type { Decision, Incident, Moment, MonitorEvent, MonitorState, ProbeView, SeenResult } from './types.ts';
 import { beganAt, countsAs, isOfLastDown, mayCheck, newestOf, see, tally, withoutFuture } from './views.ts';
 
-/** Whether a result says anything about the target (rules 1 and 16). */
-const isUsable = ({ rules, moment, state }: Draft, result: SeenResult): boolean => {
-  const quarantined = result.quarantined && rules.quarantined_is_unknown;
-  const outcome = countsAs({ ...result, quarantined }, moment.now);
-  return (outcome !== 'unknown' || !rules.unknown_decides_nothing) && !isVoid(result, state.beat_at);
-};
-
-/**
- * Rule 15: the first answer of each continent to the recheck at the first failure, whatever the
- * result.
- */
-const intoMatrix = (draft: Draft, result: SeenResult, usable: boolean): void => {
-  const { incident } = draft.state;
-  const matrix = incident?.progress.matrix;
-  const { continent, name } = result.from;
-  if (!incident || !matrix || result.look !== matrix.look || !matrix.waiting.includes(continent)) return;
-  const waiting = matrix.waiting.filter((other) => other !== continent);
-  progress(draft, incident, { matrix: { ...matrix, waiting } });
-  const { at, took_ms, cause, phases, evidence } = result;
-  const outcome = usable ? result.outcome : 'unknown';
-  draft.effects.push({
-    is: 'evidence',
-    incident: incident.id,
-    row: { part: 'matrix', continent, probe: name, at, outcome, took_ms, cause, phases, evidence },
-  });
-};
-
-/**
- * Until when a result covers. A result from before a resume or an edit says nothing about the time
- * after it (rule 18).
- */
-const coversUntil = ({ watched, decides_from }: Draft['state'], { at, config_version }: SeenResult): number => {
-  const until = at + allowedSilence(watched);
-  if (at < decides_from && config_version >= watched.config_version - 1) return Math.min(until, decides_from);
-  return config_version === watched.config_version ? until : at;
-};
-
-/** Rule 22. Pings cover a heartbeat; of its probes' results only failures do. */
-const covers = (draft: Draft, result: SeenResult): void => {
-  const { state, rules } = draft;
-  const { watched, covered_until, gaps } = state;
-  if (watched.kind === 'heartbeat' && result.outcome === 'ok') return;
-  const from = Math.max(beganAt(result), watched.created_at);
-  const until = coversUntil(state, result);
-  if (until <= from) return;
-  if (!rules.late_originals_fill_gaps && from < Math.max(covered_until, gaps.at(-1)?.from ?? 0) && gaps.length > 0) return;
-  const { covered, effects } = cover(state, from, until);
-  draft.state = { ...draft.state, ...covered };
-  draft.effects.push(...effects);
-};
-
-const olderThanView = (draft: Draft, result: SeenResult, newest: boolean): void => {
-  const { incident } = draft.state;
-  if (!incident || result.outcome !== 'ok') return;
-  const isOpen = incident.confirmed_at === null && !incident.progress.refuted;
-  // This pass is too old for a view, but it was true: the failure was a separate one from what both
-  // may see now (rule 10).
-  const refutes = isOpen && newest && result.from.continent !== incident.seen?.continent && result.at > incident.started_at;
-  if (refutes) progress(draft, incident, { refuted: true });
-};
-
-/**
- * Probes come and go: views of probes that have not checked for long are dropped, so that a state
- * stays small.
- */
-const forget = (views: readonly ProbeView[], clock: number, { able, turn_ms }: Draft['reach']): readonly ProbeView[] =>
-  views.length > able.length ? views.filter(({ at }) => clock - at <= 10 * turn_ms) : views;
-
-/** The effect of a result that counts. */
-const judge = (draft: Draft, result: SeenResult): void => {
-  const { probe, continent } = result.from;
-  const before = draft.state.incident ? newestOf(draft.state.views, continent) : undefined;
-  const seen = see(draft.state.views, result);
-  const { views, newest } =
-    seen.newest || draft.rules.stale_to_charts
-      ? seen
-      : see(
-          draft.state.views.filter((view) => view.from.probe !== probe),
-          result,
-        );
-  const clock = Math.max(draft.state.clock, result.at);
-  const { incident: known } = draft.state;
-  // A late failure from within an outage that is over is no evidence of the next one (rule 3).
-  if (result.outcome === 'fail' && known && isOfLastDown(draft.state, result.at) && !isOfLastDown(draft.state, known.started_at)) return;
-  // An open incident needs to know when each probe last reported.
-  draft.state = { ...draft.state, views: draft.state.incident ? views : forget(views, clock, draft.reach), clock };
-  // Nearly every result: the monitor is up and stays up.
-  if (result.outcome === 'ok' && !draft.state.incident) return;
-  const view = newestOf(views, continent);
-  const { failing, passing } = tally(views, draft.state.clock, draft.reach.turn_ms);
-  // The result is older than this probe's newest, than its continent's view, or than a view may be:
-  // it decides nothing (rule 3).
-  if (!newest || view?.from.probe !== probe || !(view.ok ? passing : failing).includes(view)) {
-    olderThanView(draft, result, newest);
-    return;
-  }
-  const { incident } = draft.state;
-  if (view.ok) {
-    if (incident?.confirmed_at === null) passWhileVerifying(draft, incident, result);
-    else if (incident) passWhileDown(draft, incident, result, before?.ok === false);
-  } else if (!incident) openWith(draft, result);
-  else if (incident.confirmed_at === null) failWhileVerifying(draft, incident, result);
-  else failWhileDown(draft, incident, result);
-};
-
-/** Rule 3: a late result retimes the incident before it has any other effect. */
-const remember = (draft: Draft, result: SeenResult): void => {
-  const { state, rules } = draft;
-  const { incident, clock, watched, sightings } = state;
-  if (!incident || watched.kind === 'heartbeat' || !remembersOf(incident, result.at)) return;
-  draft.state = { ...state, sightings: withObservation(sightings, observationOf(result), draft.reach.turn_ms) };
-  const isAnew = result.at < clock || (result.outcome === 'fail' && isDoubted(incident, draft.state.sightings));
-  if (isAnew && rules.late_dates_anew) retimeIncident(draft, incident, judge);
-};
-
-const onResult = (draft: Draft, result: SeenResult): void => {
-  const usable = isUsable(draft, result);
-  intoMatrix(draft, result, usable);
-  if (!usable) return;
-  covers(draft, result);
-  const { watched, decides_from } = draft.state;
-  const { probe, continent } = result.from;
-  if (result.config_version !== watched.config_version && draft.rules.older_version_to_charts) return;
-  if ((watched.paused_at !== null && draft.rules.pausing_closes) || result.at < decides_from || !mayCheck(watched, probe, continent))
-    return;
-  remember(draft, result);
-  judge(draft, result);
-};
-
-const sample = (draft: Draft, incident: Incident): void => {
-  const { sampling } = incident.progress;
-  const { now, newId } = draft.moment;
-  const { able, lone } = draft.reach;
-  if (sampling.next_at === null || now < sampling.next_at) return;
-  const continent = able[sampling.turn % Math.max(1, able.length)];
-  if (continent !== undefined && draft.rules.sampled_while_open) {
-    draft.effects.push({ is: 'look', look: newId(), continents: [continent], why: 'sample' });
-  }
-  const undecidedAlone = lone && (incident.confirmed_at === null || incident.progress.run > 0);
-  const next_at = nextSample(draft.state.watched, sampling, now, { confirmed: incident.confirmed_at !== null, undecidedAlone });
-  progressLightly(draft, incident, { sampling: { ...sampling, next_at, turn: sampling.turn + 1 } });
-};
-
-/** Continues what a restart interrupted, or what waited until the past had been decided. */
-const catchUp = (draft: Draft): void => {
-  const { incident, restored, clock, views } = draft.state;
-  draft.state = { ...draft.state, restored: false };
-  if (!incident || incident.seen === null) return;
-  const { continent } = incident.seen;
-  const asOf = { at: newestOf(views, continent)?.at ?? clock, handed_over: false };
-  if (incident.confirmed_at === null && incident.progress.asked_at === 0) askFirst(draft, incident, continent, asOf);
-  else if (restored) askAgain(draft, incident, continent, asOf);
-};
-
-const onTick = (draft: Draft): void => {
-  if (draft.state.watched.paused_at !== null) return;
-  const { now } = draft.moment;
-  catchUp(draft);
-  const { covered, effects } = passTime(draft.state, now);
-  draft.state = { ...draft.state, ...covered };
-  draft.effects.push(...effects);
-  const { incident } = draft.state;
-  if (incident?.confirmed_at === null) lapse(draft, incident);
-  else if (incident) raise(draft, incident, false);
-  if (draft.state.incident) sample(draft, draft.state.incident);
-};
-
 /**
  * The core: what an event means for a monitor. It is pure: time, network and new ids come in
  * `moment`.
  */
-export const decide = (known: MonitorState, event: MonitorEvent, moment: Moment): Decision => {
+export function decide(known: MonitorState, event: MonitorEvent, moment: Moment): Decision {
   const state = withoutFuture(known, moment.now);
   const draft = createDraft(
     event.is === 'edited' ? { ...state, watched: { ...event.watched, paused_at: state.watched.paused_at } } : state,
@@ -215,4 +48,172 @@ export const decide = (known: MonitorState, event: MonitorEvent, moment: Moment)
   }
   reschedule(draft, state.incident);
   return { state: draft.state.incident === null ? { ...draft.state, sightings: [] } : draft.state, effects: draft.effects };
-};
+}
+
+function onResult(draft: Draft, result: SeenResult): void {
+  const usable = isUsable(draft, result);
+  intoMatrix(draft, result, usable);
+  if (!usable) return;
+  covers(draft, result);
+  const { watched, decides_from } = draft.state;
+  const { probe, continent } = result.from;
+  if (result.config_version !== watched.config_version && draft.rules.older_version_to_charts) return;
+  if ((watched.paused_at !== null && draft.rules.pausing_closes) || result.at < decides_from || !mayCheck(watched, probe, continent))
+    return;
+  remember(draft, result);
+  judge(draft, result);
+}
+
+/** Whether a result says anything about the target (rules 1 and 16). */
+function isUsable({ rules, moment, state }: Draft, result: SeenResult): boolean {
+  const quarantined = result.quarantined && rules.quarantined_is_unknown;
+  const outcome = countsAs({ ...result, quarantined }, moment.now);
+  return (outcome !== 'unknown' || !rules.unknown_decides_nothing) && !isVoid(result, state.beat_at);
+}
+
+/**
+ * Rule 15: the first answer of each continent to the recheck at the first failure, whatever the
+ * result.
+ */
+function intoMatrix(draft: Draft, result: SeenResult, usable: boolean): void {
+  const { incident } = draft.state;
+  const matrix = incident?.progress.matrix;
+  const { continent, name } = result.from;
+  if (!incident || !matrix || result.look !== matrix.look || !matrix.waiting.includes(continent)) return;
+  const waiting = matrix.waiting.filter((other) => other !== continent);
+  progress(draft, incident, { matrix: { ...matrix, waiting } });
+  const { at, took_ms, cause, phases, evidence } = result;
+  const outcome = usable ? result.outcome : 'unknown';
+  draft.effects.push({
+    is: 'evidence',
+    incident: incident.id,
+    row: { part: 'matrix', continent, probe: name, at, outcome, took_ms, cause, phases, evidence },
+  });
+}
+
+/** Rule 22. Pings cover a heartbeat; of its probes' results only failures do. */
+function covers(draft: Draft, result: SeenResult): void {
+  const { state, rules } = draft;
+  const { watched, covered_until, gaps } = state;
+  if (watched.kind === 'heartbeat' && result.outcome === 'ok') return;
+  const from = Math.max(beganAt(result), watched.created_at);
+  const until = coversUntil(state, result);
+  if (until <= from) return;
+  if (!rules.late_originals_fill_gaps && from < Math.max(covered_until, gaps.at(-1)?.from ?? 0) && gaps.length > 0) return;
+  const { covered, effects } = cover(state, from, until);
+  draft.state = { ...draft.state, ...covered };
+  draft.effects.push(...effects);
+}
+
+/**
+ * Until when a result covers. A result from before a resume or an edit says nothing about the time
+ * after it (rule 18).
+ */
+function coversUntil({ watched, decides_from }: Draft['state'], { at, config_version }: SeenResult): number {
+  const until = at + allowedSilence(watched);
+  if (at < decides_from && config_version >= watched.config_version - 1) return Math.min(until, decides_from);
+  return config_version === watched.config_version ? until : at;
+}
+
+/** Rule 3: a late result retimes the incident before it has any other effect. */
+function remember(draft: Draft, result: SeenResult): void {
+  const { state, rules } = draft;
+  const { incident, clock, watched, sightings } = state;
+  if (!incident || watched.kind === 'heartbeat' || !remembersOf(incident, result.at)) return;
+  draft.state = { ...state, sightings: withObservation(sightings, observationOf(result), draft.reach.turn_ms) };
+  const isAnew = result.at < clock || (result.outcome === 'fail' && isDoubted(incident, draft.state.sightings));
+  if (isAnew && rules.late_dates_anew) retimeIncident(draft, incident, judge);
+}
+
+/** The effect of a result that counts. */
+function judge(draft: Draft, result: SeenResult): void {
+  const { probe, continent } = result.from;
+  const before = draft.state.incident ? newestOf(draft.state.views, continent) : undefined;
+  const seen = see(draft.state.views, result);
+  const { views, newest } =
+    seen.newest || draft.rules.stale_to_charts
+      ? seen
+      : see(
+          draft.state.views.filter((view) => view.from.probe !== probe),
+          result,
+        );
+  const clock = Math.max(draft.state.clock, result.at);
+  const { incident: known } = draft.state;
+  // A late failure from within an outage that is over is no evidence of the next one (rule 3).
+  if (result.outcome === 'fail' && known && isOfLastDown(draft.state, result.at) && !isOfLastDown(draft.state, known.started_at)) return;
+  // An open incident needs to know when each probe last reported.
+  draft.state = { ...draft.state, views: draft.state.incident ? views : forget(views, clock, draft.reach), clock };
+  // Nearly every result: the monitor is up and stays up.
+  if (result.outcome === 'ok' && !draft.state.incident) return;
+  const view = newestOf(views, continent);
+  const { failing, passing } = tally(views, draft.state.clock, draft.reach.turn_ms);
+  // The result is older than this probe's newest, than its continent's view, or than a view may be:
+  // it decides nothing (rule 3).
+  if (!newest || view?.from.probe !== probe || !(view.ok ? passing : failing).includes(view)) {
+    olderThanView(draft, result, newest);
+    return;
+  }
+  const { incident } = draft.state;
+  if (view.ok) {
+    if (incident?.confirmed_at === null) passWhileVerifying(draft, incident, result);
+    else if (incident) passWhileDown(draft, incident, result, before?.ok === false);
+  } else if (!incident) openWith(draft, result);
+  else if (incident.confirmed_at === null) failWhileVerifying(draft, incident, result);
+  else failWhileDown(draft, incident, result);
+}
+
+/**
+ * Probes come and go: views of probes that have not checked for long are dropped, so that a state
+ * stays small.
+ */
+function forget(views: readonly ProbeView[], clock: number, { able, turn_ms }: Draft['reach']): readonly ProbeView[] {
+  return views.length > able.length ? views.filter(({ at }) => clock - at <= 10 * turn_ms) : views;
+}
+
+function olderThanView(draft: Draft, result: SeenResult, newest: boolean): void {
+  const { incident } = draft.state;
+  if (!incident || result.outcome !== 'ok') return;
+  const isOpen = incident.confirmed_at === null && !incident.progress.refuted;
+  // This pass is too old for a view, but it was true: the failure was a separate one from what both
+  // may see now (rule 10).
+  const refutes = isOpen && newest && result.from.continent !== incident.seen?.continent && result.at > incident.started_at;
+  if (refutes) progress(draft, incident, { refuted: true });
+}
+
+function onTick(draft: Draft): void {
+  if (draft.state.watched.paused_at !== null) return;
+  const { now } = draft.moment;
+  catchUp(draft);
+  const { covered, effects } = passTime(draft.state, now);
+  draft.state = { ...draft.state, ...covered };
+  draft.effects.push(...effects);
+  const { incident } = draft.state;
+  if (incident?.confirmed_at === null) lapse(draft, incident);
+  else if (incident) raise(draft, incident, false);
+  if (draft.state.incident) sample(draft, draft.state.incident);
+}
+
+/** Continues what a restart interrupted, or what waited until the past had been decided. */
+function catchUp(draft: Draft): void {
+  const { incident, restored, clock, views } = draft.state;
+  draft.state = { ...draft.state, restored: false };
+  if (!incident || incident.seen === null) return;
+  const { continent } = incident.seen;
+  const asOf = { at: newestOf(views, continent)?.at ?? clock, handed_over: false };
+  if (incident.confirmed_at === null && incident.progress.asked_at === 0) askFirst(draft, incident, continent, asOf);
+  else if (restored) askAgain(draft, incident, continent, asOf);
+}
+
+function sample(draft: Draft, incident: Incident): void {
+  const { sampling } = incident.progress;
+  const { now, newId } = draft.moment;
+  const { able, lone } = draft.reach;
+  if (sampling.next_at === null || now < sampling.next_at) return;
+  const continent = able[sampling.turn % Math.max(1, able.length)];
+  if (continent !== undefined && draft.rules.sampled_while_open) {
+    draft.effects.push({ is: 'look', look: newId(), continents: [continent], why: 'sample' });
+  }
+  const undecidedAlone = lone && (incident.confirmed_at === null || incident.progress.run > 0);
+  const next_at = nextSample(draft.state.watched, sampling, now, { confirmed: incident.confirmed_at !== null, undecidedAlone });
+  progressLightly(draft, incident, { sampling: { ...sampling, next_at, turn: sampling.turn + 1 } });
+}

@@ -22,57 +22,50 @@ export const createDraft = (state: MonitorState, moment: Moment): Draft => ({
   reach: reachOf(state.watched, moment.network),
 });
 
+/** Progress that must survive a restart. */
+export function progress(draft: Draft, incident: Incident, step: Partial<Progress>): Incident {
+  const next = { ...incident, progress: { ...incident.progress, ...step } };
+  put(draft, next, 'progressed');
+  return next;
+}
+
 type Change = Extract<Effect, { is: 'incident' }>['change'];
 
 /**
  * Replaces the incident. Several changes of one decision become one row, at the position of the
  * first.
  */
-export const put = (draft: Draft, incident: Incident, change: Change): void => {
+export function put(draft: Draft, incident: Incident, change: Change): void {
   draft.state = { ...draft.state, incident: change === 'closed' ? null : incident };
   const index = draft.effects.findIndex((effect) => effect.is === 'incident' && effect.incident.id === incident.id);
   const before = draft.effects[index];
   if (before?.is === 'incident')
     draft.effects[index] = { ...before, change: change === 'progressed' || before.change === 'opened' ? before.change : change, incident };
   else draft.effects.push({ is: 'incident', change, incident });
-};
-
-/** Progress that must survive a restart. */
-export const progress = (draft: Draft, incident: Incident, step: Partial<Progress>): Incident => {
-  const next = { ...incident, progress: { ...incident.progress, ...step } };
-  put(draft, next, 'progressed');
-  return next;
-};
+}
 
 /**
  * Progress that a restart may lose: which probes were asked when. It is written only along with
  * other changes.
  */
-export const progressLightly = (draft: Draft, incident: Incident, step: Partial<Progress>): Incident => {
+export function progressLightly(draft: Draft, incident: Incident, step: Partial<Progress>): Incident {
   const next = { ...incident, progress: { ...incident.progress, ...step } };
   if (draft.effects.some((effect) => effect.is === 'incident' && effect.incident.id === incident.id)) put(draft, next, 'progressed');
   else draft.state = { ...draft.state, incident: next };
   return next;
-};
+}
 
 type Source = { readonly continent: ObservingProbe['continent'] | null; readonly name: string };
 
-export const keepEvidence = (
-  draft: Draft,
-  incident: string,
-  part: EvidenceRow['part'],
-  from: Source,
-  at: number,
-  failure: Failure,
-): void => {
+export function keepEvidence(draft: Draft, incident: string, part: EvidenceRow['part'], from: Source, at: number, failure: Failure): void {
   const { took_ms, cause, phases, evidence } = failure;
   const row: EvidenceRow = { part, continent: from.continent, probe: from.name, at, outcome: 'fail', took_ms, cause, phases, evidence };
   draft.effects.push({ is: 'evidence', incident, row });
-};
+}
 
-export const ask = (draft: Draft, continents: readonly Continent[], why: Extract<Effect, { is: 'look' }>['why']): string | null => {
+export function ask(draft: Draft, continents: readonly Continent[], why: Extract<Effect, { is: 'look' }>['why']): string | null {
   if (continents.length === 0) return null;
   const look = draft.moment.newId();
   draft.effects.push({ is: 'look', look, continents, why });
   return look;
-};
+}

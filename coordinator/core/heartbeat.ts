@@ -4,82 +4,41 @@ import { cover } from './ledger.ts';
 import { type Failure, heartbeatParams, type Incident, type SeenPing, type SeenResult } from './types.ts';
 
 /**
+ * What pings do to a heartbeat's incident (rule 20). Probes judge lateness, which arrives as
+ * results.
+ */
+export function onPing(draft: Draft, ping: SeenPing): void {
+  if (ping.is === 'mark' && ping.next_good_at === null) return;
+  if (ping.is !== 'mark') covered(draft, ping);
+  if (draft.state.watched.paused_at !== null || ping.at < draft.state.decides_from) return;
+  if (ping.is === 'mark') startThatCameLate(draft, ping);
+  else if (ping.is === 'good') good(draft, ping);
+  else bad(draft, ping);
+}
+
+/** A ping from before a resume or an edit covers no time after it (rule 18). */
+function covered(draft: Draft, { at, covers_until }: SeenPing): void {
+  const { watched, decides_from } = draft.state;
+  const until = at < decides_from ? Math.min(covers_until, decides_from) : covers_until;
+  const from = Math.max(at, watched.created_at);
+  if (until <= from) return;
+  const { covered: next, effects } = cover(draft.state, from, until);
+  draft.state = { ...draft.state, ...next };
+  draft.effects.push(...effects);
+}
+
+/**
  * Pings that arrive after newer ones, because a ping receiver kept them or the database refused
  * writes for a while. Order of time decides, not order of arrival (rule 20). What they report is
  * over, so no one is alerted (rule 4).
  */
-
-export const whoTook = ({ evidence }: SeenPing) => {
-  const name = evidence?.taken_by;
-  return { continent: null, name: typeof name === 'string' ? name : '' };
-};
-
-/** Writes a resolved incident beside the open one. */
-const write = (draft: Draft, incident: Incident, change: 'opened' | 'moved'): void => {
-  draft.effects.push({ is: 'incident', change, incident });
-  remember(draft, incident);
-};
-
-const past = (draft: Draft, id: string, failure: Failure, confirmed_at: number, resolved_at: number): Incident => ({
-  ...begun(draft, null, failure.began_at, failure, id),
-  confirmed_at: Math.max(confirmed_at, failure.began_at),
-  resolved_at,
-});
-
-/**
- * Whether this good ping from before the incident shows that the deadline was met: the probe that
- * judged had not received it.
- */
-export const isNewsTo = ({ cause }: Incident, at: number): boolean => {
-  const after = cause?.params[heartbeatParams.after];
-  return !isSaidByTheJob(cause) && (typeof after !== 'number' || after < at);
-};
-
-const lateFrom = (draft: Draft, began_at: number, at: number, until: number): void => {
-  const { deadline, after } = heartbeatParams;
-  const cause = { class: 'heartbeat_late', params: { [deadline]: began_at, [after]: at } };
-  const failure: Failure = { began_at, took_ms: 0, cause, phases: null, evidence: null };
-  write(draft, past(draft, draft.moment.newId(), failure, began_at, until), 'opened');
-};
-
-const endOf = ({ resolved_at, started_at }: Incident): number => resolved_at ?? started_at;
-
-/** An incident that ended for another reason keeps its end. */
-const mayEndSooner = ({ note }: Incident): boolean => note === null || note === notes.unobserved;
-
-/**
- * When the incident that this good ping ended counts as confirmed: at the ping at the latest,
- * because a failure that the job reported after it belongs to another outage.
- */
-export const confirmedBefore = ({ confirmed, confirmed_at }: Incident, at: number): number | null =>
-  confirmed === null && confirmed_at !== null && confirmed_at > at ? at : confirmed_at;
-
-/**
- * A resolved incident ended with this ping if the ping is older than the one that closed it. The
- * rest of that time may contain a new failure.
- */
-export const goodThatCameLate = (draft: Draft, { at, covers_until, fails_at }: SeenPing): void => {
-  const closed = draft.state.closed.filter(mayEndSooner);
-  const over = closed.find((incident) => at >= incident.started_at && at < endOf(incident));
-  const after = closed.findLast((incident) => at < incident.started_at);
-  const wasOnTime = over === undefined && after && covers_until >= after.started_at && isNewsTo(after, at) ? after : undefined;
-  const found = over ?? wasOnTime;
-  if (!found) return;
-  const { started_at } = found;
-  const confirmed_at = over ? confirmedBefore(found, at) : found.confirmed_at;
-  const resolved_at = Math.max(over ? at : started_at, confirmed_at ?? started_at);
-  write(draft, { ...found, note: over ? null : notes.pingWasOnTime, confirmed_at, resolved_at }, 'moved');
-  // An earlier late failure may have recorded it already.
-  const isKnown = draft.state.closed.some((other) => other.started_at === fails_at);
-  if (fails_at !== null && fails_at < endOf(found) && !isKnown) lateFrom(draft, fails_at, at, endOf(found));
-};
 
 /**
  * A start that arrives after the good ping that completed it. Its run has a limit of its own, so
  * the incident that ended with that ping began sooner or later, or did not happen. Time that no one
  * observed stays unknown.
  */
-export const startThatCameLate = (draft: Draft, { fails_at, next_good_at }: SeenPing): void => {
+export function startThatCameLate(draft: Draft, { fails_at, next_good_at }: SeenPing): void {
   const ended = draft.state.closed.find((incident) => mayEndSooner(incident) && endOf(incident) === next_good_at);
   if (!ended || ended.started_at === fails_at) return;
   const { started_at, confirmed_at, cause } = ended;
@@ -88,68 +47,24 @@ export const startThatCameLate = (draft: Draft, { fails_at, next_good_at }: Seen
     write(draft, { ...ended, ...confirmed, started_at: fails_at }, 'moved');
   } else if (!isSaidByTheJob(cause))
     write(draft, { ...ended, note: notes.pingWasOnTime, resolved_at: Math.max(started_at, confirmed_at ?? started_at) }, 'moved');
-};
+}
 
-/**
- * When an incident begins by the job's own report. If a good ping has split it off meanwhile,
- * earlier time no longer belongs to it: the report that says so is the one that confirmed it.
- */
-export const beginningOf = (
-  { started_at, seen, confirmed, confirmed_at }: Incident,
-  { began_at, at }: Pick<SeenPing, 'began_at' | 'at'>,
-): Pick<Incident, 'started_at' | 'seen'> => {
-  const isParted = confirmed === null && confirmed_at === at && began_at > started_at;
-  return began_at < started_at || isParted ? { started_at: began_at, seen: null } : { started_at, seen };
-};
+/** An incident that ended for another reason keeps its end. */
+function mayEndSooner({ note }: Incident): boolean {
+  return note === null || note === notes.unobserved;
+}
 
-/**
- * A failure that a good ping at `until` resolved before the failure arrived still leaves its
- * incident.
- */
-export const badThatCameLate = (draft: Draft, ping: SeenPing, failure: Failure, until: number): void => {
-  const { id, at, began_at } = ping;
-  const isOf = (incident: Incident) => incident.resolved_at === until || (at >= incident.started_at && at < endOf(incident));
-  const closed = draft.state.closed.find(isOf);
-  if (!closed) {
-    write(draft, past(draft, id, failure, at, until), 'opened');
-    keepEvidence(draft, id, 'seen', whoTook(ping), at, failure);
-    return;
-  }
-  const isSooner = closed.confirmed_at === null || at < closed.confirmed_at;
-  const begins = beginningOf(closed, ping);
-  if (!isSooner && begins.started_at === closed.started_at) return;
-  const moved = { ...closed, ...begins, ...(isSooner ? { confirmed_at: Math.max(at, began_at), confirmed: null } : {}) };
-  write(draft, moved, 'moved');
-  keepEvidence(draft, closed.id, moved.seen === null ? 'seen' : 'confirmed', whoTook(ping), at, failure);
-};
+function endOf({ resolved_at, started_at }: Incident): number {
+  return resolved_at ?? started_at;
+}
 
-/**
- * What pings do to a heartbeat's incident (rule 20). Probes judge lateness, which arrives as
- * results.
- */
+/** Writes a resolved incident beside the open one. */
+function write(draft: Draft, incident: Incident, change: 'opened' | 'moved'): void {
+  draft.effects.push({ is: 'incident', change, incident });
+  remember(draft, incident);
+}
 
-/**
- * A failure judged from a ping older than the newest known good one: its probe had not received
- * that one.
- */
-export const isVoid = ({ outcome, cause }: SeenResult, beat_at: number | null): boolean => {
-  if (beat_at === null || outcome !== 'fail') return false;
-  const { [heartbeatParams.after]: after, [heartbeatParams.deadline]: deadline } = cause?.params ?? {};
-  return (typeof after === 'number' && after < beat_at) || (typeof deadline === 'number' && deadline < beat_at);
-};
-
-/** A ping from before a resume or an edit covers no time after it (rule 18). */
-const covered = (draft: Draft, { at, covers_until }: SeenPing): void => {
-  const { watched, decides_from } = draft.state;
-  const until = at < decides_from ? Math.min(covers_until, decides_from) : covers_until;
-  const from = Math.max(at, watched.created_at);
-  if (until <= from) return;
-  const { covered: next, effects } = cover(draft.state, from, until);
-  draft.state = { ...draft.state, ...next };
-  draft.effects.push(...effects);
-};
-
-const good = (draft: Draft, ping: SeenPing): void => {
+function good(draft: Draft, ping: SeenPing): void {
   const { incident, views, beat_at } = draft.state;
   if (beat_at !== null && ping.at <= beat_at) {
     goodThatCameLate(draft, ping);
@@ -167,31 +82,61 @@ const good = (draft: Draft, ping: SeenPing): void => {
     ask(draft, draft.reach.able, 'recovery');
     // A probe that had received it may have ended the incident before we did.
   } else goodThatCameLate(draft, ping);
-};
+}
 
 /**
- * The open incident with the job's own report. The report is certain, and may be older than what
- * others saw.
+ * A resolved incident ended with this ping if the ping is older than the one that closed it. The
+ * rest of that time may contain a new failure.
  */
-const toldOf = (draft: Draft, incident: Incident, { began_at, at }: SeenPing): Incident => {
-  const isSooner = incident.confirmed_at === null || at < incident.confirmed_at;
-  const begins = beginningOf(incident, { began_at, at });
-  if (!isSooner && begins.started_at === incident.started_at) return incident;
-  const moved = { ...incident, ...begins };
-  put(draft, moved, 'moved');
-  return isSooner ? confirm(draft, { ...moved, confirmed_at: null, confirmed: null }, null, at) : moved;
-};
+export function goodThatCameLate(draft: Draft, { at, covers_until, fails_at }: SeenPing): void {
+  const closed = draft.state.closed.filter(mayEndSooner);
+  const over = closed.find((incident) => at >= incident.started_at && at < endOf(incident));
+  const after = closed.findLast((incident) => at < incident.started_at);
+  const wasOnTime = over === undefined && after && covers_until >= after.started_at && isNewsTo(after, at) ? after : undefined;
+  const found = over ?? wasOnTime;
+  if (!found) return;
+  const { started_at } = found;
+  const confirmed_at = over ? confirmedBefore(found, at) : found.confirmed_at;
+  const resolved_at = Math.max(over ? at : started_at, confirmed_at ?? started_at);
+  write(draft, { ...found, note: over ? null : notes.pingWasOnTime, confirmed_at, resolved_at }, 'moved');
+  // An earlier late failure may have recorded it already.
+  const isKnown = draft.state.closed.some((other) => other.started_at === fails_at);
+  if (fails_at !== null && fails_at < endOf(found) && !isKnown) lateFrom(draft, fails_at, at, endOf(found));
+}
 
 /**
- * The good ping that resolved this bad one before it arrived, or null. After a restart only the
- * stored record may know it.
+ * Whether this good ping from before the incident shows that the deadline was met: the probe that
+ * judged had not received it.
  */
-const madeUpAt = ({ state: { incident, beat_at } }: Draft, { at, next_good_at }: SeenPing): number | null => {
-  if (beat_at !== null && at < beat_at) return next_good_at ?? beat_at;
-  return next_good_at !== null && next_good_at <= (incident?.started_at ?? next_good_at) ? next_good_at : null;
-};
+export function isNewsTo({ cause }: Incident, at: number): boolean {
+  const after = cause?.params[heartbeatParams.after];
+  return !isSaidByTheJob(cause) && (typeof after !== 'number' || after < at);
+}
 
-const bad = (draft: Draft, ping: SeenPing): void => {
+/**
+ * When the incident that this good ping ended counts as confirmed: at the ping at the latest,
+ * because a failure that the job reported after it belongs to another outage.
+ */
+export function confirmedBefore({ confirmed, confirmed_at }: Incident, at: number): number | null {
+  return confirmed === null && confirmed_at !== null && confirmed_at > at ? at : confirmed_at;
+}
+
+function lateFrom(draft: Draft, began_at: number, at: number, until: number): void {
+  const { deadline, after } = heartbeatParams;
+  const cause = { class: 'heartbeat_late', params: { [deadline]: began_at, [after]: at } };
+  const failure: Failure = { began_at, took_ms: 0, cause, phases: null, evidence: null };
+  write(draft, past(draft, draft.moment.newId(), failure, began_at, until), 'opened');
+}
+
+function past(draft: Draft, id: string, failure: Failure, confirmed_at: number, resolved_at: number): Incident {
+  return {
+    ...begun(draft, null, failure.began_at, failure, id),
+    confirmed_at: Math.max(confirmed_at, failure.began_at),
+    resolved_at,
+  };
+}
+
+function bad(draft: Draft, ping: SeenPing): void {
   const { incident } = draft.state;
   const { began_at, at, id, cause, evidence } = ping;
   const failure: Failure = { began_at, took_ms: 0, cause, phases: null, evidence };
@@ -208,13 +153,74 @@ const bad = (draft: Draft, ping: SeenPing): void => {
   // it.
   keepEvidence(draft, told.id, told.seen === null ? 'seen' : 'confirmed', whoTook(ping), at, failure);
   raise(draft, told, false);
-};
+}
 
-export const onPing = (draft: Draft, ping: SeenPing): void => {
-  if (ping.is === 'mark' && ping.next_good_at === null) return;
-  if (ping.is !== 'mark') covered(draft, ping);
-  if (draft.state.watched.paused_at !== null || ping.at < draft.state.decides_from) return;
-  if (ping.is === 'mark') startThatCameLate(draft, ping);
-  else if (ping.is === 'good') good(draft, ping);
-  else bad(draft, ping);
-};
+/**
+ * The good ping that resolved this bad one before it arrived, or null. After a restart only the
+ * stored record may know it.
+ */
+function madeUpAt({ state: { incident, beat_at } }: Draft, { at, next_good_at }: SeenPing): number | null {
+  if (beat_at !== null && at < beat_at) return next_good_at ?? beat_at;
+  return next_good_at !== null && next_good_at <= (incident?.started_at ?? next_good_at) ? next_good_at : null;
+}
+
+/**
+ * A failure that a good ping at `until` resolved before the failure arrived still leaves its
+ * incident.
+ */
+export function badThatCameLate(draft: Draft, ping: SeenPing, failure: Failure, until: number): void {
+  const { id, at, began_at } = ping;
+  const isOf = (incident: Incident) => incident.resolved_at === until || (at >= incident.started_at && at < endOf(incident));
+  const closed = draft.state.closed.find(isOf);
+  if (!closed) {
+    write(draft, past(draft, id, failure, at, until), 'opened');
+    keepEvidence(draft, id, 'seen', whoTook(ping), at, failure);
+    return;
+  }
+  const isSooner = closed.confirmed_at === null || at < closed.confirmed_at;
+  const begins = beginningOf(closed, ping);
+  if (!isSooner && begins.started_at === closed.started_at) return;
+  const moved = { ...closed, ...begins, ...(isSooner ? { confirmed_at: Math.max(at, began_at), confirmed: null } : {}) };
+  write(draft, moved, 'moved');
+  keepEvidence(draft, closed.id, moved.seen === null ? 'seen' : 'confirmed', whoTook(ping), at, failure);
+}
+
+export function whoTook({ evidence }: SeenPing) {
+  const name = evidence?.taken_by;
+  return { continent: null, name: typeof name === 'string' ? name : '' };
+}
+
+/**
+ * When an incident begins by the job's own report. If a good ping has split it off meanwhile,
+ * earlier time no longer belongs to it: the report that says so is the one that confirmed it.
+ */
+export function beginningOf(
+  { started_at, seen, confirmed, confirmed_at }: Incident,
+  { began_at, at }: Pick<SeenPing, 'began_at' | 'at'>,
+): Pick<Incident, 'started_at' | 'seen'> {
+  const isParted = confirmed === null && confirmed_at === at && began_at > started_at;
+  return began_at < started_at || isParted ? { started_at: began_at, seen: null } : { started_at, seen };
+}
+
+/**
+ * The open incident with the job's own report. The report is certain, and may be older than what
+ * others saw.
+ */
+function toldOf(draft: Draft, incident: Incident, { began_at, at }: SeenPing): Incident {
+  const isSooner = incident.confirmed_at === null || at < incident.confirmed_at;
+  const begins = beginningOf(incident, { began_at, at });
+  if (!isSooner && begins.started_at === incident.started_at) return incident;
+  const moved = { ...incident, ...begins };
+  put(draft, moved, 'moved');
+  return isSooner ? confirm(draft, { ...moved, confirmed_at: null, confirmed: null }, null, at) : moved;
+}
+
+/**
+ * A failure judged from a ping older than the newest known good one: its probe had not received
+ * that one.
+ */
+export function isVoid({ outcome, cause }: SeenResult, beat_at: number | null): boolean {
+  if (beat_at === null || outcome !== 'fail') return false;
+  const { [heartbeatParams.after]: after, [heartbeatParams.deadline]: deadline } = cause?.params ?? {};
+  return (typeof after === 'number' && after < beat_at) || (typeof deadline === 'number' && deadline < beat_at);
+}

@@ -9,28 +9,11 @@ import type { Effect, Gap, MonitorState, Watched } from './types.ts';
 export const allowedSilence = ({ interval_ms, timeout_ms }: Pick<Watched, 'interval_ms' | 'timeout_ms'>): number =>
   2 * interval_ms + timeout_ms;
 
-/**
- * A gap is written a little after it began, because results take time to arrive. Its start is exact
- * all the same.
- */
-export const gapNoticed = 5_000;
-
-/** Older gaps are history: no original arrives so late. */
-const remembered = 8 * 86_400_000;
-
 type Covered = Pick<MonitorState, 'covered_until' | 'gaps'>;
 type Change = { readonly covered: Covered; readonly effects: readonly Effect[] };
 
-const row = ({ from, to, interval_ms }: Gap) => ({ began_at: from, ended_at: to, interval_ms });
-
-const changed = (before: readonly Gap[], after: readonly Gap[]): Effect[] => {
-  const put = after.filter((gap) => !before.some(({ from, to }) => from === gap.from && to === gap.to)).map(row);
-  const drop = before.filter((gap) => !after.some(({ from }) => from === gap.from)).map(({ from }) => from);
-  return put.length + drop.length > 0 ? [{ is: 'ledger', kind: 'unknown', put, drop }] : [];
-};
-
 /** Time from `from` to `to` was observed. */
-export const cover = (state: Covered & { readonly watched: Watched }, from: number, to: number): Change => {
+export function cover(state: Covered & { readonly watched: Watched }, from: number, to: number): Change {
   const { covered_until, gaps, watched } = state;
   const last = gaps.at(-1);
   // Nearly every result: it continues the covered time and touches no gap.
@@ -51,13 +34,23 @@ export const cover = (state: Covered & { readonly watched: Watched }, from: numb
     .map((gap) => ({ from: gap.from, to: gap.to, interval_ms: intervalAt(gap.from) }));
   if (open && end === open.from) after.push(open);
   return { covered: { covered_until: end, gaps: after }, effects: changed(gaps, after) };
-};
+}
+
+function changed(before: readonly Gap[], after: readonly Gap[]): Effect[] {
+  const put = after.filter((gap) => !before.some(({ from, to }) => from === gap.from && to === gap.to)).map(row);
+  const drop = before.filter((gap) => !after.some(({ from }) => from === gap.from)).map(({ from }) => from);
+  return put.length + drop.length > 0 ? [{ is: 'ledger', kind: 'unknown', put, drop }] : [];
+}
+
+function row({ from, to, interval_ms }: Gap) {
+  return { began_at: from, ended_at: to, interval_ms };
+}
 
 /**
  * From this time on earlier results say nothing: until the next check the status is unknown (rule
  * 18).
  */
-export const forgetFrom = (state: Covered & { readonly watched: Watched }, at: number): Change => {
+export function forgetFrom(state: Covered & { readonly watched: Watched }, at: number): Change {
   const { covered_until, gaps, watched } = state;
   if (gaps.some((gap) => gap.to === null)) return { covered: { covered_until, gaps }, effects: [] };
   // A result that did not know of the change ended a gap that ends later.
@@ -65,13 +58,22 @@ export const forgetFrom = (state: Covered & { readonly watched: Watched }, at: n
   const open = { from: Math.min(reopened?.from ?? covered_until, at), to: null, interval_ms: reopened?.interval_ms ?? watched.interval_ms };
   const after = [...gaps.filter((gap) => gap.from < open.from), open];
   return { covered: { covered_until: open.from, gaps: after }, effects: changed(gaps, after) };
-};
+}
+
+/**
+ * A gap is written a little after it began, because results take time to arrive. Its start is exact
+ * all the same.
+ */
+export const gapNoticed = 5_000;
+
+/** Older gaps are history: no original arrives so late. */
+const remembered = 8 * 86_400_000;
 
 /**
  * Time has come to `now`: a gap opens where covered time ended, and old gaps are forgotten (here,
  * not in the ledger).
  */
-export const passTime = (state: Covered & { readonly watched: Watched }, now: number): Change => {
+export function passTime(state: Covered & { readonly watched: Watched }, now: number): Change {
   const { covered_until, gaps, watched } = state;
   const kept = gaps.some((gap) => gap.to !== null && gap.to < now - remembered)
     ? gaps.filter((gap) => gap.to === null || gap.to >= now - remembered)
@@ -80,4 +82,4 @@ export const passTime = (state: Covered & { readonly watched: Watched }, now: nu
     return { covered: { covered_until, gaps: kept }, effects: [] };
   const after = [...kept, { from: covered_until, to: null, interval_ms: watched.interval_ms }];
   return { covered: { covered_until, gaps: after }, effects: changed(kept, after) };
-};
+}

@@ -8,62 +8,6 @@ import { mayCheck, reachOf, see, tally } from './views.ts';
 
 /** What happens to the monitor itself while it is monitored (rules 16 and 17). */
 
-/** Rule 18: earlier results count no more, and until the next check the status is unknown. */
-const restartMonitor = (draft: Draft, at: number): void => {
-  const { covered, effects } = forgetFrom(draft.state, at);
-  draft.state = { ...draft.state, ...covered, views: [], decides_from: at };
-  draft.effects.push(...effects);
-};
-
-const closeOpen = (draft: Draft, at: number, note: string): void => {
-  const { incident } = draft.state;
-  if (incident && draft.rules.pausing_closes) close(draft, incident, at, note, 'closed');
-};
-
-export const onPaused = (draft: Draft, at: number): void => {
-  const { watched } = draft.state;
-  if (watched.paused_at !== null) return;
-  closeOpen(draft, at, notes.paused);
-  draft.state = { ...draft.state, watched: { ...watched, paused_at: at } };
-  const put = [{ began_at: at, ended_at: null, interval_ms: watched.interval_ms }];
-  draft.effects.push({ is: 'ledger', kind: 'paused', put, drop: [] });
-};
-
-export const onResumed = (draft: Draft, at: number): void => {
-  const { watched } = draft.state;
-  if (watched.paused_at === null) return;
-  const put = [{ began_at: watched.paused_at, ended_at: Math.max(at, watched.paused_at), interval_ms: watched.interval_ms }];
-  draft.effects.push({ is: 'ledger', kind: 'paused', put, drop: [] });
-  draft.state = { ...draft.state, watched: { ...watched, paused_at: null } };
-  restartMonitor(draft, at);
-};
-
-/** The state contains the new row already. */
-export const onEdited = (draft: Draft, at: number, changed: boolean): void => {
-  const { watched, views } = draft.state;
-  if (changed) {
-    closeOpen(draft, at, notes.edited);
-    restartMonitor(draft, at);
-  } else draft.state = { ...draft.state, views: views.filter(({ from }) => mayCheck(watched, from.probe, from.continent)) };
-};
-
-export const onDeleted = (draft: Draft, at: number): void => {
-  closeOpen(draft, at, notes.deleted);
-};
-
-/**
- * Rule 16: an incident that only a quarantined probe opened closes with that reason; an incident
- * that others saw too stays.
- */
-export const onQuarantined = (draft: Draft, at: number, probe: string): void => {
-  const { views, incident } = draft.state;
-  draft.state = { ...draft.state, views: views.filter((view) => view.from.probe !== probe) };
-  withoutProbe(draft, probe);
-  const { failing } = tally(draft.state.views, draft.state.clock, draft.reach.turn_ms);
-  const alone = incident?.confirmed_at === null && incident.seen?.probe === probe && failing.length === 0;
-  if (incident && alone) close(draft, incident, at, notes.quarantined, 'closed');
-};
-
 /** The state of a new monitor: no results, nothing covered. */
 export const createState = (watched: Watched): MonitorState => ({
   watched,
@@ -80,20 +24,81 @@ export const createState = (watched: Watched): MonitorState => ({
   restored: false,
 });
 
+export function onPaused(draft: Draft, at: number): void {
+  const { watched } = draft.state;
+  if (watched.paused_at !== null) return;
+  closeOpen(draft, at, notes.paused);
+  draft.state = { ...draft.state, watched: { ...watched, paused_at: at } };
+  const put = [{ began_at: at, ended_at: null, interval_ms: watched.interval_ms }];
+  draft.effects.push({ is: 'ledger', kind: 'paused', put, drop: [] });
+}
+
+function closeOpen(draft: Draft, at: number, note: string): void {
+  const { incident } = draft.state;
+  if (incident && draft.rules.pausing_closes) close(draft, incident, at, note, 'closed');
+}
+
+export function onResumed(draft: Draft, at: number): void {
+  const { watched } = draft.state;
+  if (watched.paused_at === null) return;
+  const put = [{ began_at: watched.paused_at, ended_at: Math.max(at, watched.paused_at), interval_ms: watched.interval_ms }];
+  draft.effects.push({ is: 'ledger', kind: 'paused', put, drop: [] });
+  draft.state = { ...draft.state, watched: { ...watched, paused_at: null } };
+  restartMonitor(draft, at);
+}
+
+/** Rule 18: earlier results count no more, and until the next check the status is unknown. */
+function restartMonitor(draft: Draft, at: number): void {
+  const { covered, effects } = forgetFrom(draft.state, at);
+  draft.state = { ...draft.state, ...covered, views: [], decides_from: at };
+  draft.effects.push(...effects);
+}
+
+/** The state contains the new row already. */
+export function onEdited(draft: Draft, at: number, changed: boolean): void {
+  const { watched, views } = draft.state;
+  if (changed) {
+    closeOpen(draft, at, notes.edited);
+    restartMonitor(draft, at);
+  } else draft.state = { ...draft.state, views: views.filter(({ from }) => mayCheck(watched, from.probe, from.continent)) };
+}
+
+export function onDeleted(draft: Draft, at: number): void {
+  closeOpen(draft, at, notes.deleted);
+}
+
 /**
- * The newest known good ping. Checkpoints are written behind, so the end of an incident may name a
- * newer one.
+ * Rule 16: an incident that only a quarantined probe opened closes with that reason; an incident
+ * that others saw too stays.
  */
-const pingAtOf = (checkpoint: Checkpoint | null, closed: readonly Incident[]): number | null => {
-  const ends = closed.flatMap(({ note, resolved_at }) => (note === null && resolved_at !== null ? [resolved_at] : []));
-  return Math.max(checkpoint?.beat_at ?? 0, ...ends) || null;
-};
+export function onQuarantined(draft: Draft, at: number, probe: string): void {
+  const { views, incident } = draft.state;
+  draft.state = { ...draft.state, views: views.filter((view) => view.from.probe !== probe) };
+  withoutProbe(draft, probe);
+  const { failing } = tally(draft.state.views, draft.state.clock, draft.reach.turn_ms);
+  const alone = incident?.confirmed_at === null && incident.seen?.probe === probe && failing.length === 0;
+  if (incident && alone) close(draft, incident, at, notes.quarantined, 'closed');
+}
+
+/** When the state needs its next tick; null: only an event can change it. */
+export function nextTick(state: MonitorState, network: Roster): number | null {
+  const { watched, incident, gaps, covered_until, restored, clock } = state;
+  if (watched.paused_at !== null) return null;
+  const times: number[] = gaps.at(-1)?.to === null ? [] : [covered_until + gapNoticed];
+  if (incident) {
+    const { sampling, asked_at } = incident.progress;
+    if (restored || (incident.confirmed_at === null && asked_at === 0 && incident.seen !== null)) times.push(clock);
+    if (sampling.next_at !== null) times.push(sampling.next_at);
+    if (incident.confirmed_at === null) times.push(lapsesAt({ state, reach: reachOf(watched, network) }, incident));
+  }
+  return times.length === 0 ? null : Math.min(...times);
+}
 
 /**
  * The state as the database holds it. Rechecks that were under way are requested again with the
  * next tick.
  */
-export const restore = (from: Restoring): MonitorState => {
+export function restore(from: Restoring): MonitorState {
   const { watched, checkpoint, results, told = [], resumed_at, incident, closed = [], last_down = null, gaps } = from;
   const fresh = createState(watched);
   const beat_at = pingAtOf(checkpoint, closed);
@@ -116,7 +121,16 @@ export const restore = (from: Restoring): MonitorState => {
   const stored = [...told, ...results].filter((result) => result.outcome !== 'unknown' && !result.quarantined && counts(result));
   const sightings = observationsAfterRestart({ incident, views, watched }, stored.map(observationOf));
   return { ...state, views, sightings, clock, decides_from, covered_until: openGap?.from ?? covered_until };
-};
+}
+
+/**
+ * The newest known good ping. Checkpoints are written behind, so the end of an incident may name a
+ * newer one.
+ */
+function pingAtOf(checkpoint: Checkpoint | null, closed: readonly Incident[]): number | null {
+  const ends = closed.flatMap(({ note, resolved_at }) => (note === null && resolved_at !== null ? [resolved_at] : []));
+  return Math.max(checkpoint?.beat_at ?? 0, ...ends) || null;
+}
 
 /**
  * A checkpoint keeps the views without the details of failures: the incident's evidence has those.
@@ -128,17 +142,3 @@ export const checkpointOf = ({ views, clock, covered_until, decides_from, beat_a
   decides_from,
   beat_at,
 });
-
-/** When the state needs its next tick; null: only an event can change it. */
-export const nextTick = (state: MonitorState, network: Roster): number | null => {
-  const { watched, incident, gaps, covered_until, restored, clock } = state;
-  if (watched.paused_at !== null) return null;
-  const times: number[] = gaps.at(-1)?.to === null ? [] : [covered_until + gapNoticed];
-  if (incident) {
-    const { sampling, asked_at } = incident.progress;
-    if (restored || (incident.confirmed_at === null && asked_at === 0 && incident.seen !== null)) times.push(clock);
-    if (sampling.next_at !== null) times.push(sampling.next_at);
-    if (incident.confirmed_at === null) times.push(lapsesAt({ state, reach: reachOf(watched, network) }, incident));
-  }
-  return times.length === 0 ? null : Math.min(...times);
-};

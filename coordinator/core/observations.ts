@@ -9,41 +9,58 @@ import { reachOf, together } from './views.ts';
  * core/retime.ts).
  */
 
+export function observationOf(result: SeenResult): Observation {
+  const { from, at, outcome, took_ms, cause, phases, evidence } = result;
+  const ok = outcome === 'ok';
+  return { from, at, ok, took_ms, cause, phases: ok ? null : phases, evidence: ok ? null : evidence };
+}
+
+/**
+ * What is known when an incident opens: the newest pass of each probe, and what an incident that it
+ * was split from saw since it began.
+ */
+export function knownAtOpening({ sightings, views }: MonitorState, first: Observation): readonly Observation[] {
+  const passes = views.flatMap((view) => (view.ok_at === null ? [] : [observationBy(view.from, view.ok_at, null)]));
+  return inOrder(passes, [first, ...sightings.filter(({ at }) => at >= first.at)]);
+}
+
+/** The observation of a check that started at this time; null: it passed. */
+export function observationBy(from: ObservingProbe, at: number, failure: Failure | null): Observation {
+  const { took_ms, cause, phases, evidence } = failure ?? { took_ms: 0, cause: null, phases: null, evidence: null };
+  return { from, at, ok: failure === null, took_ms, cause, phases, evidence };
+}
+
 /**
  * Beyond this many, observations are thinned; then the oldest are forgotten. Only an incident that
  * one continent sees for hours gets there.
  */
 export const maxObservations = 200;
 
-export const observationOf = (result: SeenResult): Observation => {
-  const { from, at, outcome, took_ms, cause, phases, evidence } = result;
-  const ok = outcome === 'ok';
-  return { from, at, ok, took_ms, cause, phases: ok ? null : phases, evidence: ok ? null : evidence };
-};
-
-/** The observation of a check that started at this time; null: it passed. */
-export const observationBy = (from: ObservingProbe, at: number, failure: Failure | null): Observation => {
-  const { took_ms, cause, phases, evidence } = failure ?? { took_ms: 0, cause: null, phases: null, evidence: null };
-  return { from, at, ok: failure === null, took_ms, cause, phases, evidence };
-};
-
-const isSame = (a: Observation, b: Observation): boolean => a.at === b.at && a.from.probe === b.from.probe;
-
 /**
  * In order of start. Of those that started together failures come first, because they count
  * (core/views.ts), then the first to arrive.
  */
-const inOrder = (sightings: readonly Observation[], added: readonly Observation[]): readonly Observation[] => {
+function inOrder(sightings: readonly Observation[], added: readonly Observation[]): readonly Observation[] {
   const fresh = added.filter((one) => !sightings.some((other) => isSame(one, other)));
   return [...sightings, ...fresh].toSorted((a, b) => a.at - b.at || Number(a.ok) - Number(b.ok)).slice(-maxObservations);
-};
+}
+
+function isSame(a: Observation, b: Observation): boolean {
+  return a.at === b.at && a.from.probe === b.from.probe;
+}
+
+export function withObservation(sightings: readonly Observation[], seen: Observation, turn_ms: number): readonly Observation[] {
+  const last = sightings.at(-1);
+  const isNewest = last === undefined || seen.at > last.at;
+  return inOrder(thinned(isNewest && !seen.ok ? withoutOldEvidence(sightings, seen) : sightings, turn_ms), [seen]);
+}
 
 /**
  * Drops most of a run in which one continent saw the same result. Those that stay lie less than a
  * minute apart, and less than a view lasts (two turns). So a late result still finds the failure
  * that it confirms or that confirms it, and no time seems unobserved.
  */
-const thinned = (sightings: readonly Observation[], turn_ms: number): readonly Observation[] => {
+function thinned(sightings: readonly Observation[], turn_ms: number): readonly Observation[] {
   if (sightings.length < maxObservations) return sightings;
   const apart = Math.min(together, 2 * turn_ms);
   const following = new Map<Observation, Observation>();
@@ -60,62 +77,43 @@ const thinned = (sightings: readonly Observation[], turn_ms: number): readonly O
     if (!isBetween) kept.set(one.from.continent, one);
     return !isBetween;
   });
-};
+}
 
 /**
  * A failure's details take kilobytes: only the newest of each continent, and the first of all, keep
  * them.
  */
-const withoutOldEvidence = (sightings: readonly Observation[], newest: Observation): readonly Observation[] => {
+function withoutOldEvidence(sightings: readonly Observation[], newest: Observation): readonly Observation[] {
   const index = sightings.findLastIndex(({ ok, from }) => !ok && from.continent === newest.from.continent);
   const before = sightings[index];
   return before?.evidence && index > 0 ? sightings.with(index, { ...before, evidence: null }) : sightings;
-};
-
-/**
- * What is known when an incident opens: the newest pass of each probe, and what an incident that it
- * was split from saw since it began.
- */
-export const knownAtOpening = ({ sightings, views }: MonitorState, first: Observation): readonly Observation[] => {
-  const passes = views.flatMap((view) => (view.ok_at === null ? [] : [observationBy(view.from, view.ok_at, null)]));
-  return inOrder(passes, [first, ...sightings.filter(({ at }) => at >= first.at)]);
-};
-
-/**
- * The last start that may retime it: of two failures that confirm it together, either may be the
- * later one.
- */
-const datedUntil = ({ confirmed_at }: Incident): number => (confirmed_at === null ? Number.POSITIVE_INFINITY : confirmed_at + together);
-
-export const remembersOf = (incident: Incident, at: number): boolean => incident.seen !== null && at <= datedUntil(incident);
-
-export const withObservation = (sightings: readonly Observation[], seen: Observation, turn_ms: number): readonly Observation[] => {
-  const last = sightings.at(-1);
-  const isNewest = last === undefined || seen.at > last.at;
-  return inOrder(thinned(isNewest && !seen.ok ? withoutOldEvidence(sightings, seen) : sightings, turn_ms), [seen]);
-};
+}
 
 /**
  * The time whose stored results may retime this incident after a restart: it begins as long before
  * the incident as a view lasts.
  */
-export const toldIn = (
-  incident: Incident,
-  watched: Watched,
-  network: Roster,
-): { readonly from: number; readonly to: number } | undefined => {
+export function toldIn(incident: Incident, watched: Watched, network: Roster): { readonly from: number; readonly to: number } | undefined {
   if (incident.seen === null || watched.kind === 'heartbeat') return undefined;
   return { from: incident.started_at - 2 * reachOf(watched, network).turn_ms, to: datedUntil(incident) };
-};
+}
+
+/**
+ * The last start that may retime it: of two failures that confirm it together, either may be the
+ * later one.
+ */
+function datedUntil({ confirmed_at }: Incident): number {
+  return confirmed_at === null ? Number.POSITIVE_INFINITY : confirmed_at + together;
+}
 
 /**
  * After a restart: the incident's own observations, the view of each probe, and results stored
  * since.
  */
-export const observationsAfterRestart = (
+export function observationsAfterRestart(
   { incident, views, watched }: Pick<MonitorState, 'incident' | 'views' | 'watched'>,
   stored: readonly Observation[],
-): readonly Observation[] => {
+): readonly Observation[] {
   if (!incident?.seen || watched.kind === 'heartbeat') return [];
   const { started_at, seen, confirmed_at, confirmed, cause } = incident;
   const failed = (from: ObservingProbe, at: number): Observation =>
@@ -133,9 +131,13 @@ export const observationsAfterRestart = (
     told,
   );
   return all.filter(({ at }) => remembersOf(incident, at));
-};
+}
+
+export function remembersOf(incident: Incident, at: number): boolean {
+  return incident.seen !== null && at <= datedUntil(incident);
+}
 
 /** Observations up to then count no more once their probe is quarantined. */
-export const withoutProbe = (draft: Draft, probe: string): void => {
+export function withoutProbe(draft: Draft, probe: string): void {
   draft.state = { ...draft.state, sightings: draft.state.sightings.filter(({ from }) => from.probe !== probe) };
-};
+}

@@ -33,29 +33,32 @@ export type Shown = {
   readonly turn_ms: number;
 };
 
-export const trusting: Trust = { refuted: new Map(), sick_since: null, clean: 0, cleanTargets: [] };
+/** How many distinct targets a probe checks, and whether it is the only one of its continent. */
+type Known = { readonly targets: number; readonly isOnly: boolean };
+/**
+ * `isAll`: this coordinator knows all of the probe. Otherwise the probe is judged once the shares
+ * of all coordinators are merged.
+ */
+export type Observed = Known & { readonly isAll: boolean };
 
 /**
- * How long a refuted failure counts. Where turns are longer it counts for two of them, like a view,
- * so that rarely checked targets count as much.
+ * The trust after one more check of a probe. It changes only as `sick_since` shows. A pass of a
+ * target that passed before changes nothing and costs nothing.
  */
-const memory = 600_000;
+export function observe(trust: Trust, shown: Shown, observed: Observed): Trust {
+  if (trust.sick_since !== null) return shown.at < trust.sick_since ? trust : shadow(trust, shown, observed.targets);
+  const refuted = remember(trust.refuted, shown);
+  if (refuted === trust.refuted) return trust;
+  return observed.isAll && isLarge(refuted.size, observed) ? sickSince(shown.at) : { ...trust, refuted };
+}
+
+export const trusting: Trust = { refuted: new Map(), sick_since: null, clean: 0, cleanTargets: [] };
+
 const fewestTargets = 3;
-const largeShare = 0.4;
-/** Silencing the only probe of a continent needs this share, or this many targets. */
-const largeShareOfOnly = 0.5;
-const manyTargets = 20;
+
 const cleanRun = 20;
 
-const remember = (refuted: Trust['refuted'], { target, at, ok, others, turn_ms }: Shown): Trust['refuted'] => {
-  const wrong = !ok && others === 'pass';
-  const isOpen = !ok && others === 'nothing';
-  if (isOpen || (!wrong && !refuted.has(target))) return refuted;
-  const next = new Map([...refuted].filter(([other, until]) => other !== target && until > at));
-  return wrong ? next.set(target, at + Math.max(memory, 2 * turn_ms)) : next;
-};
-
-const shadow = (trust: Trust, { target, ok, others }: Shown, targets: number): Trust => {
+function shadow(trust: Trust, { target, ok, others }: Shown, targets: number): Trust {
   // If others fail it proves nothing: a probe that fails everything agrees with them, and if it
   // passes, either side may be right.
   if (others !== 'pass') return trust;
@@ -66,33 +69,38 @@ const shadow = (trust: Trust, { target, ok, others }: Shown, targets: number): T
   // A run is clean when it is long enough and covers several targets, or all that the probe has.
   const isOver = clean >= cleanRun && cleanTargets.length >= Math.min(fewestTargets, targets);
   return isOver ? trusting : { ...trust, clean, cleanTargets };
-};
-
-/** How many distinct targets a probe checks, and whether it is the only one of its continent. */
-type Known = { readonly targets: number; readonly isOnly: boolean };
-/**
- * `isAll`: this coordinator knows all of the probe. Otherwise the probe is judged once the shares
- * of all coordinators are merged.
- */
-export type Observed = Known & { readonly isAll: boolean };
-
-const isLarge = (refuted: number, { targets, isOnly }: Known): boolean =>
-  refuted >= fewestTargets &&
-  refuted >= targets * largeShare &&
-  (!isOnly || refuted >= manyTargets || refuted >= targets * largeShareOfOnly);
-
-const sickSince = (sick_since: number): Trust => ({ ...trusting, sick_since });
+}
 
 /**
- * The trust after one more check of a probe. It changes only as `sick_since` shows. A pass of a
- * target that passed before changes nothing and costs nothing.
+ * How long a refuted failure counts. Where turns are longer it counts for two of them, like a view,
+ * so that rarely checked targets count as much.
  */
-export const observe = (trust: Trust, shown: Shown, observed: Observed): Trust => {
-  if (trust.sick_since !== null) return shown.at < trust.sick_since ? trust : shadow(trust, shown, observed.targets);
-  const refuted = remember(trust.refuted, shown);
-  if (refuted === trust.refuted) return trust;
-  return observed.isAll && isLarge(refuted.size, observed) ? sickSince(shown.at) : { ...trust, refuted };
-};
+const memory = 600_000;
+
+function remember(refuted: Trust['refuted'], { target, at, ok, others, turn_ms }: Shown): Trust['refuted'] {
+  const wrong = !ok && others === 'pass';
+  const isOpen = !ok && others === 'nothing';
+  if (isOpen || (!wrong && !refuted.has(target))) return refuted;
+  const next = new Map([...refuted].filter(([other, until]) => other !== target && until > at));
+  return wrong ? next.set(target, at + Math.max(memory, 2 * turn_ms)) : next;
+}
+
+const largeShare = 0.4;
+/** Silencing the only probe of a continent needs this share, or this many targets. */
+const largeShareOfOnly = 0.5;
+const manyTargets = 20;
+
+function isLarge(refuted: number, { targets, isOnly }: Known): boolean {
+  return (
+    refuted >= fewestTargets &&
+    refuted >= targets * largeShare &&
+    (!isOnly || refuted >= manyTargets || refuted >= targets * largeShareOfOnly)
+  );
+}
+
+function sickSince(sick_since: number): Trust {
+  return { ...trusting, sick_since };
+}
 
 /** The trust in a probe of which several coordinators know something, by their merged knowledge. */
 export const judge = (trust: Trust, now: number, { refuted, ...known }: Known & { readonly refuted: number }): Trust =>
@@ -102,22 +110,10 @@ export const judge = (trust: Trust, now: number, { refuted, ...known }: Known & 
  * The trust as the stored row says. Every coordinator judges, so another one than the one that
  * quarantined a probe must be able to release it.
  */
-export const asWritten = (known: Trust | undefined, quarantined_at: number | null): Trust => {
+export function asWritten(known: Trust | undefined, quarantined_at: number | null): Trust {
   if (known && (known.sick_since === null) === (quarantined_at === null)) return known;
   return quarantined_at === null ? trusting : { ...trusting, sick_since: quarantined_at };
-};
-
-/**
- * What checks of one target show about the probes that made them (rule 16). A failure is refuted
- * when every other continent passed right after it. Earlier passes prove nothing, because every
- * outage begins after a pass. A continent that has not answered yet may have seen it too.
- */
-
-/**
- * Others recheck as soon as the failure is known (rule 9); a much later pass may be of another
- * time.
- */
-const rightAfter = 10_000;
+}
 
 type Of = {
   readonly state: Pick<MonitorState, 'views' | 'clock'>;
@@ -125,30 +121,13 @@ type Of = {
   readonly isSick: (probe: string) => boolean;
 };
 
-type Others = Shown['others'];
-
-const othersOf = ({ state, reach }: Of, continent: Continent, counts: (pass: ProbeView) => boolean): Others => {
-  const elsewhere = state.views.filter((view) => view.from.continent !== continent);
-  const { failing, passing } = tally(elsewhere, state.clock, reach.turn_ms);
-  if (failing.length > 0) return 'fail';
-  // A continent that cannot check now is not awaited.
-  const asked = passing.filter(({ from }) => reach.able.includes(from.continent));
-  return asked.length > 0 && asked.every(counts) ? 'pass' : 'nothing';
-};
-
-/** A failure is known when its check ends: for a silent target as late as its timeout. */
-const rightAfterThat =
-  ({ at, took_ms }: Pick<SeenResult, 'at' | 'took_ms'>) =>
-  (pass: ProbeView): boolean =>
-    pass.at >= at && pass.at <= at + took_ms + rightAfter;
-
 export type ShownOf = { readonly probe: string; readonly shown: Omit<Shown, 'target'> };
 
 /**
  * What this result, already part of the state, shows of its own probe and of the probe whose
  * failure it refutes.
  */
-export const shownBy = (result: SeenResult, of: Of): readonly ShownOf[] => {
+export function shownBy(result: SeenResult, of: Of): readonly ShownOf[] {
   const { at, outcome, handed_over } = result;
   const { probe, continent } = result.from;
   if (outcome === 'unknown') return [];
@@ -163,7 +142,39 @@ export const shownBy = (result: SeenResult, of: Of): readonly ShownOf[] => {
   if (!lonely || another || lonely.from.continent === continent) return own;
   const said = othersOf(of, lonely.from.continent, rightAfterThat({ at: lonely.at, took_ms: lonely.failure?.took_ms ?? 0 }));
   return [...own, { probe: lonely.from.probe, shown: { at: lonely.at, ok: false, others: said, turn_ms } }];
-};
+}
+
+type Others = Shown['others'];
+
+function othersOf({ state, reach }: Of, continent: Continent, counts: (pass: ProbeView) => boolean): Others {
+  const elsewhere = state.views.filter((view) => view.from.continent !== continent);
+  const { failing, passing } = tally(elsewhere, state.clock, reach.turn_ms);
+  if (failing.length > 0) return 'fail';
+  // A continent that cannot check now is not awaited.
+  const asked = passing.filter(({ from }) => reach.able.includes(from.continent));
+  return asked.length > 0 && asked.every(counts) ? 'pass' : 'nothing';
+}
+
+/**
+ * What checks of one target show about the probes that made them (rule 16). A failure is refuted
+ * when every other continent passed right after it. Earlier passes prove nothing, because every
+ * outage begins after a pass. A continent that has not answered yet may have seen it too.
+ */
+
+/**
+ * Others recheck as soon as the failure is known (rule 9); a much later pass may be of another
+ * time.
+ */
+const rightAfter = 10_000;
+
+/** A failure is known when its check ends: for a silent target as late as its timeout. */
+function rightAfterThat({ at, took_ms }: Pick<SeenResult, 'at' | 'took_ms'>) {
+  return (pass: ProbeView): boolean => pass.at >= at && pass.at <= at + took_ms + rightAfter;
+}
+
+export const maxHosts = 256;
+
+export const smallestOf = (hosts: ReadonlySet<number>): readonly number[] => [...Float64Array.from(hosts).sort().subarray(0, maxHosts)];
 
 /**
  * What one coordinator knows of a probe that may be sick (rule 16), small enough to send to the
@@ -180,12 +191,6 @@ export type Share = {
   readonly refuted: ReadonlyMap<number, number>;
 };
 
-export const maxHosts = 256;
-/** Hashes of hosts are evenly distributed below this. */
-const hashes = 2 ** 32;
-
-export const smallestOf = (hosts: ReadonlySet<number>): readonly number[] => [...Float64Array.from(hosts).sort().subarray(0, maxHosts)];
-
 export const shareOf = (hosts: readonly number[], refuted: ReadonlyMap<number, number>, now: number): Share => ({
   hosts,
   refuted: new Map(hosts.map((host): [number, number] => [host, refuted.get(host) ?? now]).filter(([, until]) => until > now)),
@@ -201,11 +206,14 @@ export const saysTheSame = (share: Share, told: Share | undefined): boolean =>
   share.hosts.every((host, index) => host === told.hosts[index]) &&
   [...share.refuted].every(([host, until]) => until - (told.refuted.get(host) ?? Number.NEGATIVE_INFINITY) < longer);
 
+/** Hashes of hosts are evenly distributed below this. */
+const hashes = 2 ** 32;
+
 /**
  * How many distinct hosts the probe checks, and how many are refuted. Beyond the sample's size both
  * are estimates.
  */
-export const together = (shares: readonly Share[], now: number): { readonly targets: number; readonly refuted: number } => {
+export function together(shares: readonly Share[], now: number): { readonly targets: number; readonly refuted: number } {
   const isSample = shares.some(({ hosts }) => hosts.length >= maxHosts);
   const all = [...new Set(shares.flatMap(({ hosts }) => hosts))].toSorted((a, b) => a - b);
   const hosts = isSample ? all.slice(0, maxHosts) : all;
@@ -213,4 +221,4 @@ export const together = (shares: readonly Share[], now: number): { readonly targ
   if (!isSample) return { targets: hosts.length, refuted };
   const targets = Math.round(((hosts.length - 1) * hashes) / ((hosts.at(-1) ?? 0) + 1));
   return { targets, refuted: Math.round((refuted * targets) / hosts.length) };
-};
+}

@@ -5,6 +5,108 @@ import { ask, type Draft, progressLightly } from './draft.ts';
 import type { Incident, MonitorState, Progress, SeenResult, Watched } from './types.ts';
 
 /**
+ * Rule 9: at the first failure all other continents are asked at once; their answers are the
+ * matrix. It also notices when no other continent is left.
+ */
+export function askFirst(draft: Draft, incident: Incident, from: Continent, result: Pick<SeenResult, 'at' | 'handed_over'>): Incident {
+  if (result.handed_over) return incident;
+  const { now } = draft.moment;
+  // No recheck was requested, so the first current result need not wait for an answer.
+  if (!tellsOfNow(draft, result)) return progressLightly(draft, incident, { asked_at: result.at });
+  const continents = others(draft, from);
+  if (continents.length === 0 && !draft.reach.lone) {
+    draft.effects.push({ is: 'notice', about: 'alone', continent: from });
+    return progressLightly(draft, incident, { asked_at: now, told_alone: true });
+  }
+  const look = draft.rules.others_look_at_once ? ask(draft, continents, 'first') : null;
+  return progressLightly(draft, incident, { asked_at: now, matrix: look === null ? null : { look, asked_at: now, waiting: continents } });
+}
+
+/**
+ * Whether a result is current. The past causes no rechecks, because others can no longer see it.
+ */
+function tellsOfNow(draft: Draft, result: Pick<SeenResult, 'at' | 'handed_over'>): boolean {
+  return !result.handed_over && draft.moment.now - result.at <= 2 * draft.reach.turn_ms;
+}
+
+/** Every other continent that may check it. */
+function others(draft: Draft, than: Continent): readonly Continent[] {
+  return draft.reach.able.filter((continent) => continent !== than);
+}
+
+/** Answers take a moment: within it the same recheck is not requested again. */
+const patience = 1_000;
+
+/**
+ * Rule 11: each further failure requests a recheck from all but the continent that has just
+ * answered.
+ */
+export function askAgain(draft: Draft, incident: Incident, from: Continent, result: Pick<SeenResult, 'at' | 'handed_over'>): Incident {
+  const { now } = draft.moment;
+  if (!tellsOfNow(draft, result)) return incident;
+  if (incident.progress.asked_at === 0) return askFirst(draft, incident, from, result);
+  if (now - incident.progress.asked_at < patience || !draft.rules.others_look_at_once) return incident;
+  const continents = others(draft, from);
+  if (continents.length === 0 && !draft.reach.lone && !incident.progress.told_alone) {
+    draft.effects.push({ is: 'notice', about: 'alone', continent: from });
+    return progressLightly(draft, incident, { told_alone: true });
+  }
+  ask(draft, continents, 'again');
+  return progressLightly(draft, incident, { asked_at: now });
+}
+
+/** Rule 12: the first pass of a failing continent requests a recheck from all others at once. */
+export function askRecovery(draft: Draft, incident: Incident, from: Continent, result: Pick<SeenResult, 'at' | 'handed_over'>): Incident {
+  if (!tellsOfNow(draft, result)) return incident;
+  ask(draft, others(draft, from), 'recovery');
+  return progressLightly(draft, incident, { asked_at: draft.moment.now });
+}
+
+/**
+ * Rule 13: an open incident is rechecked every 5 s for two minutes, then at doubling distances up
+ * to the interval.
+ */
+export const samplingStep = 5_000;
+const closely = 120_000;
+const unconfirmedAtMost = 600_000;
+/**
+ * A late heartbeat that no other continent has judged yet is judged again at least this often,
+ * without end: this costs its target nothing.
+ */
+const heartbeatStep = 30_000;
+
+/** When the next sample is due after one at `now`; null: sampling has ended. */
+export function nextSample(
+  watched: Watched,
+  sampling: Progress['sampling'],
+  now: number,
+  is: { readonly confirmed: boolean; readonly undecidedAlone: boolean },
+): number | null {
+  if (!samples(watched, is.confirmed, is.undecidedAlone)) return null;
+  const elapsed = now - sampling.since;
+  if (watched.kind === 'heartbeat') return now + distanceAfter(elapsed, heartbeatStep);
+  if (!watched.sampled) return elapsed < closely ? now + samplingStep : null;
+  if (!is.confirmed && elapsed >= unconfirmedAtMost) return null;
+  return now + distanceAfter(elapsed, watched.interval_ms);
+}
+
+/**
+ * Why an incident is sampled: sampling is safe, or a lone continent needs its next check, which is
+ * its confirmation and no sampling (rule 14).
+ */
+function samples(watched: Watched, confirmed: boolean, undecidedAlone: boolean): boolean {
+  if (watched.kind === 'heartbeat') return !confirmed;
+  return watched.sampled || undecidedAlone;
+}
+
+/** The distance to the next sample, `elapsed` after sampling began. */
+function distanceAfter(elapsed: number, interval_ms: number): number {
+  if (elapsed < closely) return samplingStep;
+  const doublings = Math.floor(Math.log2((elapsed - closely) / (2 * samplingStep) + 1));
+  return Math.max(samplingStep, Math.min(interval_ms, 2 * samplingStep * 2 ** doublings));
+}
+
+/**
  * Whether no probe has checked it since it was made, resumed or changed. A heartbeat gets no
  * checks: it reports itself.
  */
@@ -16,16 +118,6 @@ export type FirstCheck = { readonly continent: Continent; readonly turn_at: numb
 
 /** If the first turn comes sooner than this, no first check is needed. */
 const soon = 1_000;
-
-const nextProbe = (assignment: Placed, roster: Roster, now: number): FirstCheck | undefined => {
-  let next: FirstCheck | undefined;
-  for (const continent of continentsOf(assignment, roster)) {
-    const its = turns(assignment, continent, roster);
-    const at = its === undefined ? Number.POSITIVE_INFINITY : nextTurn(its, now);
-    if (next === undefined || at < next.turn_at) next = { continent, turn_at: at };
-  }
-  return next;
-};
 
 /** A first result that is awaited: of a probe that was asked, or whose turn comes soon. */
 export type AwaitedRecheck = {
@@ -48,12 +140,12 @@ const patienceMs = 15_000;
  * hour. An awaited check is requested again only when its probe is no longer the one to check, or
  * has not answered for long; then it is awaited for twice as long.
  */
-export const firstCheck = (
+export function firstCheck(
   assignment: Placed & { readonly timeout_ms: number },
   awaited: AwaitedRecheck | undefined,
   roster: Roster,
   now: number,
-): { readonly awaited: AwaitedRecheck | undefined; readonly look: FirstCheck | undefined } => {
+): { readonly awaited: AwaitedRecheck | undefined; readonly look: FirstCheck | undefined } {
   const isStillAwaited =
     awaited !== undefined && now < awaited.until && probeOf(assignment, awaited.continent, roster)?.id === awaited.probe;
   if (isStillAwaited) return { awaited, look: undefined };
@@ -65,111 +157,17 @@ export const firstCheck = (
   const patience_ms = isLost ? awaited.patience_ms * 2 : assignment.timeout_ms + patienceMs;
   const until = (isSoon ? next.turn_at : now) + patience_ms;
   return { awaited: { continent: next.continent, probe: probe.id, until, patience_ms }, look: isSoon ? undefined : next };
-};
+}
 
-/** Answers take a moment: within it the same recheck is not requested again. */
-const patience = 1_000;
-
-/** Every other continent that may check it. */
-const others = (draft: Draft, than: Continent): readonly Continent[] => draft.reach.able.filter((continent) => continent !== than);
-
-/**
- * Whether a result is current. The past causes no rechecks, because others can no longer see it.
- */
-const tellsOfNow = (draft: Draft, result: Pick<SeenResult, 'at' | 'handed_over'>): boolean =>
-  !result.handed_over && draft.moment.now - result.at <= 2 * draft.reach.turn_ms;
-
-/**
- * Rule 9: at the first failure all other continents are asked at once; their answers are the
- * matrix. It also notices when no other continent is left.
- */
-export const askFirst = (draft: Draft, incident: Incident, from: Continent, result: Pick<SeenResult, 'at' | 'handed_over'>): Incident => {
-  if (result.handed_over) return incident;
-  const { now } = draft.moment;
-  // No recheck was requested, so the first current result need not wait for an answer.
-  if (!tellsOfNow(draft, result)) return progressLightly(draft, incident, { asked_at: result.at });
-  const continents = others(draft, from);
-  if (continents.length === 0 && !draft.reach.lone) {
-    draft.effects.push({ is: 'notice', about: 'alone', continent: from });
-    return progressLightly(draft, incident, { asked_at: now, told_alone: true });
+function nextProbe(assignment: Placed, roster: Roster, now: number): FirstCheck | undefined {
+  let next: FirstCheck | undefined;
+  for (const continent of continentsOf(assignment, roster)) {
+    const its = turns(assignment, continent, roster);
+    const at = its === undefined ? Number.POSITIVE_INFINITY : nextTurn(its, now);
+    if (next === undefined || at < next.turn_at) next = { continent, turn_at: at };
   }
-  const look = draft.rules.others_look_at_once ? ask(draft, continents, 'first') : null;
-  return progressLightly(draft, incident, { asked_at: now, matrix: look === null ? null : { look, asked_at: now, waiting: continents } });
-};
-
-/**
- * Rule 11: each further failure requests a recheck from all but the continent that has just
- * answered.
- */
-export const askAgain = (draft: Draft, incident: Incident, from: Continent, result: Pick<SeenResult, 'at' | 'handed_over'>): Incident => {
-  const { now } = draft.moment;
-  if (!tellsOfNow(draft, result)) return incident;
-  if (incident.progress.asked_at === 0) return askFirst(draft, incident, from, result);
-  if (now - incident.progress.asked_at < patience || !draft.rules.others_look_at_once) return incident;
-  const continents = others(draft, from);
-  if (continents.length === 0 && !draft.reach.lone && !incident.progress.told_alone) {
-    draft.effects.push({ is: 'notice', about: 'alone', continent: from });
-    return progressLightly(draft, incident, { told_alone: true });
-  }
-  ask(draft, continents, 'again');
-  return progressLightly(draft, incident, { asked_at: now });
-};
-
-/** Rule 12: the first pass of a failing continent requests a recheck from all others at once. */
-export const askRecovery = (
-  draft: Draft,
-  incident: Incident,
-  from: Continent,
-  result: Pick<SeenResult, 'at' | 'handed_over'>,
-): Incident => {
-  if (!tellsOfNow(draft, result)) return incident;
-  ask(draft, others(draft, from), 'recovery');
-  return progressLightly(draft, incident, { asked_at: draft.moment.now });
-};
-
-/**
- * Rule 13: an open incident is rechecked every 5 s for two minutes, then at doubling distances up
- * to the interval.
- */
-export const samplingStep = 5_000;
-const closely = 120_000;
-const unconfirmedAtMost = 600_000;
-/**
- * A late heartbeat that no other continent has judged yet is judged again at least this often,
- * without end: this costs its target nothing.
- */
-const heartbeatStep = 30_000;
-
-/** The distance to the next sample, `elapsed` after sampling began. */
-const distanceAfter = (elapsed: number, interval_ms: number): number => {
-  if (elapsed < closely) return samplingStep;
-  const doublings = Math.floor(Math.log2((elapsed - closely) / (2 * samplingStep) + 1));
-  return Math.max(samplingStep, Math.min(interval_ms, 2 * samplingStep * 2 ** doublings));
-};
-
-/**
- * Why an incident is sampled: sampling is safe, or a lone continent needs its next check, which is
- * its confirmation and no sampling (rule 14).
- */
-const samples = (watched: Watched, confirmed: boolean, undecidedAlone: boolean): boolean => {
-  if (watched.kind === 'heartbeat') return !confirmed;
-  return watched.sampled || undecidedAlone;
-};
-
-/** When the next sample is due after one at `now`; null: sampling has ended. */
-export const nextSample = (
-  watched: Watched,
-  sampling: Progress['sampling'],
-  now: number,
-  is: { readonly confirmed: boolean; readonly undecidedAlone: boolean },
-): number | null => {
-  if (!samples(watched, is.confirmed, is.undecidedAlone)) return null;
-  const elapsed = now - sampling.since;
-  if (watched.kind === 'heartbeat') return now + distanceAfter(elapsed, heartbeatStep);
-  if (!watched.sampled) return elapsed < closely ? now + samplingStep : null;
-  if (!is.confirmed && elapsed >= unconfirmedAtMost) return null;
-  return now + distanceAfter(elapsed, watched.interval_ms);
-};
+  return next;
+}
 
 /**
  * How many samples may be requested a second, for the coordinator and for each probe, with a short
@@ -184,27 +182,29 @@ type Purse = { readonly left: number; readonly at: number };
 type Allowance = { readonly perSecond: number; readonly burst: number };
 export type Allowances = { readonly all: Allowance; readonly probe: Allowance };
 
-export const emptyBudget: Budget = { all: { left: Number.POSITIVE_INFINITY, at: 0 }, probes: new Map() };
-
-const fill = (purse: Purse | undefined, { perSecond, burst }: Allowance, now: number): Purse => ({
-  left: purse ? Math.min(burst, purse.left + (Math.max(0, now - purse.at) * perSecond) / 1000) : burst,
-  at: now,
-});
-
 /** Spends one sample of this probe, if both budgets have one. */
-export const spend = (
+export function spend(
   budget: Budget,
   probe: string,
   now: number,
   allowed: Allowances,
-): { readonly budget: Budget; readonly granted: boolean } => {
+): { readonly budget: Budget; readonly granted: boolean } {
   const all = fill(budget.all, allowed.all, now);
   const own = fill(budget.probes.get(probe), allowed.probe, now);
   const granted = all.left >= 1 && own.left >= 1;
   const cost = granted ? 1 : 0;
   const probes = new Map(budget.probes).set(probe, { left: own.left - cost, at: now });
   return { budget: { all: { left: all.left - cost, at: now }, probes }, granted };
-};
+}
+
+export const emptyBudget: Budget = { all: { left: Number.POSITIVE_INFINITY, at: 0 }, probes: new Map() };
+
+function fill(purse: Purse | undefined, { perSecond, burst }: Allowance, now: number): Purse {
+  return {
+    left: purse ? Math.min(burst, purse.left + (Math.max(0, now - purse.at) * perSecond) / 1000) : burst,
+    at: now,
+  };
+}
 
 /**
  * How often rechecks of one monitor may be requested, whatever the wishes are (rule 13). After any
@@ -224,7 +224,7 @@ const askedAtMost: Allowance = { perSecond: 0.5, burst: 12 };
 /** Samples are five seconds apart, minus the delay that one of them may have. */
 const samplesApart = 4_000;
 
-export const mayAsk = (before: Asked, isSample: boolean, now: number): { readonly asked: Asked; readonly granted: boolean } => {
+export function mayAsk(before: Asked, isSample: boolean, now: number): { readonly asked: Asked; readonly granted: boolean } {
   if (isSample) {
     const granted = now - before.sampled_at >= samplesApart || now < before.sampled_at;
     return { asked: granted ? { ...before, sampled_at: now } : before, granted };
@@ -232,7 +232,7 @@ export const mayAsk = (before: Asked, isSample: boolean, now: number): { readonl
   const purse = fill(before.purse, askedAtMost, now);
   const granted = purse.left >= 1;
   return { asked: { ...before, purse: granted ? { ...purse, left: purse.left - 1 } : purse }, granted };
-};
+}
 
 /** Whether its record has expired. */
 export const isForgotten = ({ purse, sampled_at }: Asked, now: number): boolean =>

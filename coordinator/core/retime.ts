@@ -15,6 +15,24 @@ import { isOfLastDown } from './views.ts';
  */
 type InOrder = (draft: Draft, result: SeenResult) => void;
 
+export function retimeIncident(draft: Draft, incident: Incident, inOrder: InOrder): void {
+  const retold = retimeEvents(draft, incident, inOrder);
+  if (!retold?.incident.seen) return;
+  const { seen, started_at, confirmed_at } = retold.incident;
+  if (retold.ended.length > 0) {
+    const current = endThoseBefore(draft, incident, retold);
+    isConfirmed(draft, begins(draft, current, retold.incident), retold.incident);
+    return;
+  }
+  // An outage that was alerted is not taken back.
+  if (incident.confirmed_at !== null && (confirmed_at === null || started_at > incident.confirmed_at)) return;
+  if (retold.isParted && incident.confirmed_at === null && started_at > incident.started_at) {
+    const failure = failureOf(draft, seen, started_at);
+    close(draft, incident, started_at, notes.oneContinent);
+    isConfirmed(draft, open(draft, seen, started_at, failure), retold.incident);
+  } else isConfirmed(draft, begins(draft, incident, retold.incident), retold.incident);
+}
+
 type RetimedEvents = {
   /** The incident as it would be open now. */
   readonly incident: Incident;
@@ -29,29 +47,7 @@ type RetimedEvents = {
 
 type Ended = Incident & { readonly resolved_at: number };
 
-const isOutageThatEnded = (incident: Incident): incident is Ended => incident.confirmed_at !== null && incident.resolved_at !== null;
-
-const resultOf = ({ from, ok, ...seen }: Observation, { watched }: MonitorState): SeenResult => ({
-  ...{ seq: 0, monitor: watched.id, config_version: watched.config_version, look: null, quarantined: false, handed_over: true },
-  ...seen,
-  from,
-  outcome: ok ? 'ok' : 'fail',
-});
-
-/**
- * The incident before it was confirmed. What is older than the oldest observation stays as it was
- * decided.
- */
-const unconfirmed = (incident: Incident): Incident => ({ ...incident, confirmed_at: null, confirmed: null });
-
-/**
- * An earlier outage's observations are not part of it, except its first failure if that came late
- * (rule 3).
- */
-const storyOf = (state: MonitorState, { started_at }: Incident): readonly Observation[] =>
-  state.sightings.filter(({ ok, at }) => ok || at === started_at || !isOfLastDown(state, at));
-
-const retimeEvents = (draft: Draft, incident: Incident, inOrder: InOrder): RetimedEvents | undefined => {
+function retimeEvents(draft: Draft, incident: Incident, inOrder: InOrder): RetimedEvents | undefined {
   const { state, moment, rules, reach } = draft;
   const sightings = storyOf(state, incident);
   const from = sightings[0]?.at;
@@ -84,20 +80,86 @@ const retimeEvents = (draft: Draft, incident: Incident, inOrder: InOrder): Retim
   // restart repeat it.
   const ended = outages.filter(({ resolved_at }) => resolved_at > incident.started_at);
   return { incident: last, isParted, ended: ended.toSorted((a, b) => a.resolved_at - b.resolved_at) };
-};
+}
 
-const isObservingProbe = (one: ObservingProbe | null, other: ObservingProbe | null): boolean => one?.probe === other?.probe;
+/**
+ * An earlier outage's observations are not part of it, except its first failure if that came late
+ * (rule 3).
+ */
+function storyOf(state: MonitorState, { started_at }: Incident): readonly Observation[] {
+  return state.sightings.filter(({ ok, at }) => ok || at === started_at || !isOfLastDown(state, at));
+}
+
+/**
+ * The incident before it was confirmed. What is older than the oldest observation stays as it was
+ * decided.
+ */
+function unconfirmed(incident: Incident): Incident {
+  return { ...incident, confirmed_at: null, confirmed: null };
+}
+
+function resultOf({ from, ok, ...seen }: Observation, { watched }: MonitorState): SeenResult {
+  return {
+    ...{ seq: 0, monitor: watched.id, config_version: watched.config_version, look: null, quarantined: false, handed_over: true },
+    ...seen,
+    from,
+    outcome: ok ? 'ok' : 'fail',
+  };
+}
+
+function isOutageThatEnded(incident: Incident): incident is Ended {
+  return incident.confirmed_at !== null && incident.resolved_at !== null;
+}
+
+/**
+ * Each outage that was over ends where it did, and the next begins as a separate incident: none
+ * becomes another.
+ */
+function endThoseBefore(draft: Draft, incident: Incident, { ended, incident: last }: RetimedEvents): Incident {
+  let current = incident;
+  for (const [index, one] of ended.entries()) {
+    const { seen, started_at } = ended[index + 1] ?? last;
+    if (!seen) return current;
+    const failure = failureOf(draft, seen, started_at);
+    close(draft, isConfirmed(draft, begins(draft, current, one), one), one.resolved_at, null);
+    current = open(draft, seen, started_at, failure);
+  }
+  return current;
+}
 
 /** The failure of this probe's check that started at this time. */
-const failureOf = ({ state }: Draft, from: ObservingProbe, at: number): Failure => {
+function failureOf({ state }: Draft, from: ObservingProbe, at: number): Failure {
   const found = state.sightings.find((sighting) => !sighting.ok && sighting.at === at && sighting.from.probe === from.probe);
   const { took_ms, cause, phases, evidence } = found ?? { took_ms: 0, cause: null, phases: null, evidence: null };
   return { began_at: at, took_ms, cause, phases, evidence };
-};
+}
 
-const union = <Item>(some: readonly Item[], more: readonly Item[]): readonly Item[] => [...new Set([...some, ...more])];
+function isConfirmed(draft: Draft, incident: Incident, { confirmed_at, confirmed, progress }: Incident): Incident {
+  if (confirmed_at === null) return incident;
+  if (incident.confirmed_at === null) {
+    const made = confirm(draft, incident, confirmed && viewOf(draft, confirmed, confirmed_at), confirmed_at);
+    const next = { ...made, progress: { ...made.progress, below_since: progress.below_since } };
+    put(draft, next, 'confirmed');
+    return next;
+  }
+  if (confirmed_at === incident.confirmed_at && isObservingProbe(confirmed, incident.confirmed)) return incident;
+  const moved: Incident = { ...incident, confirmed_at, confirmed };
+  put(draft, moved, 'moved');
+  if (confirmed) keepEvidence(draft, moved.id, 'confirmed', confirmed, confirmed_at, failureOf(draft, confirmed, confirmed_at));
+  return moved;
+}
 
-const begins = (draft: Draft, incident: Incident, { started_at, seen, progress }: Incident): Incident => {
+function viewOf(draft: Draft, from: ObservingProbe, at: number): ProbeView {
+  return {
+    ...{ from, at, ok: false, ok_at: null, failure: failureOf(draft, from, at) },
+  };
+}
+
+function isObservingProbe(one: ObservingProbe | null, other: ObservingProbe | null): boolean {
+  return one?.probe === other?.probe;
+}
+
+function begins(draft: Draft, incident: Incident, { started_at, seen, progress }: Incident): Incident {
   if (!seen || (started_at === incident.started_at && isObservingProbe(seen, incident.seen))) return incident;
   const failure = failureOf(draft, seen, started_at);
   const { cause } = failure;
@@ -114,68 +176,19 @@ const begins = (draft: Draft, incident: Incident, { started_at, seen, progress }
   put(draft, moved, 'moved');
   keepEvidence(draft, moved.id, 'seen', seen, started_at, failure);
   return moved;
-};
+}
 
-const viewOf = (draft: Draft, from: ObservingProbe, at: number): ProbeView => ({
-  ...{ from, at, ok: false, ok_at: null, failure: failureOf(draft, from, at) },
-});
-
-const isConfirmed = (draft: Draft, incident: Incident, { confirmed_at, confirmed, progress }: Incident): Incident => {
-  if (confirmed_at === null) return incident;
-  if (incident.confirmed_at === null) {
-    const made = confirm(draft, incident, confirmed && viewOf(draft, confirmed, confirmed_at), confirmed_at);
-    const next = { ...made, progress: { ...made.progress, below_since: progress.below_since } };
-    put(draft, next, 'confirmed');
-    return next;
-  }
-  if (confirmed_at === incident.confirmed_at && isObservingProbe(confirmed, incident.confirmed)) return incident;
-  const moved: Incident = { ...incident, confirmed_at, confirmed };
-  put(draft, moved, 'moved');
-  if (confirmed) keepEvidence(draft, moved.id, 'confirmed', confirmed, confirmed_at, failureOf(draft, confirmed, confirmed_at));
-  return moved;
-};
-
-/**
- * Each outage that was over ends where it did, and the next begins as a separate incident: none
- * becomes another.
- */
-const endThoseBefore = (draft: Draft, incident: Incident, { ended, incident: last }: RetimedEvents): Incident => {
-  let current = incident;
-  for (const [index, one] of ended.entries()) {
-    const { seen, started_at } = ended[index + 1] ?? last;
-    if (!seen) return current;
-    const failure = failureOf(draft, seen, started_at);
-    close(draft, isConfirmed(draft, begins(draft, current, one), one), one.resolved_at, null);
-    current = open(draft, seen, started_at, failure);
-  }
-  return current;
-};
+function union<Item>(some: readonly Item[], more: readonly Item[]): readonly Item[] {
+  return [...new Set([...some, ...more])];
+}
 
 /**
  * Whether, as late results show, one of the two confirming continents had passed by then. The next
  * failure then retimes the incident (rule 3).
  */
-export const isDoubted = ({ seen, confirmed, confirmed_at }: Incident, sightings: readonly Observation[]): boolean => {
+export function isDoubted({ seen, confirmed, confirmed_at }: Incident, sightings: readonly Observation[]): boolean {
   if (seen === null || confirmed === null || confirmed_at === null) return false;
   const hadPassed = (continent: string): boolean =>
     sightings.findLast(({ at, from }) => at <= confirmed_at && from.continent === continent)?.ok === true;
   return hadPassed(seen.continent) || hadPassed(confirmed.continent);
-};
-
-export const retimeIncident = (draft: Draft, incident: Incident, inOrder: InOrder): void => {
-  const retold = retimeEvents(draft, incident, inOrder);
-  if (!retold?.incident.seen) return;
-  const { seen, started_at, confirmed_at } = retold.incident;
-  if (retold.ended.length > 0) {
-    const current = endThoseBefore(draft, incident, retold);
-    isConfirmed(draft, begins(draft, current, retold.incident), retold.incident);
-    return;
-  }
-  // An outage that was alerted is not taken back.
-  if (incident.confirmed_at !== null && (confirmed_at === null || started_at > incident.confirmed_at)) return;
-  if (retold.isParted && incident.confirmed_at === null && started_at > incident.started_at) {
-    const failure = failureOf(draft, seen, started_at);
-    close(draft, incident, started_at, notes.oneContinent);
-    isConfirmed(draft, open(draft, seen, started_at, failure), retold.incident);
-  } else isConfirmed(draft, begins(draft, incident, retold.incident), retold.incident);
-};
+}

@@ -26,38 +26,11 @@ export type ExplainedInput = {
   readonly unknown: readonly Caused[];
 };
 
-/** Sorted and disjoint; where two overlap, the earlier one keeps the time. */
-const inTurn = (given: readonly Caused[]): Caused[] => {
-  const turn: Caused[] = [];
-  let covered = Number.NEGATIVE_INFINITY;
-  for (const each of given.toSorted((a, b) => a.from - b.from || a.to - b.to)) {
-    const from = Math.max(each.from, covered);
-    if (from < each.to) turn.push({ ...each, from });
-    covered = Math.max(covered, each.to);
-  }
-  return turn;
-};
-
-/** The parts of `given` inside `left`; both are sorted and disjoint. */
-const partsIn = (left: readonly Interval[], given: readonly Caused[]): Caused[] => {
-  const parts: Caused[] = [];
-  let first = 0;
-  for (const each of given) {
-    while (first < left.length && (left[first]?.to ?? 0) <= each.from) first += 1;
-    for (let place = first; place < left.length; place += 1) {
-      const free = left[place];
-      if (!free || free.from >= each.to) break;
-      parts.push({ ...each, from: Math.max(each.from, free.from), to: Math.min(each.to, free.to) });
-    }
-  }
-  return parts;
-};
-
 /**
  * Rule 43: the intervals behind the sum of rule 21, in order and without a hole, from the later of
  * creation and the window's start to its end.
  */
-export const explained = ({ window, created_at, paused, cover, down, unknown }: ExplainedInput): Stretch[] => {
+export function explained({ window, created_at, paused, cover, down, unknown }: ExplainedInput): Stretch[] {
   const whole = { from: Math.max(window.from, created_at), to: window.to };
   let left = union([whole]);
   const stretches: Stretch[] = [];
@@ -74,7 +47,34 @@ export const explained = ({ window, created_at, paused, cover, down, unknown }: 
   }
   for (const { from, to } of left) stretches.push({ from, to, state: 'up', cause: null });
   return stretches.toSorted((a, b) => a.from - b.from);
-};
+}
+
+/** Sorted and disjoint; where two overlap, the earlier one keeps the time. */
+function inTurn(given: readonly Caused[]): Caused[] {
+  const turn: Caused[] = [];
+  let covered = Number.NEGATIVE_INFINITY;
+  for (const each of given.toSorted((a, b) => a.from - b.from || a.to - b.to)) {
+    const from = Math.max(each.from, covered);
+    if (from < each.to) turn.push({ ...each, from });
+    covered = Math.max(covered, each.to);
+  }
+  return turn;
+}
+
+/** The parts of `given` inside `left`; both are sorted and disjoint. */
+function partsIn(left: readonly Interval[], given: readonly Caused[]): Caused[] {
+  const parts: Caused[] = [];
+  let first = 0;
+  for (const each of given) {
+    while (first < left.length && (left[first]?.to ?? 0) <= each.from) first += 1;
+    for (let place = first; place < left.length; place += 1) {
+      const free = left[place];
+      if (!free || free.from >= each.to) break;
+      parts.push({ ...each, from: Math.max(each.from, free.from), to: Math.min(each.to, free.to) });
+    }
+  }
+  return parts;
+}
 
 /** The states of a bar in a strip. `none` is time before the monitor was made. */
 export const barStates = ['up', 'verifying', 'down', 'maintenance', 'unknown', 'paused', 'none'] as const;
@@ -87,7 +87,7 @@ const order = ['unknown', 'maintenance', 'paused', 'up'] as const;
  * Time as bars of equal length, oldest first. A bar with any downtime is down; else it is what most
  * of it was. `verifying`: since when an incident is being verified.
  */
-export const barsOf = (stretches: readonly Stretch[], window: Interval, count: number, verifying: number | null): BarState[] => {
+export function barsOf(stretches: readonly Stretch[], window: Interval, count: number, verifying: number | null): BarState[] {
   const width = (window.to - window.from) / count;
   const bars: BarState[] = [];
   let first = 0;
@@ -106,9 +106,11 @@ export const barsOf = (stretches: readonly Stretch[], window: Interval, count: n
     else bars.push(most === 0 ? 'none' : (order.find((state) => times[state] === most) ?? 'none'));
   }
   return bars;
-};
+}
 
 const day = 86_400_000;
+
+export const windowOf = (days: number, now: number): Interval => ({ from: now - days * day, to: now });
 
 /**
  * What the five states are made of. Intervals may overlap, touch, and reach beyond the window. Open
@@ -140,18 +142,8 @@ export type Uptime = {
   readonly down_seconds: number;
 };
 
-export const windowOf = (days: number, now: number): Interval => ({ from: now - days * day, to: now });
-
-/**
- * 100 × up / (up + down), rounded down to four decimals, so that 100 means no downtime (rule 23).
- */
-export const percentOf = (up: number, down: number): number | null => {
-  if (up + down === 0) return null;
-  return Number((BigInt(up) * 1_000_000n) / BigInt(up + down)) / 10_000;
-};
-
 /** Rule 21: every millisecond is exactly one of the five, the first that fits. */
-export const uptime = ({ window, created_at, ...states }: UptimeInput): Uptime => {
+export function uptime({ window, created_at, ...states }: UptimeInput): Uptime {
   const whole = { from: Math.max(window.from, created_at), to: window.to };
   let left = union([whole]);
   const take = (intervals: readonly Interval[]): number => {
@@ -165,7 +157,15 @@ export const uptime = ({ window, created_at, ...states }: UptimeInput): Uptime =
   const unknown = take(states.unknown);
   const up = length(left);
   return { paused, maintenance, down, unknown, up, percent: percentOf(up, down), down_seconds: down / 1000 };
-};
+}
+
+/**
+ * 100 × up / (up + down), rounded down to four decimals, so that 100 means no downtime (rule 23).
+ */
+export function percentOf(up: number, down: number): number | null {
+  if (up + down === 0) return null;
+  return Number((BigInt(up) * 1_000_000n) / BigInt(up + down)) / 10_000;
+}
 
 /** Whether an incident belongs to the last days: it touches the window, or is open (rule 23). */
 export const touches = (window: Interval, incident: { readonly started_at: number; readonly resolved_at: number | null }): boolean =>

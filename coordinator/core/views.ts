@@ -6,13 +6,74 @@ import { allowedSilence } from './ledger.ts';
 import { type Failure, heartbeatParams, type Incident, type MonitorState, type ProbeView, type SeenResult, type Watched } from './types.ts';
 
 /**
+ * The views after this usable result, and whether it is its probe's newest: an older one changes no
+ * view (rule 3).
+ */
+export function see(views: readonly ProbeView[], result: SeenResult): { readonly views: readonly ProbeView[]; readonly newest: boolean } {
+  const ok = result.outcome === 'ok';
+  const index = views.findIndex((view) => view.from.probe === result.from.probe);
+  const before = views[index];
+  if (before && result.at <= before.at) {
+    if (!ok || (before.ok_at !== null && before.ok_at >= result.at)) return { views, newest: false };
+    return { views: views.with(index, { ...before, ok_at: result.at }), newest: false };
+  }
+  const ok_at = ok ? result.at : (before?.ok_at ?? null);
+  const view: ProbeView = { from: result.from, at: result.at, ok, ok_at, failure: ok ? null : failureOf(result) };
+  return { views: before ? views.with(index, view) : [...views, view], newest: true };
+}
+
+/** Failures confirm one another when they started within a minute (rule 10). */
+export const together = 60_000;
+
+export function failureOf(result: SeenResult): Failure {
+  return {
+    began_at: beganAt(result),
+    took_ms: result.took_ms,
+    cause: result.cause,
+    phases: result.phases,
+    evidence: result.evidence,
+  };
+}
+
+/**
  * When a failing check's finding began: a missed deadline for a heartbeat (rule 20), else the start
  * of the check.
  */
-export const beganAt = ({ at, cause }: Pick<SeenResult, 'at' | 'cause'>): number => {
+export function beganAt({ at, cause }: Pick<SeenResult, 'at' | 'cause'>): number {
   const deadline = cause?.params[heartbeatParams.deadline];
   return typeof deadline === 'number' ? Math.min(at, deadline) : at;
-};
+}
+
+/**
+ * F and P of the rules, as views: one for each continent that has seen the monitor within two of
+ * its turns before `time`.
+ */
+export type Tally = { readonly failing: readonly ProbeView[]; readonly passing: readonly ProbeView[] };
+
+export function tally(views: readonly ProbeView[], time: number, turn_ms: number): Tally {
+  const failing: ProbeView[] = [];
+  const passing: ProbeView[] = [];
+  for (const view of views) {
+    if (time - view.at > 2 * turn_ms || newestOf(views, view.from.continent) !== view) continue;
+    (view.ok ? passing : failing).push(view);
+  }
+  return { failing, passing };
+}
+
+/** A continent's view: the newest ok or fail of any of its probes, whatever its age. */
+export function newestOf(views: readonly ProbeView[], continent: Continent): ProbeView | undefined {
+  let newest: ProbeView | undefined;
+  for (const view of views) if (view.from.continent === continent && (!newest || counts(view, newest))) newest = view;
+  return newest;
+}
+
+/**
+ * Which of two views of one continent counts: the newer one, or the failure where both started
+ * together.
+ */
+function counts(a: ProbeView, b: ProbeView): boolean {
+  return a.at > b.at || (a.at === b.at && !a.ok && b.ok);
+}
 
 /**
  * A start further than this in the future is a fault of the probe's clock, not of the target (rule
@@ -28,50 +89,6 @@ export const clockTolerance = 5_000;
 export const countsAs = ({ outcome, quarantined, at }: Pick<SeenResult, 'outcome' | 'quarantined' | 'at'>, now: number): Outcome =>
   quarantined || at > now + clockTolerance ? 'unknown' : outcome;
 
-/** Failures confirm one another when they started within a minute (rule 10). */
-export const together = 60_000;
-
-export const failureOf = (result: SeenResult): Failure => ({
-  began_at: beganAt(result),
-  took_ms: result.took_ms,
-  cause: result.cause,
-  phases: result.phases,
-  evidence: result.evidence,
-});
-
-/**
- * The views after this usable result, and whether it is its probe's newest: an older one changes no
- * view (rule 3).
- */
-export const see = (
-  views: readonly ProbeView[],
-  result: SeenResult,
-): { readonly views: readonly ProbeView[]; readonly newest: boolean } => {
-  const ok = result.outcome === 'ok';
-  const index = views.findIndex((view) => view.from.probe === result.from.probe);
-  const before = views[index];
-  if (before && result.at <= before.at) {
-    if (!ok || (before.ok_at !== null && before.ok_at >= result.at)) return { views, newest: false };
-    return { views: views.with(index, { ...before, ok_at: result.at }), newest: false };
-  }
-  const ok_at = ok ? result.at : (before?.ok_at ?? null);
-  const view: ProbeView = { from: result.from, at: result.at, ok, ok_at, failure: ok ? null : failureOf(result) };
-  return { views: before ? views.with(index, view) : [...views, view], newest: true };
-};
-
-/**
- * Which of two views of one continent counts: the newer one, or the failure where both started
- * together.
- */
-const counts = (a: ProbeView, b: ProbeView): boolean => a.at > b.at || (a.at === b.at && !a.ok && b.ok);
-
-/** A continent's view: the newest ok or fail of any of its probes, whatever its age. */
-export const newestOf = (views: readonly ProbeView[], continent: Continent): ProbeView | undefined => {
-  let newest: ProbeView | undefined;
-  for (const view of views) if (view.from.continent === continent && (!newest || counts(view, newest))) newest = view;
-  return newest;
-};
-
 /**
  * Whether a failure that started then belongs to the last confirmed outage: arriving late, it is no
  * evidence of another one (rule 3).
@@ -80,28 +97,30 @@ export const isOfLastDown = ({ last_down }: Pick<MonitorState, 'last_down'>, at:
   last_down !== null && at >= last_down.from && at < last_down.to;
 
 /**
- * F and P of the rules, as views: one for each continent that has seen the monitor within two of
- * its turns before `time`.
+ * Results from the future come from a wrong clock, maybe ours, which all probes follow. Until that
+ * time, new results would seem older than those and decide nothing.
  */
-export type Tally = { readonly failing: readonly ProbeView[]; readonly passing: readonly ProbeView[] };
-
-export const tally = (views: readonly ProbeView[], time: number, turn_ms: number): Tally => {
-  const failing: ProbeView[] = [];
-  const passing: ProbeView[] = [];
-  for (const view of views) {
-    if (time - view.at > 2 * turn_ms || newestOf(views, view.from.continent) !== view) continue;
-    (view.ok ? passing : failing).push(view);
-  }
-  return { failing, passing };
-};
+export function withoutFuture(state: MonitorState, now: number): MonitorState {
+  if (!isEarlierThanBacklog(state.clock, now)) return state;
+  const { watched, covered_until, incident } = state;
+  return {
+    ...state,
+    clock: now,
+    views: state.views.filter(({ at }) => !isEarlierThanBacklog(at, now)),
+    sightings: state.sightings.filter(({ at }) => !isEarlierThanBacklog(at, now)),
+    // A heartbeat is covered until its deadline by its own pings, not by checks.
+    covered_until: watched.kind === 'heartbeat' ? covered_until : Math.min(covered_until, now + allowedSilence(watched)),
+    incident: incident && begunByNow(incident, now),
+  };
+}
 
 /** Whether our clock was set back after the newest known result. */
-export const isEarlierThanBacklog = (clock: number, now: number): boolean => clock > now + clockTolerance;
-
-const atMost = (at: number | null, now: number): number | null => (at === null ? null : Math.min(at, now));
+export function isEarlierThanBacklog(clock: number, now: number): boolean {
+  return clock > now + clockTolerance;
+}
 
 /** An incident from the future begins now; otherwise no later result could end it. */
-const begunByNow = (incident: Incident, now: number): Incident => {
+function begunByNow(incident: Incident, now: number): Incident {
   const { started_at, confirmed_at, progress } = incident;
   const { run_at, asked_at, past_at, below_since, sampling } = progress;
   return {
@@ -117,25 +136,11 @@ const begunByNow = (incident: Incident, now: number): Incident => {
       sampling: { ...sampling, since: Math.min(sampling.since, now), next_at: atMost(sampling.next_at, now) },
     },
   };
-};
+}
 
-/**
- * Results from the future come from a wrong clock, maybe ours, which all probes follow. Until that
- * time, new results would seem older than those and decide nothing.
- */
-export const withoutFuture = (state: MonitorState, now: number): MonitorState => {
-  if (!isEarlierThanBacklog(state.clock, now)) return state;
-  const { watched, covered_until, incident } = state;
-  return {
-    ...state,
-    clock: now,
-    views: state.views.filter(({ at }) => !isEarlierThanBacklog(at, now)),
-    sightings: state.sightings.filter(({ at }) => !isEarlierThanBacklog(at, now)),
-    // A heartbeat is covered until its deadline by its own pings, not by checks.
-    covered_until: watched.kind === 'heartbeat' ? covered_until : Math.min(covered_until, now + allowedSilence(watched)),
-    incident: incident && begunByNow(incident, now),
-  };
-};
+function atMost(at: number | null, now: number): number | null {
+  return at === null ? null : Math.min(at, now);
+}
 
 /** From where a monitor can be checked: what rules 5, 9, 12 and 14 need to know of the network. */
 export type Reach = {
@@ -157,30 +162,7 @@ export type Reach = {
  */
 const heartbeatTurn = 60_000;
 
-const registeredIn = new WeakMap<Roster, readonly Continent[]>();
-
-const registeredContinents = (roster: Roster): readonly Continent[] => {
-  const known = registeredIn.get(roster);
-  if (known) return known;
-  const made = continents.filter((continent) =>
-    roster.probes.some((probe) => probe.organisation === null && probe.continent === continent),
-  );
-  registeredIn.set(roster, made);
-  return made;
-};
-
-/**
- * Continents with a public probe, healthy or not, whose host allows addresses inside its network.
- */
-const continentsReaching = (inside: readonly string[], roster: Roster): readonly Continent[] => {
-  const reaching = reachingInside(inside, roster);
-  return continents.filter((continent) => roster.probes.some((probe) => probe.continent === continent && reaching.has(probe.id)));
-};
-
-export const reachOf = (
-  watched: Pick<Watched, 'id' | 'kind' | 'interval_ms' | 'continents' | 'probe' | 'inside'>,
-  roster: Roster,
-): Reach => {
+export function reachOf(watched: Pick<Watched, 'id' | 'kind' | 'interval_ms' | 'continents' | 'probe' | 'inside'>, roster: Roster): Reach {
   const { id, kind, interval_ms, continents: allowed, probe, inside } = watched;
   const able = continentsOf({ monitor: id, interval_ms, ordinal: 0, continents: allowed, probe, inside }, roster);
   const registered = inside === undefined ? registeredContinents(roster) : continentsReaching(inside, roster);
@@ -188,24 +170,45 @@ export const reachOf = (
     probe !== null ? 1 : allowed === null ? registered.length : registered.filter((continent) => allowed.includes(continent)).length;
   const turn_ms = kind === 'heartbeat' ? heartbeatTurn : Math.max(1, able.length) * interval_ms;
   return { able, lone: configured <= 1, turn_ms };
-};
+}
+
+const registeredIn = new WeakMap<Roster, readonly Continent[]>();
+
+function registeredContinents(roster: Roster): readonly Continent[] {
+  const known = registeredIn.get(roster);
+  if (known) return known;
+  const made = continents.filter((continent) =>
+    roster.probes.some((probe) => probe.organisation === null && probe.continent === continent),
+  );
+  registeredIn.set(roster, made);
+  return made;
+}
+
+/**
+ * Continents with a public probe, healthy or not, whose host allows addresses inside its network.
+ */
+function continentsReaching(inside: readonly string[], roster: Roster): readonly Continent[] {
+  const reaching = reachingInside(inside, roster);
+  return continents.filter((continent) => roster.probes.some((probe) => probe.continent === continent && reaching.has(probe.id)));
+}
 
 /** Whether this public probe is the only one of its continent. */
-export const isOnlyOne = (probe: string, { probes }: Roster): boolean => {
+export function isOnlyOne(probe: string, { probes }: Roster): boolean {
   const place = probes.find(({ id }) => id === probe)?.continent;
   return !probes.some(
     ({ id, continent, organisation, healthy, quarantined }) =>
       id !== probe && continent === place && organisation === null && healthy && !quarantined,
   );
-};
-
-/** Whether this probe's results may count for the monitor as it is configured now. */
-export const mayCheck = (watched: Pick<Watched, 'continents' | 'probe'>, probe: string, continent: Continent): boolean =>
-  watched.probe !== null ? watched.probe === probe : watched.continents === null || watched.continents.includes(continent);
+}
 
 /** Whether this probe could get the monitor, now or if it were healthy. */
-export const couldHold = (watched: Pick<Watched, 'continents' | 'probe' | 'inside'>, probe: RosterProbe, roster: Roster): boolean => {
+export function couldHold(watched: Pick<Watched, 'continents' | 'probe' | 'inside'>, probe: RosterProbe, roster: Roster): boolean {
   if (!mayCheck(watched, probe.id, probe.continent)) return false;
   if (watched.probe !== null) return true;
   return probe.organisation === null && (watched.inside === undefined || reachingInside(watched.inside, roster).has(probe.id));
-};
+}
+
+/** Whether this probe's results may count for the monitor as it is configured now. */
+export function mayCheck(watched: Pick<Watched, 'continents' | 'probe'>, probe: string, continent: Continent): boolean {
+  return watched.probe !== null ? watched.probe === probe : watched.continents === null || watched.continents.includes(continent);
+}

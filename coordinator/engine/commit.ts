@@ -42,32 +42,54 @@ export type Unit = {
   readonly checkpoint: StoredCheckpoint | null;
 };
 
-export const emptyUnit = (lease: Lease): Unit => ({
-  lease,
-  results: [],
-  passes: noPasses(),
-  staleHours: [],
-  watermarks: [],
-  incidents: [],
-  evidence: [],
-  ledger: [],
-  alerts: [],
-  alone: [],
-  done: [],
-  checkpoint: null,
-});
+export function emptyUnit(lease: Lease): Unit {
+  return {
+    lease,
+    results: [],
+    passes: noPasses(),
+    staleHours: [],
+    watermarks: [],
+    incidents: [],
+    evidence: [],
+    ledger: [],
+    alerts: [],
+    alone: [],
+    done: [],
+    checkpoint: null,
+  };
+}
 
 /** How many results it stores: the commit time depends on that. */
 export const resultsIn = ({ results, passes }: Unit): number => results.length + passes.at.length;
 
 /**
+ * Commits units of different partitions in one transaction, through the slot where possible.
+ * @throws Fenced when another coordinator owns one of their leases.
+ */
+export async function commitUnits(
+  by: { readonly sql: Sql; readonly slot: CommitSlot },
+  owner: string,
+  units: readonly Unit[],
+): Promise<void> {
+  try {
+    if (units.every(goesInOneTrip))
+      await by.slot.inOneTrip((sql) => [...statementsOf(sql, owner, units), ...writeDowns(sql, downsIn(units))]);
+    else await commitAfterReading(by.sql, owner, units);
+  } catch (error) {
+    throw fencedBy(error);
+  }
+}
+
+/**
  * Whether everything can be written without a read in between: an incident that ended must first
  * read which alerts it sent.
  */
-const goesInOneTrip = ({ alerts, alone }: Unit): boolean => alone.length === 0 && alerts.every(({ event }) => event === 'down');
+function goesInOneTrip({ alerts, alone }: Unit): boolean {
+  return alone.length === 0 && alerts.every(({ event }) => event === 'down');
+}
 
 /** The statements of every commit, in the order in which they must run. */
-const statementsOf = (sql: Queryable, owner: string, units: readonly Unit[]): Statement[] => {
+function statementsOf(sql: Queryable, owner: string, units: readonly Unit[]): Statement[] {
   const all = <Row>(rows: (unit: Unit) => readonly Row[]): Row[] => units.flatMap(rows);
   return [
     fence(
@@ -106,12 +128,14 @@ const statementsOf = (sql: Queryable, owner: string, units: readonly Unit[]): St
       all(({ ledger }) => ledger),
     ),
   ];
-};
+}
 
-const downsIn = (units: readonly Unit[]) => units.flatMap(({ alerts }) => alerts).filter((alert) => alert.event === 'down');
+function downsIn(units: readonly Unit[]) {
+  return units.flatMap(({ alerts }) => alerts).filter((alert) => alert.event === 'down');
+}
 
-const commitAfterReading = (sql: Sql, owner: string, units: readonly Unit[]): Promise<void> =>
-  inTransaction(sql, async (transaction) => {
+function commitAfterReading(sql: Sql, owner: string, units: readonly Unit[]): Promise<void> {
+  return inTransaction(sql, async (transaction) => {
     await executeAll(statementsOf(transaction, owner, units));
     await writeAlerts(
       transaction,
@@ -125,24 +149,7 @@ const commitAfterReading = (sql: Sql, owner: string, units: readonly Unit[]): Pr
         `${continent} sees failures that nobody else can confirm: all other continents are lost`,
       );
   });
-
-/**
- * Commits units of different partitions in one transaction, through the slot where possible.
- * @throws Fenced when another coordinator owns one of their leases.
- */
-export const commitUnits = async (
-  by: { readonly sql: Sql; readonly slot: CommitSlot },
-  owner: string,
-  units: readonly Unit[],
-): Promise<void> => {
-  try {
-    if (units.every(goesInOneTrip))
-      await by.slot.inOneTrip((sql) => [...statementsOf(sql, owner, units), ...writeDowns(sql, downsIn(units))]);
-    else await commitAfterReading(by.sql, owner, units);
-  } catch (error) {
-    throw fencedBy(error);
-  }
-};
+}
 
 const noOne = '00000000-0000-4000-8000-000000000000';
 

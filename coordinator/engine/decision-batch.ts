@@ -24,8 +24,6 @@ export type RecheckRequest = {
   readonly when: 'now' | 'sample' | { readonly before: number };
 };
 
-export type Mark = Omit<Watermark, 'ahead'>;
-
 type Row = Pick<MonitorRow, 'key' | 'target'>;
 /**
  * `row`: the row with which this batch adds a monitor; null for a monitor whose row is already
@@ -93,11 +91,25 @@ export const beginDecisions = (partition: PartitionState, network: Roster, now: 
   rows: { results: [], incidents: [], evidence: [], ledger: [], alerts: [], alone: [], done: [] },
 });
 
-export const assertOpen = ({ mode, partition }: DecisionBatch): void => {
-  if (mode !== 'open') throw new Error(`a batch of decisions of partition ${partition.lease.partition} is ${mode}, and takes nothing more`);
-};
+export function decideOn(batch: DecisionBatch, monitor: string, event: MonitorEvent): void {
+  assertOpen(batch);
+  const entry = entryOf(batch, monitor);
+  if (!entry) return;
+  const made = objectOf(batch, entry);
+  if (!made.state) return;
+  const { now, network } = batch;
+  const { state, effects } = decide(made.state, event, { now, network, newId });
+  made.state = state;
+  made.isMoved = true;
+  if (event.is === 'edited' && event.changed) made.isChanged = true;
+  if (effects.length > 0) keep(batch, monitor, effects);
+}
 
-export const entryOf = (batch: DecisionBatch, monitor: string): Entry | undefined => {
+export function assertOpen({ mode, partition }: DecisionBatch): void {
+  if (mode !== 'open') throw new Error(`a batch of decisions of partition ${partition.lease.partition} is ${mode}, and takes nothing more`);
+}
+
+export function entryOf(batch: DecisionBatch, monitor: string): Entry | undefined {
   const known = batch.entries.get(monitor);
   if (known) return known;
   const slot = batch.partition.monitors.slotOf(monitor);
@@ -105,14 +117,14 @@ export const entryOf = (batch: DecisionBatch, monitor: string): Entry | undefine
   const entry: Entry = { slot, row: null, told: { is: 'numbers' } };
   batch.entries.set(monitor, entry);
   return entry;
-};
+}
 
 /**
  * Builds the monitor's state from numbers, including its fast-path passes, because the state is
  * needed after all. States are built on every call; the batch keeps the first, so a second call
  * gets the same.
  */
-export const objectOf = (batch: DecisionBatch, entry: Entry): Extract<Told, { is: 'object' }> => {
+export function objectOf(batch: DecisionBatch, entry: Entry): Extract<Told, { is: 'object' }> {
   const { slot, told } = entry;
   if (told.is === 'object') return told;
   if (slot === null) throw new Error('a monitor that is not held is told by no numbers');
@@ -130,16 +142,72 @@ export const objectOf = (batch: DecisionBatch, entry: Entry): Extract<Told, { is
   entry.told = made;
   batch.isAnyMade = true;
   return made;
-};
+}
 
-export const rowOf = ({ partition }: DecisionBatch, { slot, row }: Entry): Row => (row === null ? partition.monitors.rowAt(slot) : row);
+function keep({ rows, looks }: DecisionBatch, monitor: string, effects: readonly Effect[]): void {
+  for (const effect of effects) {
+    if (effect.is === 'incident') rows.incidents.push({ monitor, opened: effect.change === 'opened', incident: effect.incident });
+    else if (effect.is === 'evidence') rows.evidence.push(effect);
+    else if (effect.is === 'ledger') rows.ledger.push({ monitor, kind: effect.kind, put: effect.put, drop: effect.drop });
+    else if (effect.is === 'alert') rows.alerts.push(effect);
+    else if (effect.is === 'notice') rows.alone.push(effect.continent);
+    else looks.push({ monitor, look: effect.look, continents: effect.continents, when: effect.why === 'sample' ? 'sample' : 'now' });
+  }
+}
 
-export const stateOf = (batch: DecisionBatch, monitor: string): MonitorState | undefined => {
+/** A monitor that this partition did not hold before. */
+export function addMonitor(batch: DecisionBatch, key: number, watched: Watched, target: number): void {
+  assertOpen(batch);
+  batch.isAnyMade = true;
+  batch.entries.set(watched.id, {
+    slot: batch.partition.monitors.slotOf(watched.id) ?? null,
+    row: { key, target },
+    told: { is: 'object', state: createState(watched), isMoved: true, isChanged: false },
+  });
+}
+
+export function removeMonitor(batch: DecisionBatch, monitor: string): void {
+  assertOpen(batch);
+  const entry = entryOf(batch, monitor);
+  if (entry) objectOf(batch, entry).state = undefined;
+}
+
+/**
+ * Takes passes that may use the fast path (Monitors.passesQuietly) and adds them to the samples.
+ * The passes of one monitor come in order of start, unless nothing else of it comes.
+ */
+export function takeRoutine(batch: DecisionBatch, taken: Passes): void {
+  assertOpen(batch);
+  const { passes, quiet, partition } = batch;
+  quiet.push(taken);
+  const from = passes.at.length;
+  chartPasses(passes, taken, partition.monitors);
+  for (let place = from; place < passes.at.length; place += 1) belongsTo(batch, passes.at[place] ?? 0);
+}
+
+/** Neighbours nearly always belong to the same hour. */
+function belongsTo(batch: DecisionBatch, at: number): void {
+  if (at >= batch.hour && at < batch.hour + 3_600_000) return;
+  batch.hour = hourOf(at);
+  batch.hours.add(batch.hour);
+}
+
+export function chart(batch: DecisionBatch, row: ResultRow): void {
+  batch.rows.results.push(row);
+  belongsTo(batch, row.at);
+}
+
+/** Requests a first check, to be made after the commit as soon as the budget allows. */
+export function lookAt({ looks }: DecisionBatch, monitor: string, { continent, turn_at }: FirstCheck): void {
+  looks.push({ monitor, look: newId(), continents: [continent], when: { before: turn_at } });
+}
+
+export function stateOf(batch: DecisionBatch, monitor: string): MonitorState | undefined {
   const entry = entryOf(batch, monitor);
   return entry && objectOf(batch, entry).state;
-};
+}
 
-export const incidentOf = (batch: DecisionBatch, monitor: string): Incident | null => {
+export function incidentOf(batch: DecisionBatch, monitor: string): Incident | null {
   const { monitors } = batch.partition;
   if (!batch.isAnyMade && monitors.areAllQuiet()) return null;
   const entry = entryOf(batch, monitor);
@@ -147,16 +215,16 @@ export const incidentOf = (batch: DecisionBatch, monitor: string): Incident | nu
   // A monitor that is held as numbers has none.
   if (entry.told.is === 'numbers' && entry.slot !== null && monitors.isQuietAt(entry.slot)) return null;
   return objectOf(batch, entry).state?.incident ?? null;
-};
+}
 
 /**
  * The part of its config that says which probes may check it, and its key in the database;
  * undefined when it is not held here.
  */
-export const settingsOf = (
+export function settingsOf(
   batch: DecisionBatch,
   monitor: string,
-): { readonly key: number; readonly terms: MonitorSettings; readonly version: number } | undefined => {
+): { readonly key: number; readonly terms: MonitorSettings; readonly version: number } | undefined {
   const entry = entryOf(batch, monitor);
   if (!entry) return undefined;
   const { slot, told } = entry;
@@ -167,106 +235,40 @@ export const settingsOf = (
   if (slot === null) return undefined;
   const { terms, version } = batch.partition.monitors.termsAt(slot);
   return terms && { key: rowOf(batch, entry).key, terms, version };
-};
+}
 
-const keep = ({ rows, looks }: DecisionBatch, monitor: string, effects: readonly Effect[]): void => {
-  for (const effect of effects) {
-    if (effect.is === 'incident') rows.incidents.push({ monitor, opened: effect.change === 'opened', incident: effect.incident });
-    else if (effect.is === 'evidence') rows.evidence.push(effect);
-    else if (effect.is === 'ledger') rows.ledger.push({ monitor, kind: effect.kind, put: effect.put, drop: effect.drop });
-    else if (effect.is === 'alert') rows.alerts.push(effect);
-    else if (effect.is === 'notice') rows.alone.push(effect.continent);
-    else looks.push({ monitor, look: effect.look, continents: effect.continents, when: effect.why === 'sample' ? 'sample' : 'now' });
-  }
-};
+export function rowOf({ partition }: DecisionBatch, { slot, row }: Entry): Row {
+  return row === null ? partition.monitors.rowAt(slot) : row;
+}
 
-export const decideOn = (batch: DecisionBatch, monitor: string, event: MonitorEvent): void => {
-  assertOpen(batch);
-  const entry = entryOf(batch, monitor);
-  if (!entry) return;
-  const made = objectOf(batch, entry);
-  if (!made.state) return;
-  const { now, network } = batch;
-  const { state, effects } = decide(made.state, event, { now, network, newId });
-  made.state = state;
-  made.isMoved = true;
-  if (event.is === 'edited' && event.changed) made.isChanged = true;
-  if (effects.length > 0) keep(batch, monitor, effects);
-};
-
-/** A monitor that this partition did not hold before. */
-export const addMonitor = (batch: DecisionBatch, key: number, watched: Watched, target: number): void => {
-  assertOpen(batch);
-  batch.isAnyMade = true;
-  batch.entries.set(watched.id, {
-    slot: batch.partition.monitors.slotOf(watched.id) ?? null,
-    row: { key, target },
-    told: { is: 'object', state: createState(watched), isMoved: true, isChanged: false },
-  });
-};
-
-export const removeMonitor = (batch: DecisionBatch, monitor: string): void => {
-  assertOpen(batch);
-  const entry = entryOf(batch, monitor);
-  if (entry) objectOf(batch, entry).state = undefined;
-};
-
-/** Requests a first check, to be made after the commit as soon as the budget allows. */
-export const lookAt = ({ looks }: DecisionBatch, monitor: string, { continent, turn_at }: FirstCheck): void => {
-  looks.push({ monitor, look: newId(), continents: [continent], when: { before: turn_at } });
-};
-
-/** Neighbours nearly always belong to the same hour. */
-const belongsTo = (batch: DecisionBatch, at: number): void => {
-  if (at >= batch.hour && at < batch.hour + 3_600_000) return;
-  batch.hour = hourOf(at);
-  batch.hours.add(batch.hour);
-};
-
-/**
- * Takes passes that may use the fast path (Monitors.passesQuietly) and adds them to the samples.
- * The passes of one monitor come in order of start, unless nothing else of it comes.
- */
-export const takeRoutine = (batch: DecisionBatch, taken: Passes): void => {
-  assertOpen(batch);
-  const { passes, quiet, partition } = batch;
-  quiet.push(taken);
-  const from = passes.at.length;
-  chartPasses(passes, taken, partition.monitors);
-  for (let place = from; place < passes.at.length; place += 1) belongsTo(batch, passes.at[place] ?? 0);
-};
-
-export const chart = (batch: DecisionBatch, row: ResultRow): void => {
-  batch.rows.results.push(row);
-  belongsTo(batch, row.at);
-};
-
-/** Up to where results of this generation are committed, or decided in this batch. */
-export const passedTo = ({ marks, partition }: DecisionBatch, probeKey: number, generation: string): number => {
-  const name = watermarkName(probeKey, generation);
-  return marks.get(name)?.seq ?? partition.watermarks.get(name) ?? 0;
-};
-
-/** Results beyond the watermark that are committed, or decided in this batch. */
-export const earlyDecisions = ({ marks, partition }: DecisionBatch, probeKey: number, generation: string): readonly number[] => {
-  const name = watermarkName(probeKey, generation);
-  return marks.get(name)?.ahead ?? partition.ahead.get(name) ?? [];
-};
+export type Mark = Omit<Watermark, 'ahead'>;
 
 /** All results up to this one are decided in this batch or before. */
-export const passTo = (batch: DecisionBatch, mark: Mark): void => {
+export function passTo(batch: DecisionBatch, mark: Mark): void {
   assertOpen(batch);
   const ahead = earlyDecisions(batch, mark.probe_key, mark.generation).filter((seq) => seq > mark.seq);
   batch.marks.set(watermarkName(mark.probe_key, mark.generation), { ...mark, ahead });
-};
+}
+
+/** Results beyond the watermark that are committed, or decided in this batch. */
+export function earlyDecisions({ marks, partition }: DecisionBatch, probeKey: number, generation: string): readonly number[] {
+  const name = watermarkName(probeKey, generation);
+  return marks.get(name)?.ahead ?? partition.ahead.get(name) ?? [];
+}
 
 /**
  * This batch decides these results early: they are beyond the watermark, and results before them
  * still wait.
  */
-export const decideNow = (batch: DecisionBatch, of: Omit<Mark, 'seq'>, seqs: readonly number[]): void => {
+export function decideNow(batch: DecisionBatch, of: Omit<Mark, 'seq'>, seqs: readonly number[]): void {
   assertOpen(batch);
   const { probe_key, generation } = of;
   const ahead = [...earlyDecisions(batch, probe_key, generation), ...seqs];
   batch.marks.set(watermarkName(probe_key, generation), { ...of, seq: passedTo(batch, probe_key, generation), ahead });
-};
+}
+
+/** Up to where results of this generation are committed, or decided in this batch. */
+export function passedTo({ marks, partition }: DecisionBatch, probeKey: number, generation: string): number {
+  const name = watermarkName(probeKey, generation);
+  return marks.get(name)?.seq ?? partition.watermarks.get(name) ?? 0;
+}

@@ -50,65 +50,17 @@ export type Waiting = {
   readonly isFewer: boolean;
 };
 
-/** Hours of absence may leave a hundred thousand results; a short glitch leaves fewer than this. */
-const most = 10_000;
-
-/** Takes in what came since the last call. @returns the monitors with new results. */
-const takeIn = async (
-  room: WaitingQueue,
-  state: PartitionState,
-  deliveries: readonly Delivered[],
-  { directory, clock }: PartitionDependencies,
-): Promise<ReadonlySet<string>> => {
-  const touched = new Set<string>();
-  for (const delivered of deliveries) {
-    if (room.size >= most) break;
-    const judged = await judge(delivered, state.lease.partition, directory, clock.now());
-    // A refused result is counted when the hold ends and it is processed.
-    if (judged.is !== 'accepted') continue;
-    const { probe, batch } = judged.accepted;
-    const name = watermarkName(probe.key, batch.generation);
-    const reached = room.reached.get(name) ?? state.watermarks.get(name) ?? 0;
-    if (batch.after !== null && batch.after > reached) continue;
-    for (let place = 0; place < batch.monitors.length; place += 1) {
-      const result = resultAt(batch, place);
-      if (result.seq <= reached || state.ahead.get(name)?.includes(result.seq)) continue;
-      const inHand = room.about.get(result.monitor) ?? [];
-      inHand.push({ probe, generation: batch.generation, result });
-      room.about.set(result.monitor, inHand);
-      room.size += 1;
-      touched.add(result.monitor);
-    }
-    room.reached.set(name, Math.max(reached, lastSeqOf(batch)));
-  }
-  return touched;
-};
-
-const mayGo = ({ room, awaited }: Waiting, monitor: string, decisions: DecisionBatch, roster: Roster): boolean => {
-  if (room.ahead.has(monitor)) return true;
-  const inHand = room.about.get(monitor) ?? [];
-  // Nearly always nothing failed, and the state is not needed.
-  const isPrivate = inHand.some(({ probe }) => probe.organisation_id !== null);
-  if (!isPrivate && incidentOf(decisions, monitor) === null && !inHand.some(({ result }) => result.outcome === 'fail')) return false;
-  const known = stateOf(decisions, monitor);
-  const seen = inHand.map(({ probe, result: { at, outcome } }) => ({ at, outcome, quarantined: probe.quarantined_at !== null }));
-  if (known === undefined) return false;
-  // Results that were not taken in may be of any monitor.
-  const isMore = room.size >= most || isAwaited(known.watched, awaited, roster);
-  return canDecideEarly(known, seen, room.began, isMore);
-};
-
 type EarlyDecided = { readonly decisions: DecisionBatch; readonly judged: readonly Judged[]; readonly monitors: ReadonlySet<string> };
 
 /**
  * Decides the waiting results that need not wait. Undefined when all of them wait. Nothing is
  * written yet.
  */
-export const decideEarly = async (
+export async function decideEarly(
   waiting: Waiting,
   state: PartitionState,
   parts: PartitionDependencies,
-): Promise<EarlyDecided | undefined> => {
+): Promise<EarlyDecided | undefined> {
   const { room, deliveries, isFewer } = waiting;
   const touched = await takeIn(room, state, deliveries, parts);
   const { clock, timing, oldestKept, roster } = parts;
@@ -136,12 +88,60 @@ export const decideEarly = async (
   decideAbout(decisions, judged, now);
   for (const { of, seqs: gone } of seqs.values()) decideNow(decisions, { ...of, partition }, gone);
   return { decisions, judged, monitors };
-};
+}
+
+/** Hours of absence may leave a hundred thousand results; a short glitch leaves fewer than this. */
+const most = 10_000;
+
+/** Takes in what came since the last call. @returns the monitors with new results. */
+async function takeIn(
+  room: WaitingQueue,
+  state: PartitionState,
+  deliveries: readonly Delivered[],
+  { directory, clock }: PartitionDependencies,
+): Promise<ReadonlySet<string>> {
+  const touched = new Set<string>();
+  for (const delivered of deliveries) {
+    if (room.size >= most) break;
+    const judged = await judge(delivered, state.lease.partition, directory, clock.now());
+    // A refused result is counted when the hold ends and it is processed.
+    if (judged.is !== 'accepted') continue;
+    const { probe, batch } = judged.accepted;
+    const name = watermarkName(probe.key, batch.generation);
+    const reached = room.reached.get(name) ?? state.watermarks.get(name) ?? 0;
+    if (batch.after !== null && batch.after > reached) continue;
+    for (let place = 0; place < batch.monitors.length; place += 1) {
+      const result = resultAt(batch, place);
+      if (result.seq <= reached || state.ahead.get(name)?.includes(result.seq)) continue;
+      const inHand = room.about.get(result.monitor) ?? [];
+      inHand.push({ probe, generation: batch.generation, result });
+      room.about.set(result.monitor, inHand);
+      room.size += 1;
+      touched.add(result.monitor);
+    }
+    room.reached.set(name, Math.max(reached, lastSeqOf(batch)));
+  }
+  return touched;
+}
+
+function mayGo({ room, awaited }: Waiting, monitor: string, decisions: DecisionBatch, roster: Roster): boolean {
+  if (room.ahead.has(monitor)) return true;
+  const inHand = room.about.get(monitor) ?? [];
+  // Nearly always nothing failed, and the state is not needed.
+  const isPrivate = inHand.some(({ probe }) => probe.organisation_id !== null);
+  if (!isPrivate && incidentOf(decisions, monitor) === null && !inHand.some(({ result }) => result.outcome === 'fail')) return false;
+  const known = stateOf(decisions, monitor);
+  const seen = inHand.map(({ probe, result: { at, outcome } }) => ({ at, outcome, quarantined: probe.quarantined_at !== null }));
+  if (known === undefined) return false;
+  // Results that were not taken in may be of any monitor.
+  const isMore = room.size >= most || isAwaited(known.watched, awaited, roster);
+  return canDecideEarly(known, seen, room.began, isMore);
+}
 
 /** The early decisions are committed. */
-export const adoptEarly = (room: WaitingQueue, monitors: ReadonlySet<string>): void => {
+export function adoptEarly(room: WaitingQueue, monitors: ReadonlySet<string>): void {
   for (const monitor of monitors) {
     room.ahead.add(monitor);
     room.about.delete(monitor);
   }
-};
+}

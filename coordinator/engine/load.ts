@@ -40,35 +40,8 @@ const gapsBackMs = 8 * 86_400_000;
 /** One string for all monitors of an organisation. */
 const shared = createShared<string>(100_000);
 
-const seenOf = (row: NewestResult, monitor: MonitorRow, observer: ObservingProbe): SeenResult => ({
-  seq: 1,
-  monitor: monitor.id,
-  config_version: monitor.config_version,
-  at: row.at,
-  took_ms: row.took_ms,
-  outcome: row.outcome,
-  cause: row.cause_class === null ? null : { class: row.cause_class, params: {} },
-  phases: null,
-  evidence: null,
-  look: null,
-  from: observer,
-  quarantined: false,
-  handed_over: true,
-});
-
-/**
- * The observations that opened and confirmed an incident, with details that results do not have.
- */
-const keptOf = ({ seen, confirmed }: Incident, monitor: MonitorRow, failures: readonly KeptFailure[]): SeenResult[] =>
-  failures.flatMap(({ part, at, took_ms, cause, phases, evidence }) => {
-    const observer = part === 'seen' ? seen : confirmed;
-    if (!observer) return [];
-    const bare = seenOf({ probe_key: 0, at, took_ms, outcome: 'fail', cause_class: null }, monitor, observer);
-    return [{ ...bare, cause, phases, evidence }];
-  });
-
 /** Rebuilds from the database alone everything that the owner of a partition must know. */
-export const loadPartition = async (lease: Lease, { sql, directory, roster, now }: Loading): Promise<PartitionState> => {
+export async function loadPartition(lease: Lease, { sql, directory, roster, now }: Loading): Promise<PartitionState> {
   const { partition } = lease;
   const [stored, incidents, kept, closed, downs, gaps, pauses, marks] = await Promise.all([
     readCheckpoint(sql, partition),
@@ -145,4 +118,34 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
     }
   }
   return state;
-};
+}
+
+function seenOf(row: NewestResult, monitor: MonitorRow, observer: ObservingProbe): SeenResult {
+  return {
+    seq: 1,
+    monitor: monitor.id,
+    config_version: monitor.config_version,
+    at: row.at,
+    took_ms: row.took_ms,
+    outcome: row.outcome,
+    cause: row.cause_class === null ? null : { class: row.cause_class, params: {} },
+    phases: null,
+    evidence: null,
+    look: null,
+    from: observer,
+    quarantined: false,
+    handed_over: true,
+  };
+}
+
+/**
+ * The observations that opened and confirmed an incident, with details that results do not have.
+ */
+function keptOf({ seen, confirmed }: Incident, monitor: MonitorRow, failures: readonly KeptFailure[]): SeenResult[] {
+  return failures.flatMap(({ part, at, took_ms, cause, phases, evidence }) => {
+    const observer = part === 'seen' ? seen : confirmed;
+    if (!observer) return [];
+    const bare = seenOf({ probe_key: 0, at, took_ms, outcome: 'fail', cause_class: null }, monitor, observer);
+    return [{ ...bare, cause, phases, evidence }];
+  });
+}

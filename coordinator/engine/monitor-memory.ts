@@ -31,173 +31,12 @@ export const columnNames = [
 export type Column = (typeof columnNames)[number];
 
 export const noTime = Number.NaN;
-export const timeOf = (value: number | undefined): number | null => (value === undefined || Number.isNaN(value) ? null : value);
-
-export const outageOf = (from: number | undefined, to: number | undefined): Outage | null => {
-  const [began, ended] = [timeOf(from), timeOf(to)];
-  return began === null || ended === null ? null : { from: began, to: ended };
-};
-
-export const makeColumns = (length: number): Record<Column, Float64Array> => ({
-  key: new Float64Array(length),
-  target: new Float64Array(length),
-  version: new Float64Array(length),
-  changedAt: new Float64Array(length),
-  due: new Float64Array(length).fill(Number.POSITIVE_INFINITY),
-  created: new Float64Array(length),
-  paused: new Float64Array(length),
-  clock: new Float64Array(length),
-  covered: new Float64Array(length),
-  from: new Float64Array(length),
-  ping: new Float64Array(length),
-  downFrom: new Float64Array(length).fill(noTime),
-  downTo: new Float64Array(length).fill(noTime),
-});
-
-/**
- * Views of up monitors, as numbers: a fixed number of places for each slot, more once a monitor has
- * more views. Each is a pass, so that probe and time are all of it. Also their gaps, of which
- * nearly every monitor has one: the time from its creation to its first result.
- */
-export type Views = {
-  readonly read: (slot: number) => readonly ProbeView[];
-  readonly write: (slot: number, views: readonly ProbeView[]) => void;
-  readonly count: (slot: number) => number;
-  /** Whether one of the views is this probe's. */
-  readonly has: (slot: number, probe: string) => boolean;
-  /** A pass of a probe that has a view: see() in numbers. */
-  readonly pass: (slot: number, from: ObservingProbe, at: number) => void;
-  readonly grow: (capacity: number) => void;
-};
-
-/** A monitor with more views is held as an object. */
-export const maxViews = 16;
-
-const fewViews = 4;
-
-/** Whether this view consists of its probe and time only. */
-export const isRoutinePass = ({ at, ok, ok_at, failure }: ProbeView): boolean => ok && ok_at === at && failure === null;
-
-type Columns = {
-  readonly count: Uint8Array;
-  readonly observer: Uint16Array;
-  readonly at: Float64Array;
-};
-
-const columnsFor = (capacity: number, width: number): Columns => ({
-  count: new Uint8Array(capacity),
-  observer: new Uint16Array(capacity * width),
-  at: new Float64Array(capacity * width),
-});
-
-export const createViews = (initial: number): Views => {
-  const observers: ObservingProbe[] = [];
-  const indexes = new Map<ObservingProbe, number>();
-  let capacity = initial;
-  let width = fewViews;
-  let columns = columnsFor(capacity, width);
-
-  const indexOf = (observer: ObservingProbe): number => {
-    const known = indexes.get(observer);
-    if (known !== undefined) return known;
-    indexes.set(observer, observers.length);
-    return observers.push(observer) - 1;
-  };
-
-  const placeOf = (slot: number, probe: string): number => {
-    const { count, observer } = columns;
-    const first = slot * width;
-    for (let place = first; place < first + (count[slot] ?? 0); place += 1)
-      if (observers[observer[place] ?? 0]?.probe === probe) return place;
-    return -1;
-  };
-
-  const rearrange = (toCapacity: number, toWidth: number): void => {
-    const older = columns;
-    const made = columnsFor(toCapacity, toWidth);
-    made.count.set(older.count);
-    for (const name of ['observer', 'at'] as const) {
-      if (toWidth === width) made[name].set(older[name]);
-      else
-        for (let slot = 0; slot < capacity; slot += 1)
-          made[name].set(older[name].subarray(slot * width, slot * width + width), slot * toWidth);
-    }
-    [columns, capacity, width] = [made, toCapacity, toWidth];
-  };
-
-  return {
-    read: (slot) => {
-      const { count, observer, at } = columns;
-      const views: ProbeView[] = [];
-      const first = slot * width;
-      for (let place = first; place < first + (count[slot] ?? 0); place += 1) {
-        const from = observers[observer[place] ?? 0];
-        const passed = at[place] ?? 0;
-        if (from) views.push({ from, at: passed, ok: true, ok_at: passed, failure: null });
-      }
-      return views;
-    },
-    write: (slot, views) => {
-      while (views.length > width) rearrange(capacity, width * 2);
-      const { count, observer, at } = columns;
-      count[slot] = views.length;
-      let place = slot * width;
-      for (const view of views) {
-        observer[place] = indexOf(view.from);
-        at[place] = view.at;
-        place += 1;
-      }
-    },
-    count: (slot) => columns.count[slot] ?? 0,
-    has: (slot, probe) => placeOf(slot, probe) >= 0,
-    pass: (slot, from, at) => {
-      const place = placeOf(slot, from.probe);
-      if (place < 0) return;
-      if (at <= (columns.at[place] ?? 0)) return;
-      columns.at[place] = at;
-      columns.observer[place] = indexOf(from);
-    },
-    grow: (to) => rearrange(to, width),
-  };
-};
 
 /**
  * Three numbers for each gap: from, to (none while it is open), interval. An array of numbers takes
  * a third of the memory of objects.
  */
 export type FlatGaps = readonly number[];
-
-const none: readonly Gap[] = [];
-
-const isFlatOf = (flat: FlatGaps, gaps: readonly Gap[]): boolean => {
-  if (flat.length !== 3 * gaps.length) return false;
-  let place = 0;
-  for (const { from, to, interval_ms } of gaps) {
-    if (flat[place] !== from || !Object.is(flat[place + 1], to ?? noTime) || flat[place + 2] !== interval_ms) return false;
-    place += 3;
-  }
-  return true;
-};
-
-/** `before`: the earlier array, which nearly always is still right. */
-export const flatGaps = (gaps: readonly Gap[], before: FlatGaps | undefined): FlatGaps | undefined => {
-  const [first] = gaps;
-  if (!first) return undefined;
-  if (before && isFlatOf(before, gaps)) return before;
-  if (gaps.length === 1) return [first.from, first.to ?? noTime, first.interval_ms];
-  // An array that was pushed to reserves capacity for many more; a slice does not.
-  return gaps.flatMap(({ from, to, interval_ms }) => [from, to ?? noTime, interval_ms]).slice();
-};
-
-export const gapsOf = (flat: FlatGaps | undefined): readonly Gap[] => {
-  if (!flat) return none;
-  const gaps: Gap[] = [];
-  for (let place = 0; place < flat.length; place += 3) {
-    const [from = 0, to = noTime, interval_ms = 0] = [flat[place], flat[place + 1], flat[place + 2]];
-    gaps.push({ from, to: Number.isNaN(to) ? null : to, interval_ms });
-  }
-  return gaps;
-};
 
 /**
  * What is kept beside a monitor's state. `target`: a hash of the target's host, which tells
@@ -255,31 +94,7 @@ export type Monitors = {
 /** What many monitors have in common. */
 export type MonitorSettings = Omit<Watched, 'id' | 'config_version' | 'created_at' | 'paused_at'>;
 
-/** There are few different intervals and the like. */
-const sharedSettings = createShared<MonitorSettings>(100_000);
-
-const settingsOf = ({ id: _id, config_version: _version, created_at: _created, paused_at: _paused, ...terms }: Watched): MonitorSettings =>
-  sharedSettings(JSON.stringify(terms), terms);
-
-/** Whether the state was made with these settings: nearly always, and fast to check. */
-const areSettingsOf = (watched: Watched, terms: MonitorSettings): boolean =>
-  watched.continents === terms.continents &&
-  watched.inside === terms.inside &&
-  watched.organisation === terms.organisation &&
-  watched.kind === terms.kind &&
-  watched.interval_ms === terms.interval_ms &&
-  watched.timeout_ms === terms.timeout_ms &&
-  watched.probe === terms.probe &&
-  watched.alert_after_ms === terms.alert_after_ms &&
-  watched.sampled === terms.sampled;
-
-const isRoutineState = ({ incident, closed, restored, views }: MonitorState): boolean => {
-  if (incident !== null || closed.length > 0 || restored || views.length > maxViews) return false;
-  for (const view of views) if (!isRoutinePass(view)) return false;
-  return true;
-};
-
-export const createMonitors = (): Monitors => {
+export function createMonitors(): Monitors {
   const slots = new Map<string, number>();
   const ids: (string | undefined)[] = [];
   const free: number[] = [];
@@ -472,7 +287,205 @@ export const createMonitors = (): Monitors => {
       }),
     slots: () => slots.values(),
   };
+}
+
+export function makeColumns(length: number): Record<Column, Float64Array> {
+  return {
+    key: new Float64Array(length),
+    target: new Float64Array(length),
+    version: new Float64Array(length),
+    changedAt: new Float64Array(length),
+    due: new Float64Array(length).fill(Number.POSITIVE_INFINITY),
+    created: new Float64Array(length),
+    paused: new Float64Array(length),
+    clock: new Float64Array(length),
+    covered: new Float64Array(length),
+    from: new Float64Array(length),
+    ping: new Float64Array(length),
+    downFrom: new Float64Array(length).fill(noTime),
+    downTo: new Float64Array(length).fill(noTime),
+  };
+}
+
+/**
+ * Views of up monitors, as numbers: a fixed number of places for each slot, more once a monitor has
+ * more views. Each is a pass, so that probe and time are all of it. Also their gaps, of which
+ * nearly every monitor has one: the time from its creation to its first result.
+ */
+export type Views = {
+  readonly read: (slot: number) => readonly ProbeView[];
+  readonly write: (slot: number, views: readonly ProbeView[]) => void;
+  readonly count: (slot: number) => number;
+  /** Whether one of the views is this probe's. */
+  readonly has: (slot: number, probe: string) => boolean;
+  /** A pass of a probe that has a view: see() in numbers. */
+  readonly pass: (slot: number, from: ObservingProbe, at: number) => void;
+  readonly grow: (capacity: number) => void;
 };
+
+const fewViews = 4;
+
+export function createViews(initial: number): Views {
+  const observers: ObservingProbe[] = [];
+  const indexes = new Map<ObservingProbe, number>();
+  let capacity = initial;
+  let width = fewViews;
+  let columns = columnsFor(capacity, width);
+
+  const indexOf = (observer: ObservingProbe): number => {
+    const known = indexes.get(observer);
+    if (known !== undefined) return known;
+    indexes.set(observer, observers.length);
+    return observers.push(observer) - 1;
+  };
+
+  const placeOf = (slot: number, probe: string): number => {
+    const { count, observer } = columns;
+    const first = slot * width;
+    for (let place = first; place < first + (count[slot] ?? 0); place += 1)
+      if (observers[observer[place] ?? 0]?.probe === probe) return place;
+    return -1;
+  };
+
+  const rearrange = (toCapacity: number, toWidth: number): void => {
+    const older = columns;
+    const made = columnsFor(toCapacity, toWidth);
+    made.count.set(older.count);
+    for (const name of ['observer', 'at'] as const) {
+      if (toWidth === width) made[name].set(older[name]);
+      else
+        for (let slot = 0; slot < capacity; slot += 1)
+          made[name].set(older[name].subarray(slot * width, slot * width + width), slot * toWidth);
+    }
+    [columns, capacity, width] = [made, toCapacity, toWidth];
+  };
+
+  return {
+    read: (slot) => {
+      const { count, observer, at } = columns;
+      const views: ProbeView[] = [];
+      const first = slot * width;
+      for (let place = first; place < first + (count[slot] ?? 0); place += 1) {
+        const from = observers[observer[place] ?? 0];
+        const passed = at[place] ?? 0;
+        if (from) views.push({ from, at: passed, ok: true, ok_at: passed, failure: null });
+      }
+      return views;
+    },
+    write: (slot, views) => {
+      while (views.length > width) rearrange(capacity, width * 2);
+      const { count, observer, at } = columns;
+      count[slot] = views.length;
+      let place = slot * width;
+      for (const view of views) {
+        observer[place] = indexOf(view.from);
+        at[place] = view.at;
+        place += 1;
+      }
+    },
+    count: (slot) => columns.count[slot] ?? 0,
+    has: (slot, probe) => placeOf(slot, probe) >= 0,
+    pass: (slot, from, at) => {
+      const place = placeOf(slot, from.probe);
+      if (place < 0) return;
+      if (at <= (columns.at[place] ?? 0)) return;
+      columns.at[place] = at;
+      columns.observer[place] = indexOf(from);
+    },
+    grow: (to) => rearrange(to, width),
+  };
+}
+
+type Columns = {
+  readonly count: Uint8Array;
+  readonly observer: Uint16Array;
+  readonly at: Float64Array;
+};
+
+function columnsFor(capacity: number, width: number): Columns {
+  return {
+    count: new Uint8Array(capacity),
+    observer: new Uint16Array(capacity * width),
+    at: new Float64Array(capacity * width),
+  };
+}
+
+export function timeOf(value: number | undefined): number | null {
+  return value === undefined || Number.isNaN(value) ? null : value;
+}
+
+const none: readonly Gap[] = [];
+
+export function gapsOf(flat: FlatGaps | undefined): readonly Gap[] {
+  if (!flat) return none;
+  const gaps: Gap[] = [];
+  for (let place = 0; place < flat.length; place += 3) {
+    const [from = 0, to = noTime, interval_ms = 0] = [flat[place], flat[place + 1], flat[place + 2]];
+    gaps.push({ from, to: Number.isNaN(to) ? null : to, interval_ms });
+  }
+  return gaps;
+}
+
+export function outageOf(from: number | undefined, to: number | undefined): Outage | null {
+  const [began, ended] = [timeOf(from), timeOf(to)];
+  return began === null || ended === null ? null : { from: began, to: ended };
+}
+
+/** Whether the state was made with these settings: nearly always, and fast to check. */
+function areSettingsOf(watched: Watched, terms: MonitorSettings): boolean {
+  return (
+    watched.continents === terms.continents &&
+    watched.inside === terms.inside &&
+    watched.organisation === terms.organisation &&
+    watched.kind === terms.kind &&
+    watched.interval_ms === terms.interval_ms &&
+    watched.timeout_ms === terms.timeout_ms &&
+    watched.probe === terms.probe &&
+    watched.alert_after_ms === terms.alert_after_ms &&
+    watched.sampled === terms.sampled
+  );
+}
+
+/** There are few different intervals and the like. */
+const sharedSettings = createShared<MonitorSettings>(100_000);
+
+function settingsOf({ id: _id, config_version: _version, created_at: _created, paused_at: _paused, ...terms }: Watched): MonitorSettings {
+  return sharedSettings(JSON.stringify(terms), terms);
+}
+
+/** `before`: the earlier array, which nearly always is still right. */
+export function flatGaps(gaps: readonly Gap[], before: FlatGaps | undefined): FlatGaps | undefined {
+  const [first] = gaps;
+  if (!first) return undefined;
+  if (before && isFlatOf(before, gaps)) return before;
+  if (gaps.length === 1) return [first.from, first.to ?? noTime, first.interval_ms];
+  // An array that was pushed to reserves capacity for many more; a slice does not.
+  return gaps.flatMap(({ from, to, interval_ms }) => [from, to ?? noTime, interval_ms]).slice();
+}
+
+function isFlatOf(flat: FlatGaps, gaps: readonly Gap[]): boolean {
+  if (flat.length !== 3 * gaps.length) return false;
+  let place = 0;
+  for (const { from, to, interval_ms } of gaps) {
+    if (flat[place] !== from || !Object.is(flat[place + 1], to ?? noTime) || flat[place + 2] !== interval_ms) return false;
+    place += 3;
+  }
+  return true;
+}
+
+/** A monitor with more views is held as an object. */
+export const maxViews = 16;
+
+function isRoutineState({ incident, closed, restored, views }: MonitorState): boolean {
+  if (incident !== null || closed.length > 0 || restored || views.length > maxViews) return false;
+  for (const view of views) if (!isRoutinePass(view)) return false;
+  return true;
+}
+
+/** Whether this view consists of its probe and time only. */
+export function isRoutinePass({ at, ok, ok_at, failure }: ProbeView): boolean {
+  return ok && ok_at === at && failure === null;
+}
 
 /**
  * A partition's knowledge in one piece. It is written often, so rows are arrays and each probe is
@@ -488,16 +501,10 @@ const view = z.tuple([
   z.custom<Failure>((value) => value !== undefined).nullable(),
 ]);
 const row = z.tuple([z.int(), z.int(), z.number(), z.number(), z.number(), z.number(), z.number().nullable(), z.array(view)]);
-const packed = z.object({
-  version: z.literal(version),
-  seers: z.array(z.object({ probe: z.string(), name: z.string(), continent: z.enum(continents) })),
-  rows: z.array(row),
-});
 
 export type Packed = { readonly key: number; readonly changedAt: number; readonly state: MonitorState };
-export type Unpacked = { readonly configVersion: number; readonly changedAt: number; readonly checkpoint: Checkpoint };
 
-export const pack = (monitors: Iterable<Packed>): Uint8Array => {
+export function pack(monitors: Iterable<Packed>): Uint8Array {
   const observers: ObservingProbe[] = [];
   const indexes = new Map<string, number>();
   const indexOf = (observer: ObservingProbe): number => {
@@ -513,16 +520,21 @@ export const pack = (monitors: Iterable<Packed>): Uint8Array => {
   };
   const rows = Array.from(monitors, ({ key, changedAt, state }) => rowOf(key, changedAt, state));
   return deflateRawSync(JSON.stringify({ version, seers: observers, rows }), { level: 1 });
-};
+}
+
+const packed = z.object({
+  version: z.literal(version),
+  seers: z.array(z.object({ probe: z.string(), name: z.string(), continent: z.enum(continents) })),
+  rows: z.array(row),
+});
+
+export type Unpacked = { readonly configVersion: number; readonly changedAt: number; readonly checkpoint: Checkpoint };
 
 /**
  * By the monitor's key. A broken checkpoint, or one of another version, counts as none: the results
  * are read instead.
  */
-export const unpack = (
-  bytes: Uint8Array,
-  intern: (observer: ObservingProbe) => ObservingProbe,
-): ReadonlyMap<number, Unpacked> | undefined => {
+export function unpack(bytes: Uint8Array, intern: (observer: ObservingProbe) => ObservingProbe): ReadonlyMap<number, Unpacked> | undefined {
   const read = packed.safeParse(JSON.parse(inflateRawSync(bytes).toString()));
   if (!read.success) return undefined;
   const observers = read.data.seers.map(intern);
@@ -536,7 +548,7 @@ export const unpack = (
       { configVersion, changedAt, checkpoint: { views: views.flatMap(viewOf), clock, covered_until, decides_from, beat_at } },
     ]),
   );
-};
+}
 
 /**
  * Passes of a batch that only move numbers (core/fast-path.ts), which are most of them: they are
@@ -546,17 +558,17 @@ export const unpack = (
 export type Passes = { readonly probe_key: number; readonly from: ObservingProbe; readonly batch: Batch; readonly slots: Int32Array };
 
 /** Applies them and returns when the first of their monitors needs its next tick. */
-export const passAll = (monitors: Monitors, { from, batch, slots }: Passes): number => {
+export function passAll(monitors: Monitors, { from, batch, slots }: Passes): number {
   let due = Number.POSITIVE_INFINITY;
   for (let place = 0; place < slots.length; place += 1) {
     const slot = slots[place] ?? -1;
     if (slot >= 0) due = Math.min(due, monitors.pass(slot, { from, at: startAt(batch, place) }));
   }
   return due;
-};
+}
 
 /** Adds them to the samples. */
-export const chartPasses = (columns: PassColumns, { probe_key, batch, slots }: Passes, monitors: Monitors): void => {
+export function chartPasses(columns: PassColumns, { probe_key, batch, slots }: Passes, monitors: Monitors): void {
   for (let place = 0; place < slots.length; place += 1) {
     const slot = slots[place] ?? -1;
     if (slot < 0) continue;
@@ -570,17 +582,17 @@ export const chartPasses = (columns: PassColumns, { probe_key, batch, slots }: P
     columns.first_byte.push(phaseAt(batch, place, column.first_byte));
     columns.total.push(phaseAt(batch, place, column.total));
   }
-};
+}
 
 /**
  * Takes one monitor's passes out, as results, because its state is needed after all. They stay in
  * the samples.
  */
-export const takeBack = ({ from, batch, slots }: Passes, slot: number): SeenResult[] => {
+export function takeBack({ from, batch, slots }: Passes, slot: number): SeenResult[] {
   const results: SeenResult[] = [];
   for (let place = slots.indexOf(slot); place >= 0; place = slots.indexOf(slot, place + 1)) {
     slots[place] = -1;
     results.push({ ...resultAt(batch, place), from, quarantined: false, handed_over: false });
   }
   return results;
-};
+}

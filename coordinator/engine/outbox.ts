@@ -11,10 +11,72 @@ import { askForFirst } from './rechecks.ts';
 import { find, receiveBatches, settle } from './results.ts';
 import type { PartitionState } from './state.ts';
 
+/** Decides everything that waits in the outbox, publishes it on the bus, and commits both. */
+export async function drainOutbox(state: PartitionState, parts: PartitionDependencies, goesOn?: () => void): Promise<void> {
+  for (;;) {
+    goesOn?.();
+    const found = await readOutbox(state, parts);
+    if (!found) return;
+    const { decisions, lines, changes, more } = found;
+    const publishing = parts.bus.isConnected() ? parts.assignments.publish(changes) : Promise.reject(new Error('the bus is away'));
+    const isPublished = await publishing.then(
+      () => true,
+      (error: unknown) => {
+        parts.log.warn({ err: error, lines: lines.length }, 'assignments could not be published; they wait in the outbox');
+        return false;
+      },
+    );
+    if (isPublished) for (const line of lines) decisions.rows.done.push(line);
+    await settle(decisions, parts);
+    for (const line of lines) {
+      if (isPublished) state.unpublished.delete(line);
+      else state.unpublished.add(line);
+    }
+    if (!more || !isPublished) return;
+  }
+}
+
 const most = 500;
 
+type OutboxDecisions = {
+  readonly decisions: DecisionBatch;
+  readonly lines: readonly number[];
+  readonly changes: readonly AssignmentChange[];
+  /** Whether more lines may wait. */
+  readonly more: boolean;
+};
+
+/**
+ * The partition's lines of the outbox: decided, and ready to be published. Undefined when there are
+ * none.
+ */
+async function readOutbox(state: PartitionState, { sql, roster, clock }: PartitionDependencies): Promise<OutboxDecisions | undefined> {
+  const lines = await waitingLines(sql, 'monitor', state.lease.partition, most);
+  if (lines.length === 0) return undefined;
+  const ids = [...new Set(lines.map(({ payload }) => payload.monitor))];
+  const rows = new Map((await monitorsById(sql, ids)).map((row) => [row.id, row]));
+  const now = clock.now();
+  const decisions = beginDecisions(state, roster(), now);
+  const lookedAt = new Set<MonitorRow>();
+  for (const line of lines) {
+    if (state.unpublished.has(line.id)) continue;
+    const row = rows.get(line.payload.monitor);
+    const known = stateOf(decisions, line.payload.monitor)?.watched;
+    apply(decisions, line, row, now);
+    if (row && (needsRecheck(line, row) || isSlower(known, row))) lookedAt.add(row);
+  }
+  for (const { id } of lookedAt) {
+    // An awaited check of the old config says nothing about the new one.
+    state.unseen.awaited.delete(id);
+    askForFirst(state.unseen, decisions, id, roster(), now);
+  }
+  const created = new Set(lines.filter(({ payload }) => payload.change === 'created').map(({ payload }) => payload.monitor));
+  const changes = ids.map((monitor) => ({ monitor, row: rows.get(monitor) ?? null, isNew: created.has(monitor) && rows.has(monitor) }));
+  return { decisions, lines: lines.map(({ id }) => id), changes, more: lines.length === most };
+}
+
 /** Applies one change of a monitor, as an operation wrote it, to what is known of it. */
-const apply = (decisions: DecisionBatch, line: OutboxLine<'monitor'>, row: MonitorRow | undefined, now: number): void => {
+function apply(decisions: DecisionBatch, line: OutboxLine<'monitor'>, row: MonitorRow | undefined, now: number): void {
   const { monitor, change, what_is_checked_changed } = line.payload;
   // The database's clock, which set this time, may be ahead of ours. Every later check must count
   // as after the change.
@@ -38,116 +100,33 @@ const apply = (decisions: DecisionBatch, line: OutboxLine<'monitor'>, row: Monit
     const watched = { ...watchedOf(row), paused_at: known.watched.paused_at };
     decideOn(decisions, monitor, { is: 'edited', at, watched, changed: what_is_checked_changed });
   }
-};
+}
 
 /**
  * Whether users wait for a first result after this change. A heartbeat gets no checks: it reports
  * itself.
  */
-const needsRecheck = ({ payload: { change, what_is_checked_changed } }: OutboxLine<'monitor'>, row: MonitorRow): boolean =>
-  row.type !== 'heartbeat' &&
-  row.paused_at === null &&
-  (change === 'created' || change === 'resumed' || (change === 'edited' && what_is_checked_changed));
+function needsRecheck({ payload: { change, what_is_checked_changed } }: OutboxLine<'monitor'>, row: MonitorRow): boolean {
+  return (
+    row.type !== 'heartbeat' &&
+    row.paused_at === null &&
+    (change === 'created' || change === 'resumed' || (change === 'edited' && what_is_checked_changed))
+  );
+}
 
 /**
  * Whether it is checked less often from now on. The last result covers only the old interval, and
  * the next turn may be far away (rule 22).
  */
-const isSlower = (known: Watched | undefined, row: MonitorRow): boolean =>
-  known !== undefined && row.type !== 'heartbeat' && row.paused_at === null && watchedOf(row).interval_ms > known.interval_ms;
-
-type OutboxDecisions = {
-  readonly decisions: DecisionBatch;
-  readonly lines: readonly number[];
-  readonly changes: readonly AssignmentChange[];
-  /** Whether more lines may wait. */
-  readonly more: boolean;
-};
-
-/**
- * The partition's lines of the outbox: decided, and ready to be published. Undefined when there are
- * none.
- */
-const readOutbox = async (state: PartitionState, { sql, roster, clock }: PartitionDependencies): Promise<OutboxDecisions | undefined> => {
-  const lines = await waitingLines(sql, 'monitor', state.lease.partition, most);
-  if (lines.length === 0) return undefined;
-  const ids = [...new Set(lines.map(({ payload }) => payload.monitor))];
-  const rows = new Map((await monitorsById(sql, ids)).map((row) => [row.id, row]));
-  const now = clock.now();
-  const decisions = beginDecisions(state, roster(), now);
-  const lookedAt = new Set<MonitorRow>();
-  for (const line of lines) {
-    if (state.unpublished.has(line.id)) continue;
-    const row = rows.get(line.payload.monitor);
-    const known = stateOf(decisions, line.payload.monitor)?.watched;
-    apply(decisions, line, row, now);
-    if (row && (needsRecheck(line, row) || isSlower(known, row))) lookedAt.add(row);
-  }
-  for (const { id } of lookedAt) {
-    // An awaited check of the old config says nothing about the new one.
-    state.unseen.awaited.delete(id);
-    askForFirst(state.unseen, decisions, id, roster(), now);
-  }
-  const created = new Set(lines.filter(({ payload }) => payload.change === 'created').map(({ payload }) => payload.monitor));
-  const changes = ids.map((monitor) => ({ monitor, row: rows.get(monitor) ?? null, isNew: created.has(monitor) && rows.has(monitor) }));
-  return { decisions, lines: lines.map(({ id }) => id), changes, more: lines.length === most };
-};
-
-/** Decides everything that waits in the outbox, publishes it on the bus, and commits both. */
-export const drainOutbox = async (state: PartitionState, parts: PartitionDependencies, goesOn?: () => void): Promise<void> => {
-  for (;;) {
-    goesOn?.();
-    const found = await readOutbox(state, parts);
-    if (!found) return;
-    const { decisions, lines, changes, more } = found;
-    const publishing = parts.bus.isConnected() ? parts.assignments.publish(changes) : Promise.reject(new Error('the bus is away'));
-    const isPublished = await publishing.then(
-      () => true,
-      (error: unknown) => {
-        parts.log.warn({ err: error, lines: lines.length }, 'assignments could not be published; they wait in the outbox');
-        return false;
-      },
-    );
-    if (isPublished) for (const line of lines) decisions.rows.done.push(line);
-    await settle(decisions, parts);
-    for (const line of lines) {
-      if (isPublished) state.unpublished.delete(line);
-      else state.unpublished.add(line);
-    }
-    if (!more || !isPublished) return;
-  }
-};
-
-/**
- * The generation under which a message is processed again: its own is marked as complete already.
- * It is unique for each message, so that a second run (after a crash between the two writes) is
- * detected as a repeat.
- */
-const generationOf = (id: number): string => `00000000-0000-4000-8000-${id.toString(16).padStart(12, '0')}`;
-
-/**
- * Its sender was verified when it came; its content is decided like any late result. @throws the
- * reason when it cannot be processed.
- */
-const workOnBatch = async (state: PartitionState, id: number, data: Uint8Array, parts: PartitionDependencies): Promise<void> => {
-  const batch = readBatch(strictJsonOf(data));
-  if (!batch || batch.partition !== state.lease.partition) throw new Error('it is no batch of results of this partition');
-  const probe = await parts.directory.find(batch.probe);
-  if (!probe) throw new Error(`there is no probe ${batch.probe}`);
-  const { decisions, refused } = receiveBatches(
-    state,
-    [find({ probe, batch: { ...batch, generation: generationOf(id), after: null } }, state.monitors)],
-    parts,
-  );
-  await settle(decisions, parts);
-  for (const one of refused) parts.refusals.count(one.probe, one.reason);
-};
+function isSlower(known: Watched | undefined, row: MonitorRow): boolean {
+  return known !== undefined && row.type !== 'heartbeat' && row.paused_at === null && watchedOf(row).interval_ms > known.interval_ms;
+}
 
 /**
  * Processes set-aside messages again that the operator asked for. A message that fails again stays
  * set aside.
  */
-export const retryAsked = async (state: PartitionState, parts: PartitionDependencies): Promise<void> => {
+export async function retryAsked(state: PartitionState, parts: PartitionDependencies): Promise<void> {
   const { sql, bus, log } = parts;
   for (const line of await waitingLines(sql, 'set_aside', state.lease.partition, 100)) {
     const { id } = line.payload;
@@ -170,4 +149,31 @@ export const retryAsked = async (state: PartitionState, parts: PartitionDependen
     }
     await markDone(sql, [line.id]);
   }
-};
+}
+
+/**
+ * Its sender was verified when it came; its content is decided like any late result. @throws the
+ * reason when it cannot be processed.
+ */
+async function workOnBatch(state: PartitionState, id: number, data: Uint8Array, parts: PartitionDependencies): Promise<void> {
+  const batch = readBatch(strictJsonOf(data));
+  if (!batch || batch.partition !== state.lease.partition) throw new Error('it is no batch of results of this partition');
+  const probe = await parts.directory.find(batch.probe);
+  if (!probe) throw new Error(`there is no probe ${batch.probe}`);
+  const { decisions, refused } = receiveBatches(
+    state,
+    [find({ probe, batch: { ...batch, generation: generationOf(id), after: null } }, state.monitors)],
+    parts,
+  );
+  await settle(decisions, parts);
+  for (const one of refused) parts.refusals.count(one.probe, one.reason);
+}
+
+/**
+ * The generation under which a message is processed again: its own is marked as complete already.
+ * It is unique for each message, so that a second run (after a crash between the two writes) is
+ * detected as a repeat.
+ */
+function generationOf(id: number): string {
+  return `00000000-0000-4000-8000-${id.toString(16).padStart(12, '0')}`;
+}

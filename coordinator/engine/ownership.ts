@@ -15,31 +15,6 @@ import { holdAgain, knownOf, passThrough, type RunningPartition, startPartition,
 import type { Timing } from './timing.ts';
 
 /**
- * How many partitions a coordinator should hold. A coordinator without the bus decides nothing. It
- * still holds its leases, because it has the database, and leaves them to coordinators with the
- * bus. While no coordinator has the bus, none gives up anything.
- */
-export type OwnershipInput = {
-  /** How long it has been without the bus; null while it is connected. */
-  readonly cutOffMs: number | null;
-  /** How many other coordinators are alive and have the bus. */
-  readonly others: number;
-  /** By then any other coordinator that lost the bus in the same moment has reported it. */
-  readonly patienceMs: number;
-};
-
-/**
- * `most`: it gives away what it holds beyond that; `takes`: whether it takes free ones up to there.
- */
-export type FairShare = { readonly most: number; readonly takes: boolean };
-
-export const fairShare = (partitions: number, { cutOffMs, others, patienceMs }: OwnershipInput): FairShare => {
-  if (cutOffMs === null) return { most: Math.ceil(partitions / (1 + others)), takes: true };
-  if (others === 0) return { most: partitions, takes: true };
-  return { most: cutOffMs < patienceMs ? partitions : 0, takes: false };
-};
-
-/**
  * The partitions of this coordinator: its fair share of all, held through leases that it renews. It
  * stops working on a partition that it did not renew in time, by its own clock, and forgets one
  * that another coordinator took. While it is cut off from the bus and another is not, its share is
@@ -85,7 +60,7 @@ const withinPatiences = 10;
 /** It takes its share again after this many stall timeouts. */
 const restPatiences = 2;
 
-export const createPartitions = ({ owner, version, parts, signal }: Options): Partitions => {
+export function createPartitions({ owner, version, parts, signal }: Options): Partitions {
   const { sql, bus, log, timing } = parts;
   const running = new Map<number, RunningPartition>();
   const stopping = new Set<number>();
@@ -262,17 +237,42 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
       await sayGoodbye(sql, owner).catch(onFailure);
     },
   };
+}
+
+/**
+ * How many partitions a coordinator should hold. A coordinator without the bus decides nothing. It
+ * still holds its leases, because it has the database, and leaves them to coordinators with the
+ * bus. While no coordinator has the bus, none gives up anything.
+ */
+export type OwnershipInput = {
+  /** How long it has been without the bus; null while it is connected. */
+  readonly cutOffMs: number | null;
+  /** How many other coordinators are alive and have the bus. */
+  readonly others: number;
+  /** By then any other coordinator that lost the bus in the same moment has reported it. */
+  readonly patienceMs: number;
 };
+
+/**
+ * `most`: it gives away what it holds beyond that; `takes`: whether it takes free ones up to there.
+ */
+export type FairShare = { readonly most: number; readonly takes: boolean };
+
+export function fairShare(partitions: number, { cutOffMs, others, patienceMs }: OwnershipInput): FairShare {
+  if (cutOffMs === null) return { most: Math.ceil(partitions / (1 + others)), takes: true };
+  if (others === 0) return { most: partitions, takes: true };
+  return { most: cutOffMs < patienceMs ? partitions : 0, takes: false };
+}
 
 /**
  * The watchdog's subjects: each partition of this coordinator, and the pull that reads for it from
  * the bus.
  */
-export const createPartitionWatchdog = (options: {
+export function createPartitionWatchdog(options: {
   readonly bus: Bus;
   readonly partitions: Partitions;
   readonly timing: Timing;
-}): (() => readonly Part[]) => {
+}): () => readonly Part[] {
   const { bus, partitions, timing } = options;
   const known = new Map<number, readonly Part[]>();
   const { unmovedMs, catchUpMs } = timing;
@@ -299,7 +299,7 @@ export const createPartitionWatchdog = (options: {
     for (const partition of mine) if (!known.has(partition)) known.set(partition, partsOf(partition));
     return [...known.values()].flat();
   };
-};
+}
 
 type Dependencies = {
   readonly directory: Directory;
@@ -311,7 +311,7 @@ type Dependencies = {
  * Partitions are notified of changes in the directory: a continent has a first probe, a probe is in
  * quarantine.
  */
-export const announceProbeChanges = ({ directory, assignments, partitions }: Dependencies): void => {
+export function announceProbeChanges({ directory, assignments, partitions }: Dependencies): void {
   let served = assignments.served().join();
   const quarantined = new Set(directory.all().flatMap((row) => (row.quarantined_at === null ? [] : [row.id])));
   directory.onChange(() => {
@@ -325,4 +325,4 @@ export const announceProbeChanges = ({ directory, assignments, partitions }: Dep
       }
     }
   });
-};
+}

@@ -14,80 +14,39 @@ import { observeAll, settle, unitWithCheckpoint } from './results.ts';
 import type { PartitionState } from './state.ts';
 
 /**
- * The owner of one partition. It takes results and changes of its monitors one after the other,
- * decides, commits, and only then acknowledges. Its state can be discarded at any time: the
- * database holds all of it.
- *
- * Modes: as every actor; `cold` means that the next message loads the partition from the database
- * first.
- */
-const maxTicks = 2_000;
-const hopelessMs = 60_000;
-
-const decideWaiting = async (state: PartitionState, waiting: Waiting, parts: PartitionDependencies): Promise<void> => {
-  const gone = await decideEarly(waiting, state, parts);
-  if (!gone) return;
-  await settle(gone.decisions, parts);
-  adoptEarly(waiting.room, gone.monitors);
-  observeAll(state, gone.judged, parts);
-  parts.log.debug({ monitors: gone.monitors.size, results: gone.judged.length }, 'decided ahead of what others hand over');
-};
-
-/**
  * Whether a tick may find anything to do. Nearly all find nothing, and waking up for them costs an
  * idle coordinator a fifth of its time.
  */
 export const isTickDue = (state: PartitionState | undefined, roster: Roster, now: number): boolean =>
   state === undefined || now >= state.nextDue || needsFirstChecks(state.unseen, roster, now);
 
-const tick = async (state: PartitionState, parts: PartitionDependencies, only?: ReadonlySet<string>): Promise<void> => {
-  const now = parts.clock.now();
-  const roster = parts.roster();
-  if (!only && needsFirstChecks(state.unseen, roster, now))
-    await decideEach(state, parts, (decisions) => askUnseen(state.unseen, decisions, roster, now));
-  if (now < state.nextDue) return;
-  const decisions = beginDecisions(state, parts.roster(), now);
-  const due = state.monitors.dueBy(now).filter((monitor) => only?.has(monitor) ?? true);
-  for (const monitor of due.slice(0, maxTicks)) {
-    try {
-      decideOn(decisions, monitor, { is: 'tick' });
-    } catch (error) {
-      // One monitor that cannot be decided must not stop the others.
-      parts.log.error({ err: error, monitor }, 'a monitor cannot be decided about');
-      state.monitors.postpone(monitor, now + hopelessMs);
-    }
-  }
-  await settle(decisions, parts);
-  state.nextDue = state.monitors.nextDue();
-};
+/** @param leaseToRead the lease to load it under; nothing sent before can write any more. */
+export const createPartition = (
+  partition: number,
+  leaseToRead: () => Promise<Lease>,
+  parts: PartitionDependencies,
+): Behaviour<PartitionState, PartitionMessage, PartitionAnswer> => ({
+  name: `partition ${partition}`,
+  init: async () => {
+    const { sql, directory, roster, clock } = parts;
+    const lease = await leaseToRead();
+    const state = await parts.loading(() => loadPartition(lease, { sql, directory, roster, now: clock.now() }));
+    await drainOutbox(state, parts);
+    parts.loaded.set(partition, state);
+    return state;
+  },
+  close: async () => {
+    parts.loaded.delete(partition);
+  },
+  receive: async (state, message, goesOn) => ({ state, answer: await receive(state, message, parts, goesOn) }),
+});
 
-const checkpoint = async (state: PartitionState, parts: PartitionDependencies): Promise<void> => {
-  const takenAt = parts.clock.now();
-  const began = performance.now();
-  const decisions = beginDecisions(state, parts.roster(), takenAt);
-  await parts.writer.commit(unitWithCheckpoint(decisions, takenAt));
-  parts.figures.checkpointed(performance.now() - began);
-};
-
-const decideEach = async (state: PartitionState, parts: PartitionDependencies, each: (decisions: DecisionBatch) => void): Promise<void> => {
-  const decisions = beginDecisions(state, parts.roster(), parts.clock.now());
-  each(decisions);
-  await settle(decisions, parts);
-};
-
-/** A failure here does not discard the state. */
-const reconcileIn = ({ lease }: PartitionState, turn: ReconcileTurn, parts: PartitionDependencies): Promise<PartitionAnswer> =>
-  takeTurn(lease.partition, turn, parts).then(
-    (answer) => ({ is: 'reconciled', ...answer }),
-    (error: unknown) => ({ is: 'failed', error }),
-  );
-
-const receive = async (
+async function receive(
   state: PartitionState,
   message: PartitionMessage,
   parts: PartitionDependencies,
   goesOn: () => void,
-): Promise<PartitionAnswer> => {
+): Promise<PartitionAnswer> {
   switch (message.is) {
     case 'warm':
       return done;
@@ -121,25 +80,67 @@ const receive = async (
       });
       return done;
   }
-};
+}
 
-/** @param leaseToRead the lease to load it under; nothing sent before can write any more. */
-export const createPartition = (
-  partition: number,
-  leaseToRead: () => Promise<Lease>,
-  parts: PartitionDependencies,
-): Behaviour<PartitionState, PartitionMessage, PartitionAnswer> => ({
-  name: `partition ${partition}`,
-  init: async () => {
-    const { sql, directory, roster, clock } = parts;
-    const lease = await leaseToRead();
-    const state = await parts.loading(() => loadPartition(lease, { sql, directory, roster, now: clock.now() }));
-    await drainOutbox(state, parts);
-    parts.loaded.set(partition, state);
-    return state;
-  },
-  close: async () => {
-    parts.loaded.delete(partition);
-  },
-  receive: async (state, message, goesOn) => ({ state, answer: await receive(state, message, parts, goesOn) }),
-});
+/** A failure here does not discard the state. */
+function reconcileIn({ lease }: PartitionState, turn: ReconcileTurn, parts: PartitionDependencies): Promise<PartitionAnswer> {
+  return takeTurn(lease.partition, turn, parts).then(
+    (answer) => ({ is: 'reconciled', ...answer }),
+    (error: unknown) => ({ is: 'failed', error }),
+  );
+}
+
+async function decideWaiting(state: PartitionState, waiting: Waiting, parts: PartitionDependencies): Promise<void> {
+  const gone = await decideEarly(waiting, state, parts);
+  if (!gone) return;
+  await settle(gone.decisions, parts);
+  adoptEarly(waiting.room, gone.monitors);
+  observeAll(state, gone.judged, parts);
+  parts.log.debug({ monitors: gone.monitors.size, results: gone.judged.length }, 'decided ahead of what others hand over');
+}
+
+/**
+ * The owner of one partition. It takes results and changes of its monitors one after the other,
+ * decides, commits, and only then acknowledges. Its state can be discarded at any time: the
+ * database holds all of it.
+ *
+ * Modes: as every actor; `cold` means that the next message loads the partition from the database
+ * first.
+ */
+const maxTicks = 2_000;
+const hopelessMs = 60_000;
+
+async function tick(state: PartitionState, parts: PartitionDependencies, only?: ReadonlySet<string>): Promise<void> {
+  const now = parts.clock.now();
+  const roster = parts.roster();
+  if (!only && needsFirstChecks(state.unseen, roster, now))
+    await decideEach(state, parts, (decisions) => askUnseen(state.unseen, decisions, roster, now));
+  if (now < state.nextDue) return;
+  const decisions = beginDecisions(state, parts.roster(), now);
+  const due = state.monitors.dueBy(now).filter((monitor) => only?.has(monitor) ?? true);
+  for (const monitor of due.slice(0, maxTicks)) {
+    try {
+      decideOn(decisions, monitor, { is: 'tick' });
+    } catch (error) {
+      // One monitor that cannot be decided must not stop the others.
+      parts.log.error({ err: error, monitor }, 'a monitor cannot be decided about');
+      state.monitors.postpone(monitor, now + hopelessMs);
+    }
+  }
+  await settle(decisions, parts);
+  state.nextDue = state.monitors.nextDue();
+}
+
+async function decideEach(state: PartitionState, parts: PartitionDependencies, each: (decisions: DecisionBatch) => void): Promise<void> {
+  const decisions = beginDecisions(state, parts.roster(), parts.clock.now());
+  each(decisions);
+  await settle(decisions, parts);
+}
+
+async function checkpoint(state: PartitionState, parts: PartitionDependencies): Promise<void> {
+  const takenAt = parts.clock.now();
+  const began = performance.now();
+  const decisions = beginDecisions(state, parts.roster(), takenAt);
+  await parts.writer.commit(unitWithCheckpoint(decisions, takenAt));
+  parts.figures.checkpointed(performance.now() - began);
+}

@@ -15,28 +15,19 @@ import { outcomeOf } from './result-queries.ts';
 /** What the owner of a partition knew at `takenAt`, packed by it. */
 export type StoredCheckpoint = { readonly takenAt: number; readonly state: Uint8Array };
 
-export const readCheckpoint = async (sql: Queryable, partition: number): Promise<StoredCheckpoint | undefined> => {
+export async function readCheckpoint(sql: Queryable, partition: number): Promise<StoredCheckpoint | undefined> {
   const [row] = await sql<{ taken_at: Date; state: Uint8Array }[]>`select taken_at, state from checkpoints where partition = ${partition}`;
   return row && { takenAt: row.taken_at.getTime(), state: row.state };
-};
+}
 
 export const writeCheckpoint = (sql: Queryable, partition: number, checkpoint: StoredCheckpoint): Statement =>
   sql`insert into checkpoints (partition, taken_at, state) values (${partition}, ${new Date(checkpoint.takenAt)}, ${checkpoint.state})
     on conflict (partition) do update set taken_at = excluded.taken_at, state = excluded.state`;
 
-/**
- * Who owns which partition. The epoch rises with every change of owner, and every commit checks it.
- * So an owner that was frozen, and does not know that it was replaced, can write nothing. An
- * expired lease still holds until another coordinator takes it.
- */
-export type Lease = { readonly partition: number; readonly epoch: number };
-
-export const leasesChannel = 'leases';
-
 type Alive = { readonly owner: string; readonly version: string; readonly hasBus: boolean };
 
 /** Records that this coordinator is alive, and counts the others that are and have the bus. */
-export const beAlive = async (sql: Queryable, { owner, version, hasBus }: Alive, aliveMs: number): Promise<number> => {
+export async function beAlive(sql: Queryable, { owner, version, hasBus }: Alive, aliveMs: number): Promise<number> {
   const [row] = await sql<{ others: number }[]>`
     with mine as (
       insert into coordinators (id, version, seen_at, has_bus, signs) values (${owner}, ${version}, now(), ${hasBus}, true)
@@ -45,12 +36,19 @@ export const beAlive = async (sql: Queryable, { owner, version, hasBus }: Alive,
     select count(*) as others from coordinators
     where id <> ${owner} and has_bus and seen_at > now() - ${aliveMs} * interval '1 millisecond'`;
   return row?.others ?? 0;
-};
+}
 
 /** Removes coordinators that ended without saying so, once no one needs to know about them. */
-export const forgetCoordinators = async (sql: Queryable): Promise<void> => {
+export async function forgetCoordinators(sql: Queryable): Promise<void> {
   await sql`delete from coordinators where seen_at < now() - interval '1 hour'`;
-};
+}
+
+/**
+ * Who owns which partition. The epoch rises with every change of owner, and every commit checks it.
+ * So an owner that was frozen, and does not know that it was replaced, can write nothing. An
+ * expired lease still holds until another coordinator takes it.
+ */
+export type Lease = { readonly partition: number; readonly epoch: number };
 
 /**
  * Renews this owner's leases; another coordinator has taken those missing from the result. Rows are
@@ -73,36 +71,6 @@ export const takeLeases = (sql: Queryable, owner: string, most: number, lastsMs:
     where partition in (select partition from leases where expires_at < now() order by partition limit ${most} for update skip locked)
     returning partition, epoch`;
 
-/**
- * Gives the same owner a new epoch, under which it loads the partition again. A commit whose answer
- * never came may still run in the database. This waits for a commit that holds the lease; one that
- * comes later under the old epoch can write nothing. @throws Fenced when another coordinator owns
- * it.
- */
-export const renewEpoch = async (sql: Queryable, { partition, epoch }: Lease): Promise<Lease> => {
-  const [renewed] = await sql<Lease[]>`
-    update leases set epoch = epoch + 1 where partition = ${partition} and epoch = ${epoch} and owner is not null returning partition, epoch`;
-  if (!renewed) throw new Fenced([partition]);
-  return renewed;
-};
-
-/** Releases partitions and wakes the other coordinators, so that they take them at once. */
-export const releaseLeases = async (sql: Queryable, owner: string, partitions: readonly number[]): Promise<void> => {
-  await sql`update leases set owner = null, expires_at = 'epoch' where owner = ${owner} and partition = any(${[...partitions]})`;
-  await sql`select pg_notify(${leasesChannel}, '')`;
-};
-
-/** This coordinator ends: the others stop counting it. */
-export const sayGoodbye = async (sql: Queryable, owner: string): Promise<void> => {
-  await sql`delete from coordinators where id = ${owner}`;
-};
-
-/** The number of partitions with an owner and an unexpired lease. */
-export const ownedPartitions = async (sql: Queryable): Promise<number> => {
-  const [row] = await sql<{ owned: number }[]>`select count(*) as owned from leases where expires_at > now()`;
-  return row?.owned ?? 0;
-};
-
 export class Fenced extends Error {
   readonly partitions: readonly number[];
 
@@ -114,6 +82,38 @@ export class Fenced extends Error {
 }
 
 /**
+ * Gives the same owner a new epoch, under which it loads the partition again. A commit whose answer
+ * never came may still run in the database. This waits for a commit that holds the lease; one that
+ * comes later under the old epoch can write nothing. @throws Fenced when another coordinator owns
+ * it.
+ */
+export async function renewEpoch(sql: Queryable, { partition, epoch }: Lease): Promise<Lease> {
+  const [renewed] = await sql<Lease[]>`
+    update leases set epoch = epoch + 1 where partition = ${partition} and epoch = ${epoch} and owner is not null returning partition, epoch`;
+  if (!renewed) throw new Fenced([partition]);
+  return renewed;
+}
+
+export const leasesChannel = 'leases';
+
+/** Releases partitions and wakes the other coordinators, so that they take them at once. */
+export async function releaseLeases(sql: Queryable, owner: string, partitions: readonly number[]): Promise<void> {
+  await sql`update leases set owner = null, expires_at = 'epoch' where owner = ${owner} and partition = any(${[...partitions]})`;
+  await sql`select pg_notify(${leasesChannel}, '')`;
+}
+
+/** This coordinator ends: the others stop counting it. */
+export async function sayGoodbye(sql: Queryable, owner: string): Promise<void> {
+  await sql`delete from coordinators where id = ${owner}`;
+}
+
+/** The number of partitions with an owner and an unexpired lease. */
+export async function ownedPartitions(sql: Queryable): Promise<number> {
+  const [row] = await sql<{ owned: number }[]>`select count(*) as owned from leases where expires_at > now()`;
+  return row?.owned ?? 0;
+}
+
+/**
  * Locks these leases until the transaction ends, and fails when one of them was taken before: see
  * fencedBy().
  */
@@ -122,10 +122,10 @@ export const fence = (sql: Queryable, owner: string, leases: readonly Lease[]): 
     ${numbersLiteral(leases.map(({ epoch }) => epoch))}::bigint[])`;
 
 /** Turns an error of fence() into Fenced; returns any other error as it is. */
-export const fencedBy = (error: unknown): unknown => {
+export function fencedBy(error: unknown): unknown {
   const isFence = error instanceof postgres.PostgresError && error.code === 'AP001';
   return isFence ? new Fenced((error.detail ?? '').split(',').map(Number)) : error;
-};
+}
 
 /** What a partition's owner reads once, when it takes the partition over. */
 
@@ -139,21 +139,16 @@ export type NewestResult = {
 
 type Packed = readonly (readonly [probe_key: number, at: number, took_ms: number, outcome: number, cause_class: string | null])[];
 
-const unpacked = ([probe_key, at, took_ms, outcome, cause_class]: Packed[number]): NewestResult => ({
-  ...{ probe_key, at, took_ms, cause_class },
-  outcome: outcomeOf(outcome),
-});
-
 /**
  * The newest pass and the newest failure of each probe for each of these monitors since a time, by
  * the monitor's key. It returns one row for each monitor: hundreds of thousands of rows would cost
  * a start more memory than everything that it keeps.
  */
-export const newestResults = async (
+export async function newestResults(
   sql: Queryable,
   monitorKeys: readonly number[],
   since: number,
-): Promise<ReadonlyMap<number, readonly NewestResult[]>> => {
+): Promise<ReadonlyMap<number, readonly NewestResult[]>> {
   if (monitorKeys.length === 0) return new Map();
   const rows = await sql<{ monitor_key: number; results: Packed }[]>`
     select monitor_key, json_agg(json_build_array(probe_key, (extract(epoch from at) * 1000)::bigint, took_ms, outcome, cause_class)) as results
@@ -164,7 +159,14 @@ export const newestResults = async (
       order by monitor_key, probe_key, outcome, at desc
     ) newest group by monitor_key`;
   return new Map(rows.map(({ monitor_key, results }) => [monitor_key, results.map(unpacked)]));
-};
+}
+
+function unpacked([probe_key, at, took_ms, outcome, cause_class]: Packed[number]): NewestResult {
+  return {
+    ...{ probe_key, at, took_ms, cause_class },
+    outcome: outcomeOf(outcome),
+  };
+}
 
 export type Within = { readonly monitor_key: number; readonly from: number; readonly to: number };
 
@@ -172,11 +174,11 @@ export type Within = { readonly monitor_key: number; readonly from: number; read
  * The newest passes and failures of each monitor within a time, by the monitor's key, limited in
  * number and in order of start.
  */
-export const resultsWithin = async (
+export async function resultsWithin(
   sql: Queryable,
   times: readonly Within[],
   most: number,
-): Promise<ReadonlyMap<number, readonly NewestResult[]>> => {
+): Promise<ReadonlyMap<number, readonly NewestResult[]>> {
   if (times.length === 0) return new Map();
   const rows = await sql<{ monitor_key: number; results: Packed }[]>`
     select t.monitor_key, json_agg(
@@ -189,7 +191,7 @@ export const resultsWithin = async (
       order by at desc limit ${most}) r
     group by t.monitor_key`;
   return new Map(rows.map(({ monitor_key, results }) => [monitor_key, results.map(unpacked)]));
-};
+}
 
 export type Pause = { readonly began_at: number; readonly ended_at: number | null };
 
@@ -197,14 +199,19 @@ export type Pause = { readonly began_at: number; readonly ended_at: number | nul
  * The last pause of each monitor of a partition, as the engine wrote it; the monitor's row may be
  * newer.
  */
-export const lastPauses = async (sql: Queryable, partition: number): Promise<ReadonlyMap<string, Pause>> => {
+export async function lastPauses(sql: Queryable, partition: number): Promise<ReadonlyMap<string, Pause>> {
   const rows = await sql<{ monitor_id: string; began_at: Date; ended_at: Date | null }[]>`
     select distinct on (l.monitor_id) l.monitor_id, l.began_at, l.ended_at from ledger l join monitors m on m.id = l.monitor_id
     where m.partition = ${partition} and l.kind = 'paused' order by l.monitor_id, l.began_at desc`;
   return new Map(
     rows.map(({ monitor_id, began_at, ended_at }) => [monitor_id, { began_at: began_at.getTime(), ended_at: ended_at?.getTime() ?? null }]),
   );
-};
+}
+
+/** A message that could not be processed, kept for the operator. */
+export async function setAside(sql: Queryable, message: { subject: string; reason: string; data: Uint8Array }): Promise<void> {
+  await sql`insert into set_aside (subject, reason, data) values (${message.subject}, ${message.reason}, ${message.data})`;
+}
 
 export type SetAside = {
   readonly id: number;
@@ -218,27 +225,22 @@ export type SetAside = {
   readonly retry_asked_at: Date | null;
 };
 
-/** A message that could not be processed, kept for the operator. */
-export const setAside = async (sql: Queryable, message: { subject: string; reason: string; data: Uint8Array }): Promise<void> => {
-  await sql`insert into set_aside (subject, reason, data) values (${message.subject}, ${message.reason}, ${message.data})`;
-};
-
 const columns = 'id, subject, reason, at, octet_length(data) as bytes, attempts, retry_asked_at';
 
 /** The newest first. */
 export const allSetAside = (sql: Queryable): Promise<SetAside[]> =>
   sql<SetAside[]>`select ${sql.unsafe(columns)} from set_aside order by id desc limit 1000`;
 
-export const setAsideById = async (sql: Queryable, id: number): Promise<(SetAside & { readonly data: Uint8Array }) | undefined> => {
+export async function setAsideById(sql: Queryable, id: number): Promise<(SetAside & { readonly data: Uint8Array }) | undefined> {
   const [row] = await sql<(SetAside & { data: Uint8Array })[]>`select ${sql.unsafe(columns)}, data from set_aside where id = ${id}`;
   return row;
-};
+}
 
 /**
  * Requests another run of one or all of them by the owners of their partitions; returns the
  * requested ones.
  */
-export const retrySetAside = async (sql: Queryable, id: number | null): Promise<number[]> => {
+export async function retrySetAside(sql: Queryable, id: number | null): Promise<number[]> {
   // Results and pings both have their partition as the third token of their subject.
   const rows = await sql<{ id: number; partition: number }[]>`
     update set_aside set retry_asked_at = now()
@@ -246,18 +248,18 @@ export const retrySetAside = async (sql: Queryable, id: number | null): Promise<
     returning id, split_part(subject, '.', 3)::int as partition`;
   for (const row of rows) await enqueue(sql, { topic: 'set_aside', payload: { id: row.id }, partition: row.partition, organisation: null });
   return rows.map((row) => row.id).toSorted((a, b) => a - b);
-};
+}
 
 /** The other run failed too. */
-export const keepSetAside = async (sql: Queryable, id: number, reason: string): Promise<void> => {
+export async function keepSetAside(sql: Queryable, id: number, reason: string): Promise<void> {
   await sql`update set_aside set reason = ${reason}, attempts = attempts + 1, retry_asked_at = null where id = ${id}`;
-};
+}
 
 /** Deletes one or all of them; returns the deleted ones. */
-export const dropSetAside = async (sql: Queryable, id: number | null): Promise<number[]> => {
+export async function dropSetAside(sql: Queryable, id: number | null): Promise<number[]> {
   const rows = await sql<{ id: number }[]>`delete from set_aside ${id === null ? sql`` : sql`where id = ${id}`} returning id`;
   return rows.map((row) => row.id).toSorted((a, b) => a - b);
-};
+}
 
 /** A monitor as the engine needs it: to decide about it, and to assign it to probes. */
 export type MonitorRow = {
@@ -275,6 +277,14 @@ export type MonitorRow = {
   readonly paused_at: Date | null;
 };
 
+/** All monitors of a partition, in pages. */
+export const monitorsOfPartition = (sql: Queryable, partition: number): AsyncGenerator<MonitorRow[]> =>
+  inPages(
+    0,
+    ({ key }) => key,
+    (after) => monitorsAfter(sql, partition, after),
+  );
+
 const watchedColumns =
   'id, key, organisation_id, partition, type, target, interval_s, config, secrets, config_version, created_at, paused_at';
 
@@ -285,33 +295,15 @@ const watchedColumns =
 const pageLength = 250;
 
 /** A page of a partition's monitors: those after this key. */
-export const monitorsAfter = (sql: Queryable, partition: number, after: number) =>
-  sql<MonitorRow[]>`
+export function monitorsAfter(sql: Queryable, partition: number, after: number) {
+  return sql<MonitorRow[]>`
     select ${sql.unsafe(watchedColumns)} from monitors where partition = ${partition} and key > ${after} order by key limit ${pageLength}`;
-
-/** All monitors of a partition, in pages. */
-export const monitorsOfPartition = (sql: Queryable, partition: number): AsyncGenerator<MonitorRow[]> =>
-  inPages(
-    0,
-    ({ key }) => key,
-    (after) => monitorsAfter(sql, partition, after),
-  );
+}
 
 export const monitorsById = (sql: Queryable, ids: readonly string[]) =>
   sql<MonitorRow[]>`select ${sql.unsafe(watchedColumns)} from monitors where id = any(${[...ids]})`;
 
-/** The continents that the config allows; null when it allows all. */
-export const continentsIn = (config: Config): readonly Continent[] | null => {
-  const given = config.continents;
-  return Array.isArray(given) ? given.filter(isContinent) : null;
-};
-
-export const probeIn = (config: Config): string | null => (typeof config.probe === 'string' ? config.probe : null);
-
-const harmless = (kind: Kind, { method }: Config): boolean =>
-  kind === 'dns' || (kind === 'https' && (method === undefined || method === 'GET' || method === 'HEAD'));
-
-export const watchedOf = (row: MonitorRow): Watched => {
+export function watchedOf(row: MonitorRow): Watched {
   const { config } = row;
   const after = config.alert_after_s;
   return {
@@ -329,7 +321,21 @@ export const watchedOf = (row: MonitorRow): Watched => {
     created_at: row.created_at.getTime(),
     paused_at: row.paused_at?.getTime() ?? null,
   };
-};
+}
+
+/** The continents that the config allows; null when it allows all. */
+export function continentsIn(config: Config): readonly Continent[] | null {
+  const given = config.continents;
+  return Array.isArray(given) ? given.filter(isContinent) : null;
+}
+
+export function probeIn(config: Config): string | null {
+  return typeof config.probe === 'string' ? config.probe : null;
+}
+
+function harmless(kind: Kind, { method }: Config): boolean {
+  return kind === 'dns' || (kind === 'https' && (method === undefined || method === 'GET' || method === 'HEAD'));
+}
 
 /** Equal for targets on the same host. */
 export const targetHash = ({ type, target }: Pick<MonitorRow, 'type' | 'target'>): number => hashOf(defaultName(type, target) ?? target);
@@ -356,7 +362,7 @@ export type Watermark = {
   readonly ahead: readonly number[];
 };
 
-export const writeWatermarks = (sql: Queryable, rows: readonly Watermark[]): Statement[] => {
+export function writeWatermarks(sql: Queryable, rows: readonly Watermark[]): Statement[] {
   if (rows.length === 0) return [];
   const statement = sql`
     insert into watermarks (probe_key, generation, partition, seq, ahead)
@@ -366,21 +372,21 @@ export const writeWatermarks = (sql: Queryable, rows: readonly Watermark[]): Sta
       ${textsLiteral(rows.map((row) => numbersLiteral(row.ahead)))}::text[]) as t (probe_key, generation, partition, seq, ahead)
     on conflict (probe_key, generation, partition) do update set seq = excluded.seq, ahead = excluded.ahead, changed_at = now()`;
   return [statement];
-};
+}
 
 export const watermarksOfPartition = (sql: Queryable, partition: number): Promise<Watermark[]> =>
   sql<Watermark[]>`select probe_key, generation, partition, seq, to_json(ahead) as ahead from watermarks where partition = ${partition}`;
 
 /** Partition → seq of one generation: up to there a probe may trim its spool. */
-export const committedOf = async (sql: Queryable, probeKey: number, generation: string): Promise<Record<string, number>> => {
+export async function committedOf(sql: Queryable, probeKey: number, generation: string): Promise<Record<string, number>> {
   const rows = await sql<{ partition: number; seq: number }[]>`
     select partition, seq from watermarks where probe_key = ${probeKey} and generation = ${generation}`;
   return Object.fromEntries(rows.map(({ partition, seq }) => [partition, seq]));
-};
+}
 
 /** Deletes generations that a probe left a month ago; it cannot return with results of them. */
-export const forgetWatermarks = async (sql: Queryable): Promise<void> => {
+export async function forgetWatermarks(sql: Queryable): Promise<void> {
   await sql`delete from watermarks where changed_at < now() - interval '30 days' and exists (
     select 1 from watermarks newer where newer.probe_key = watermarks.probe_key and newer.generation <> watermarks.generation
       and newer.changed_at > watermarks.changed_at)`;
-};
+}

@@ -28,107 +28,6 @@ import { type MonitorRow, monitorsById, placedOf } from './queries.ts';
 import type { Unseen } from './state.ts';
 
 /**
- * First checks of monitors that are new, resumed or edited. A user waits for each of them, so none
- * is left out when a thousand are made at once. They wait in a queue, and are sent as fast as one
- * probe can do them without delaying its turns.
- *
- * Modes of a first check: waiting (one for each monitor, in order of request) → asked, or needless
- * (its first turn has come, the monitor is gone, no probe can check it).
- */
-type FirstChecks = {
-  /** Takes the first checks among them. */
-  readonly wish: (wishes: readonly RecheckRequest[]) => void;
-  readonly close: () => Promise<void>;
-};
-
-type First = { readonly look: string; readonly before: number };
-
-/** The budget of first checks for all probes together and for each one. */
-const firstAllowed: Allowances = { all: { perSecond: 1_000, burst: 1_000 }, probe: { perSecond: 300, burst: 300 } };
-const firstsEveryMs = 100;
-/**
- * At most this many first checks of a continent are examined each time, so that those of a busy
- * probe do not delay those of others for long.
- */
-const firstsWindow = 200;
-/**
- * This many rows are read at a time. If the budget allowed none of them, no more are read, because
- * each would be read again.
- */
-const firstsAtOnce = 40;
-/** Monitors beyond this many are checked at their turn. */
-const maxFirsts = 200_000;
-
-const createFirstChecks = (parts: {
-  readonly bus: Bus;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly roster: () => Roster;
-  readonly rowsOf: (wishes: readonly Pick<RecheckRequest, 'monitor'>[]) => Promise<ReadonlyMap<string, MonitorRow>>;
-  readonly send: (row: MonitorRow, look: string, probe: RosterProbe, continent: Continent) => Promise<void>;
-}): FirstChecks => {
-  const { bus, clock, log, roster, rowsOf, send } = parts;
-  const waiting = new Map<Continent, Map<string, First>>();
-  let budget: Budget = emptyBudget;
-
-  const hasRoom = (probe: RosterProbe): boolean => {
-    const spent = spend(budget, probe.id, clock.now(), firstAllowed);
-    budget = spent.budget;
-    return spent.granted;
-  };
-
-  const ask = async (continent: Continent, queue: Map<string, First>): Promise<void> => {
-    const all = [...queue.entries().take(firstsWindow)].map(([monitor, first]) => ({ monitor, first }));
-    for (let from = 0; from < all.length; from += firstsAtOnce) {
-      const next = all.slice(from, from + firstsAtOnce);
-      const rows = await rowsOf(next);
-      let left = 0;
-      for (const { monitor, first } of next) {
-        const row = rows.get(monitor);
-        const probe = row && row.paused_at === null && clock.now() < first.before ? probeOf(placedOf(row), continent, roster()) : undefined;
-        if (row && probe && !hasRoom(probe)) left += 1;
-        else {
-          if (queue.get(monitor) === first) queue.delete(monitor);
-          if (row && probe) await send(row, first.look, probe, continent);
-        }
-      }
-      if (left === next.length) break;
-    }
-    if (queue.size === 0) waiting.delete(continent);
-  };
-
-  const ticker = createTicker({
-    everyMs: firstsEveryMs,
-    tick: async () => {
-      if (!bus.isConnected()) return;
-      for (const [continent, queue] of waiting) await ask(continent, queue);
-    },
-    onFailure: (error) => log.warn({ err: error, waiting: waiting.size }, 'first looks could not be asked for; they are tried again'),
-  });
-
-  return {
-    wish: (wishes) => {
-      let isNew = false;
-      for (const { monitor, look, continents, when } of wishes) {
-        if (typeof when === 'string') continue;
-        // It was requested again, maybe elsewhere, because the roster has changed. Where it waits
-        // already it keeps its place.
-        for (const [continent, queue] of waiting) if (!continents.includes(continent)) queue.delete(monitor);
-        for (const continent of continents) {
-          const queue = waiting.get(continent) ?? new Map<string, First>();
-          if (queue.size >= maxFirsts && !queue.has(monitor)) continue;
-          waiting.set(continent, queue);
-          queue.set(monitor, { look, before: when.before });
-          isNew = true;
-        }
-      }
-      if (isNew) ticker.hurry();
-    },
-    close: ticker.stop,
-  };
-};
-
-/**
  * Turns requests for rechecks into messages to probes. A lost recheck does no harm: an open
  * incident requests it again. Samples have a budget, so that a total outage does not cause a flood
  * of checks. First checks have another budget, which they wait for. And each monitor has a limit,
@@ -160,7 +59,7 @@ type Dependencies = {
   readonly figures?: Figures;
 };
 
-export const createRechecks = ({ sql, bus, clock, log, roster, assignments, figures = noFigures }: Dependencies): Rechecks => {
+export function createRechecks({ sql, bus, clock, log, roster, assignments, figures = noFigures }: Dependencies): Rechecks {
   const slot = wayOf(sql).openSlot();
   let budget: Budget = emptyBudget;
   const underWay = new Set<Promise<void>>();
@@ -239,7 +138,108 @@ export const createRechecks = ({ sql, bus, clock, log, roster, assignments, figu
       await slot.end();
     },
   };
+}
+
+/**
+ * First checks of monitors that are new, resumed or edited. A user waits for each of them, so none
+ * is left out when a thousand are made at once. They wait in a queue, and are sent as fast as one
+ * probe can do them without delaying its turns.
+ *
+ * Modes of a first check: waiting (one for each monitor, in order of request) → asked, or needless
+ * (its first turn has come, the monitor is gone, no probe can check it).
+ */
+type FirstChecks = {
+  /** Takes the first checks among them. */
+  readonly wish: (wishes: readonly RecheckRequest[]) => void;
+  readonly close: () => Promise<void>;
 };
+
+type First = { readonly look: string; readonly before: number };
+
+/** The budget of first checks for all probes together and for each one. */
+const firstAllowed: Allowances = { all: { perSecond: 1_000, burst: 1_000 }, probe: { perSecond: 300, burst: 300 } };
+const firstsEveryMs = 100;
+/**
+ * At most this many first checks of a continent are examined each time, so that those of a busy
+ * probe do not delay those of others for long.
+ */
+const firstsWindow = 200;
+/**
+ * This many rows are read at a time. If the budget allowed none of them, no more are read, because
+ * each would be read again.
+ */
+const firstsAtOnce = 40;
+/** Monitors beyond this many are checked at their turn. */
+const maxFirsts = 200_000;
+
+function createFirstChecks(parts: {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly roster: () => Roster;
+  readonly rowsOf: (wishes: readonly Pick<RecheckRequest, 'monitor'>[]) => Promise<ReadonlyMap<string, MonitorRow>>;
+  readonly send: (row: MonitorRow, look: string, probe: RosterProbe, continent: Continent) => Promise<void>;
+}): FirstChecks {
+  const { bus, clock, log, roster, rowsOf, send } = parts;
+  const waiting = new Map<Continent, Map<string, First>>();
+  let budget: Budget = emptyBudget;
+
+  const hasRoom = (probe: RosterProbe): boolean => {
+    const spent = spend(budget, probe.id, clock.now(), firstAllowed);
+    budget = spent.budget;
+    return spent.granted;
+  };
+
+  const ask = async (continent: Continent, queue: Map<string, First>): Promise<void> => {
+    const all = [...queue.entries().take(firstsWindow)].map(([monitor, first]) => ({ monitor, first }));
+    for (let from = 0; from < all.length; from += firstsAtOnce) {
+      const next = all.slice(from, from + firstsAtOnce);
+      const rows = await rowsOf(next);
+      let left = 0;
+      for (const { monitor, first } of next) {
+        const row = rows.get(monitor);
+        const probe = row && row.paused_at === null && clock.now() < first.before ? probeOf(placedOf(row), continent, roster()) : undefined;
+        if (row && probe && !hasRoom(probe)) left += 1;
+        else {
+          if (queue.get(monitor) === first) queue.delete(monitor);
+          if (row && probe) await send(row, first.look, probe, continent);
+        }
+      }
+      if (left === next.length) break;
+    }
+    if (queue.size === 0) waiting.delete(continent);
+  };
+
+  const ticker = createTicker({
+    everyMs: firstsEveryMs,
+    tick: async () => {
+      if (!bus.isConnected()) return;
+      for (const [continent, queue] of waiting) await ask(continent, queue);
+    },
+    onFailure: (error) => log.warn({ err: error, waiting: waiting.size }, 'first looks could not be asked for; they are tried again'),
+  });
+
+  return {
+    wish: (wishes) => {
+      let isNew = false;
+      for (const { monitor, look, continents, when } of wishes) {
+        if (typeof when === 'string') continue;
+        // It was requested again, maybe elsewhere, because the roster has changed. Where it waits
+        // already it keeps its place.
+        for (const [continent, queue] of waiting) if (!continents.includes(continent)) queue.delete(monitor);
+        for (const continent of continents) {
+          const queue = waiting.get(continent) ?? new Map<string, First>();
+          if (queue.size >= maxFirsts && !queue.has(monitor)) continue;
+          waiting.set(continent, queue);
+          queue.set(monitor, { look, before: when.before });
+          isNew = true;
+        }
+      }
+      if (isNew) ticker.hurry();
+    },
+    close: ticker.stop,
+  };
+}
 
 /**
  * First checks that may have been lost: no probe was healthy when the monitor was made, or the
@@ -250,24 +250,34 @@ export const createRechecks = ({ sql, bus, clock, log, roster, assignments, figu
 export const noUnseen = (): Unseen => ({ awaited: new Map(), epoch: Number.NaN, nextEnd: Number.POSITIVE_INFINITY });
 
 /** Remembers the monitor if it has no result yet. */
-export const noteUnseen = (unseen: Unseen, monitor: MonitorState): void => {
+export function noteUnseen(unseen: Unseen, monitor: MonitorState): void {
   if (isUnseen(monitor)) unseen.awaited.set(monitor.watched.id, undefined);
-};
+}
 
 /**
  * Whether a first check may have to be requested. Those of monitors made from now on are requested
  * at once.
  */
-export const needsFirstChecks = (unseen: Unseen, { epoch }: Roster, now: number): boolean => {
+export function needsFirstChecks(unseen: Unseen, { epoch }: Roster, now: number): boolean {
   if (unseen.awaited.size === 0) unseen.epoch = epoch;
   return unseen.epoch !== epoch || now >= unseen.nextEnd;
-};
+}
+
+export function askUnseen(unseen: Unseen, decisions: DecisionBatch, roster: Roster, now: number): void {
+  unseen.epoch = roster.epoch;
+  unseen.nextEnd = Number.POSITIVE_INFINITY;
+  for (const monitor of unseen.awaited.keys()) {
+    const known = stateOf(decisions, monitor);
+    if (known && isUnseen(known)) askForFirst(unseen, decisions, monitor, roster, now);
+    else unseen.awaited.delete(monitor);
+  }
+}
 
 /**
  * Requests a first check of this monitor unless one is awaited, and remembers the monitor until it
  * has a result.
  */
-export const askForFirst = (unseen: Unseen, decisions: DecisionBatch, monitor: string, roster: Roster, now: number): void => {
+export function askForFirst(unseen: Unseen, decisions: DecisionBatch, monitor: string, roster: Roster, now: number): void {
   const known = stateOf(decisions, monitor);
   const key = settingsOf(decisions, monitor)?.key;
   if (!known || key === undefined) return;
@@ -276,14 +286,4 @@ export const askForFirst = (unseen: Unseen, decisions: DecisionBatch, monitor: s
   if (!isUnseen(known)) return;
   unseen.awaited.set(monitor, awaited);
   if (awaited) unseen.nextEnd = Math.min(unseen.nextEnd, awaited.until);
-};
-
-export const askUnseen = (unseen: Unseen, decisions: DecisionBatch, roster: Roster, now: number): void => {
-  unseen.epoch = roster.epoch;
-  unseen.nextEnd = Number.POSITIVE_INFINITY;
-  for (const monitor of unseen.awaited.keys()) {
-    const known = stateOf(decisions, monitor);
-    if (known && isUnseen(known)) askForFirst(unseen, decisions, monitor, roster, now);
-    else unseen.awaited.delete(monitor);
-  }
-};
+}

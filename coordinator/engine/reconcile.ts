@@ -23,79 +23,6 @@ const marker = z.object({
 
 type Marker = z.infer<typeof marker>;
 
-const readMarker = async (partition: number, { bus, announcements }: PartitionDependencies): Promise<Marker | undefined> => {
-  const last = await bus.last(streams.assignments.name, subjects.marker(partition));
-  if (!last || last.data.length === 0) return undefined;
-  if (!announcements.read(last, subjects.marker(partition))) return undefined;
-  const read = marker.safeParse(jsonIn(last.data));
-  return read.success ? read.data : undefined;
-};
-
-/**
- * Invalidates the markers: every owner publishes its partition again, and marks assignments as
- * deleted that this database does not know.
- */
-export const doubtMarkers = async (bus: Bus): Promise<void> => {
-  const doubt = JSON.stringify({ installation: 'doubted', served: [] });
-  for (let partition = 0; partition < partitionCount; partition += 1) await bus.store(subjects.marker(partition), doubt);
-};
-
-type Listing = { readonly at: number; readonly byPartition: Promise<ReadonlyMap<number, readonly string[]>> };
-
-/** The last listing of the stream. All partitions ask for it at once, and it may be large. */
-const listings = new WeakMap<Bus, Listing>();
-const listAgainMs = 2_000;
-
-const list = async (bus: Bus): Promise<ReadonlyMap<number, readonly string[]>> => {
-  const byPartition = new Map<number, string[]>();
-  for (const subject of await bus.subjectsOf(streams.assignments.name, subjects.allAssignments)) {
-    if (subject.startsWith('assign.marker.')) continue;
-    const partition = partitionOf(subject);
-    const known = byPartition.get(partition);
-    if (known) known.push(subject);
-    else byPartition.set(partition, [subject]);
-  }
-  return byPartition;
-};
-
-const publishedFor = async (partition: number, bus: Bus): Promise<readonly string[]> => {
-  const last = listings.get(bus);
-  const listing = last && performance.now() - last.at < listAgainMs ? last : { at: performance.now(), byPartition: list(bus) };
-  listings.set(bus, listing);
-  return (await listing.byPartition).get(partition) ?? [];
-};
-
-/** Publishes a deletion marker for each assignment whose monitor this database does not have. */
-const deleteUnknownAssignments = async (partition: number, known: ReadonlySet<string>, { bus }: PartitionDependencies): Promise<void> => {
-  for (const subject of await publishedFor(partition, bus)) {
-    if (known.has(lastTokenOf(subject))) continue;
-    const last = await bus.last(streams.assignments.name, subject);
-    if (last && last.data.length > 0) await bus.store(subject, new Uint8Array());
-  }
-};
-
-/**
- * The monitors as they are in this turn: one that was made since the pages were read must not be
- * deleted.
- */
-const idsOf = async (partition: number, { sql }: PartitionDependencies): Promise<ReadonlySet<string>> => {
-  const ids = new Set<string>();
-  for await (const page of monitorsOfPartition(sql, partition)) for (const { id } of page) ids.add(id);
-  return ids;
-};
-
-const queues = new WeakMap<Bus, LimitFunction>();
-
-/**
- * All partitions begin at once, which does not make the bus faster: two at a time keep it busy, and
- * hold a sixteenth of the rows in memory.
- */
-const queueOf = (bus: Bus): LimitFunction => {
-  const queue = queues.get(bus) ?? pLimit(2);
-  queues.set(bus, queue);
-  return queue;
-};
-
 /**
  * A step that runs while nothing else does in the partition, so that it never publishes older rows
  * after a later change: a page of monitors, or finally the marker.
@@ -120,31 +47,13 @@ export type ReconcileTurn = {
  */
 export type ReconcileAnswer = { readonly published: number; readonly last: number | null };
 
-export const takeTurn = async (partition: number, turn: ReconcileTurn, parts: PartitionDependencies): Promise<ReconcileAnswer> => {
-  const { sql, bus, assignments } = parts;
-  const { isStranger } = turn;
-  if (turn.is === 'marker') {
-    if (isStranger) await deleteUnknownAssignments(partition, await idsOf(partition, parts), parts);
-    await bus.store(subjects.marker(partition), JSON.stringify(turn.marker));
-    return { published: 0, last: null };
-  }
-  const { after, outdated } = turn;
-  const page = await monitorsAfter(sql, partition, after);
-  const last = page.at(-1);
-  if (!last) return { published: 0, last: null };
-  const rows = outdated ? page.filter((row) => assignments.sealedFor(row).some((place) => outdated.has(place))) : page;
-  // A paused monitor may have an old assignment there; all others are replaced anyway.
-  await assignments.publish(rows.map((row) => ({ monitor: row.id, row, isNew: row.paused_at === null && !isStranger })));
-  return { published: rows.length, last: last.key };
-};
-
 type InTurn = (turn: ReconcileTurn) => Promise<ReconcileAnswer>;
 
 /**
  * One page in each turn: in between the partition decides what has come. True when something had to
  * be published. @throws when the bus is away.
  */
-export const reconcile = async (partition: number, parts: PartitionDependencies, inTurn: InTurn): Promise<boolean> => {
+export async function reconcile(partition: number, parts: PartitionDependencies, inTurn: InTurn): Promise<boolean> {
   const { bus, assignments, announcements, installation, log } = parts;
   const before = await readMarker(partition, parts);
   const served = [...assignments.served()];
@@ -169,4 +78,95 @@ export const reconcile = async (partition: number, parts: PartitionDependencies,
   await inTurn({ is: 'marker', isStranger, marker: { installation, served, sealed, signed_by } });
   if (count > 0) log.info({ partition, monitors: count, served, outdated: [...outdated] }, 'assignments published anew');
   return true;
-};
+}
+
+async function readMarker(partition: number, { bus, announcements }: PartitionDependencies): Promise<Marker | undefined> {
+  const last = await bus.last(streams.assignments.name, subjects.marker(partition));
+  if (!last || last.data.length === 0) return undefined;
+  if (!announcements.read(last, subjects.marker(partition))) return undefined;
+  const read = marker.safeParse(jsonIn(last.data));
+  return read.success ? read.data : undefined;
+}
+
+const queues = new WeakMap<Bus, LimitFunction>();
+
+/**
+ * All partitions begin at once, which does not make the bus faster: two at a time keep it busy, and
+ * hold a sixteenth of the rows in memory.
+ */
+function queueOf(bus: Bus): LimitFunction {
+  const queue = queues.get(bus) ?? pLimit(2);
+  queues.set(bus, queue);
+  return queue;
+}
+
+export async function takeTurn(partition: number, turn: ReconcileTurn, parts: PartitionDependencies): Promise<ReconcileAnswer> {
+  const { sql, bus, assignments } = parts;
+  const { isStranger } = turn;
+  if (turn.is === 'marker') {
+    if (isStranger) await deleteUnknownAssignments(partition, await idsOf(partition, parts), parts);
+    await bus.store(subjects.marker(partition), JSON.stringify(turn.marker));
+    return { published: 0, last: null };
+  }
+  const { after, outdated } = turn;
+  const page = await monitorsAfter(sql, partition, after);
+  const last = page.at(-1);
+  if (!last) return { published: 0, last: null };
+  const rows = outdated ? page.filter((row) => assignments.sealedFor(row).some((place) => outdated.has(place))) : page;
+  // A paused monitor may have an old assignment there; all others are replaced anyway.
+  await assignments.publish(rows.map((row) => ({ monitor: row.id, row, isNew: row.paused_at === null && !isStranger })));
+  return { published: rows.length, last: last.key };
+}
+
+/** Publishes a deletion marker for each assignment whose monitor this database does not have. */
+async function deleteUnknownAssignments(partition: number, known: ReadonlySet<string>, { bus }: PartitionDependencies): Promise<void> {
+  for (const subject of await publishedFor(partition, bus)) {
+    if (known.has(lastTokenOf(subject))) continue;
+    const last = await bus.last(streams.assignments.name, subject);
+    if (last && last.data.length > 0) await bus.store(subject, new Uint8Array());
+  }
+}
+
+type Listing = { readonly at: number; readonly byPartition: Promise<ReadonlyMap<number, readonly string[]>> };
+
+/** The last listing of the stream. All partitions ask for it at once, and it may be large. */
+const listings = new WeakMap<Bus, Listing>();
+const listAgainMs = 2_000;
+
+async function publishedFor(partition: number, bus: Bus): Promise<readonly string[]> {
+  const last = listings.get(bus);
+  const listing = last && performance.now() - last.at < listAgainMs ? last : { at: performance.now(), byPartition: list(bus) };
+  listings.set(bus, listing);
+  return (await listing.byPartition).get(partition) ?? [];
+}
+
+async function list(bus: Bus): Promise<ReadonlyMap<number, readonly string[]>> {
+  const byPartition = new Map<number, string[]>();
+  for (const subject of await bus.subjectsOf(streams.assignments.name, subjects.allAssignments)) {
+    if (subject.startsWith('assign.marker.')) continue;
+    const partition = partitionOf(subject);
+    const known = byPartition.get(partition);
+    if (known) known.push(subject);
+    else byPartition.set(partition, [subject]);
+  }
+  return byPartition;
+}
+
+/**
+ * The monitors as they are in this turn: one that was made since the pages were read must not be
+ * deleted.
+ */
+async function idsOf(partition: number, { sql }: PartitionDependencies): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  for await (const page of monitorsOfPartition(sql, partition)) for (const { id } of page) ids.add(id);
+  return ids;
+}
+
+/**
+ * Invalidates the markers: every owner publishes its partition again, and marks assignments as
+ * deleted that this database does not know.
+ */
+export async function doubtMarkers(bus: Bus): Promise<void> {
+  const doubt = JSON.stringify({ installation: 'doubted', served: [] });
+  for (let partition = 0; partition < partitionCount; partition += 1) await bus.store(subjects.marker(partition), doubt);
+}

@@ -17,11 +17,8 @@ export type SeriesRow = {
   readonly p95: number | null;
 };
 
-const slotOf = (sql: Queryable, column: string, from: Date, step_s: number) =>
-  sql`floor(date_part('epoch', ${sql.unsafe(column)} - ${from}::timestamptz) / ${step_s})::int`;
-
 /** From raw results, as far as they are kept, with percentiles. */
-export const rawSeries = (sql: Queryable, monitor: number, { from, to }: Interval, step_s: number): Promise<SeriesRow[]> => {
+export function rawSeries(sql: Queryable, monitor: number, { from, to }: Interval, step_s: number): Promise<SeriesRow[]> {
   const [begin, end] = [new Date(from), new Date(to)];
   return sql<SeriesRow[]>`
     select p.continent, ${slotOf(sql, 'r.at', begin, step_s)} as slot,
@@ -34,10 +31,14 @@ export const rawSeries = (sql: Queryable, monitor: number, { from, to }: Interva
     from results r join probes p on p.key = r.probe_key
     where r.monitor_key = ${monitor} and r.at >= ${begin} and r.at < ${end}
     group by p.continent, slot order by p.continent, slot`;
-};
+}
+
+function slotOf(sql: Queryable, column: string, from: Date, step_s: number) {
+  return sql`floor(date_part('epoch', ${sql.unsafe(column)} - ${from}::timestamptz) / ${step_s})::int`;
+}
 
 /** From hourly rollups; hours that wait for theirs are read from raw results. */
-export const hourlySeries = (sql: Queryable, monitor: number, { from, to }: Interval, step_s: number): Promise<SeriesRow[]> => {
+export function hourlySeries(sql: Queryable, monitor: number, { from, to }: Interval, step_s: number): Promise<SeriesRow[]> {
   const [begin, end] = [new Date(from), new Date(to)];
   return sql<SeriesRow[]>`
     with waiting as (select hour from stale_hours where hour >= ${begin} and hour < ${end}),
@@ -56,7 +57,9 @@ export const hourlySeries = (sql: Queryable, monitor: number, { from, to }: Inte
       sum(h.took_sum) / nullif(sum(h.ok), 0) as mean, min(h.took_min) as least, max(h.took_max) as most,
       null::float8 as median, null::float8 as p95
     from hours h group by h.continent, slot order by h.continent, slot`;
-};
+}
+
+export const outcomeOf = (number: number): Outcome => (number === 0 ? 'ok' : number === 1 ? 'fail' : 'unknown');
 
 export type ResultRow = {
   readonly monitor_key: number;
@@ -70,12 +73,7 @@ export type ResultRow = {
 
 export const outcomeNumbers = { ok: 0, fail: 1, unknown: 2 } as const satisfies Record<Outcome, number>;
 
-export const outcomeOf = (number: number): Outcome => (number === 0 ? 'ok' : number === 1 ? 'fail' : 'unknown');
-
-const phaseOf = (rows: readonly ResultRow[], name: keyof Phases): string =>
-  numbersLiteral(rows.map(({ phases }) => phases?.[name] ?? null));
-
-export const insertResults = (sql: Queryable, rows: readonly ResultRow[]): Statement[] => {
+export function insertResults(sql: Queryable, rows: readonly ResultRow[]): Statement[] {
   if (rows.length === 0) return [];
   // Each phase is an array of its own: nested arrays take three times as long to write as text.
   const statement = sql`
@@ -92,7 +90,11 @@ export const insertResults = (sql: Queryable, rows: readonly ResultRow[]): State
       ${phaseOf(rows, 'first_byte')}::real[], ${phaseOf(rows, 'total')}::real[]
     ) as t (monitor_key, at, probe_key, took_ms, outcome, cause_class, has_phases, dns, tcp, tls, first_byte, total)`;
   return [statement];
-};
+}
+
+function phaseOf(rows: readonly ResultRow[], name: keyof Phases): string {
+  return numbersLiteral(rows.map(({ phases }) => phases?.[name] ?? null));
+}
 
 /**
  * Passes with their times, one list for each column: there are so many that an object for each
@@ -116,7 +118,7 @@ export const noPasses = (): PassColumns => ({
 });
 
 /** Their outcome is 0 (`outcomeNumbers.ok`), and they have no cause. */
-export const insertPasses = (sql: Queryable, parts: readonly PassColumns[]): Statement[] => {
+export function insertPasses(sql: Queryable, parts: readonly PassColumns[]): Statement[] {
   const some = parts.filter(({ at }) => at.length > 0);
   if (some.length === 0) return [];
   const all = (name: keyof PassColumns): string => numbersLiteral(...some.map((columns) => columns[name]));
@@ -128,15 +130,12 @@ export const insertPasses = (sql: Queryable, parts: readonly PassColumns[]): Sta
       ${all('dns')}::real[], ${all('tcp')}::real[], ${all('tls')}::real[], ${all('first_byte')}::real[], ${all('total')}::real[]
     ) as t (monitor_key, at, probe_key, took_ms, dns, tcp, tls, first_byte, total)`;
   return [statement];
-};
+}
 
 const day = 86_400_000;
-const hour = 3_600_000;
-
-const nameOfDay = (start: number): string => `results_${new Date(start).toISOString().slice(0, 10).replaceAll('-', '')}`;
 
 /** Creates missing day partitions for this time. Several coordinators may do so at once. */
-export const makeResultDays = async (sql: Queryable, from: number, to: number): Promise<void> => {
+export async function makeResultDays(sql: Queryable, from: number, to: number): Promise<void> {
   const rows = await sql<{ name: string }[]>`select relid::regclass::text as name from pg_partition_tree('results') where isleaf`;
   const known = new Set(rows.map(({ name }) => name));
   const missing: string[] = [];
@@ -151,18 +150,22 @@ export const makeResultDays = async (sql: Queryable, from: number, to: number): 
       alter table results attach partition ${name} for values from ('${begin}') to ('${end}');`);
   }
   if (missing.length > 0) await sql.unsafe(missing.join('\n'));
-};
+}
 
-/** Lock timeout of a drop: while it waits for readers of results, it blocks writers. */
-const dropTimeoutMs = 300;
+function nameOfDay(start: number): string {
+  return `results_${new Date(start).toISOString().slice(0, 10).replaceAll('-', '')}`;
+}
 
 /** Whether days could not be dropped because results were being read; a later try will succeed. */
 export const areBeingRead = (error: unknown): boolean => codeOf(error) === '55P03';
 
+/** Lock timeout of a drop: while it waits for readers of results, it blocks writers. */
+const dropTimeoutMs = 300;
+
 /**
  * Drops the days that end before this time, in a transaction of its own. @throws areBeingRead().
  */
-export const dropResultDays = async (sql: Queryable, before: number): Promise<string[]> => {
+export async function dropResultDays(sql: Queryable, before: number): Promise<string[]> {
   const rows = await sql<
     { name: string }[]
   >`select relid::regclass::text as name from pg_partition_tree('results') where isleaf order by 1`;
@@ -170,7 +173,7 @@ export const dropResultDays = async (sql: Queryable, before: number): Promise<st
   if (old.length > 0) await sql`select set_config('lock_timeout', ${String(dropTimeoutMs)}, true)`;
   for (const name of old) await sql.unsafe(`drop table if exists ${name}`);
   return old;
-};
+}
 
 /** Marks hours whose rollup must be made, or made again. */
 export const markStale = (sql: Queryable, hours: readonly number[]): Statement[] =>
@@ -181,11 +184,13 @@ export const markStale = (sql: Queryable, hours: readonly number[]): Statement[]
           on conflict do nothing`,
       ];
 
+const hour = 3_600_000;
+
 /** The start of the hour that a time lies in. */
 export const hourOf = (at: number): number => Math.floor(at / hour) * hour;
 
 /** Makes the rollups of the oldest finished hour that waits for it. False when none waits. */
-export const rollUpOneHour = async (sql: Queryable, finishedBefore: number): Promise<boolean> => {
+export async function rollUpOneHour(sql: Queryable, finishedBefore: number): Promise<boolean> {
   const [stale] = await sql<{ hour: Date }[]>`
     delete from stale_hours where hour = (
       select hour from stale_hours where hour < ${new Date(finishedBefore)} order by hour limit 1 for update skip locked)
@@ -209,16 +214,16 @@ export const rollUpOneHour = async (sql: Queryable, finishedBefore: number): Pro
     where r.monitor_key = s.monitor_key and s.response_ms is distinct from r.mean
       and not exists (select 1 from rollups later where later.monitor_key = s.monitor_key and later.hour > ${stale.hour})`;
   return true;
-};
+}
 
 /** Deletes rollups and closed ledger intervals from before these times. */
-export const forgetOld = async (sql: Queryable, rollupsBefore: number, ledgerBefore: number): Promise<void> => {
+export async function forgetOld(sql: Queryable, rollupsBefore: number, ledgerBefore: number): Promise<void> {
   await sql`delete from rollups where hour < ${new Date(rollupsBefore)}`;
   await sql`delete from ledger where ended_at < ${new Date(ledgerBefore)}`;
-};
+}
 
 /** Deletes a bite of the history of deleted monitors. False when nothing was left. */
-export const forgetMonitors = async (sql: Queryable, bite: number): Promise<boolean> => {
+export async function forgetMonitors(sql: Queryable, bite: number): Promise<boolean> {
   const [next] = await sql<{ monitor_key: number }[]>`
     select monitor_key from forgotten_monitors order by forgotten_at limit 1 for update skip locked`;
   if (!next) return false;
@@ -228,4 +233,4 @@ export const forgetMonitors = async (sql: Queryable, bite: number): Promise<bool
   const rolled = await sql`delete from rollups where monitor_key = ${key}`;
   if (raw.count === 0 && rolled.count === 0) await sql`delete from forgotten_monitors where monitor_key = ${key}`;
   return true;
-};
+}

@@ -31,22 +31,6 @@ import type { PartitionDependencies } from './dependencies.ts';
 import { type MonitorSettings, type Monitors, type Packed, type Passes, pack, passAll } from './monitor-memory.ts';
 import type { PartitionState } from './state.ts';
 
-/** A clock that is wrong by more than this gives no usable time. */
-const futureMs = 120_000;
-
-/**
- * Whether this probe could have held this monitor. A result of an older version may have been right
- * when it was made: it goes to the samples only.
- */
-const mayHold = (probe: ProbeRow, watched: MonitorSettings, version: number, configVersion: number): boolean => {
-  if (probe.organisation_id !== null) {
-    if (probe.organisation_id !== watched.organisation) return false;
-    return watched.probe === probe.id || configVersion < version;
-  }
-  if (configVersion < version) return true;
-  return watched.probe === null && (watched.continents === null || watched.continents.includes(probe.continent));
-};
-
 /**
  * A batch with the slot of each result's monitor by its place, −1 for unknown monitors. It is valid
  * until a monitor is added or removed.
@@ -55,19 +39,6 @@ export type Found = Pick<Accepted, 'probe' | 'batch'> & { readonly slots: Int32A
 
 /** The new part of it: from this place on, except results that were decided early. */
 type Fresh = Found & { readonly first: number; readonly ahead: ReadonlySet<number> | undefined };
-
-const firstAfter = (batch: Batch, seq: number): number => {
-  let place = 0;
-  while (seqAt(batch, place) <= seq) place += 1;
-  return place;
-};
-
-export const find = <From extends Pick<Accepted, 'probe' | 'batch'>>(from: From, monitors: Monitors): From & Found => {
-  const { monitors: ids } = from.batch;
-  const slots = new Int32Array(ids.length);
-  for (let place = 0; place < ids.length; place += 1) slots[place] = monitors.slotOf(ids[place] ?? '') ?? -1;
-  return { ...from, slots };
-};
 
 export type Judged = { readonly key: number; readonly probe: ProbeRow; readonly seen: SeenResult };
 type Answer = { readonly generation: string; readonly probe: string; committed: number; again: boolean };
@@ -81,59 +52,52 @@ export type Received = {
   readonly receipts: readonly (readonly [subject: string, receipt: ReceiptMessage])[];
 };
 
-export const reasonAgainst = (
-  probe: ProbeRow,
-  { config_version, at }: Pick<Result, 'config_version' | 'at'>,
-  terms: MonitorSettings,
-  version: number,
-  { now, oldest }: { now: number; oldest: number },
-): RefusedReason | undefined => {
-  if (!mayHold(probe, terms, version, config_version)) return 'not_its_monitor';
-  if (config_version > version) return 'unknown_config_version';
-  if (at > now + futureMs) return 'from_the_future';
-  return at < oldest ? 'too_old' : undefined;
-};
-
-/** The one of a check's rechecks that its incident waits for. */
-const recheckAnswered = ({ monitor, look, other_looks = [] }: SeenResult, decisions: DecisionBatch): string | null => {
-  const awaited = incidentOf(decisions, monitor)?.progress.matrix?.look;
-  return other_looks.find((other) => other === awaited) ?? look;
-};
-
-/** A result as the core takes it. */
-export const seenBy = (probe: ProbeRow, result: Result, now: number, lateMs: number): SeenResult => ({
-  ...result,
-  from: observingProbeOf(probe),
-  quarantined: probe.quarantined_at !== null,
-  handed_over: now - (result.at + result.took_ms) > lateMs,
-});
-
-/** Decides results that may count, in order of start, and adds them to the samples. */
-export const decideAbout = (decisions: DecisionBatch, judged: readonly Judged[], now: number): void => {
-  const late = new Set<string>();
-  for (const { key, probe, seen } of judged.toSorted((a, b) => byStart(a.seen, b.seen))) {
-    decideOn(decisions, seen.monitor, {
-      is: 'result',
-      result: seen.look === null ? seen : { ...seen, look: recheckAnswered(seen, decisions) },
-    });
-    const outcome = countsAs(seen, now);
-    const { at, took_ms, phases } = seen;
-    chart(decisions, { monitor_key: key, probe_key: probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
-    if (seen.handed_over) late.add(seen.monitor);
-  }
-  // The past causes no rechecks; incidents that are open after it are continued now.
-  for (const monitor of late) if (incidentOf(decisions, monitor)) decideOn(decisions, monitor, { is: 'tick' });
-};
-
 type DecidingDependencies = Pick<PartitionDependencies, 'clock' | 'timing' | 'oldestKept' | 'roster' | 'attends'>;
 
-type Writable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
+/** Decides a set of batches, in order of start. Nothing is written yet. */
+export function receiveBatches(state: PartitionState, batches: readonly Found[], parts: DecidingDependencies): Received {
+  const { clock, roster } = parts;
+  const now = clock.now();
+  const decisions = beginDecisions(state, roster(), now);
+  const fresh: Fresh[] = [];
+  const answers = new Map<string, Answer>();
 
-/** One object for all passes of a probe, to test each for the fast path. */
-const passOf = (probe: ProbeRow): Writable<SeenResult> => ({
-  ...{ seq: 0, monitor: '', config_version: 0, at: 0, took_ms: 0, outcome: 'ok', cause: null, phases: null, evidence: null, look: null },
-  ...{ from: observingProbeOf(probe), quarantined: probe.quarantined_at !== null, handed_over: false },
-});
+  for (const found of batches) {
+    const { probe, batch } = found;
+    const { generation } = batch;
+    const committed = passedTo(decisions, probe.key, generation);
+    const name = `${probe.id} ${generation}`;
+    const answer = answers.get(name) ?? { generation, probe: probe.id, committed, again: false };
+    answers.set(name, answer);
+    const isGap = batch.after !== null && batch.after > committed;
+    if (isGap) answer.again = true;
+    const last = lastSeqOf(batch);
+    if (isGap || last <= committed) continue;
+    answer.committed = last;
+    // A later batch fills the gap that an earlier batch of this set had shown.
+    answer.again = false;
+    const gone = earlyDecisions(decisions, probe.key, generation);
+    fresh.push({ ...found, first: firstAfter(batch, committed), ahead: gone.length > 0 ? new Set(gone) : undefined });
+    passTo(decisions, { probe_key: probe.key, generation, partition: state.lease.partition, seq: last });
+  }
+
+  const { quiet, judged, refused } = part(state, fresh, now, parts);
+  for (const passes of quiet) takeRoutine(decisions, passes);
+  decideAbout(decisions, judged, now);
+
+  const { partition } = state.lease;
+  const receipts = [...answers.values()].map(({ probe, generation, committed, again }): [string, ReceiptMessage] => [
+    subjects.receipt(probe),
+    { v: 1, generation, committed: { [partition]: committed }, again: again ? [partition] : [] },
+  ]);
+  return { decisions, judged, refused, receipts };
+}
+
+function firstAfter(batch: Batch, seq: number): number {
+  let place = 0;
+  while (seqAt(batch, place) <= seq) place += 1;
+  return place;
+}
 
 /** A set of batches, split by how its results are decided. */
 type Parted = {
@@ -147,7 +111,7 @@ type Parted = {
  * Separates passes for the fast path from all other results. Either all results of a monitor take
  * it or none, because decisions go in order of start.
  */
-const part = (state: PartitionState, fresh: readonly Fresh[], now: number, parts: DecidingDependencies): Parted => {
+function part(state: PartitionState, fresh: readonly Fresh[], now: number, parts: DecidingDependencies): Parted {
   const { timing, oldestKept, attends, roster } = parts;
   const { monitors } = state;
   const moment = { now, oldest: oldestKept(now), network: roster() };
@@ -190,74 +154,114 @@ const part = (state: PartitionState, fresh: readonly Fresh[], now: number, parts
         decideAt(one, place, slot);
       }
   return { quiet, judged, refused };
-};
+}
 
-/** Decides a set of batches, in order of start. Nothing is written yet. */
-export const receiveBatches = (state: PartitionState, batches: readonly Found[], parts: DecidingDependencies): Received => {
-  const { clock, roster } = parts;
-  const now = clock.now();
-  const decisions = beginDecisions(state, roster(), now);
-  const fresh: Fresh[] = [];
-  const answers = new Map<string, Answer>();
+/** A result as the core takes it. */
+export function seenBy(probe: ProbeRow, result: Result, now: number, lateMs: number): SeenResult {
+  return {
+    ...result,
+    from: observingProbeOf(probe),
+    quarantined: probe.quarantined_at !== null,
+    handed_over: now - (result.at + result.took_ms) > lateMs,
+  };
+}
 
-  for (const found of batches) {
-    const { probe, batch } = found;
-    const { generation } = batch;
-    const committed = passedTo(decisions, probe.key, generation);
-    const name = `${probe.id} ${generation}`;
-    const answer = answers.get(name) ?? { generation, probe: probe.id, committed, again: false };
-    answers.set(name, answer);
-    const isGap = batch.after !== null && batch.after > committed;
-    if (isGap) answer.again = true;
-    const last = lastSeqOf(batch);
-    if (isGap || last <= committed) continue;
-    answer.committed = last;
-    // A later batch fills the gap that an earlier batch of this set had shown.
-    answer.again = false;
-    const gone = earlyDecisions(decisions, probe.key, generation);
-    fresh.push({ ...found, first: firstAfter(batch, committed), ahead: gone.length > 0 ? new Set(gone) : undefined });
-    passTo(decisions, { probe_key: probe.key, generation, partition: state.lease.partition, seq: last });
+type Writable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
+
+/** One object for all passes of a probe, to test each for the fast path. */
+function passOf(probe: ProbeRow): Writable<SeenResult> {
+  return {
+    ...{ seq: 0, monitor: '', config_version: 0, at: 0, took_ms: 0, outcome: 'ok', cause: null, phases: null, evidence: null, look: null },
+    ...{ from: observingProbeOf(probe), quarantined: probe.quarantined_at !== null, handed_over: false },
+  };
+}
+
+/** A clock that is wrong by more than this gives no usable time. */
+const futureMs = 120_000;
+
+export function reasonAgainst(
+  probe: ProbeRow,
+  { config_version, at }: Pick<Result, 'config_version' | 'at'>,
+  terms: MonitorSettings,
+  version: number,
+  { now, oldest }: { now: number; oldest: number },
+): RefusedReason | undefined {
+  if (!mayHold(probe, terms, version, config_version)) return 'not_its_monitor';
+  if (config_version > version) return 'unknown_config_version';
+  if (at > now + futureMs) return 'from_the_future';
+  return at < oldest ? 'too_old' : undefined;
+}
+
+/**
+ * Whether this probe could have held this monitor. A result of an older version may have been right
+ * when it was made: it goes to the samples only.
+ */
+function mayHold(probe: ProbeRow, watched: MonitorSettings, version: number, configVersion: number): boolean {
+  if (probe.organisation_id !== null) {
+    if (probe.organisation_id !== watched.organisation) return false;
+    return watched.probe === probe.id || configVersion < version;
   }
+  if (configVersion < version) return true;
+  return watched.probe === null && (watched.continents === null || watched.continents.includes(probe.continent));
+}
 
-  const { quiet, judged, refused } = part(state, fresh, now, parts);
-  for (const passes of quiet) takeRoutine(decisions, passes);
-  decideAbout(decisions, judged, now);
+/** Decides results that may count, in order of start, and adds them to the samples. */
+export function decideAbout(decisions: DecisionBatch, judged: readonly Judged[], now: number): void {
+  const late = new Set<string>();
+  for (const { key, probe, seen } of judged.toSorted((a, b) => byStart(a.seen, b.seen))) {
+    decideOn(decisions, seen.monitor, {
+      is: 'result',
+      result: seen.look === null ? seen : { ...seen, look: recheckAnswered(seen, decisions) },
+    });
+    const outcome = countsAs(seen, now);
+    const { at, took_ms, phases } = seen;
+    chart(decisions, { monitor_key: key, probe_key: probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
+    if (seen.handed_over) late.add(seen.monitor);
+  }
+  // The past causes no rechecks; incidents that are open after it are continued now.
+  for (const monitor of late) if (incidentOf(decisions, monitor)) decideOn(decisions, monitor, { is: 'tick' });
+}
 
-  const { partition } = state.lease;
-  const receipts = [...answers.values()].map(({ probe, generation, committed, again }): [string, ReceiptMessage] => [
-    subjects.receipt(probe),
-    { v: 1, generation, committed: { [partition]: committed }, again: again ? [partition] : [] },
-  ]);
-  return { decisions, judged, refused, receipts };
-};
+/** The one of a check's rechecks that its incident waits for. */
+function recheckAnswered({ monitor, look, other_looks = [] }: SeenResult, decisions: DecisionBatch): string | null {
+  const awaited = incidentOf(decisions, monitor)?.progress.matrix?.look;
+  return other_looks.find((other) => other === awaited) ?? look;
+}
 
-/** What a batch of decisions writes, and what the partition holds afterwards. */
+/** Commits a batch of decisions, changes memory afterwards, and requests its rechecks. */
+export async function settle(decisions: DecisionBatch, parts: PartitionDependencies): Promise<void> {
+  const { writer, clock, askLooks } = parts;
+  if (hasConfigChanges(decisions)) {
+    await writer.commit(unitWithCheckpoint(decisions, clock.now()));
+  } else if (hasRows(decisions)) await writer.commit(unitOf(decisions));
+  adopt(decisions);
+  if (decisions.looks.length > 0) askLooks(decisions.looks);
+}
 
 /**
  * Whether a monitor's checked config changed. Then the checkpoint is committed too, because results
  * do not say which version they checked.
  */
-const hasConfigChanges = ({ entries }: DecisionBatch): boolean => {
+function hasConfigChanges({ entries }: DecisionBatch): boolean {
   for (const { told } of entries.values()) if (told.is === 'object' && told.isChanged && told.state) return true;
   return false;
-};
+}
 
-/** Whether there is anything to commit: a batch of decisions without rows only changes memory. */
-const hasRows = ({ marks, passes, rows }: DecisionBatch): boolean =>
-  marks.size > 0 || passes.at.length > 0 || Object.values(rows).some((list) => list.length > 0);
+/** The unit, with a checkpoint of the partition as it will be. */
+export function unitWithCheckpoint(batch: DecisionBatch, takenAt: number): Unit {
+  assertOpen(batch);
+  return { ...unitOf(batch), checkpoint: { takenAt, state: pack(future(batch)) } };
+}
 
-export const unitOf = ({ partition, rows, passes, hours, marks }: DecisionBatch): Unit => ({
-  ...emptyUnit(partition.lease),
-  ...rows,
-  passes,
-  staleHours: [...hours],
-  watermarks: [...marks.values()],
-});
-
-const changedAtOf = ({ now, partition }: DecisionBatch, { slot, told }: Entry): number => {
-  if (told.is === 'object' && told.isChanged) return now;
-  return slot === null ? 0 : partition.monitors.rowAt(slot).changedAt;
-};
+export function unitOf({ partition, rows, passes, hours, marks }: DecisionBatch): Unit {
+  return {
+    ...emptyUnit(partition.lease),
+    ...rows,
+    passes,
+    staleHours: [...hours],
+    watermarks: [...marks.values()],
+  };
+}
 
 /** The partition's monitors as they will be. */
 function* future(batch: DecisionBatch): Generator<Packed> {
@@ -277,14 +281,18 @@ function* future(batch: DecisionBatch): Generator<Packed> {
   }
 }
 
-/** The unit, with a checkpoint of the partition as it will be. */
-export const unitWithCheckpoint = (batch: DecisionBatch, takenAt: number): Unit => {
-  assertOpen(batch);
-  return { ...unitOf(batch), checkpoint: { takenAt, state: pack(future(batch)) } };
-};
+function changedAtOf({ now, partition }: DecisionBatch, { slot, told }: Entry): number {
+  if (told.is === 'object' && told.isChanged) return now;
+  return slot === null ? 0 : partition.monitors.rowAt(slot).changedAt;
+}
+
+/** Whether there is anything to commit: a batch of decisions without rows only changes memory. */
+function hasRows({ marks, passes, rows }: DecisionBatch): boolean {
+  return marks.size > 0 || passes.at.length > 0 || Object.values(rows).some((list) => list.length > 0);
+}
 
 /** The batch is committed: the state takes its changes over. */
-export const adopt = (batch: DecisionBatch): void => {
+export function adopt(batch: DecisionBatch): void {
   assertOpen(batch);
   batch.mode = 'adopted';
   const { partition, network, quiet, entries, marks } = batch;
@@ -306,20 +314,10 @@ export const adopt = (batch: DecisionBatch): void => {
     if (ahead.length > 0) partition.ahead.set(name, ahead);
     else partition.ahead.delete(name);
   }
-};
-
-/** Commits a batch of decisions, changes memory afterwards, and requests its rechecks. */
-export const settle = async (decisions: DecisionBatch, parts: PartitionDependencies): Promise<void> => {
-  const { writer, clock, askLooks } = parts;
-  if (hasConfigChanges(decisions)) {
-    await writer.commit(unitWithCheckpoint(decisions, clock.now()));
-  } else if (hasRows(decisions)) await writer.commit(unitOf(decisions));
-  adopt(decisions);
-  if (decisions.looks.length > 0) askLooks(decisions.looks);
-};
+}
 
 /** Committed results say something about their probes. */
-export const observeAll = (state: PartitionState, judged: readonly Judged[], { observe }: PartitionDependencies): void => {
+export function observeAll(state: PartitionState, judged: readonly Judged[], { observe }: PartitionDependencies): void {
   // One object for all of them: no one keeps it.
   let monitor = '';
   const observed = {
@@ -331,4 +329,11 @@ export const observeAll = (state: PartitionState, judged: readonly Judged[], { o
     monitor = seen.monitor;
     observe(seen, observed);
   }
-};
+}
+
+export function find<From extends Pick<Accepted, 'probe' | 'batch'>>(from: From, monitors: Monitors): From & Found {
+  const { monitors: ids } = from.batch;
+  const slots = new Int32Array(ids.length);
+  for (let place = 0; place < ids.length; place += 1) slots[place] = monitors.slotOf(ids[place] ?? '') ?? -1;
+  return { ...from, slots };
+}

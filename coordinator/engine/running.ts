@@ -22,13 +22,6 @@ import type { PartitionState } from './state.ts';
  */
 type Past = 'untold' | 'told' | 'decided' | 'cut off';
 
-/** The bus has reported what it has. */
-const afterWord: Readonly<Record<Past, Past>> = { untold: 'told', told: 'told', decided: 'decided', 'cut off': 'decided' };
-/** The bus was away, and still is or has just returned. */
-const whileAway: Readonly<Record<Past, Past>> = { untold: 'untold', told: 'untold', decided: 'cut off', 'cut off': 'cut off' };
-/** Part of the past is awaited again. */
-const behindAgain: Readonly<Record<Past, Past>> = { untold: 'untold', told: 'told', decided: 'told', 'cut off': 'untold' };
-
 /**
  * Waiting results that were shown to the partition, because some of them need not wait (rule 4).
  */
@@ -76,170 +69,6 @@ export type PartitionDeliveries = Options & {
   last: Promise<void>;
 };
 
-const maxHeld = 200;
-const workingEveryMs = 2_000;
-
-export const openDeliveries = (options: Options): PartitionDeliveries => ({
-  ...options,
-  mode: 'open',
-  // A probe that is heard all the while keeps nothing from us, even after a change of owner.
-  handover: beginBacklog(performance.now(), Number.NEGATIVE_INFINITY, options.parts.timing.catchUpMs),
-  heldSince: options.parts.clock.now(),
-  held: [],
-  past: 'untold',
-  ...{ absences: 0, handing: 0, pending: 0, workingSaidAt: 0 },
-  shown: undefined,
-  isAsking: false,
-  last: Promise.resolve(),
-});
-
-const assertOpen = ({ mode, partition }: PartitionDeliveries): void => {
-  if (mode !== 'open') throw new Error(`the deliveries of partition ${partition} are ${mode}, and take nothing more`);
-};
-
-const hold = (deliveries: PartitionDeliveries, since: number): void => {
-  const { bus, clock, timing } = deliveries.parts;
-  deliveries.handover = beginBacklog(performance.now(), since, timing.catchUpMs);
-  deliveries.heldSince = clock.now();
-  // While the bus is away, the last decisions remain the best knowledge.
-  if (bus.isConnected()) deliveries.past = behindAgain[deliveries.past];
-  // Reset and rebuilt from the queue: a probe that was no longer awaited may be awaited again.
-  deliveries.shown = undefined;
-};
-
-const isHolding = (deliveries: PartitionDeliveries): boolean => {
-  const { handover: before, held, partition, parts } = deliveries;
-  if (before.until === null && !before.spent) return false;
-  const now = goOn(before, parts.words(), performance.now(), (held.at(-1)?.pending ?? 0) > 0);
-  deliveries.handover = now;
-  if (now.spent && !before.spent) parts.log.warn({ partition }, 'not all probes handed over in time; what came is decided without them');
-  return now.until !== null;
-};
-
-/** Shows the waiting results to the partition. */
-const decideWaiting = async (deliveries: PartitionDeliveries): Promise<void> => {
-  const { handover, held, pending, partition, parts, isLoaded, tell } = deliveries;
-  if (!isLoaded() || handover.until === null) return;
-  deliveries.shown ??= { room: createWaitingQueue(deliveries.heldSince), taken: 0, awaited: undefined };
-  const mine = deliveries.shown;
-  if (mine.taken === Number.POSITIVE_INFINITY) return;
-  const awaited = awaitedBy(handover.since, mine.awaited, parts.words(), performance.now(), pending > 0);
-  const isFewer = mine.awaited === undefined || mine.awaited.keys().some((probe) => !awaited.has(probe));
-  mine.awaited = awaited;
-  const news = held.slice(mine.taken);
-  if (news.length === 0 && (!isFewer || mine.room.about.size === 0)) return;
-  mine.taken = held.length;
-  const message = { is: 'waiting', deliveries: news, room: mine.room, awaited: new Set(awaited.keys()), isFewer } as const;
-  await tell(message).catch((error: unknown) => {
-    // Results that cannot be processed would fail each time. They are found and set aside when the
-    // hold ends; until then all results wait.
-    if (!isPassing(error)) mine.taken = Number.POSITIVE_INFINITY;
-    else if (deliveries.shown === mine) deliveries.shown = undefined;
-    if (!(error instanceof Fenced))
-      parts.log.error({ err: error, partition }, 'what waits could not be looked at; it is decided with the rest');
-  });
-};
-
-const work = async (deliveries: PartitionDeliveries): Promise<void> => {
-  if (isHolding(deliveries) && deliveries.held.length < maxHeld) return decideWaiting(deliveries);
-  const { held: taken, handover: before, partition, parts, tell } = deliveries;
-  deliveries.held = [];
-  deliveries.shown = undefined;
-  if (taken.length === 0) return;
-  try {
-    const answer = await tell({ is: 'deliveries', deliveries: taken, handover: before });
-    if (answer.is !== 'waits') return;
-    const { since, from } = answer;
-    // If the bus was away in between, a hold has begun that contains these.
-    if (deliveries.handover === before) hold(deliveries, since);
-    deliveries.held = [...taken, ...deliveries.held];
-    const age_ms = Math.round(performance.now() - since);
-    parts.log.debug({ partition, from, age_ms }, 'what was kept is handed over; those who may keep as much are waited for');
-    await decideWaiting(deliveries);
-  } catch (error) {
-    for (const delivered of taken) delivered.nak(200);
-    parts.log.error({ err: error, partition, messages: taken.length }, 'results could not be worked on; they come again');
-  }
-};
-
-/** One after the other, so that held messages go before later ones. */
-const hand = (deliveries: PartitionDeliveries): Promise<void> => {
-  deliveries.handing += 1;
-  deliveries.last = deliveries.last
-    .then(() => work(deliveries))
-    .finally(() => {
-      deliveries.handing -= 1;
-    });
-  return deliveries.last;
-};
-
-/** No message has come: either there is none, or it is on its way. */
-const askBus = async (deliveries: PartitionDeliveries): Promise<void> => {
-  if (deliveries.isAsking) return;
-  deliveries.isAsking = true;
-  const { absences, partition, parts } = deliveries;
-  const left = await parts.bus.consumerState(streams.results.name, partitionConsumer(partition).name).catch((error: unknown) => {
-    parts.log.debug({ err: error, partition }, 'what the bus has left for a partition could not be asked; it is asked again');
-    return undefined;
-  });
-  if (left?.pending === 0 && left.unacknowledged === 0 && absences === deliveries.absences) deliveries.past = afterWord[deliveries.past];
-  deliveries.isAsking = false;
-};
-
-/** Settles when these messages have been processed, or wait. */
-export const takeMessages = (deliveries: PartitionDeliveries, messages: readonly Delivered[]): Promise<void> => {
-  assertOpen(deliveries);
-  deliveries.held.push(...messages);
-  deliveries.pending = messages.at(-1)?.pending ?? deliveries.pending;
-  if (messages.length > 0) deliveries.past = afterWord[deliveries.past];
-  return hand(deliveries);
-};
-
-/** The bus was away: what comes now may be of the past. */
-export const holdAgain = (deliveries: PartitionDeliveries): void => {
-  deliveries.absences += 1;
-  deliveries.past = whileAway[deliveries.past];
-  hold(deliveries, performance.now());
-};
-
-/** Whether all kept results have been decided since the past was last awaited. */
-export const isCaughtUp = ({ past }: PartitionDeliveries): boolean => past === 'decided' || past === 'cut off';
-
-/** The work of each tick; returns whether it is holding. */
-export const goOnWith = (deliveries: PartitionDeliveries, now: number): boolean => {
-  if (isHolding(deliveries)) {
-    // A probe may have delivered its backlog without any result for this partition.
-    if (deliveries.handing === 0 && deliveries.held.length > 0) void hand(deliveries);
-    if (now - deliveries.workingSaidAt < workingEveryMs) return true;
-    deliveries.workingSaidAt = now;
-    for (const delivered of deliveries.held) delivered.working();
-    return true;
-  }
-  const { held, past, handing, pending, parts, isLoaded } = deliveries;
-  if (held.length > 0) void hand(deliveries);
-  else if (!isCaughtUp(deliveries) && isLoaded() && handing === 0 && pending === 0 && parts.bus.isConnected()) {
-    if (past === 'told') deliveries.past = 'decided';
-    else void askBus(deliveries);
-  }
-  return false;
-};
-
-/** The monitors with early decisions, while other results wait. */
-export const aheadOf = ({ shown }: PartitionDeliveries): ReadonlySet<string> | undefined => shown?.room.ahead;
-
-const giveBack = ({ held }: PartitionDeliveries): void => {
-  for (const delivered of held.splice(0)) delivered.nak(0);
-};
-
-export const closeDeliveries = async (deliveries: PartitionDeliveries): Promise<void> => {
-  assertOpen(deliveries);
-  deliveries.mode = 'closed';
-  giveBack(deliveries);
-  await deliveries.last;
-  // Results that were left to wait for other probes.
-  giveBack(deliveries);
-};
-
 type RunningOptions = {
   readonly lease: Lease;
   /** Newly taken: nothing was ever sent under its epoch. */
@@ -281,114 +110,9 @@ export type RunningPartition = Pick<RunningOptions, 'parts' | 'mayWork'> & {
   restUntil: number;
 };
 
-const pollBatch = 16;
 const capacity = 1_000;
-/**
- * Pause after a failure, so that an unreachable database is not asked ten times a second for each
- * partition.
- */
-const restMs = 1_000;
 
-const afterLoading = { loading: 'loaded', leaving: 'stopped' } as const;
-const afterStop = { loading: 'leaving', loaded: 'stopped' } as const;
-
-const isLoaded = ({ mode }: RunningPartition): boolean => mode === 'loaded' || mode === 'stopped';
-const isStopped = ({ mode }: RunningPartition): boolean => mode === 'leaving' || mode === 'stopped';
-
-const becomeLoaded = (running: RunningPartition): void => {
-  const { mode, lease } = running;
-  if (mode !== 'loading' && mode !== 'leaving') throw new Error(`partition ${lease.partition} is ${mode}, and was read again`);
-  running.mode = afterLoading[mode];
-};
-
-const becomeStopped = (running: RunningPartition): void => {
-  const { mode, lease } = running;
-  if (mode !== 'loading' && mode !== 'loaded') throw new Error(`partition ${lease.partition} is ${mode}, and was stopped again`);
-  running.mode = afterStop[mode];
-};
-
-/** The lease to load it under; nothing sent before can write any more. */
-const leaseToRead = async (running: RunningPartition): Promise<Lease> => {
-  if (running.epoch !== 'unused') {
-    running.epoch = 'renewing';
-    running.lease = await renewEpoch(running.parts.sql, running.lease).finally(() => {
-      running.epoch = 'used';
-    });
-  }
-  running.epoch = 'used';
-  return running.lease;
-};
-
-const failed = (running: RunningPartition, what: string, error: unknown): void => {
-  running.restUntil = performance.now() + restMs;
-  const { parts, lease } = running;
-  if (!isStopped(running) && !(error instanceof Fenced))
-    parts.log.error({ err: error, partition: lease.partition, what }, 'a partition failed and starts again from the database');
-};
-
-const tell = (running: RunningPartition, message: PartitionMessage): Promise<unknown> =>
-  running.actor.tell(message).catch((error: unknown) => failed(running, message.is, error));
-
-const tick = (running: RunningPartition): void => {
-  const { parts, deliveries, actor, lease, mayWork } = running;
-  const { bus, timing, clock, loaded, roster } = parts;
-  if (!mayWork()) return;
-  const now = performance.now();
-  if (now < running.restUntil) return;
-  if (goOnWith(deliveries, now)) {
-    const only = aheadOf(deliveries);
-    if (only && only.size > 0 && actor.waiting() === 0 && bus.isConnected()) void tell(running, { is: 'tick', only });
-    return;
-  }
-  if (!isLoaded(running) || actor.waiting() > 10) return;
-  // While the bus is away no probe can be heard, so silence means nothing.
-  if (bus.isConnected() && isTickDue(loaded.get(lease.partition), roster(), clock.now())) void tell(running, { is: 'tick' });
-  if (now >= running.nextCheckpoint) {
-    running.nextCheckpoint = now + timing.checkpointMs;
-    void tell(running, { is: 'checkpoint' });
-  }
-};
-
-const reconcileTurn = async (running: RunningPartition, turn: ReconcileTurn): Promise<ReconcileAnswer> => {
-  const { partition } = running.lease;
-  if (isStopped(running) || !running.mayWork()) throw new Error(`partition ${partition} is not ours any more`);
-  const answer = await running.actor.tell({ is: 'reconcile', turn });
-  if (answer.is === 'reconciled') return answer;
-  throw answer.is === 'failed' ? answer.error : new Error(`partition ${partition} answered ${answer.is}`);
-};
-
-const reviewAssignments = async (running: RunningPartition): Promise<void> => {
-  const { parts, lease, mayWork } = running;
-  if (parts.bus.isConnected() && isLoaded(running) && mayWork())
-    await reconcile(lease.partition, parts, (turn) => reconcileTurn(running, turn));
-};
-
-const begin = async (running: RunningPartition): Promise<void> => {
-  const { parts, actor, deliveries, mayWork } = running;
-  const { bus, log, loaded } = parts;
-  const { partition } = running.lease;
-  const consumer = partitionConsumer(partition);
-  // Messages that an owner before us still holds come back at once, and its pulls end.
-  await bus.renewConsumer(streams.results.name, consumer).catch((error: unknown) => failed(running, 'consumer', error));
-  await actor.tell({ is: 'warm' });
-  becomeLoaded(running);
-  log.debug({ partition, monitors: loaded.get(partition)?.monitors.size() }, 'a partition is at work');
-  if (isStopped(running)) return;
-  void running.reconciling.run();
-  running.pull = bus.pull({
-    stream: streams.results.name,
-    consumer: consumer.name,
-    batch: pollBatch,
-    mayAsk: mayWork,
-    onMissing: async () => {
-      await bus.ensureStream(streams.results);
-      await bus.ensureConsumer(streams.results.name, consumer);
-    },
-    onMessages: (messages) => takeMessages(deliveries, messages),
-  });
-};
-
-export const startPartition = ({ lease, isTaken, parts, mayWork, onFenced, onGivenUp }: RunningOptions): RunningPartition => {
+export function startPartition({ lease, isTaken, parts, mayWork, onFenced, onGivenUp }: RunningOptions): RunningPartition {
   const { log, timing } = parts;
   const { partition } = lease;
   const actor = createActor<PartitionState, PartitionMessage, PartitionAnswer>(
@@ -430,13 +154,276 @@ export const startPartition = ({ lease, isTaken, parts, mayWork, onFenced, onGiv
     onFenced();
   });
   return running;
-};
+}
+
+/** The lease to load it under; nothing sent before can write any more. */
+async function leaseToRead(running: RunningPartition): Promise<Lease> {
+  if (running.epoch !== 'unused') {
+    running.epoch = 'renewing';
+    running.lease = await renewEpoch(running.parts.sql, running.lease).finally(() => {
+      running.epoch = 'used';
+    });
+  }
+  running.epoch = 'used';
+  return running.lease;
+}
+
+export function openDeliveries(options: Options): PartitionDeliveries {
+  return {
+    ...options,
+    mode: 'open',
+    // A probe that is heard all the while keeps nothing from us, even after a change of owner.
+    handover: beginBacklog(performance.now(), Number.NEGATIVE_INFINITY, options.parts.timing.catchUpMs),
+    heldSince: options.parts.clock.now(),
+    held: [],
+    past: 'untold',
+    ...{ absences: 0, handing: 0, pending: 0, workingSaidAt: 0 },
+    shown: undefined,
+    isAsking: false,
+    last: Promise.resolve(),
+  };
+}
+
+function isLoaded({ mode }: RunningPartition): boolean {
+  return mode === 'loaded' || mode === 'stopped';
+}
+
+async function reviewAssignments(running: RunningPartition): Promise<void> {
+  const { parts, lease, mayWork } = running;
+  if (parts.bus.isConnected() && isLoaded(running) && mayWork())
+    await reconcile(lease.partition, parts, (turn) => reconcileTurn(running, turn));
+}
+
+async function reconcileTurn(running: RunningPartition, turn: ReconcileTurn): Promise<ReconcileAnswer> {
+  const { partition } = running.lease;
+  if (isStopped(running) || !running.mayWork()) throw new Error(`partition ${partition} is not ours any more`);
+  const answer = await running.actor.tell({ is: 'reconcile', turn });
+  if (answer.is === 'reconciled') return answer;
+  throw answer.is === 'failed' ? answer.error : new Error(`partition ${partition} answered ${answer.is}`);
+}
+
+function isStopped({ mode }: RunningPartition): boolean {
+  return mode === 'leaving' || mode === 'stopped';
+}
+
+/**
+ * Pause after a failure, so that an unreachable database is not asked ten times a second for each
+ * partition.
+ */
+const restMs = 1_000;
+
+function failed(running: RunningPartition, what: string, error: unknown): void {
+  running.restUntil = performance.now() + restMs;
+  const { parts, lease } = running;
+  if (!isStopped(running) && !(error instanceof Fenced))
+    parts.log.error({ err: error, partition: lease.partition, what }, 'a partition failed and starts again from the database');
+}
+
+function tick(running: RunningPartition): void {
+  const { parts, deliveries, actor, lease, mayWork } = running;
+  const { bus, timing, clock, loaded, roster } = parts;
+  if (!mayWork()) return;
+  const now = performance.now();
+  if (now < running.restUntil) return;
+  if (goOnWith(deliveries, now)) {
+    const only = aheadOf(deliveries);
+    if (only && only.size > 0 && actor.waiting() === 0 && bus.isConnected()) void tell(running, { is: 'tick', only });
+    return;
+  }
+  if (!isLoaded(running) || actor.waiting() > 10) return;
+  // While the bus is away no probe can be heard, so silence means nothing.
+  if (bus.isConnected() && isTickDue(loaded.get(lease.partition), roster(), clock.now())) void tell(running, { is: 'tick' });
+  if (now >= running.nextCheckpoint) {
+    running.nextCheckpoint = now + timing.checkpointMs;
+    void tell(running, { is: 'checkpoint' });
+  }
+}
+
+const workingEveryMs = 2_000;
+
+/** The work of each tick; returns whether it is holding. */
+export function goOnWith(deliveries: PartitionDeliveries, now: number): boolean {
+  if (isHolding(deliveries)) {
+    // A probe may have delivered its backlog without any result for this partition.
+    if (deliveries.handing === 0 && deliveries.held.length > 0) void hand(deliveries);
+    if (now - deliveries.workingSaidAt < workingEveryMs) return true;
+    deliveries.workingSaidAt = now;
+    for (const delivered of deliveries.held) delivered.working();
+    return true;
+  }
+  const { held, past, handing, pending, parts, isLoaded } = deliveries;
+  if (held.length > 0) void hand(deliveries);
+  else if (!isCaughtUp(deliveries) && isLoaded() && handing === 0 && pending === 0 && parts.bus.isConnected()) {
+    if (past === 'told') deliveries.past = 'decided';
+    else void askBus(deliveries);
+  }
+  return false;
+}
+
+function isHolding(deliveries: PartitionDeliveries): boolean {
+  const { handover: before, held, partition, parts } = deliveries;
+  if (before.until === null && !before.spent) return false;
+  const now = goOn(before, parts.words(), performance.now(), (held.at(-1)?.pending ?? 0) > 0);
+  deliveries.handover = now;
+  if (now.spent && !before.spent) parts.log.warn({ partition }, 'not all probes handed over in time; what came is decided without them');
+  return now.until !== null;
+}
+
+/** One after the other, so that held messages go before later ones. */
+function hand(deliveries: PartitionDeliveries): Promise<void> {
+  deliveries.handing += 1;
+  deliveries.last = deliveries.last
+    .then(() => work(deliveries))
+    .finally(() => {
+      deliveries.handing -= 1;
+    });
+  return deliveries.last;
+}
+
+const maxHeld = 200;
+
+async function work(deliveries: PartitionDeliveries): Promise<void> {
+  if (isHolding(deliveries) && deliveries.held.length < maxHeld) return decideWaiting(deliveries);
+  const { held: taken, handover: before, partition, parts, tell } = deliveries;
+  deliveries.held = [];
+  deliveries.shown = undefined;
+  if (taken.length === 0) return;
+  try {
+    const answer = await tell({ is: 'deliveries', deliveries: taken, handover: before });
+    if (answer.is !== 'waits') return;
+    const { since, from } = answer;
+    // If the bus was away in between, a hold has begun that contains these.
+    if (deliveries.handover === before) hold(deliveries, since);
+    deliveries.held = [...taken, ...deliveries.held];
+    const age_ms = Math.round(performance.now() - since);
+    parts.log.debug({ partition, from, age_ms }, 'what was kept is handed over; those who may keep as much are waited for');
+    await decideWaiting(deliveries);
+  } catch (error) {
+    for (const delivered of taken) delivered.nak(200);
+    parts.log.error({ err: error, partition, messages: taken.length }, 'results could not be worked on; they come again');
+  }
+}
+
+/** Shows the waiting results to the partition. */
+async function decideWaiting(deliveries: PartitionDeliveries): Promise<void> {
+  const { handover, held, pending, partition, parts, isLoaded, tell } = deliveries;
+  if (!isLoaded() || handover.until === null) return;
+  deliveries.shown ??= { room: createWaitingQueue(deliveries.heldSince), taken: 0, awaited: undefined };
+  const mine = deliveries.shown;
+  if (mine.taken === Number.POSITIVE_INFINITY) return;
+  const awaited = awaitedBy(handover.since, mine.awaited, parts.words(), performance.now(), pending > 0);
+  const isFewer = mine.awaited === undefined || mine.awaited.keys().some((probe) => !awaited.has(probe));
+  mine.awaited = awaited;
+  const news = held.slice(mine.taken);
+  if (news.length === 0 && (!isFewer || mine.room.about.size === 0)) return;
+  mine.taken = held.length;
+  const message = { is: 'waiting', deliveries: news, room: mine.room, awaited: new Set(awaited.keys()), isFewer } as const;
+  await tell(message).catch((error: unknown) => {
+    // Results that cannot be processed would fail each time. They are found and set aside when the
+    // hold ends; until then all results wait.
+    if (!isPassing(error)) mine.taken = Number.POSITIVE_INFINITY;
+    else if (deliveries.shown === mine) deliveries.shown = undefined;
+    if (!(error instanceof Fenced))
+      parts.log.error({ err: error, partition }, 'what waits could not be looked at; it is decided with the rest');
+  });
+}
+
+/** Part of the past is awaited again. */
+const behindAgain: Readonly<Record<Past, Past>> = { untold: 'untold', told: 'told', decided: 'told', 'cut off': 'untold' };
+
+function hold(deliveries: PartitionDeliveries, since: number): void {
+  const { bus, clock, timing } = deliveries.parts;
+  deliveries.handover = beginBacklog(performance.now(), since, timing.catchUpMs);
+  deliveries.heldSince = clock.now();
+  // While the bus is away, the last decisions remain the best knowledge.
+  if (bus.isConnected()) deliveries.past = behindAgain[deliveries.past];
+  // Reset and rebuilt from the queue: a probe that was no longer awaited may be awaited again.
+  deliveries.shown = undefined;
+}
+
+/** Whether all kept results have been decided since the past was last awaited. */
+export function isCaughtUp({ past }: PartitionDeliveries): boolean {
+  return past === 'decided' || past === 'cut off';
+}
+
+/** The bus has reported what it has. */
+const afterWord: Readonly<Record<Past, Past>> = { untold: 'told', told: 'told', decided: 'decided', 'cut off': 'decided' };
+
+/** No message has come: either there is none, or it is on its way. */
+async function askBus(deliveries: PartitionDeliveries): Promise<void> {
+  if (deliveries.isAsking) return;
+  deliveries.isAsking = true;
+  const { absences, partition, parts } = deliveries;
+  const left = await parts.bus.consumerState(streams.results.name, partitionConsumer(partition).name).catch((error: unknown) => {
+    parts.log.debug({ err: error, partition }, 'what the bus has left for a partition could not be asked; it is asked again');
+    return undefined;
+  });
+  if (left?.pending === 0 && left.unacknowledged === 0 && absences === deliveries.absences) deliveries.past = afterWord[deliveries.past];
+  deliveries.isAsking = false;
+}
+
+/** The monitors with early decisions, while other results wait. */
+export function aheadOf({ shown }: PartitionDeliveries): ReadonlySet<string> | undefined {
+  return shown?.room.ahead;
+}
+
+function tell(running: RunningPartition, message: PartitionMessage): Promise<unknown> {
+  return running.actor.tell(message).catch((error: unknown) => failed(running, message.is, error));
+}
+
+const pollBatch = 16;
+
+async function begin(running: RunningPartition): Promise<void> {
+  const { parts, actor, deliveries, mayWork } = running;
+  const { bus, log, loaded } = parts;
+  const { partition } = running.lease;
+  const consumer = partitionConsumer(partition);
+  // Messages that an owner before us still holds come back at once, and its pulls end.
+  await bus.renewConsumer(streams.results.name, consumer).catch((error: unknown) => failed(running, 'consumer', error));
+  await actor.tell({ is: 'warm' });
+  becomeLoaded(running);
+  log.debug({ partition, monitors: loaded.get(partition)?.monitors.size() }, 'a partition is at work');
+  if (isStopped(running)) return;
+  void running.reconciling.run();
+  running.pull = bus.pull({
+    stream: streams.results.name,
+    consumer: consumer.name,
+    batch: pollBatch,
+    mayAsk: mayWork,
+    onMissing: async () => {
+      await bus.ensureStream(streams.results);
+      await bus.ensureConsumer(streams.results.name, consumer);
+    },
+    onMessages: (messages) => takeMessages(deliveries, messages),
+  });
+}
+
+const afterLoading = { loading: 'loaded', leaving: 'stopped' } as const;
+
+function becomeLoaded(running: RunningPartition): void {
+  const { mode, lease } = running;
+  if (mode !== 'loading' && mode !== 'leaving') throw new Error(`partition ${lease.partition} is ${mode}, and was read again`);
+  running.mode = afterLoading[mode];
+}
+
+/** Settles when these messages have been processed, or wait. */
+export function takeMessages(deliveries: PartitionDeliveries, messages: readonly Delivered[]): Promise<void> {
+  assertOpen(deliveries);
+  deliveries.held.push(...messages);
+  deliveries.pending = messages.at(-1)?.pending ?? deliveries.pending;
+  if (messages.length > 0) deliveries.past = afterWord[deliveries.past];
+  return hand(deliveries);
+}
+
+function assertOpen({ mode, partition }: PartitionDeliveries): void {
+  if (mode !== 'open') throw new Error(`the deliveries of partition ${partition} are ${mode}, and take nothing more`);
+}
 
 /** Settles when all earlier messages have been processed, and rejects when they cannot be. */
-export const passThrough = async ({ began, actor }: RunningPartition): Promise<void> => {
+export async function passThrough({ began, actor }: RunningPartition): Promise<void> {
   await began;
   await actor.tell({ is: 'warm' });
-};
+}
 
 /** What is known of its past, for its alerts. */
 export const knownOf = ({ lease, deliveries }: RunningPartition): Known => ({
@@ -449,7 +436,7 @@ export const knownOf = ({ lease, deliveries }: RunningPartition): Known => ({
  * Takes no more messages, finishes those that it has, and leaves a checkpoint if we still own the
  * lease.
  */
-export const stopPartition = async (running: RunningPartition, leaveCheckpoint: boolean): Promise<void> => {
+export async function stopPartition(running: RunningPartition, leaveCheckpoint: boolean): Promise<void> {
   const { outbox, reconciling, ticker, deliveries, actor, parts } = running;
   becomeStopped(running);
   outbox.stop();
@@ -464,4 +451,35 @@ export const stopPartition = async (running: RunningPartition, leaveCheckpoint: 
   // must go all the same.
   const { partition } = running.lease;
   if (parts.loaded.get(partition)?.lease === running.lease) parts.loaded.delete(partition);
-};
+}
+
+const afterStop = { loading: 'leaving', loaded: 'stopped' } as const;
+
+function becomeStopped(running: RunningPartition): void {
+  const { mode, lease } = running;
+  if (mode !== 'loading' && mode !== 'loaded') throw new Error(`partition ${lease.partition} is ${mode}, and was stopped again`);
+  running.mode = afterStop[mode];
+}
+
+export async function closeDeliveries(deliveries: PartitionDeliveries): Promise<void> {
+  assertOpen(deliveries);
+  deliveries.mode = 'closed';
+  giveBack(deliveries);
+  await deliveries.last;
+  // Results that were left to wait for other probes.
+  giveBack(deliveries);
+}
+
+function giveBack({ held }: PartitionDeliveries): void {
+  for (const delivered of held.splice(0)) delivered.nak(0);
+}
+
+/** The bus was away, and still is or has just returned. */
+const whileAway: Readonly<Record<Past, Past>> = { untold: 'untold', told: 'untold', decided: 'cut off', 'cut off': 'cut off' };
+
+/** The bus was away: what comes now may be of the past. */
+export function holdAgain(deliveries: PartitionDeliveries): void {
+  deliveries.absences += 1;
+  deliveries.past = whileAway[deliveries.past];
+  hold(deliveries, performance.now());
+}

@@ -74,37 +74,7 @@ const statuses = {
 } as const satisfies Partial<Record<RefusedReason, number>>;
 type Reason = keyof typeof statuses;
 
-const reply = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): ForwardingReply => ({
-  status,
-  text,
-  headers,
-});
-const later = (status: number, text: string): ForwardingReply => reply(status, text, { 'retry-after': '2' });
-
-const parse = (data: Uint8Array): ForwardedPingsMessage | 'malformed' | 'unknown_version' => {
-  try {
-    const body = strictJsonOf(data);
-    const read = forwardedPingsMessage.safeParse(body);
-    if (read.success) return read.data;
-    return isRecord(body) && typeof body.v === 'number' && body.v !== 1 ? 'unknown_version' : 'malformed';
-  } catch {
-    return 'malformed'; // An unreadable message is refused like one of the wrong form.
-  }
-};
-
-/** Allows this many calls a second. */
-const createAllowance = (perSecond: number): (() => boolean) => {
-  let since = Number.NEGATIVE_INFINITY;
-  let used = 0;
-  return () => {
-    const now = performance.now();
-    if (now - since >= 1_000) [since, used] = [now, 0];
-    used += 1;
-    return used <= perSecond;
-  };
-};
-
-export const createForwardedPings = (parts: Dependencies): ForwardedPings => {
+export function createForwardedPings(parts: Dependencies): ForwardedPings {
   const { sql, pingBus, byHeart, directory, refusals, clock, log } = parts;
   const underWay = new Map<string, number>();
   let reading = 0;
@@ -198,4 +168,39 @@ export const createForwardedPings = (parts: Dependencies): ForwardedPings => {
       }
     },
   };
-};
+}
+
+/** Allows this many calls a second. */
+function createAllowance(perSecond: number): () => boolean {
+  let since = Number.NEGATIVE_INFINITY;
+  let used = 0;
+  return () => {
+    const now = performance.now();
+    if (now - since >= 1_000) [since, used] = [now, 0];
+    used += 1;
+    return used <= perSecond;
+  };
+}
+
+function reply(status: number, text: string, headers: Readonly<Record<string, string>> = {}): ForwardingReply {
+  return {
+    status,
+    text,
+    headers,
+  };
+}
+
+function later(status: number, text: string): ForwardingReply {
+  return reply(status, text, { 'retry-after': '2' });
+}
+
+function parse(data: Uint8Array): ForwardedPingsMessage | 'malformed' | 'unknown_version' {
+  try {
+    const body = strictJsonOf(data);
+    const read = forwardedPingsMessage.safeParse(body);
+    if (read.success) return read.data;
+    return isRecord(body) && typeof body.v === 'number' && body.v !== 1 ? 'unknown_version' : 'malformed';
+  } catch {
+    return 'malformed'; // An unreadable message is refused like one of the wrong form.
+  }
+}

@@ -18,61 +18,6 @@ import type { Announcements } from '../probes/announcements.ts';
 import { allPingKeys, allStates, countHeartbeats, endOldPingKeys, type PingKeyRow, pingKey } from './queries.ts';
 
 /**
- * A query for a key that is not in memory, limited in number and in time: a caller gets "no" rather
- * than a delay. So a flood of made-up keys causes only this many queries a second, and none while
- * the database is silent.
- *
- * Modes: `asking` → (an answer is overdue) `silent`: no queries → (the answer came, or the
- * connection broke) `asking`.
- */
-export type KeyLookup<Row> = (key: string) => Promise<Row | undefined>;
-
-type Dependencies<Row> = {
-  readonly ask: (key: string) => Promise<Row | undefined>;
-  readonly log: Log;
-  readonly mostPerSecond: number;
-  readonly patienceMs: number;
-};
-
-export const createKeyLookup = <Row>({ ask, log, mostPerSecond, patienceMs }: Dependencies<Row>): KeyLookup<Row> => {
-  let asked = 0;
-  let since = performance.now();
-  let overdue = 0;
-
-  const mayAsk = (): boolean => {
-    const now = performance.now();
-    if (now - since > 1_000) {
-      asked = 0;
-      since = now;
-    }
-    asked += 1;
-    return overdue === 0 && asked <= mostPerSecond;
-  };
-
-  return async (key) => {
-    if (!mayAsk()) return undefined;
-    const answer = ask(key).catch((error: unknown) => {
-      log.warn({ err: error }, 'a heartbeat key could not be looked up');
-      return undefined;
-    });
-    const { promise: patienceOver, resolve } = Promise.withResolvers<undefined>();
-    const timer = setTimeout(() => {
-      overdue += 1;
-      log.warn('the database does not say whether a heartbeat key exists: whatever is not known by heart is unknown until it does');
-      void answer.finally(() => {
-        overdue -= 1;
-      });
-      resolve(undefined);
-    }, patienceMs);
-    try {
-      return await Promise.race([answer, patienceOver]);
-    } finally {
-      clearTimeout(timer);
-    }
-  };
-};
-
-/**
  * All heartbeat keys in memory, and the digest that a ping receiver should report. The digest is
  * updated with each change: ping receivers report every few seconds, and a sum over all keys for
  * each report would take a CPU core where there are many of both.
@@ -88,70 +33,6 @@ export type KeyRing = {
   readonly replace: (read: AsyncIterable<readonly (readonly [string, KnownKey])[]>) => Promise<void>;
   /** Of one organisation, or of all. */
   readonly digestOf: (organisation: string | null) => { readonly count: number; readonly digest: string };
-};
-
-export const createKeyRing = (): KeyRing => {
-  const keys = new Map<string, KnownKey>();
-  const whole = createDigest();
-  const digests = new Map<string, Digest>();
-  const empty = createDigest();
-  let changed: Set<string> | undefined;
-
-  const drop = (key: string): void => {
-    const known = keys.get(key);
-    if (!known) return;
-    keys.delete(key);
-    const element = elementOf(`${key}@0`);
-    whole.remove(element);
-    const own = digests.get(known.organisation);
-    own?.remove(element);
-    if (own?.count() === 0) digests.delete(known.organisation);
-  };
-
-  const put = (key: string, known: KnownKey): void => {
-    const before = keys.get(key);
-    if (before?.organisation !== known.organisation) {
-      drop(key);
-      const element = elementOf(`${key}@0`);
-      whole.add(element);
-      const own = digests.get(known.organisation) ?? createDigest();
-      own.add(element);
-      digests.set(known.organisation, own);
-    }
-    keys.set(key, known);
-  };
-
-  return {
-    find: (key) => keys.get(key),
-    put: (key, known) => {
-      changed?.add(key);
-      put(key, known);
-    },
-    drop: (key) => {
-      changed?.add(key);
-      drop(key);
-    },
-    replace: async (read) => {
-      const since = new Set<string>();
-      changed = since;
-      try {
-        const seen = new Set<string>();
-        for await (const page of read) {
-          for (const [key, known] of page) {
-            seen.add(key);
-            if (!since.has(key)) put(key, known);
-          }
-        }
-        for (const key of keys.keys()) if (!seen.has(key) && !since.has(key)) drop(key);
-      } finally {
-        changed = undefined;
-      }
-    },
-    digestOf: (organisation) => {
-      const digest = organisation === null ? whole : (digests.get(organisation) ?? empty);
-      return { count: digest.count(), digest: digest.text() };
-    },
-  };
 };
 
 /**
@@ -203,9 +84,7 @@ const bounds = { mostPerSecond: 20, patienceMs: 1_000 };
 
 const marker = z.object({ signed_by: z.array(z.string()) });
 
-const knownOf = ({ organisation, monitor, until }: PingKeyRow): KnownKey => ({ organisation, monitor, until: until?.getTime() ?? null });
-
-export const openPingBook = async ({
+export async function openPingBook({
   sql,
   bus,
   records,
@@ -214,7 +93,7 @@ export const openPingBook = async ({
   announcements,
   lookAgainMs,
   signal,
-}: KeyBookDependencies): Promise<PingBook> => {
+}: KeyBookDependencies): Promise<PingBook> {
   const keys = createKeyRing();
   const lookUp = createKeyLookup({ ask: (key) => pingKey(sql, key), log, ...bounds });
 
@@ -381,4 +260,127 @@ export const openPingBook = async ({
       await checking.catch(() => undefined);
     },
   };
+}
+
+export function createKeyRing(): KeyRing {
+  const keys = new Map<string, KnownKey>();
+  const whole = createDigest();
+  const digests = new Map<string, Digest>();
+  const empty = createDigest();
+  let changed: Set<string> | undefined;
+
+  const drop = (key: string): void => {
+    const known = keys.get(key);
+    if (!known) return;
+    keys.delete(key);
+    const element = elementOf(`${key}@0`);
+    whole.remove(element);
+    const own = digests.get(known.organisation);
+    own?.remove(element);
+    if (own?.count() === 0) digests.delete(known.organisation);
+  };
+
+  const put = (key: string, known: KnownKey): void => {
+    const before = keys.get(key);
+    if (before?.organisation !== known.organisation) {
+      drop(key);
+      const element = elementOf(`${key}@0`);
+      whole.add(element);
+      const own = digests.get(known.organisation) ?? createDigest();
+      own.add(element);
+      digests.set(known.organisation, own);
+    }
+    keys.set(key, known);
+  };
+
+  return {
+    find: (key) => keys.get(key),
+    put: (key, known) => {
+      changed?.add(key);
+      put(key, known);
+    },
+    drop: (key) => {
+      changed?.add(key);
+      drop(key);
+    },
+    replace: async (read) => {
+      const since = new Set<string>();
+      changed = since;
+      try {
+        const seen = new Set<string>();
+        for await (const page of read) {
+          for (const [key, known] of page) {
+            seen.add(key);
+            if (!since.has(key)) put(key, known);
+          }
+        }
+        for (const key of keys.keys()) if (!seen.has(key) && !since.has(key)) drop(key);
+      } finally {
+        changed = undefined;
+      }
+    },
+    digestOf: (organisation) => {
+      const digest = organisation === null ? whole : (digests.get(organisation) ?? empty);
+      return { count: digest.count(), digest: digest.text() };
+    },
+  };
+}
+
+/**
+ * A query for a key that is not in memory, limited in number and in time: a caller gets "no" rather
+ * than a delay. So a flood of made-up keys causes only this many queries a second, and none while
+ * the database is silent.
+ *
+ * Modes: `asking` → (an answer is overdue) `silent`: no queries → (the answer came, or the
+ * connection broke) `asking`.
+ */
+export type KeyLookup<Row> = (key: string) => Promise<Row | undefined>;
+
+type Dependencies<Row> = {
+  readonly ask: (key: string) => Promise<Row | undefined>;
+  readonly log: Log;
+  readonly mostPerSecond: number;
+  readonly patienceMs: number;
 };
+
+export function createKeyLookup<Row>({ ask, log, mostPerSecond, patienceMs }: Dependencies<Row>): KeyLookup<Row> {
+  let asked = 0;
+  let since = performance.now();
+  let overdue = 0;
+
+  const mayAsk = (): boolean => {
+    const now = performance.now();
+    if (now - since > 1_000) {
+      asked = 0;
+      since = now;
+    }
+    asked += 1;
+    return overdue === 0 && asked <= mostPerSecond;
+  };
+
+  return async (key) => {
+    if (!mayAsk()) return undefined;
+    const answer = ask(key).catch((error: unknown) => {
+      log.warn({ err: error }, 'a heartbeat key could not be looked up');
+      return undefined;
+    });
+    const { promise: patienceOver, resolve } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(() => {
+      overdue += 1;
+      log.warn('the database does not say whether a heartbeat key exists: whatever is not known by heart is unknown until it does');
+      void answer.finally(() => {
+        overdue -= 1;
+      });
+      resolve(undefined);
+    }, patienceMs);
+    try {
+      return await Promise.race([answer, patienceOver]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+function knownOf({ organisation, monitor, until }: PingKeyRow): KnownKey {
+  return { organisation, monitor, until: until?.getTime() ?? null };
+}

@@ -43,51 +43,6 @@ export type Told = {
 };
 
 /**
- * How much of the body the incident keeps for good; the monitor's page has all of it while it is
- * among the last pings.
- */
-const shownBody = 1_024;
-/** A schedule that never occurs again covers at most this. */
-const farthestMs = 400 * 86_400_000;
-
-/**
- * A failure that a success of the same millisecond resolved is reported only once: when both
- * repeat, their times alone would make the failure the last.
- */
-export const isMadeUpFor = ({ kind, at }: Pick<Ping, 'kind' | 'at'>, { latest, good }: PingState): boolean =>
-  kind === 'fail' && latest === 'good' && good?.at === at;
-
-export const isLate = ({ at }: Pick<Ping, 'at'>, { good, bad }: PingState): boolean => at < Math.max(good?.at ?? 0, bad?.at ?? 0);
-
-/** Whether its position among the other pings matters. */
-export const wantsPlace = ({ row: { kind }, isLate: late }: Told): boolean => kind === 'fail' || (late && kind !== 'log');
-
-/**
- * What the partition receives for it: the ping itself, and later failures, which an older ping may
- * retime or separate from what was before.
- */
-export const seenOf = (told: Told, known: readonly PingRow[], from: PingState['from']): SeenPing[] => {
-  const { row, monitor, isMadeUpFor: isNothing } = told;
-  const terms = pingSettings({ interval_ms: monitor.interval_s * 1_000, config: monitor.config });
-  const seen = (ping: PingRow): SeenPing => {
-    const { id, at, kind, exit_code, ear, method, rid, run_ms, body } = ping;
-    const is = kind === 'success' ? 'good' : kind === 'fail' && !(isNothing && ping === row) ? 'bad' : 'mark';
-    const isPlaced = wantsPlace(told) && (is !== 'mark' || kind === 'start');
-    const place = isPlaced ? placeOf(ping, known, from, terms) : { began_at: at, next_good_at: null, fails_at: null };
-    return {
-      ...{ id, at, is, began_at: place.began_at, next_good_at: place.next_good_at, fails_at: place.fails_at },
-      covers_until: Math.min(coveredUntil(terms, ping), at + farthestMs),
-      cause: is === 'bad' ? badPingCause({ at, exit_code }) : null,
-      evidence: { taken_by: ear, method, exit_code, rid, run_ms, body: body.slice(0, shownBody) },
-    };
-  };
-  if (!told.isLate || (row.kind !== 'success' && row.kind !== 'start')) return [seen(row)];
-  const { later, bad } = placeOf(row, known, from, terms);
-  const first = seen(row);
-  return [first, ...later.map((stretch) => ({ ...first, ...stretch })), ...bad.map(seen)];
-};
-
-/**
  * Brings pings from the bus into the database and to the partition that decides their monitor. A
  * ping is acknowledged only after both; a repeated one changes nothing.
  *
@@ -115,25 +70,13 @@ const hopelessAfter = 20;
  */
 const futureMs = 120_000;
 
-const parse = (data: Uint8Array): PingMessage | undefined => {
-  try {
-    const read = pingMessage.safeParse(strictJsonOf(data));
-    return read.success ? read.data : undefined;
-  } catch {
-    return undefined; // An unreadable message is refused as malformed, like one of the wrong form.
-  }
-};
-
 /** As it came, and when the bus received it. */
 type Come = { readonly ping: PingMessage; readonly storedAt: number };
 
 /** `wasAhead`: a wrong clock gave its time. */
 type Known = { readonly ping: PingMessage; readonly monitor: PingMonitor; readonly wasAhead: boolean };
 
-const counts = (key: PingKeyRow | undefined, ping: PingMessage): key is PingKeyRow =>
-  key !== undefined && (key.until === null || ping.at < key.until.getTime());
-
-export const startPingRelay = ({ sql, bus, records, clock, log, refusals, owns, tell }: Dependencies): PingRelay => {
+export function startPingRelay({ sql, bus, records, clock, log, refusals, owns, tell }: Dependencies): PingRelay {
   /** The pings of this partition's monitors, in the order of the bus. */
   const recognise = async (come: readonly Come[], partition: number): Promise<Known[]> => {
     const keys = new Map((await pingKeysByFingerprint(sql, [...new Set(come.map(({ ping }) => ping.key))])).map((row) => [row.key, row]));
@@ -271,4 +214,67 @@ export const startPingRelay = ({ sql, bus, records, clock, log, refusals, owns, 
       await Promise.all(pulls.map((pull) => pull.stop()));
     },
   };
-};
+}
+
+function counts(key: PingKeyRow | undefined, ping: PingMessage): key is PingKeyRow {
+  return key !== undefined && (key.until === null || ping.at < key.until.getTime());
+}
+
+/**
+ * A failure that a success of the same millisecond resolved is reported only once: when both
+ * repeat, their times alone would make the failure the last.
+ */
+export function isMadeUpFor({ kind, at }: Pick<Ping, 'kind' | 'at'>, { latest, good }: PingState): boolean {
+  return kind === 'fail' && latest === 'good' && good?.at === at;
+}
+
+export function isLate({ at }: Pick<Ping, 'at'>, { good, bad }: PingState): boolean {
+  return at < Math.max(good?.at ?? 0, bad?.at ?? 0);
+}
+
+/** Whether its position among the other pings matters. */
+export function wantsPlace({ row: { kind }, isLate: late }: Told): boolean {
+  return kind === 'fail' || (late && kind !== 'log');
+}
+
+/**
+ * How much of the body the incident keeps for good; the monitor's page has all of it while it is
+ * among the last pings.
+ */
+const shownBody = 1_024;
+/** A schedule that never occurs again covers at most this. */
+const farthestMs = 400 * 86_400_000;
+
+/**
+ * What the partition receives for it: the ping itself, and later failures, which an older ping may
+ * retime or separate from what was before.
+ */
+export function seenOf(told: Told, known: readonly PingRow[], from: PingState['from']): SeenPing[] {
+  const { row, monitor, isMadeUpFor: isNothing } = told;
+  const terms = pingSettings({ interval_ms: monitor.interval_s * 1_000, config: monitor.config });
+  const seen = (ping: PingRow): SeenPing => {
+    const { id, at, kind, exit_code, ear, method, rid, run_ms, body } = ping;
+    const is = kind === 'success' ? 'good' : kind === 'fail' && !(isNothing && ping === row) ? 'bad' : 'mark';
+    const isPlaced = wantsPlace(told) && (is !== 'mark' || kind === 'start');
+    const place = isPlaced ? placeOf(ping, known, from, terms) : { began_at: at, next_good_at: null, fails_at: null };
+    return {
+      ...{ id, at, is, began_at: place.began_at, next_good_at: place.next_good_at, fails_at: place.fails_at },
+      covers_until: Math.min(coveredUntil(terms, ping), at + farthestMs),
+      cause: is === 'bad' ? badPingCause({ at, exit_code }) : null,
+      evidence: { taken_by: ear, method, exit_code, rid, run_ms, body: body.slice(0, shownBody) },
+    };
+  };
+  if (!told.isLate || (row.kind !== 'success' && row.kind !== 'start')) return [seen(row)];
+  const { later, bad } = placeOf(row, known, from, terms);
+  const first = seen(row);
+  return [first, ...later.map((stretch) => ({ ...first, ...stretch })), ...bad.map(seen)];
+}
+
+function parse(data: Uint8Array): PingMessage | undefined {
+  try {
+    const read = pingMessage.safeParse(strictJsonOf(data));
+    return read.success ? read.data : undefined;
+  } catch {
+    return undefined; // An unreadable message is refused as malformed, like one of the wrong form.
+  }
+}

@@ -1,19 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { boundedBody } from '../../shared/base/json.ts';
 
-/**
- * Within this scope a body is any bytes, whatever type its sender claims; the server would refuse
- * media types that it cannot read.
- */
-export const takeAnyBody = (scope: FastifyInstance): void => {
-  scope.addHook('onRequest', async ({ raw }) => {
-    // It is not left out, because the server requires one for a QUERY.
-    raw.headers['content-type'] = 'application/octet-stream';
-  });
-  scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
-};
-
 /** How a route passes on kept pings of a ping receiver, without knowing more about pings. */
 export type TakeForwardedPings = (call: {
   /** The probe that claims to send them. */
@@ -37,10 +24,10 @@ const defaultTimeoutMs = 5_000;
  * heartbeat address, so that proxies in front of the coordinator let it through; no token is as
  * short as its name.
  */
-export const forwardedPingsRoute = (
+export function forwardedPingsRoute(
   app: FastifyInstance,
   { take, patienceMs = defaultTimeoutMs }: { readonly take: TakeForwardedPings; readonly patienceMs?: number },
-): void => {
+): void {
   app.register(async (scope) => {
     takeAnyBody(scope);
     scope.post<{ Params: { probe: string } }>('/beat/kept/:probe', async ({ raw, params: { probe } }, reply) => {
@@ -60,7 +47,20 @@ export const forwardedPingsRoute = (
       return reply.code(status).headers(headers).send(text);
     });
   });
-};
+}
+
+/**
+ * Within this scope a body is any bytes, whatever type its sender claims; the server would refuse
+ * media types that it cannot read.
+ */
+export function takeAnyBody(scope: FastifyInstance): void {
+  scope.addHook('onRequest', async ({ raw }) => {
+    // It is not left out, because the server requires one for a QUERY.
+    raw.headers['content-type'] = 'application/octet-stream';
+  });
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+}
 
 /** How a route passes on a ping, without knowing more about pings. */
 export type TakePing = (request: {
@@ -84,10 +84,10 @@ const pingTimeoutMs = 10_000;
  * The heartbeat address at the coordinator: the same grammar and answers as at every probe's ping
  * receiver.
  */
-export const pingRoutes = (
+export function pingRoutes(
   app: FastifyInstance,
   { take, patienceMs = pingTimeoutMs }: { readonly take: TakePing; readonly patienceMs?: number },
-): void => {
+): void {
   app.register(
     async (scope) => {
       // Whatever a job's tool says of its body, rightly or wrongly, it is only text to be kept.
@@ -106,4 +106,4 @@ export const pingRoutes = (
     },
     { prefix: '/beat' },
   );
-};
+}

@@ -17,10 +17,7 @@ export type Acknowledgement = {
  * The first acknowledgement counts; incidents that are over or unconfirmed are left alone.
  * Recipients of the "down" are notified. @returns the acknowledged incidents.
  */
-export const writeAcknowledgement = async (
-  sql: Queryable,
-  { incidents, organisation, user, as, now }: Acknowledgement,
-): Promise<string[]> => {
+export async function writeAcknowledgement(sql: Queryable, { incidents, organisation, user, as, now }: Acknowledgement): Promise<string[]> {
   const at = new Date(now);
   const rows = await sql<{ id: string }[]>`
     update incidents set acknowledged_at = ${at}, acknowledged_by = ${user}, acknowledged_as = ${as}
@@ -34,17 +31,15 @@ export const writeAcknowledgement = async (
     from alert_steps where incident_id = any(${ids}::uuid[]) and event in ('down', 'flapping') and state = 'told'
     on conflict (incident_id, channel_id, event, seq) do nothing`;
   return ids;
-};
+}
 
-export const acknowledgementOf = async (sql: Queryable, incident: string): Promise<{ at: Date; as: string } | undefined> => {
+export async function acknowledgementOf(sql: Queryable, incident: string): Promise<{ at: Date; as: string } | undefined> {
   const [row] = await sql<{ at: Date; as: string }[]>`
     select acknowledged_at as at, coalesce(acknowledged_as, '') as as from incidents where id = ${incident} and acknowledged_at is not null`;
   return row;
-};
+}
 
-export type NoteRow = { readonly id: string; readonly written_by: string | null; readonly written_at: Date; readonly text: string };
-
-export const insertNote = async (
+export async function insertNote(
   sql: Queryable,
   note: {
     readonly id: string;
@@ -54,22 +49,57 @@ export const insertNote = async (
     readonly at: Date;
     readonly text: string;
   },
-): Promise<void> => {
+): Promise<void> {
   const { id, incident, organisation, user, at, text } = note;
   await sql`insert into incident_notes (id, incident_id, organisation_id, written_by, written_at, text)
     values (${id}, ${incident}, ${organisation}, ${user}, ${at}, ${text})`;
-};
+}
 
-export const countNotes = async (sql: Queryable, incident: string): Promise<number> => {
+export async function countNotes(sql: Queryable, incident: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`select count(*) as count from incident_notes where incident_id = ${incident}`;
   return row?.count ?? 0;
-};
+}
+
+export type NoteRow = { readonly id: string; readonly written_by: string | null; readonly written_at: Date; readonly text: string };
 
 /** Oldest first. */
 export const notesOf = (sql: Queryable, organisation: string, incident: string): Promise<NoteRow[]> =>
   sql<NoteRow[]>`
     select n.id, u.email as written_by, n.written_at, n.text from incident_notes n left join users u on u.id = n.written_by
     where n.organisation_id = ${organisation} and n.incident_id = ${incident} order by n.written_at, n.id`;
+
+/** How often an open incident is frozen again, once its first results are about to be dropped. */
+const againAfter = '6 hours';
+
+const bite = 50;
+
+/**
+ * Freezes the observations of some incidents: of those that ended a while ago, and of open ones
+ * from before `keptFrom`, whose first results are soon dropped. False when none was left.
+ */
+export async function freezeSamples(
+  sql: Queryable,
+  { endedBefore, keptFrom }: { endedBefore: number; keptFrom: number },
+): Promise<boolean> {
+  const rows = await sql<{ id: string }[]>`
+    with due as (
+      select i.id from incidents i
+      where (i.frozen_at is null or i.resolved_at is null or i.frozen_at < i.resolved_at)
+        and (i.resolved_at < ${new Date(endedBefore)}
+          or (i.resolved_at is null and i.started_at < ${new Date(keptFrom)}
+            and (i.frozen_at is null or i.frozen_at < now() - ${againAfter}::interval)))
+      order by i.resolved_at limit ${bite} for update skip locked),
+    points as (${pointsOf(
+      sql,
+      sql`select ${chosenColumns(sql)} from due join incidents i on i.id = due.id join monitors m on m.id = i.monitor_id
+        left join incident_samples s on s.incident_id = i.id`,
+    )}),
+    written as (
+      insert into incident_samples (incident_id, points, whole) select incident_id, points, whole from points
+      on conflict (incident_id) do update set points = excluded.points, whole = excluded.whole)
+    update incidents i set frozen_at = greatest(now(), i.resolved_at) from due where i.id = due.id returning i.id`;
+  return rows.length > 0;
+}
 
 /**
  * How many points of an incident are kept (rule 42). A longer one keeps its beginning and its end,
@@ -78,32 +108,12 @@ export const notesOf = (sql: Queryable, organisation: string, incident: string):
 const maxPoints = 2_000;
 const wholeEnds = 500;
 
-/** Observations shortly before and after are part of the picture. */
-const around = '2 minutes';
-
-/** How often an open incident is frozen again, once its first results are about to be dropped. */
-const againAfter = '6 hours';
-
-const bite = 50;
-
-type Point = readonly [at: number, continent: string, probe: string, outcome: number, took_ms: number, cause_class: string | null];
-
-export type Sample = {
-  readonly at: number;
-  readonly continent: string;
-  readonly probe: string;
-  readonly outcome: Outcome;
-  readonly took_ms: number;
-  readonly cause_class: string | null;
-};
-
-export type Samples = { readonly samples: readonly Sample[]; readonly whole: boolean };
-
 /**
  * The present points of these incidents: those frozen before, and later ones from the results.
  * `chosen` gives incident_id, monitor_key, began, ended, points, whole.
  */
-const pointsOf = (sql: Queryable, chosen: ReturnType<Queryable>) => sql`
+function pointsOf(sql: Queryable, chosen: ReturnType<Queryable>) {
+  return sql`
   with chosen as (${chosen}),
   seen as (
     select c.incident_id, point from chosen c, jsonb_array_elements(c.points) as point
@@ -123,41 +133,32 @@ const pointsOf = (sql: Queryable, chosen: ReturnType<Queryable>) => sql`
       or k.place % greatest(1, ceil((k.total - ${2 * wholeEnds}) / ${maxPoints - 2 * wholeEnds}::numeric)::int) = 0), '[]') as points,
     c.whole and coalesce(max(k.total), 0) <= ${maxPoints} as whole
   from chosen c left join counted k using (incident_id) group by c.incident_id, c.whole`;
+}
 
-const chosenColumns = (sql: Queryable) => sql`i.id as incident_id, m.key as monitor_key,
+/** Observations shortly before and after are part of the picture. */
+const around = '2 minutes';
+
+function chosenColumns(sql: Queryable) {
+  return sql`i.id as incident_id, m.key as monitor_key,
   i.started_at - ${around}::interval as began, coalesce(i.resolved_at + ${around}::interval, 'infinity') as ended,
   coalesce(s.points, '[]') as points, coalesce(s.whole, true) as whole`;
+}
 
-/**
- * Freezes the observations of some incidents: of those that ended a while ago, and of open ones
- * from before `keptFrom`, whose first results are soon dropped. False when none was left.
- */
-export const freezeSamples = async (
-  sql: Queryable,
-  { endedBefore, keptFrom }: { endedBefore: number; keptFrom: number },
-): Promise<boolean> => {
-  const rows = await sql<{ id: string }[]>`
-    with due as (
-      select i.id from incidents i
-      where (i.frozen_at is null or i.resolved_at is null or i.frozen_at < i.resolved_at)
-        and (i.resolved_at < ${new Date(endedBefore)}
-          or (i.resolved_at is null and i.started_at < ${new Date(keptFrom)}
-            and (i.frozen_at is null or i.frozen_at < now() - ${againAfter}::interval)))
-      order by i.resolved_at limit ${bite} for update skip locked),
-    points as (${pointsOf(
-      sql,
-      sql`select ${chosenColumns(sql)} from due join incidents i on i.id = due.id join monitors m on m.id = i.monitor_id
-        left join incident_samples s on s.incident_id = i.id`,
-    )}),
-    written as (
-      insert into incident_samples (incident_id, points, whole) select incident_id, points, whole from points
-      on conflict (incident_id) do update set points = excluded.points, whole = excluded.whole)
-    update incidents i set frozen_at = greatest(now(), i.resolved_at) from due where i.id = due.id returning i.id`;
-  return rows.length > 0;
+type Point = readonly [at: number, continent: string, probe: string, outcome: number, took_ms: number, cause_class: string | null];
+
+export type Sample = {
+  readonly at: number;
+  readonly continent: string;
+  readonly probe: string;
+  readonly outcome: Outcome;
+  readonly took_ms: number;
+  readonly cause_class: string | null;
 };
 
+export type Samples = { readonly samples: readonly Sample[]; readonly whole: boolean };
+
 /** What the continents saw during an incident, frozen or from the results. */
-export const samplesOf = async (sql: Queryable, organisation: string, incident: string): Promise<Samples> => {
+export async function samplesOf(sql: Queryable, organisation: string, incident: string): Promise<Samples> {
   const [row] = await sql<{ points: readonly Point[]; whole: boolean }[]>`${pointsOf(
     sql,
     sql`select ${chosenColumns(sql)} from incidents i join monitors m on m.id = i.monitor_id left join incident_samples s on s.incident_id = i.id
@@ -170,12 +171,10 @@ export const samplesOf = async (sql: Queryable, organisation: string, incident: 
       outcome: outcomeOf(outcome),
     })),
   };
-};
-
-export type ShareRow = { readonly shared_at: Date; readonly shared_by: string | null };
+}
 
 /** Makes a new link for an incident and revokes the one before it. */
-export const writeShare = async (
+export async function writeShare(
   sql: Queryable,
   share: {
     readonly incident: string;
@@ -184,34 +183,36 @@ export const writeShare = async (
     readonly user: string | null;
     readonly at: Date;
   },
-): Promise<void> => {
+): Promise<void> {
   const { incident, organisation, fingerprint, user, at } = share;
   await sql`insert into incident_shares (incident_id, organisation_id, fingerprint, shared_by, shared_at)
     values (${incident}, ${organisation}, ${fingerprint}, ${user}, ${at})
     on conflict (incident_id) do update set fingerprint = excluded.fingerprint, shared_by = excluded.shared_by, shared_at = excluded.shared_at`;
-};
+}
 
 /** True when there was one. */
 export const removeShare = async (sql: Queryable, organisation: string, incident: string): Promise<boolean> =>
   (await sql`delete from incident_shares where organisation_id = ${organisation} and incident_id = ${incident}`).count > 0;
 
-export const shareOf = async (sql: Queryable, organisation: string, incident: string): Promise<ShareRow | undefined> => {
+export type ShareRow = { readonly shared_at: Date; readonly shared_by: string | null };
+
+export async function shareOf(sql: Queryable, organisation: string, incident: string): Promise<ShareRow | undefined> {
   const [row] = await sql<ShareRow[]>`
     select s.shared_at, u.email as shared_by from incident_shares s left join users u on u.id = s.shared_by
     where s.organisation_id = ${organisation} and s.incident_id = ${incident}`;
   return row;
-};
+}
 
 /** The incident that a link shows; none of an organisation that is about to end. */
-export const sharedIncident = async (
+export async function sharedIncident(
   sql: Queryable,
   fingerprint: Buffer,
-): Promise<{ readonly incident: string; readonly organisation: string; readonly time_zone: string } | undefined> => {
+): Promise<{ readonly incident: string; readonly organisation: string; readonly time_zone: string } | undefined> {
   const [row] = await sql<{ incident: string; organisation: string; time_zone: string }[]>`
     select s.incident_id as incident, s.organisation_id as organisation, o.time_zone
     from incident_shares s join organisations o on o.id = s.organisation_id and o.ends_at is null where s.fingerprint = ${fingerprint}`;
   return row;
-};
+}
 
 export type IncidentRow = {
   readonly key: number;
@@ -233,11 +234,6 @@ export type IncidentRow = {
   /** A person's name, or the channel whose link was followed. */
   readonly acknowledged_as: string | null;
 };
-
-const shown = (
-  sql: Queryable,
-) => sql`i.key, i.id, i.monitor_id, m.name as monitor_name, i.cause, i.started_at, i.confirmed_at, i.resolved_at,
-  i.seen_probe, i.seen_continent, i.confirmed_probe, i.confirmed_continent, i.note, i.scope, i.layer, i.acknowledged_at, i.acknowledged_as`;
 
 export type IncidentFilter = {
   readonly state: 'all' | 'open' | 'resolved';
@@ -261,11 +257,16 @@ export const incidentPage = (
       ${monitor === null ? sql`` : sql`and i.monitor_id = ${monitor}`}
     order by i.key desc limit ${most}`;
 
-export const incidentById = async (sql: Queryable, organisation: string, id: string): Promise<IncidentRow | undefined> => {
+function shown(sql: Queryable) {
+  return sql`i.key, i.id, i.monitor_id, m.name as monitor_name, i.cause, i.started_at, i.confirmed_at, i.resolved_at,
+  i.seen_probe, i.seen_continent, i.confirmed_probe, i.confirmed_continent, i.note, i.scope, i.layer, i.acknowledged_at, i.acknowledged_as`;
+}
+
+export async function incidentById(sql: Queryable, organisation: string, id: string): Promise<IncidentRow | undefined> {
   const [row] = await sql<IncidentRow[]>`
     select ${shown(sql)} from incidents i join monitors m on m.id = i.monitor_id where i.organisation_id = ${organisation} and i.id = ${id}`;
   return row;
-};
+}
 
 export type EvidenceRow = {
   readonly part: 'seen' | 'confirmed' | 'matrix';
@@ -284,12 +285,12 @@ export type EvidenceRow = {
  * What the failing checks and all others saw (rule 15): first the seeing check, then the confirming
  * one, then the matrix.
  */
-export const incidentEvidence = async (sql: Queryable, id: string): Promise<readonly EvidenceRow[]> => {
+export async function incidentEvidence(sql: Queryable, id: string): Promise<readonly EvidenceRow[]> {
   const rows = await sql<(Omit<EvidenceRow, 'outcome'> & { outcome: number })[]>`
     select part, nullif(continent, '') as continent, probe, at, outcome, took_ms, cause, phases, evidence from incident_evidence where incident_id = ${id}
     order by array_position(array['seen', 'confirmed', 'matrix'], part), incident_evidence.continent`;
   return rows.map((row) => ({ ...row, outcome: outcomeOf(row.outcome) }));
-};
+}
 
 export type Told = {
   readonly event: 'down' | 'up' | 'closed';

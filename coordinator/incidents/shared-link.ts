@@ -4,6 +4,9 @@ import type { Cause, Outcome } from '../../shared/checks/result.ts';
 import type { Sql } from '../database/connect.ts';
 import { incidentById, incidentEvidence, samplesOf, sharedIncident } from './queries.ts';
 
+/** The secret of a share link: so long that its plain hash reveals nothing. */
+export const newShareText = (): string => randomBytes(24).toString('base64url');
+
 /**
  * What a share link shows of an incident: verdict, times, causes, continents. It never shows what a
  * target sent, addresses, the target itself, people's notes, or names of probes, which may be an
@@ -31,47 +34,7 @@ type SharedCheck = {
   readonly cause: string | null;
 };
 
-/** The incident as the tables have it, which is more than may be shown. */
-export type WholeIncident = {
-  readonly incident: {
-    readonly monitor_name: string;
-    readonly cause: Cause | null;
-    readonly started_at: Date;
-    readonly confirmed_at: Date | null;
-    readonly resolved_at: Date | null;
-    readonly scope: string | null;
-    readonly layer: string | null;
-  };
-  readonly evidence: readonly (Omit<SharedCheck, 'cause'> & { readonly cause: Cause | null })[];
-  readonly samples: readonly { readonly at: number; readonly continent: string; readonly outcome: Outcome }[];
-  readonly time_zone: string;
-};
-
-const sentenceOf = (cause: Cause | null): string | null => (cause === null ? null : causeSentence(cause));
-
-/** Built from what may be shown, so that a new column is not shown by accident. */
-export const sharedFrom = ({ incident, evidence, samples, time_zone }: WholeIncident): SharedIncident => ({
-  name: incident.monitor_name,
-  time_zone,
-  cause: sentenceOf(incident.cause),
-  started_at: incident.started_at,
-  confirmed_at: incident.confirmed_at,
-  resolved_at: incident.resolved_at,
-  scope: incident.scope,
-  layer: incident.layer,
-  checks: evidence.map(({ part, continent, at, outcome, took_ms, cause }) => ({
-    ...{ part, continent, at, outcome, took_ms },
-    cause: sentenceOf(cause),
-  })),
-  samples: samples.map(({ at, continent, outcome }) => ({ at, continent, outcome })),
-});
-
-/** The secret of a share link: so long that its plain hash reveals nothing. */
-export const newShareText = (): string => randomBytes(24).toString('base64url');
-
 const shape = /^[A-Za-z0-9_-]{32}$/;
-
-export const shareFingerprint = (text: string): Buffer => createHash('sha256').update(`share ${text}`).digest();
 
 export type Shares = {
   /** What anyone with the link may see; undefined when it was revoked or never existed. */
@@ -90,3 +53,46 @@ export const createShares = (sql: Sql): Shares => ({
     return sharedFrom({ incident, evidence, samples, time_zone });
   },
 });
+
+export function shareFingerprint(text: string): Buffer {
+  return createHash('sha256').update(`share ${text}`).digest();
+}
+
+/** The incident as the tables have it, which is more than may be shown. */
+export type WholeIncident = {
+  readonly incident: {
+    readonly monitor_name: string;
+    readonly cause: Cause | null;
+    readonly started_at: Date;
+    readonly confirmed_at: Date | null;
+    readonly resolved_at: Date | null;
+    readonly scope: string | null;
+    readonly layer: string | null;
+  };
+  readonly evidence: readonly (Omit<SharedCheck, 'cause'> & { readonly cause: Cause | null })[];
+  readonly samples: readonly { readonly at: number; readonly continent: string; readonly outcome: Outcome }[];
+  readonly time_zone: string;
+};
+
+/** Built from what may be shown, so that a new column is not shown by accident. */
+export function sharedFrom({ incident, evidence, samples, time_zone }: WholeIncident): SharedIncident {
+  return {
+    name: incident.monitor_name,
+    time_zone,
+    cause: sentenceOf(incident.cause),
+    started_at: incident.started_at,
+    confirmed_at: incident.confirmed_at,
+    resolved_at: incident.resolved_at,
+    scope: incident.scope,
+    layer: incident.layer,
+    checks: evidence.map(({ part, continent, at, outcome, took_ms, cause }) => ({
+      ...{ part, continent, at, outcome, took_ms },
+      cause: sentenceOf(cause),
+    })),
+    samples: samples.map(({ at, continent, outcome }) => ({ at, continent, outcome })),
+  };
+}
+
+function sentenceOf(cause: Cause | null): string | null {
+  return cause === null ? null : causeSentence(cause);
+}

@@ -4,46 +4,9 @@ import type { EvidenceRow, Gap, Incident, LedgerRow, ObservingProbe, Outage, Pro
 import type { Queryable, Statement } from '../database/connect.ts';
 import { outcomeNumbers } from '../engine/result-queries.ts';
 
-/**
- * JSON that Postgres accepts: it stores neither NUL nor halves of surrogate pairs, and a target may
- * send both.
- */
-export const jsonText = (value: unknown): string =>
-  JSON.stringify(value, (_, inside: unknown) =>
-    typeof inside === 'string' ? inside.toWellFormed().replaceAll('\u0000', '\ufffd') : inside,
-  );
-
-const time = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
-
 export type IncidentWrite = { readonly monitor: string; readonly opened: boolean; readonly incident: Incident };
 
-/**
- * Closed incidents first, so that there is never more than one open. Those of deleted monitors are
- * left out.
- */
-export const putIncidents = (sql: Queryable, opened: readonly string[], rows: string): Statement[] => {
-  // Pages go by key, so keys must rise in the order of commit: the organisation's lock ensures
-  // that.
-  const lock = sql`select 1 from organisations where id in (select organisation_id from monitors where id = any(${[...opened]}::uuid[]))
-    order by id for no key update`;
-  const put = sql`
-    insert into incidents (id, organisation_id, monitor_id, cause, started_at, confirmed_at, resolved_at, seen_probe, seen_continent,
-      confirmed_probe, confirmed_continent, note, scope, layer, progress)
-    select i.id, m.organisation_id, m.id, i.cause, i.started_at, i.confirmed_at, i.resolved_at, i.seen_probe, i.seen_continent,
-      i.confirmed_probe, i.confirmed_continent, i.note, i.scope, i.layer, i.progress
-    from json_to_recordset(${rows}::text::json) as i (id uuid, monitor_id uuid, cause jsonb, started_at timestamptz,
-      confirmed_at timestamptz, resolved_at timestamptz, seen_probe text, seen_continent text, confirmed_probe text,
-      confirmed_continent text, note text, scope text, layer text, progress jsonb)
-    join monitors m on m.id = i.monitor_id
-    order by i.resolved_at is null, i.started_at
-    on conflict (id) do update set cause = excluded.cause, started_at = excluded.started_at, confirmed_at = excluded.confirmed_at,
-      resolved_at = excluded.resolved_at, seen_probe = excluded.seen_probe, seen_continent = excluded.seen_continent,
-      confirmed_probe = excluded.confirmed_probe, confirmed_continent = excluded.confirmed_continent, note = excluded.note,
-      scope = excluded.scope, layer = excluded.layer, progress = excluded.progress`;
-  return opened.length > 0 ? [lock, put] : [put];
-};
-
-export const writeIncidents = (sql: Queryable, writes: readonly IncidentWrite[]): Statement[] => {
+export function writeIncidents(sql: Queryable, writes: readonly IncidentWrite[]): Statement[] {
   if (writes.length === 0) return [];
   // One statement may change a row only once. Each write is the whole row, so the last one counts.
   const last = new Map(writes.map((write) => [write.incident.id, write]));
@@ -65,12 +28,52 @@ export const writeIncidents = (sql: Queryable, writes: readonly IncidentWrite[])
     progress: { progress: incident.progress, seen: incident.seen, confirmed: incident.confirmed },
   }));
   return putIncidents(sql, opened, jsonText(rows));
-};
+}
+
+function time(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}
+
+/**
+ * Closed incidents first, so that there is never more than one open. Those of deleted monitors are
+ * left out.
+ */
+export function putIncidents(sql: Queryable, opened: readonly string[], rows: string): Statement[] {
+  // Pages go by key, so keys must rise in the order of commit: the organisation's lock ensures
+  // that.
+  const lock = sql`select 1 from organisations where id in (select organisation_id from monitors where id = any(${[...opened]}::uuid[]))
+    order by id for no key update`;
+  const put = sql`
+    insert into incidents (id, organisation_id, monitor_id, cause, started_at, confirmed_at, resolved_at, seen_probe, seen_continent,
+      confirmed_probe, confirmed_continent, note, scope, layer, progress)
+    select i.id, m.organisation_id, m.id, i.cause, i.started_at, i.confirmed_at, i.resolved_at, i.seen_probe, i.seen_continent,
+      i.confirmed_probe, i.confirmed_continent, i.note, i.scope, i.layer, i.progress
+    from json_to_recordset(${rows}::text::json) as i (id uuid, monitor_id uuid, cause jsonb, started_at timestamptz,
+      confirmed_at timestamptz, resolved_at timestamptz, seen_probe text, seen_continent text, confirmed_probe text,
+      confirmed_continent text, note text, scope text, layer text, progress jsonb)
+    join monitors m on m.id = i.monitor_id
+    order by i.resolved_at is null, i.started_at
+    on conflict (id) do update set cause = excluded.cause, started_at = excluded.started_at, confirmed_at = excluded.confirmed_at,
+      resolved_at = excluded.resolved_at, seen_probe = excluded.seen_probe, seen_continent = excluded.seen_continent,
+      confirmed_probe = excluded.confirmed_probe, confirmed_continent = excluded.confirmed_continent, note = excluded.note,
+      scope = excluded.scope, layer = excluded.layer, progress = excluded.progress`;
+  return opened.length > 0 ? [lock, put] : [put];
+}
+
+/**
+ * JSON that Postgres accepts: it stores neither NUL nor halves of surrogate pairs, and a target may
+ * send both.
+ */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, (_, inside: unknown) =>
+    typeof inside === 'string' ? inside.toWellFormed().replaceAll('\u0000', '\ufffd') : inside,
+  );
+}
 
 export type EvidenceWrite = { readonly incident: string; readonly row: EvidenceRow };
 
 /** Inserts or replaces evidence; the seeing and the confirming check have one row each. */
-export const writeEvidence = (sql: Queryable, writes: readonly EvidenceWrite[]): Statement[] => {
+export function writeEvidence(sql: Queryable, writes: readonly EvidenceWrite[]): Statement[] {
   if (writes.length === 0) return [];
   // One statement may change a row only once, so the last write of a row counts.
   const last = new Map(
@@ -101,7 +104,7 @@ export const writeEvidence = (sql: Queryable, writes: readonly EvidenceWrite[]):
     on conflict (incident_id, part, continent) do update set probe = excluded.probe, at = excluded.at, outcome = excluded.outcome,
       took_ms = excluded.took_ms, cause = excluded.cause, phases = excluded.phases, evidence = excluded.evidence`;
   return [drop, put];
-};
+}
 
 export type LedgerWrite = {
   readonly monitor: string;
@@ -114,7 +117,7 @@ export type LedgerWrite = {
  * Rows of the ledger by (monitor, kind, start). Drops first, then closed rows, then open ones,
  * because at most one may be open.
  */
-export const writeLedger = (sql: Queryable, writes: readonly LedgerWrite[]): Statement[] => {
+export function writeLedger(sql: Queryable, writes: readonly LedgerWrite[]): Statement[] {
   // In order: a later write may put what an earlier one dropped, and the other way round.
   const put = new Map<string, object>();
   const drop = new Map<string, object>();
@@ -145,14 +148,7 @@ export const writeLedger = (sql: Queryable, writes: readonly LedgerWrite[]): Sta
       order by p.ended_at is null, p.began_at
       on conflict (monitor_id, kind, began_at) do update set ended_at = excluded.ended_at, interval_s = excluded.interval_s`);
   return statements;
-};
-
-const observingProbe: z.ZodType<ObservingProbe> = z.object({ probe: z.string(), name: z.string(), continent: z.enum(continents) });
-const kept = z.object({
-  progress: z.custom<Progress>((value) => typeof value === 'object' && value !== null),
-  seen: observingProbe.nullable(),
-  confirmed: observingProbe.nullable(),
-});
+}
 
 type OpenRow = {
   id: string;
@@ -166,29 +162,38 @@ type OpenRow = {
   progress: unknown;
 };
 
-/** The state machine's progress was written by this file and is not validated again. */
-const incidentFrom = ({ id, cause, started_at, confirmed_at, note, scope, layer, progress }: OpenRow): Incident => ({
-  ...{ id, cause, note, scope, layer },
-  ...kept.parse(progress),
-  started_at: started_at.getTime(),
-  confirmed_at: confirmed_at?.getTime() ?? null,
-  resolved_at: null,
-});
-
 /** The open incidents of a partition's monitors, by monitor. */
-export const openIncidents = async (sql: Queryable, partition: number): Promise<Map<string, Incident>> => {
+export async function openIncidents(sql: Queryable, partition: number): Promise<Map<string, Incident>> {
   const rows = await sql<OpenRow[]>`
     select i.id, i.monitor_id, i.cause, i.started_at, i.confirmed_at, i.note, i.scope, i.layer, i.progress
     from incidents i join monitors m on m.id = i.monitor_id where i.resolved_at is null and m.partition = ${partition}`;
   return new Map(rows.map((row) => [row.monitor_id, incidentFrom(row)]));
-};
+}
+
+const observingProbe: z.ZodType<ObservingProbe> = z.object({ probe: z.string(), name: z.string(), continent: z.enum(continents) });
+const kept = z.object({
+  progress: z.custom<Progress>((value) => typeof value === 'object' && value !== null),
+  seen: observingProbe.nullable(),
+  confirmed: observingProbe.nullable(),
+});
+
+/** The state machine's progress was written by this file and is not validated again. */
+function incidentFrom({ id, cause, started_at, confirmed_at, note, scope, layer, progress }: OpenRow): Incident {
+  return {
+    ...{ id, cause, note, scope, layer },
+    ...kept.parse(progress),
+    started_at: started_at.getTime(),
+    confirmed_at: confirmed_at?.getTime() ?? null,
+    resolved_at: null,
+  };
+}
 
 export type KeptFailure = Pick<EvidenceRow, 'at' | 'took_ms' | 'cause' | 'phases' | 'evidence'> & { readonly part: 'seen' | 'confirmed' };
 
 /**
  * The failures that opened and confirmed the open incidents of a partition's monitors, by incident.
  */
-export const keptFailures = async (sql: Queryable, partition: number): Promise<ReadonlyMap<string, readonly KeptFailure[]>> => {
+export async function keptFailures(sql: Queryable, partition: number): Promise<ReadonlyMap<string, readonly KeptFailure[]>> {
   const rows = await sql<(Omit<KeptFailure, 'at'> & { incident_id: string; at: Date })[]>`
     select e.incident_id, e.part, e.at, e.took_ms, e.cause, e.phases, e.evidence
     from incident_evidence e join incidents i on i.id = e.incident_id join monitors m on m.id = i.monitor_id
@@ -197,7 +202,7 @@ export const keptFailures = async (sql: Queryable, partition: number): Promise<R
     rows.map(({ at, ...row }) => ({ ...row, at: at.getTime() })),
     ({ incident_id }) => incident_id,
   );
-};
+}
 
 type Wanted = { readonly after: number; readonly most: number };
 
@@ -205,7 +210,7 @@ type Wanted = { readonly after: number; readonly most: number };
  * The newest incidents of each of a partition's heartbeats that ended after this time, limited in
  * number, the newest first, by monitor.
  */
-export const lastClosed = async (sql: Queryable, partition: number, { after, most }: Wanted): Promise<Map<string, Incident[]>> => {
+export async function lastClosed(sql: Queryable, partition: number, { after, most }: Wanted): Promise<Map<string, Incident[]>> {
   const rows = await sql<(OpenRow & { resolved_at: Date })[]>`
     select i.id, i.monitor_id, i.cause, i.started_at, i.confirmed_at, i.resolved_at, i.note, i.scope, i.layer, i.progress
     from monitors m, lateral (
@@ -224,12 +229,12 @@ export const lastClosed = async (sql: Queryable, partition: number, { after, mos
         ),
       new Map<string, Incident[]>(),
     );
-};
+}
 
 /**
  * Each monitor's last confirmed outage that ended after this time, without heartbeats, by monitor.
  */
-export const lastDowns = async (sql: Queryable, partition: number, after: number): Promise<Map<string, Outage>> => {
+export async function lastDowns(sql: Queryable, partition: number, after: number): Promise<Map<string, Outage>> {
   const rows = await sql<{ monitor_id: string; started_at: Date; resolved_at: Date }[]>`
     select i.monitor_id, i.started_at, i.resolved_at from monitors m, lateral (
       select monitor_id, started_at, resolved_at from incidents
@@ -238,12 +243,12 @@ export const lastDowns = async (sql: Queryable, partition: number, after: number
   return new Map(
     rows.map(({ monitor_id, started_at, resolved_at }) => [monitor_id, { from: started_at.getTime(), to: resolved_at.getTime() }]),
   );
-};
+}
 
 /**
  * Gaps of a partition's monitors that are open or ended after this time, oldest first, by monitor.
  */
-export const recentGaps = async (sql: Queryable, partition: number, after: number): Promise<Map<string, Gap[]>> => {
+export async function recentGaps(sql: Queryable, partition: number, after: number): Promise<Map<string, Gap[]>> {
   const rows = await sql<{ monitor_id: string; began_at: Date; ended_at: Date | null; interval_s: number }[]>`
     select l.monitor_id, l.began_at, l.ended_at, l.interval_s from ledger l join monitors m on m.id = l.monitor_id
     where m.partition = ${partition} and l.kind = 'unknown' and (l.ended_at is null or l.ended_at > ${new Date(after)})
@@ -256,4 +261,4 @@ export const recentGaps = async (sql: Queryable, partition: number, after: numbe
     else found.set(monitor_id, [gap]);
   }
   return found;
-};
+}

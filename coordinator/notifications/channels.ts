@@ -24,36 +24,17 @@ import type { Told } from './message.ts';
  * and which host its secrets belong to.
  */
 
-/** Replaces a secret. A caller may send it back to leave the secret as it is. */
-export const mask = '***';
-
 export type ConfigRead =
   | { readonly config: ChannelConfig }
   /** Keyed by field. Each value is the end of a sentence: "must be …". */
   | { readonly faults: { readonly [field: string]: string } };
-
-const longest = 2_000;
-
-const isOfHosts = (url: string, hosts: readonly string[]): boolean => {
-  if (!URL.canParse(url)) return false;
-  const { hostname } = new URL(url);
-  return hosts.some((host) => (host.startsWith('*.') ? hostname.endsWith(host.slice(1)) : hostname === host));
-};
-
-const faultOf = (field: Field, value: string, hosts: readonly string[] | undefined): string | undefined => {
-  if (value.length > longest) return `is longer than ${longest} characters`;
-  if (!field.pattern.test(value)) return field.fault;
-  if (field.input !== 'url') return undefined;
-  if (!URL.canParse(value)) return field.fault;
-  return hosts !== undefined && !isOfHosts(value, hosts) ? field.fault : undefined;
-};
 
 /**
  * Reads a config from what a caller sent: values are trimmed, empty ones are dropped, and masked
  * ones keep their stored value. Unknown fields, values that are not text, and missing required
  * fields are faults.
  */
-export const readChannelConfig = (kind: ChannelKind, sent: Readonly<Record<string, unknown>>, stored: ChannelConfig = {}): ConfigRead => {
+export function readChannelConfig(kind: ChannelKind, sent: Readonly<Record<string, unknown>>, stored: ChannelConfig = {}): ConfigRead {
   const config: Record<string, string> = {};
   const faults: Record<string, string> = {};
   for (const name of Object.keys(sent)) if (!Object.hasOwn(kind.fields, name)) faults[name] = `is no field of ${kind.name}; leave it out`;
@@ -79,63 +60,79 @@ export const readChannelConfig = (kind: ChannelKind, sent: Readonly<Record<strin
   return movedTo.length > 0
     ? { faults: Object.fromEntries(movedTo.map((name) => [name, 'belongs to the host that it was given for; give it anew for this one'])) }
     : { config };
-};
+}
 
-const isMask = (kind: ChannelKind, name: string, given: string, stored: ChannelConfig): boolean => {
+/** Replaces a secret. A caller may send it back to leave the secret as it is. */
+export const mask = '***';
+
+function isMask(kind: ChannelKind, name: string, given: string, stored: ChannelConfig): boolean {
   const text = given.trim();
   return text === mask || (text !== '' && stored[name] !== undefined && text === maskedChannelConfig(kind, stored)[name]);
-};
-
-/** The scheme, host and port of an address. */
-const originOf = (config: ChannelConfig, kind: ChannelKind): string | undefined => {
-  const name = Object.keys(kind.fields).find((each) => kind.fields[each]?.input === 'url');
-  const url = name === undefined ? undefined : config[name];
-  return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
-};
-
-/**
- * The secrets that were kept although the host changed. A secret may go only to the host that it
- * was given for.
- */
-const movedSecrets = (
-  kind: ChannelKind,
-  sent: Readonly<Record<string, unknown>>,
-  stored: ChannelConfig,
-  config: ChannelConfig,
-): string[] => {
-  const before = originOf(stored, kind);
-  if (before === undefined || before === originOf(config, kind)) return [];
-  return Object.entries(kind.fields)
-    .filter(([name, field]) => field.secret === true && field.input !== 'generated' && stored[name] !== undefined)
-    .filter(([name]) => typeof sent[name] === 'string' && isMask(kind, name, String(sent[name]), stored))
-    .map(([name]) => name);
-};
+}
 
 /** What may be shown: a secret as a mask, a secret address as its host. */
-export const maskedChannelConfig = (kind: ChannelKind, config: ChannelConfig): ChannelConfig =>
-  Object.fromEntries(
+export function maskedChannelConfig(kind: ChannelKind, config: ChannelConfig): ChannelConfig {
+  return Object.fromEntries(
     Object.entries(config).map(([name, value]) => {
       const field = kind.fields[name];
       if (field?.secret !== true) return [name, value];
       return [name, field.input === 'url' && URL.canParse(value) ? `${new URL(value).origin}/${mask}` : mask];
     }),
   );
+}
 
-/** The fields that are stored encrypted. */
-export const secretFields = (kind: ChannelKind): string[] =>
-  Object.entries(kind.fields)
-    .filter(([, { secret }]) => secret === true)
+const longest = 2_000;
+
+function faultOf(field: Field, value: string, hosts: readonly string[] | undefined): string | undefined {
+  if (value.length > longest) return `is longer than ${longest} characters`;
+  if (!field.pattern.test(value)) return field.fault;
+  if (field.input !== 'url') return undefined;
+  if (!URL.canParse(value)) return field.fault;
+  return hosts !== undefined && !isOfHosts(value, hosts) ? field.fault : undefined;
+}
+
+function isOfHosts(url: string, hosts: readonly string[]): boolean {
+  if (!URL.canParse(url)) return false;
+  const { hostname } = new URL(url);
+  return hosts.some((host) => (host.startsWith('*.') ? hostname.endsWith(host.slice(1)) : hostname === host));
+}
+
+/**
+ * The secrets that were kept although the host changed. A secret may go only to the host that it
+ * was given for.
+ */
+function movedSecrets(kind: ChannelKind, sent: Readonly<Record<string, unknown>>, stored: ChannelConfig, config: ChannelConfig): string[] {
+  const before = originOf(stored, kind);
+  if (before === undefined || before === originOf(config, kind)) return [];
+  return Object.entries(kind.fields)
+    .filter(([name, field]) => field.secret === true && field.input !== 'generated' && stored[name] !== undefined)
+    .filter(([name]) => typeof sent[name] === 'string' && isMask(kind, name, String(sent[name]), stored))
     .map(([name]) => name);
+}
+
+/** The scheme, host and port of an address. */
+function originOf(config: ChannelConfig, kind: ChannelKind): string | undefined {
+  const name = Object.keys(kind.fields).find((each) => kind.fields[each]?.input === 'url');
+  const url = name === undefined ? undefined : config[name];
+  return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
+}
 
 /** Splits a config for storage into plain and encrypted values. */
-export const splitChannelConfig = (
+export function splitChannelConfig(
   kind: ChannelKind,
   config: ChannelConfig,
-): { readonly open: ChannelConfig; readonly secrets: ChannelConfig } => {
+): { readonly open: ChannelConfig; readonly secrets: ChannelConfig } {
   const secret = new Set(secretFields(kind));
   const part = (isSecret: boolean) => Object.fromEntries(Object.entries(config).filter(([name]) => secret.has(name) === isSecret));
   return { open: part(false), secrets: part(true) };
-};
+}
+
+/** The fields that are stored encrypted. */
+export function secretFields(kind: ChannelKind): string[] {
+  return Object.entries(kind.fields)
+    .filter(([, { secret }]) => secret === true)
+    .map(([name]) => name);
+}
 
 /** All kinds of channel, in the order in which a form offers them. */
 export const channelKinds: readonly ChannelKind[] = [
@@ -181,7 +178,7 @@ const nothing: Told = {
  * The host and port that messages with these settings go to; `mail` for everything sent through our
  * own mail server. Null when no message can be made.
  */
-export const hostOf = (kind: ChannelKind, settings: ChannelConfig): string | null => {
+export function hostOf(kind: ChannelKind, settings: ChannelConfig): string | null {
   try {
     const outgoing = kind.message(nothing, settings, 0);
     if (outgoing.by === 'mail') return 'mail';
@@ -189,4 +186,4 @@ export const hostOf = (kind: ChannelKind, settings: ChannelConfig): string | nul
   } catch {
     return null; // Settings that make no message say so when one is sent.
   }
-};
+}

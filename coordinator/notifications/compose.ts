@@ -48,9 +48,6 @@ export type Composer = {
 };
 
 const maxChannels = 50;
-const maxSteps = 5_000;
-/** How long an "up" waits before it checks again whether its "down" is still being sent. */
-const againMs = 500;
 
 const ends: readonly StepEvent[] = ['up', 'was_down', 'closed'];
 
@@ -61,99 +58,6 @@ type Dependencies = {
   readonly isByThread: (kind: string) => boolean;
 };
 
-/**
- * Reads the due steps. Incidents are checked for their end only after the steps are locked: a
- * planner that planned an "up" meanwhile saw no "down" that was sent.
- */
-const takeSteps = async (sql: Queryable, channels: readonly ComposedChannel[], now: number) => {
-  const ids = channels.map(({ id }) => id);
-  const held = await waitingSteps(sql, ids, now, maxSteps);
-  const incidents = [...new Set(held.map(({ incident_id }) => incident_id))];
-  const [resolved, seen] = await Promise.all([resolutionsOf(sql, incidents), matricesOf(sql, incidents)]);
-  const lines = [...Map.groupBy(seen, ({ incident_id }) => incident_id)].map(([incident, rows]) => [incident, matrixLine(rows)] as const);
-  return {
-    steps: held.map((step) => ({ ...step, resolved_at: resolved.get(step.incident_id) ?? null })),
-    matrices: new Map(lines),
-  };
-};
-
-/** Everything that was read for one round. */
-type Round = {
-  readonly now: number;
-  readonly covers: Awaited<ReturnType<typeof coverOfMonitors>>;
-  readonly mutes: ReadonlyMap<string, readonly Interval[]>;
-  /** When each monitor was last confirmed down. */
-  readonly lastDown: ReadonlyMap<string, number>;
-  readonly downs: readonly DownMessage[];
-  readonly matrices: ReadonlyMap<string, string | null>;
-};
-
-const time = (at: Date | null): number | null => at?.getTime() ?? null;
-
-const readRound = async (
-  sql: Queryable,
-  channels: readonly ComposedChannel[],
-  steps: readonly WaitingStep[],
-  now: number,
-): Promise<Omit<Round, 'matrices'>> => {
-  const incidents = [...new Set(steps.map(({ incident_id }) => incident_id))];
-  const monitorsOf = (some: readonly WaitingStep[]) => [...new Set(some.map(({ monitor_id }) => monitor_id))];
-  const flapping = monitorsOf(steps.filter((step) => step.flapping !== 'plain' && ends.includes(step.event)));
-  const since = now - flappingMemoryMs;
-  const beginnings = steps.filter(({ event }) => !ends.includes(event));
-  // For incidents that are over, mutes and maintenance count as they were at the end.
-  const earliest = Math.min(now, ...beginnings.map(({ resolved_at }) => time(resolved_at) ?? now));
-  const covers = await coverOfMonitors(sql, monitorsOf(beginnings), { from: earliest - 1, to: now + 1 });
-  const mutes = await mutesOf(sql, [...new Set(channels.map(({ organisation_id }) => organisation_id))], earliest);
-  const outages = flapping.length === 0 ? [] : await outagesOf(sql, flapping, since);
-  const downs = await downMessages(sql, { channels: channels.map(({ id }) => id), incidents, flapping, since }, now);
-  return {
-    ...{ now, covers, mutes, downs },
-    lastDown: new Map(outages.map(({ monitor_id, confirmed_at }) => [monitor_id, confirmed_at.getTime()])),
-  };
-};
-
-const bucketOf = ({ bucket_full_at, gathering_since, gathered_at }: ComposedChannel): Bucket => ({
-  fullAt: bucket_full_at.getTime(),
-  since: gathering_since?.getTime() ?? null,
-  newest: gathered_at?.getTime() ?? null,
-});
-
-const mutedUntil = (mutes: readonly Interval[], at: number): number | null => {
-  const until = mutes.filter(({ from, to }) => from <= at && at < to).map(({ to }) => to);
-  return until.length === 0 ? null : Math.max(...until);
-};
-
-const outcomeOfStep = (step: WaitingStep, channel: ComposedChannel, round: Round): StepOutcome => {
-  const { monitor_id, event, flapping } = step;
-  const due_at = step.due_at.getTime();
-  // A deleted monitor took its incidents along, so they are over.
-  const isEnd = ends.includes(event);
-  // The recipient got no message by then, so there is nothing left to say.
-  const ended_at = step.started_at === null ? due_at - (isEnd ? 0 : 1) : time(step.resolved_at);
-  return decideStep(
-    { event, due_at, not_before: step.look_at.getTime() },
-    {
-      incident: { confirmed_at: time(step.confirmed_at) ?? due_at, ended_at, acknowledged_at: time(step.acknowledged_at) },
-      channel: { shut: shutBy(channel), delay_s: channel.delay_s, hours: channel.hours },
-      cover: round.covers.get(monitor_id) ?? [],
-      muted_until: mutedUntil(round.mutes.get(channel.organisation_id) ?? [], Math.min(ended_at ?? round.now, round.now)),
-      flapping: isEnd ? 'plain' : flapping,
-      waits_for_steadiness: event === 'up' && flapping !== 'plain',
-      down_again: (round.lastDown.get(monitor_id) ?? 0) > (ended_at ?? due_at),
-      gathered: event === 'down' && step.held_by === 'bucket' && flapping === 'plain' && step.started_at !== null,
-    },
-    round.now,
-  );
-};
-
-/** The last message about the "down" of this step's incident. */
-const beginningOf = (step: WaitingStep, { downs }: Round): DownMessage | undefined => {
-  const own = downs.filter(({ channel_id, incident_id }) => channel_id === step.channel_id && incident_id === step.incident_id);
-  const ofMonitor = downs.filter(({ channel_id, monitor_id }) => channel_id === step.channel_id && monitor_id === step.monitor_id);
-  return own.at(-1) ?? (step.flapping === 'plain' ? undefined : ofMonitor.at(-1));
-};
-
 type Composed = {
   readonly leaving: Leaving[];
   readonly holds: Hold[];
@@ -161,54 +65,7 @@ type Composed = {
   readonly merged: DownMessage[];
 };
 
-/** Decides every step of one channel, apart from its bucket. */
-const sortOut = (channel: ComposedChannel, steps: readonly WaitingStep[], round: Round): Composed => {
-  const out: Composed = { leaving: [], holds: [], drops: [], merged: [] };
-  const hold = (step: WaitingStep, by: Hold['by'], until: number) => out.holds.push({ id: step.id, by, until, isNew: step.held_by !== by });
-  for (const step of steps) {
-    const disposition = outcomeOfStep(step, channel, round);
-    if (disposition.is === 'dropped') out.drops.push({ id: step.id, because: disposition.because });
-    else if (disposition.is === 'held') hold(step, disposition.by, disposition.until);
-    else {
-      const begun = beginningOf(step, round);
-      const isEnd = ends.includes(step.event);
-      const isOvertaken = isEnd && begun?.state === 'waiting';
-      if (isOvertaken && begun.claimed) hold(step, 'down_on_its_way', round.now + againMs);
-      else if (isEnd && (begun?.state === 'refused' || begun?.state === 'given_up' || (begun === undefined && step.event !== 'was_down')))
-        out.drops.push({ id: step.id, because: 'never_told' });
-      else {
-        if (isOvertaken) out.merged.push(begun);
-        const begins = step.event === 'down' || step.event === 'flapping' || isOvertaken || begun === undefined;
-        const before =
-          begun === undefined || step.started_at !== null
-            ? undefined
-            : contentFrom(begun.told).monitors.find(({ incident }) => incident === step.incident_id);
-        out.leaving.push(
-          leavingOf(step, {
-            event: isOvertaken ? 'was_down' : (disposition.as ?? step.event),
-            // A message that begins a thread has no thread yet: its own id becomes the thread's
-            // name.
-            thread: begins ? '' : begun.thread_id,
-            steady: step.event === 'up' && step.flapping !== 'plain',
-            matrix: round.matrices.get(step.incident_id) ?? null,
-            before,
-          }),
-        );
-      }
-    }
-  }
-  return out;
-};
-
-const reminderOf = ({ step, event }: Leaving, { reminder_s }: ComposedChannel, now: number): NewStep[] => {
-  if (reminder_s === null || (event !== 'down' && event !== 'reminder')) return [];
-  const { organisation_id: organisation, channel_id: channel, monitor_id: monitor, incident_id: incident } = step;
-  const seq = event === 'down' ? 1 : step.seq + 1;
-  const look_at = now + reminderAfter(reminder_s, seq);
-  return [{ ...{ organisation, channel, monitor, incident, seq, look_at }, event: 'reminder', due_at: now, flapping: 'plain' }];
-};
-
-export const createComposer = ({ sql, clock, isByThread }: Dependencies): Composer => {
+export function createComposer({ sql, clock, isByThread }: Dependencies): Composer {
   const write = async (
     transaction: Queryable,
     left: readonly { readonly channel: ComposedChannel; readonly leaving: readonly Leaving[] }[],
@@ -304,4 +161,153 @@ export const createComposer = ({ sql, clock, isByThread }: Dependencies): Compos
         return true;
       }),
   };
+}
+
+function reminderOf({ step, event }: Leaving, { reminder_s }: ComposedChannel, now: number): NewStep[] {
+  if (reminder_s === null || (event !== 'down' && event !== 'reminder')) return [];
+  const { organisation_id: organisation, channel_id: channel, monitor_id: monitor, incident_id: incident } = step;
+  const seq = event === 'down' ? 1 : step.seq + 1;
+  const look_at = now + reminderAfter(reminder_s, seq);
+  return [{ ...{ organisation, channel, monitor, incident, seq, look_at }, event: 'reminder', due_at: now, flapping: 'plain' }];
+}
+
+const maxSteps = 5_000;
+
+/**
+ * Reads the due steps. Incidents are checked for their end only after the steps are locked: a
+ * planner that planned an "up" meanwhile saw no "down" that was sent.
+ */
+async function takeSteps(sql: Queryable, channels: readonly ComposedChannel[], now: number) {
+  const ids = channels.map(({ id }) => id);
+  const held = await waitingSteps(sql, ids, now, maxSteps);
+  const incidents = [...new Set(held.map(({ incident_id }) => incident_id))];
+  const [resolved, seen] = await Promise.all([resolutionsOf(sql, incidents), matricesOf(sql, incidents)]);
+  const lines = [...Map.groupBy(seen, ({ incident_id }) => incident_id)].map(([incident, rows]) => [incident, matrixLine(rows)] as const);
+  return {
+    steps: held.map((step) => ({ ...step, resolved_at: resolved.get(step.incident_id) ?? null })),
+    matrices: new Map(lines),
+  };
+}
+
+/** Everything that was read for one round. */
+type Round = {
+  readonly now: number;
+  readonly covers: Awaited<ReturnType<typeof coverOfMonitors>>;
+  readonly mutes: ReadonlyMap<string, readonly Interval[]>;
+  /** When each monitor was last confirmed down. */
+  readonly lastDown: ReadonlyMap<string, number>;
+  readonly downs: readonly DownMessage[];
+  readonly matrices: ReadonlyMap<string, string | null>;
 };
+
+async function readRound(
+  sql: Queryable,
+  channels: readonly ComposedChannel[],
+  steps: readonly WaitingStep[],
+  now: number,
+): Promise<Omit<Round, 'matrices'>> {
+  const incidents = [...new Set(steps.map(({ incident_id }) => incident_id))];
+  const monitorsOf = (some: readonly WaitingStep[]) => [...new Set(some.map(({ monitor_id }) => monitor_id))];
+  const flapping = monitorsOf(steps.filter((step) => step.flapping !== 'plain' && ends.includes(step.event)));
+  const since = now - flappingMemoryMs;
+  const beginnings = steps.filter(({ event }) => !ends.includes(event));
+  // For incidents that are over, mutes and maintenance count as they were at the end.
+  const earliest = Math.min(now, ...beginnings.map(({ resolved_at }) => time(resolved_at) ?? now));
+  const covers = await coverOfMonitors(sql, monitorsOf(beginnings), { from: earliest - 1, to: now + 1 });
+  const mutes = await mutesOf(sql, [...new Set(channels.map(({ organisation_id }) => organisation_id))], earliest);
+  const outages = flapping.length === 0 ? [] : await outagesOf(sql, flapping, since);
+  const downs = await downMessages(sql, { channels: channels.map(({ id }) => id), incidents, flapping, since }, now);
+  return {
+    ...{ now, covers, mutes, downs },
+    lastDown: new Map(outages.map(({ monitor_id, confirmed_at }) => [monitor_id, confirmed_at.getTime()])),
+  };
+}
+
+function time(at: Date | null): number | null {
+  return at?.getTime() ?? null;
+}
+
+/** How long an "up" waits before it checks again whether its "down" is still being sent. */
+const againMs = 500;
+
+/** Decides every step of one channel, apart from its bucket. */
+function sortOut(channel: ComposedChannel, steps: readonly WaitingStep[], round: Round): Composed {
+  const out: Composed = { leaving: [], holds: [], drops: [], merged: [] };
+  const hold = (step: WaitingStep, by: Hold['by'], until: number) => out.holds.push({ id: step.id, by, until, isNew: step.held_by !== by });
+  for (const step of steps) {
+    const disposition = outcomeOfStep(step, channel, round);
+    if (disposition.is === 'dropped') out.drops.push({ id: step.id, because: disposition.because });
+    else if (disposition.is === 'held') hold(step, disposition.by, disposition.until);
+    else {
+      const begun = beginningOf(step, round);
+      const isEnd = ends.includes(step.event);
+      const isOvertaken = isEnd && begun?.state === 'waiting';
+      if (isOvertaken && begun.claimed) hold(step, 'down_on_its_way', round.now + againMs);
+      else if (isEnd && (begun?.state === 'refused' || begun?.state === 'given_up' || (begun === undefined && step.event !== 'was_down')))
+        out.drops.push({ id: step.id, because: 'never_told' });
+      else {
+        if (isOvertaken) out.merged.push(begun);
+        const begins = step.event === 'down' || step.event === 'flapping' || isOvertaken || begun === undefined;
+        const before =
+          begun === undefined || step.started_at !== null
+            ? undefined
+            : contentFrom(begun.told).monitors.find(({ incident }) => incident === step.incident_id);
+        out.leaving.push(
+          leavingOf(step, {
+            event: isOvertaken ? 'was_down' : (disposition.as ?? step.event),
+            // A message that begins a thread has no thread yet: its own id becomes the thread's
+            // name.
+            thread: begins ? '' : begun.thread_id,
+            steady: step.event === 'up' && step.flapping !== 'plain',
+            matrix: round.matrices.get(step.incident_id) ?? null,
+            before,
+          }),
+        );
+      }
+    }
+  }
+  return out;
+}
+
+function outcomeOfStep(step: WaitingStep, channel: ComposedChannel, round: Round): StepOutcome {
+  const { monitor_id, event, flapping } = step;
+  const due_at = step.due_at.getTime();
+  // A deleted monitor took its incidents along, so they are over.
+  const isEnd = ends.includes(event);
+  // The recipient got no message by then, so there is nothing left to say.
+  const ended_at = step.started_at === null ? due_at - (isEnd ? 0 : 1) : time(step.resolved_at);
+  return decideStep(
+    { event, due_at, not_before: step.look_at.getTime() },
+    {
+      incident: { confirmed_at: time(step.confirmed_at) ?? due_at, ended_at, acknowledged_at: time(step.acknowledged_at) },
+      channel: { shut: shutBy(channel), delay_s: channel.delay_s, hours: channel.hours },
+      cover: round.covers.get(monitor_id) ?? [],
+      muted_until: mutedUntil(round.mutes.get(channel.organisation_id) ?? [], Math.min(ended_at ?? round.now, round.now)),
+      flapping: isEnd ? 'plain' : flapping,
+      waits_for_steadiness: event === 'up' && flapping !== 'plain',
+      down_again: (round.lastDown.get(monitor_id) ?? 0) > (ended_at ?? due_at),
+      gathered: event === 'down' && step.held_by === 'bucket' && flapping === 'plain' && step.started_at !== null,
+    },
+    round.now,
+  );
+}
+
+function mutedUntil(mutes: readonly Interval[], at: number): number | null {
+  const until = mutes.filter(({ from, to }) => from <= at && at < to).map(({ to }) => to);
+  return until.length === 0 ? null : Math.max(...until);
+}
+
+/** The last message about the "down" of this step's incident. */
+function beginningOf(step: WaitingStep, { downs }: Round): DownMessage | undefined {
+  const own = downs.filter(({ channel_id, incident_id }) => channel_id === step.channel_id && incident_id === step.incident_id);
+  const ofMonitor = downs.filter(({ channel_id, monitor_id }) => channel_id === step.channel_id && monitor_id === step.monitor_id);
+  return own.at(-1) ?? (step.flapping === 'plain' ? undefined : ofMonitor.at(-1));
+}
+
+function bucketOf({ bucket_full_at, gathering_since, gathered_at }: ComposedChannel): Bucket {
+  return {
+    fullAt: bucket_full_at.getTime(),
+    since: gathering_since?.getTime() ?? null,
+    newest: gathered_at?.getTime() ?? null,
+  };
+}

@@ -26,7 +26,7 @@ const shortLength = 12;
  * Uses a key that outlives SECRET_KEY; otherwise replacing SECRET_KEY would break the links in
  * every mailbox.
  */
-export const createAlertLinks = (sql: Queryable, keys: MasterKeys): AlertLinks => {
+export function createAlertLinks(sql: Queryable, keys: MasterKeys): AlertLinks {
   const key = createKeptKey(sql, keys, 'alert links');
   const signature = async (what: AlertLinkFor | 'acknowledge short', message: string, length = signatureLength): Promise<Buffer> =>
     createHmac('sha256', await key())
@@ -51,22 +51,23 @@ export const createAlertLinks = (sql: Queryable, keys: MasterKeys): AlertLinks =
       return given.length === signatureLength && timingSafeEqual(given, await signature(what, message)) ? message : undefined;
     },
   };
-};
-
-const signatureOf = async (secrets: AccountSecrets, subscriber: string): Promise<Buffer> =>
-  (await secrets.fingerprint('page leaving', subscriber)).subarray(0, signatureLength);
+}
 
 /** The link that unsubscribes from the mails of a status page. Nothing about it is stored. */
 export const leavingLink = async (secrets: AccountSecrets, subscriber: string): Promise<string> =>
   `${subscriber}.${(await signatureOf(secrets, subscriber)).toString('base64url')}`;
 
+async function signatureOf(secrets: AccountSecrets, subscriber: string): Promise<Buffer> {
+  return (await secrets.fingerprint('page leaving', subscriber)).subarray(0, signatureLength);
+}
+
 /** The subscriber that the link is valid for; undefined when we did not sign it. */
-export const leaverOf = async (secrets: AccountSecrets, link: string): Promise<string | undefined> => {
+export async function leaverOf(secrets: AccountSecrets, link: string): Promise<string | undefined> {
   const [, subscriber, signed] = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([A-Za-z0-9_-]{22})$/.exec(link) ?? [];
   if (subscriber === undefined || signed === undefined) return undefined;
   const given = Buffer.from(signed, 'base64url');
   return given.length === signatureLength && timingSafeEqual(given, await signatureOf(secrets, subscriber)) ? subscriber : undefined;
-};
+}
 
 export type VapidPair = { readonly public_key: string; readonly private_key: string };
 
@@ -74,7 +75,7 @@ export type VapidPair = { readonly public_key: string; readonly private_key: str
  * Our identity at the push services of browsers: the same for all coordinators, permanently, from a
  * key that outlives SECRET_KEY.
  */
-export const createVapidPair = (sql: Queryable, keys: MasterKeys): (() => Promise<VapidPair>) => {
+export function createVapidPair(sql: Queryable, keys: MasterKeys): () => Promise<VapidPair> {
   const key = createKeptKey(sql, keys, 'alert links');
   return async () => {
     const ecdh = createECDH('prime256v1');
@@ -87,4 +88,4 @@ export const createVapidPair = (sql: Queryable, keys: MasterKeys): (() => Promis
     ecdh.setPrivateKey(secret);
     return { public_key: ecdh.getPublicKey('base64url'), private_key: secret.toString('base64url') };
   };
-};
+}

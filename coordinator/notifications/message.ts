@@ -16,14 +16,46 @@ export type Item = {
   readonly started_at: number;
 };
 
+/**
+ * The messages for what is due: one, or one per thread where the receiver keeps something open
+ * until its end.
+ */
+export function messagesOf<Due extends Item>(
+  due: readonly Due[],
+  isByThread: boolean,
+): { readonly event: StepEvent; readonly items: readonly Due[] }[] {
+  const threads = isByThread ? [...Map.groupBy(due, ({ thread }) => thread).values()] : due.length === 0 ? [] : [due];
+  return threads.map((items) => {
+    const sorted = items.toSorted(order);
+    const [gravest] = newestOfEach(sorted, ({ monitor_id }) => monitor_id);
+    return { event: gravest?.event ?? 'down', items: sorted };
+  });
+}
+
+/** Gravest first: the first event gives the message its colour and its title. */
+const gravity: readonly StepEvent[] = ['down', 'flapping', 'reminder', 'was_down', 'up', 'closed', 'acknowledged'];
+
+const text = new Intl.Collator('en', { numeric: true }).compare;
+
+/** Sorts by group, with monitors of no group last; within a group, by cause. */
+function order(a: Item, b: Item): number {
+  return (
+    gravity.indexOf(a.event) - gravity.indexOf(b.event) ||
+    Number(a.group === null) - Number(b.group === null) ||
+    text(a.group ?? '', b.group ?? '') ||
+    text(a.cause, b.cause) ||
+    text(a.name, b.name)
+  );
+}
+
 /** How far an incident has progressed, by event. */
 const stages: Readonly<Record<string, number>> = { down: 0, flapping: 0, reminder: 1, acknowledged: 2, was_down: 3, up: 3, closed: 3 };
 
 /** The newest state of each monitor in one message, in the original order. */
-export const newestOfEach = <State extends { readonly event: string; readonly started_at: number }>(
+export function newestOfEach<State extends { readonly event: string; readonly started_at: number }>(
   states: readonly State[],
   monitorOf: (state: State) => string,
-): State[] => {
+): State[] {
   const newest = new Map<string, State>();
   for (const state of states) {
     const known = newest.get(monitorOf(state));
@@ -33,35 +65,7 @@ export const newestOfEach = <State extends { readonly event: string; readonly st
     if (isNewer) newest.set(monitorOf(state), state);
   }
   return states.filter((state) => newest.get(monitorOf(state)) === state);
-};
-
-/** Gravest first: the first event gives the message its colour and its title. */
-const gravity: readonly StepEvent[] = ['down', 'flapping', 'reminder', 'was_down', 'up', 'closed', 'acknowledged'];
-
-const text = new Intl.Collator('en', { numeric: true }).compare;
-/** Sorts by group, with monitors of no group last; within a group, by cause. */
-const order = (a: Item, b: Item): number =>
-  gravity.indexOf(a.event) - gravity.indexOf(b.event) ||
-  Number(a.group === null) - Number(b.group === null) ||
-  text(a.group ?? '', b.group ?? '') ||
-  text(a.cause, b.cause) ||
-  text(a.name, b.name);
-
-/**
- * The messages for what is due: one, or one per thread where the receiver keeps something open
- * until its end.
- */
-export const messagesOf = <Due extends Item>(
-  due: readonly Due[],
-  isByThread: boolean,
-): { readonly event: StepEvent; readonly items: readonly Due[] }[] => {
-  const threads = isByThread ? [...Map.groupBy(due, ({ thread }) => thread).values()] : due.length === 0 ? [] : [due];
-  return threads.map((items) => {
-    const sorted = items.toSorted(order);
-    const [gravest] = newestOfEach(sorted, ({ monitor_id }) => monitor_id);
-    return { event: gravest?.event ?? 'down', items: sorted };
-  });
-};
+}
 
 export type Said = Item & {
   readonly scope: string | null;
@@ -71,68 +75,6 @@ export type Said = Item & {
   readonly acknowledged_as: string | null;
   /** Sent only after the monitor was steady for a while. */
   readonly steady: boolean;
-};
-
-const andList = new Intl.ListFormat('en', { type: 'conjunction' });
-
-const where: Readonly<Record<string, string>> = {
-  everywhere: ' everywhere',
-  some_continents: ' from some continents',
-  one_continent: ' from one continent',
-};
-
-/** Where it is down, and which continents have not answered yet. */
-const downFrom = ({ scope, continents }: Pick<Said, 'scope' | 'continents'>): string => {
-  if (scope !== 'some_continents' || continents === null) return where[scope ?? ''] ?? '';
-  const { failed, passed, asked } = continents;
-  const all = new Set([...asked, ...failed, ...passed]);
-  const checking = asked.filter((continent) => !failed.includes(continent) && !passed.includes(continent));
-  const verb = checking.length === 1 ? 'is' : 'are';
-  return ` from ${failed.length} of ${all.size} continents${checking.length === 0 ? '' : `; ${andList.format(checking)} ${verb} checking`}`;
-};
-
-const one = ({ event, name, cause, scope, continents, started_at, ended_at, acknowledged_as, steady }: Said, now: number): string => {
-  const end = ended_at ?? now;
-  const after = briefDuration(end - started_at);
-  if (event === 'down') return `${name} is down${downFrom({ scope, continents })}: ${cause}.`;
-  if (event === 'reminder') return `${name} is still down after ${briefDuration(now - started_at)}: ${cause}.`;
-  if (event === 'flapping')
-    return `${name} is flapping: it went down three times within 30 min. You will hear again once it is stable for 15 min or down for 5.`;
-  if (event === 'was_down') return `${name} was down for ${after}: ${cause}.`;
-  if (event === 'acknowledged') return `${name} is acknowledged by ${acknowledged_as ?? 'somebody'}.`;
-  if (event === 'closed') return `${name} was paused, changed or deleted while it was down: its incident was closed after ${after}.`;
-  return steady ? `${name} is up again, and has been stable for 15 min.` : `${name} is up again after ${after}.`;
-};
-
-const verbs: Readonly<Record<StepEvent, readonly [one: string, many: string]>> = {
-  down: ['is down', 'are down'],
-  flapping: ['is flapping', 'are flapping'],
-  reminder: ['is still down', 'are still down'],
-  was_down: ['was down', 'were down'],
-  up: ['is up again', 'are up again'],
-  closed: ['is no longer monitored', 'are no longer monitored'],
-  acknowledged: ['is acknowledged', 'are acknowledged'],
-};
-
-/**
- * Events whose cause belongs in the title: the monitor is down, and the cause, where there is one,
- * is what to look for.
- */
-const withCause: readonly StepEvent[] = ['down', 'reminder', 'was_down'];
-
-/** One sentence: the newest state of each monitor, and the cause where all share one. */
-export const sentenceOf = (told: readonly Said[], now: number): string => {
-  const items = newestOfEach(told, ({ monitor_id }) => monitor_id);
-  const [first] = items;
-  if (first !== undefined && items.length === 1) return one(first, now);
-  const counts = [...Map.groupBy(items, ({ event }) => event)];
-  const parts = counts.map(([event, some], index) => {
-    const [single, many] = verbs[event];
-    const noun = index > 0 ? '' : some.length === 1 ? ' monitor' : ' monitors';
-    return `${some.length}${noun} ${some.length === 1 ? single : many}`;
-  });
-  const isOne = first !== undefined && items.every(({ event, cause }) => event === first.event && cause === first.cause);
-  return `${parts.join(', ')}${isOne && withCause.includes(first.event) ? `: ${first.cause}` : ''}.`;
 };
 
 /**
@@ -262,6 +204,102 @@ export type Told = {
  */
 export type Content = Omit<Told, 'links' | 'thread' | 'key' | 'earlier'> & { readonly thread: { readonly over: boolean } };
 
+/** A step that leaves, with what its message says about it. */
+export type Leaving = Item & { readonly step: WaitingStep; readonly said: Said; readonly monitor: NotifiedMonitor };
+
+const maxNames = 5;
+
+export function contentOf(
+  message: { readonly event: StepEvent; readonly items: readonly Leaving[] },
+  around: {
+    readonly organisation: string;
+    readonly time_zone: string;
+    /** Everything that is down in the organisation. */
+    readonly down: readonly { readonly incident: string; readonly name: string }[];
+    readonly over: boolean;
+    readonly now: number;
+  },
+): Content {
+  const { event, items } = message;
+  const told = new Set(items.map(({ monitor }) => monitor.incident));
+  const others = around.down.filter(({ incident }) => !told.has(incident));
+  return {
+    event,
+    sentence: sentenceOf(
+      items.map(({ said }) => said),
+      around.now,
+    ),
+    monitors: items.map(({ monitor }) => monitor),
+    others_down: { count: others.length, names: others.slice(0, maxNames).map(({ name }) => name) },
+    organisation: around.organisation,
+    time_zone: around.time_zone,
+    at: Math.min(...items.map(({ step }) => step.due_at.getTime())),
+    thread: { over: around.over },
+  };
+}
+
+const andList = new Intl.ListFormat('en', { type: 'conjunction' });
+
+const where: Readonly<Record<string, string>> = {
+  everywhere: ' everywhere',
+  some_continents: ' from some continents',
+  one_continent: ' from one continent',
+};
+
+const verbs: Readonly<Record<StepEvent, readonly [one: string, many: string]>> = {
+  down: ['is down', 'are down'],
+  flapping: ['is flapping', 'are flapping'],
+  reminder: ['is still down', 'are still down'],
+  was_down: ['was down', 'were down'],
+  up: ['is up again', 'are up again'],
+  closed: ['is no longer monitored', 'are no longer monitored'],
+  acknowledged: ['is acknowledged', 'are acknowledged'],
+};
+
+/**
+ * Events whose cause belongs in the title: the monitor is down, and the cause, where there is one,
+ * is what to look for.
+ */
+const withCause: readonly StepEvent[] = ['down', 'reminder', 'was_down'];
+
+/** One sentence: the newest state of each monitor, and the cause where all share one. */
+export function sentenceOf(told: readonly Said[], now: number): string {
+  const items = newestOfEach(told, ({ monitor_id }) => monitor_id);
+  const [first] = items;
+  if (first !== undefined && items.length === 1) return one(first, now);
+  const counts = [...Map.groupBy(items, ({ event }) => event)];
+  const parts = counts.map(([event, some], index) => {
+    const [single, many] = verbs[event];
+    const noun = index > 0 ? '' : some.length === 1 ? ' monitor' : ' monitors';
+    return `${some.length}${noun} ${some.length === 1 ? single : many}`;
+  });
+  const isOne = first !== undefined && items.every(({ event, cause }) => event === first.event && cause === first.cause);
+  return `${parts.join(', ')}${isOne && withCause.includes(first.event) ? `: ${first.cause}` : ''}.`;
+}
+
+function one({ event, name, cause, scope, continents, started_at, ended_at, acknowledged_as, steady }: Said, now: number): string {
+  const end = ended_at ?? now;
+  const after = briefDuration(end - started_at);
+  if (event === 'down') return `${name} is down${downFrom({ scope, continents })}: ${cause}.`;
+  if (event === 'reminder') return `${name} is still down after ${briefDuration(now - started_at)}: ${cause}.`;
+  if (event === 'flapping')
+    return `${name} is flapping: it went down three times within 30 min. You will hear again once it is stable for 15 min or down for 5.`;
+  if (event === 'was_down') return `${name} was down for ${after}: ${cause}.`;
+  if (event === 'acknowledged') return `${name} is acknowledged by ${acknowledged_as ?? 'somebody'}.`;
+  if (event === 'closed') return `${name} was paused, changed or deleted while it was down: its incident was closed after ${after}.`;
+  return steady ? `${name} is up again, and has been stable for 15 min.` : `${name} is up again after ${after}.`;
+}
+
+/** Where it is down, and which continents have not answered yet. */
+function downFrom({ scope, continents }: Pick<Said, 'scope' | 'continents'>): string {
+  if (scope !== 'some_continents' || continents === null) return where[scope ?? ''] ?? '';
+  const { failed, passed, asked } = continents;
+  const all = new Set([...asked, ...failed, ...passed]);
+  const checking = asked.filter((continent) => !failed.includes(continent) && !passed.includes(continent));
+  const verb = checking.length === 1 ? 'is' : 'are';
+  return ` from ${failed.length} of ${all.size} continents${checking.length === 0 ? '' : `; ${andList.format(checking)} ${verb} checking`}`;
+}
+
 const monitorShape = z.object({
   id: z.string(),
   incident: z.string(),
@@ -293,29 +331,11 @@ const contentShape = z.object({
 /** @throws when the stored value has another shape. */
 export const contentFrom = (stored: unknown): Content => contentShape.parse(stored);
 
-const from = (probe: string | null, continent: string | null): string | null =>
-  probe === null ? null : continent === null ? probe : `${probe}, ${continent}`;
-
-/**
- * Causes are full sentences; inside another sentence they begin in lower case and have no full
- * stop.
- */
-const causeWords = (step: WaitingStep): string =>
-  step.cause === null
-    ? 'it failed'
-    : causeSentence(step.cause)
-        .replace(/\.$/, '')
-        // Matches a word, but not a name in capitals such as TLS.
-        .replace(/^[A-Z](?=[a-z]|\s)/, (letter) => letter.toLowerCase());
-
-/** A step that leaves, with what its message says about it. */
-export type Leaving = Item & { readonly step: WaitingStep; readonly said: Said; readonly monitor: NotifiedMonitor };
-
 /**
  * `before`: what the "down" message said about this incident, which is all there is once the
  * monitor was deleted. `matrix`: what the continents observed.
  */
-export const leavingOf = (
+export function leavingOf(
   step: WaitingStep,
   as: {
     readonly event: StepEvent;
@@ -324,7 +344,7 @@ export const leavingOf = (
     readonly matrix: string | null;
     readonly before: NotifiedMonitor | undefined;
   },
-): Leaving => {
+): Leaving {
   const { event, thread, before } = as;
   const isGone = step.started_at === null;
   const cause = isGone ? (before?.cause ?? 'it failed') : causeWords(step);
@@ -353,10 +373,27 @@ export const leavingOf = (
       matrix: as.matrix ?? before?.matrix ?? null,
     },
   };
-};
+}
+
+/**
+ * Causes are full sentences; inside another sentence they begin in lower case and have no full
+ * stop.
+ */
+function causeWords(step: WaitingStep): string {
+  return step.cause === null
+    ? 'it failed'
+    : causeSentence(step.cause)
+        .replace(/\.$/, '')
+        // Matches a word, but not a name in capitals such as TLS.
+        .replace(/^[A-Z](?=[a-z]|\s)/, (letter) => letter.toLowerCase());
+}
+
+function from(probe: string | null, continent: string | null): string | null {
+  return probe === null ? null : continent === null ? probe : `${probe}, ${continent}`;
+}
 
 /** What every continent observed, on one line. */
-export const matrixLine = (seen: readonly { readonly continent: string; readonly failed: boolean }[]): string | null => {
+export function matrixLine(seen: readonly { readonly continent: string; readonly failed: boolean }[]): string | null {
   const of = (failed: boolean) => seen.filter((each) => each.failed === failed).map(({ continent }) => continent);
   const parts = [
     ['down from', of(true)],
@@ -364,35 +401,4 @@ export const matrixLine = (seen: readonly { readonly continent: string; readonly
   ] as const;
   const words = parts.filter(([, continents]) => continents.length > 0).map(([word, continents]) => `${word} ${continents.join(', ')}`);
   return words.length === 0 ? null : words.join('; ');
-};
-
-const maxNames = 5;
-
-export const contentOf = (
-  message: { readonly event: StepEvent; readonly items: readonly Leaving[] },
-  around: {
-    readonly organisation: string;
-    readonly time_zone: string;
-    /** Everything that is down in the organisation. */
-    readonly down: readonly { readonly incident: string; readonly name: string }[];
-    readonly over: boolean;
-    readonly now: number;
-  },
-): Content => {
-  const { event, items } = message;
-  const told = new Set(items.map(({ monitor }) => monitor.incident));
-  const others = around.down.filter(({ incident }) => !told.has(incident));
-  return {
-    event,
-    sentence: sentenceOf(
-      items.map(({ said }) => said),
-      around.now,
-    ),
-    monitors: items.map(({ monitor }) => monitor),
-    others_down: { count: others.length, names: others.slice(0, maxNames).map(({ name }) => name) },
-    organisation: around.organisation,
-    time_zone: around.time_zone,
-    at: Math.min(...items.map(({ step }) => step.due_at.getTime())),
-    thread: { over: around.over },
-  };
-};
+}

@@ -5,8 +5,6 @@ import { inTransaction } from '../database/sql.ts';
 import { jsonText } from '../incidents/writes.ts';
 import { type Flapping, flappingMemoryMs, flappingOf, isCovered, type ShutBy, type StepEvent, shutBy } from './policy.ts';
 
-/** The queries that turn due events of incidents into steps for channels. */
-
 export type DueEvent = {
   readonly id: number;
   readonly organisation_id: string;
@@ -15,21 +13,6 @@ export type DueEvent = {
   readonly event: 'down' | 'up' | 'closed';
   readonly due_at: Date;
 };
-
-/**
- * Locks due events that are not planned yet: the first of each organisation, then the second of
- * each, so that one organisation's thousand delay no other. An "up" waits until its "down" is
- * planned; otherwise it would find no recipients.
- */
-export const takeDueEvents = (sql: Queryable, most: number): Promise<DueEvent[]> =>
-  sql<DueEvent[]>`
-    with waiting as materialized (
-      select a.id, row_number() over (partition by a.organisation_id order by a.id) as place from alerts a
-      where a.state = 'due' and a.planned_at is null and (a.event = 'down' or not exists (
-        select 1 from alerts d where d.incident_id = a.incident_id and d.event = 'down' and d.state = 'due' and d.planned_at is null)))
-    select a.id, a.organisation_id, a.monitor_id, a.incident_id, a.event, coalesce(a.due_at, a.created_at) as due_at
-    from waiting join alerts a using (id) where a.state = 'due' and a.planned_at is null
-    order by waiting.place, a.id limit ${most} for update of a skip locked`;
 
 export type PlannedChannel = {
   readonly id: string;
@@ -41,54 +24,6 @@ export type PlannedChannel = {
   readonly verified: boolean;
   readonly unsubscribed: boolean;
 };
-
-/** The channels of these organisations, without deleted ones. */
-export const channelsToPlan = (sql: Queryable, organisations: readonly string[]): Promise<PlannedChannel[]> =>
-  sql<PlannedChannel[]>`
-    select c.id, c.organisation_id, c.covers, c.enabled, c.verified_at is not null as verified, c.unsubscribed_at is not null as unsubscribed,
-      array(select monitor_id from channel_monitors where channel_id = c.id) as monitors,
-      array(select group_id from channel_groups where channel_id = c.id) as groups
-    from channels c where c.deleted_at is null and c.organisation_id = any(${[...organisations]}::uuid[])`;
-
-export const groupsOfMonitors = (sql: Queryable, monitors: readonly string[]): Promise<{ id: string; group_id: string | null }[]> =>
-  sql`select id, group_id from monitors where id = any(${[...monitors]}::uuid[])`;
-
-export type StoredOutage = {
-  readonly monitor_id: string;
-  readonly incident: string;
-  readonly confirmed_at: Date;
-  readonly resolved_at: Date | null;
-};
-
-/** Outages of these monitors whose "down" became due, confirmed after this, in order of time. */
-export const outagesOf = (sql: Queryable, monitors: readonly string[], since: number): Promise<StoredOutage[]> =>
-  sql<StoredOutage[]>`
-    select i.monitor_id, i.id as incident, i.confirmed_at, i.resolved_at from incidents i
-    join alerts a on a.incident_id = i.id and a.event = 'down' and a.state in ('due', 'sent')
-    where i.monitor_id = any(${[...monitors]}::uuid[]) and i.confirmed_at > ${new Date(since)} order by i.confirmed_at, i.key`;
-
-export type EarlierStep = {
-  readonly incident_id: string;
-  readonly channel_id: string;
-  readonly event: StepEvent;
-  readonly state: 'held' | 'told' | 'dropped' | 'merged';
-  readonly flapping: Flapping;
-};
-
-/** Steps that were planned for these incidents before; rows are locked. */
-export const stepsOfIncidents = (sql: Queryable, incidents: readonly string[]): Promise<EarlierStep[]> =>
-  sql<EarlierStep[]>`
-    select incident_id, channel_id, event, state, flapping from alert_steps
-    where incident_id = any(${[...incidents]}::uuid[]) order by id for update`;
-
-/** The channels that were notified lately that a monitor is flapping. */
-export const flappingNotified = (
-  sql: Queryable,
-  monitors: readonly string[],
-  since: number,
-): Promise<{ monitor_id: string; channel_id: string }[]> =>
-  sql`select distinct monitor_id, channel_id from alert_steps
-    where monitor_id = any(${[...monitors]}::uuid[]) and event = 'flapping' and state = 'told' and due_at > ${new Date(since)}`;
 
 export type NewStep = {
   readonly organisation: string;
@@ -104,49 +39,6 @@ export type NewStep = {
   readonly shut?: ShutBy | undefined;
 };
 
-/** Inserts each step at most once, however often it is planned. */
-export const insertSteps = async (sql: Queryable, steps: readonly NewStep[], now: number): Promise<void> => {
-  if (steps.length === 0) return;
-  const rows = steps.map(({ due_at, look_at = due_at, seq = 0, shut, ...rest }) => ({
-    ...rest,
-    seq,
-    due_at: new Date(due_at).toISOString(),
-    look_at: new Date(look_at).toISOString(),
-    because: shut === undefined ? null : `channel_${shut}`,
-  }));
-  const at = new Date(now);
-  await sql`
-    insert into alert_steps (organisation_id, channel_id, monitor_id, incident_id, event, seq, state, due_at, look_at, flapping, because, created_at, settled_at)
-    select organisation, channel, monitor, incident, event, seq, case when because is null then 'held' else 'dropped' end, due_at, look_at, flapping,
-      because, ${at}, case when because is null then null else ${at}::timestamptz end
-    from json_to_recordset(${jsonText(rows)}::text::json) as s (organisation uuid, channel uuid, monitor uuid, incident uuid, event text, seq int,
-      due_at timestamptz, look_at timestamptz, flapping text, because text)
-    where exists (select 1 from channels c where c.id = s.channel)
-    on conflict (incident_id, channel_id, event, seq) do nothing`;
-};
-
-/**
- * Settles the held steps of incidents that are over. Reminders are dropped. A "down" that was due
- * is decided at once (notifications/policy.ts); one that waits only to leave with others goes on
- * waiting.
- */
-export const settleHeld = async (sql: Queryable, incidents: readonly string[], now: number): Promise<void> => {
-  if (incidents.length === 0) return;
-  const at = new Date(now);
-  await sql`
-    update alert_steps set
-      state = case when event in ('down', 'flapping') then state else 'dropped' end,
-      because = case when event in ('down', 'flapping') then because else 'over' end,
-      settled_at = case when event in ('down', 'flapping') then settled_at else ${at} end,
-      look_at = case when event in ('down', 'flapping') then least(look_at, ${at}) else look_at end
-    where incident_id = any(${[...incidents]}::uuid[]) and state = 'held' and (
-      event in ('reminder', 'acknowledged') or event in ('down', 'flapping') and coalesce(holds -> -1 ->> 0, '') <> 'bucket')`;
-};
-
-export const eventsPlanned = async (sql: Queryable, ids: readonly number[], now: number): Promise<void> => {
-  await sql`update alerts set planned_at = ${new Date(now)} where id = any(${[...ids]}::bigint[])`;
-};
-
 /**
  * Makes steps of due events: one for each channel that covers the monitor (rule 30), each once. It
  * decides who is notified of an event at all; each step decides its own time
@@ -159,69 +51,13 @@ export type Planner = {
 
 const most = 100;
 
-const unique = (texts: readonly string[]): string[] => [...new Set(texts)];
-
-/** How each of these incidents is notified, given its monitor's outages up to it. */
-const flappingOfEach = (outages: readonly StoredOutage[]): ReadonlyMap<string, Flapping> =>
-  new Map(
-    [...Map.groupBy(outages, ({ monitor_id }) => monitor_id).values()].flatMap((own) => {
-      const times = own.map(({ incident, confirmed_at, resolved_at }) => ({
-        ...{ incident, confirmed_at: confirmed_at.getTime() },
-        resolved_at: resolved_at?.getTime() ?? null,
-      }));
-      return times.map(({ incident }, index) => [incident, flappingOf(times.slice(0, index + 1))] as const);
-    }),
-  );
-
-const baseOf = ({ organisation_id, monitor_id, incident_id, due_at }: DueEvent) => ({
-  ...{ organisation: organisation_id, monitor: monitor_id, incident: incident_id },
-  due_at: due_at.getTime(),
-});
-
 type Known = {
   readonly channels: ReadonlyMap<string, readonly PlannedChannel[]>;
   readonly groups: ReadonlyMap<string, string | null>;
   readonly flapping: ReadonlyMap<string, Flapping>;
 };
 
-/**
- * A "down": a step for every channel that covers the monitor, preceded by "flapping" where the
- * monitor flaps.
- */
-const stepsOfDown = (event: DueEvent, { channels, groups, flapping: ofEach }: Known): NewStep[] => {
-  const monitor = { id: event.monitor_id, group: groups.get(event.monitor_id) ?? null };
-  const flapping = ofEach.get(event.incident_id) ?? 'plain';
-  const covering = (channels.get(event.organisation_id) ?? []).filter(({ covers, monitors, groups: chosen }) =>
-    isCovered({ covers, monitors: new Set(monitors), groups: new Set(chosen) }, monitor),
-  );
-  return covering.flatMap((channel) => {
-    const shut = shutBy({ ...channel, deleted: false });
-    const step = { ...baseOf(event), channel: channel.id, flapping, shut };
-    return [...(flapping === 'flapping' ? [{ ...step, event: 'flapping' } as const] : []), { ...step, event: 'down' } as const];
-  });
-};
-
-/**
- * An "up": exactly for the recipients of the "down" (rule 25); of a flapping monitor, once it was
- * steady (rule 37).
- */
-const stepsOfEnd = (event: DueEvent, own: readonly EarlierStep[], toldFlapping: readonly string[]): NewStep[] => {
-  const base = { ...baseOf(event), event: event.event === 'closed' ? ('closed' as const) : ('up' as const) };
-  const told = (of: 'down' | 'flapping') => own.filter((step) => step.event === of && step.state === 'told').map((step) => step.channel_id);
-  const direct = told('down');
-  const isFlapping = own.some(({ flapping }) => flapping !== 'plain');
-  // A waiting step may still be sent, however short the outage was.
-  const waiting = own.filter(({ event, state }) => event === 'flapping' && state === 'held').map((step) => step.channel_id);
-  const steady = isFlapping
-    ? unique([...told('flapping'), ...waiting, ...toldFlapping]).filter((channel) => !direct.includes(channel))
-    : [];
-  return [
-    ...direct.map((channel): NewStep => ({ ...base, channel, flapping: 'plain' })),
-    ...steady.map((channel): NewStep => ({ ...base, channel, flapping: 'flapping' })),
-  ];
-};
-
-export const createPlanner = ({ sql, clock, log }: { readonly sql: Sql; readonly clock: Clock; readonly log: Log }): Planner => {
+export function createPlanner({ sql, clock, log }: { readonly sql: Sql; readonly clock: Clock; readonly log: Log }): Planner {
   const downsOf = async (transaction: Queryable, events: readonly DueEvent[], now: number): Promise<NewStep[]> => {
     if (events.length === 0) return [];
     const monitors = unique(events.map(({ monitor_id }) => monitor_id));
@@ -282,4 +118,177 @@ export const createPlanner = ({ sql, clock, log }: { readonly sql: Sql; readonly
       return planned !== undefined;
     },
   };
+}
+
+function unique(texts: readonly string[]): string[] {
+  return [...new Set(texts)];
+}
+
+/** The channels of these organisations, without deleted ones. */
+export function channelsToPlan(sql: Queryable, organisations: readonly string[]): Promise<PlannedChannel[]> {
+  return sql<PlannedChannel[]>`
+    select c.id, c.organisation_id, c.covers, c.enabled, c.verified_at is not null as verified, c.unsubscribed_at is not null as unsubscribed,
+      array(select monitor_id from channel_monitors where channel_id = c.id) as monitors,
+      array(select group_id from channel_groups where channel_id = c.id) as groups
+    from channels c where c.deleted_at is null and c.organisation_id = any(${[...organisations]}::uuid[])`;
+}
+
+export function groupsOfMonitors(sql: Queryable, monitors: readonly string[]): Promise<{ id: string; group_id: string | null }[]> {
+  return sql`select id, group_id from monitors where id = any(${[...monitors]}::uuid[])`;
+}
+
+export type StoredOutage = {
+  readonly monitor_id: string;
+  readonly incident: string;
+  readonly confirmed_at: Date;
+  readonly resolved_at: Date | null;
 };
+
+/** Outages of these monitors whose "down" became due, confirmed after this, in order of time. */
+export function outagesOf(sql: Queryable, monitors: readonly string[], since: number): Promise<StoredOutage[]> {
+  return sql<StoredOutage[]>`
+    select i.monitor_id, i.id as incident, i.confirmed_at, i.resolved_at from incidents i
+    join alerts a on a.incident_id = i.id and a.event = 'down' and a.state in ('due', 'sent')
+    where i.monitor_id = any(${[...monitors]}::uuid[]) and i.confirmed_at > ${new Date(since)} order by i.confirmed_at, i.key`;
+}
+
+/** How each of these incidents is notified, given its monitor's outages up to it. */
+function flappingOfEach(outages: readonly StoredOutage[]): ReadonlyMap<string, Flapping> {
+  return new Map(
+    [...Map.groupBy(outages, ({ monitor_id }) => monitor_id).values()].flatMap((own) => {
+      const times = own.map(({ incident, confirmed_at, resolved_at }) => ({
+        ...{ incident, confirmed_at: confirmed_at.getTime() },
+        resolved_at: resolved_at?.getTime() ?? null,
+      }));
+      return times.map(({ incident }, index) => [incident, flappingOf(times.slice(0, index + 1))] as const);
+    }),
+  );
+}
+
+/**
+ * A "down": a step for every channel that covers the monitor, preceded by "flapping" where the
+ * monitor flaps.
+ */
+function stepsOfDown(event: DueEvent, { channels, groups, flapping: ofEach }: Known): NewStep[] {
+  const monitor = { id: event.monitor_id, group: groups.get(event.monitor_id) ?? null };
+  const flapping = ofEach.get(event.incident_id) ?? 'plain';
+  const covering = (channels.get(event.organisation_id) ?? []).filter(({ covers, monitors, groups: chosen }) =>
+    isCovered({ covers, monitors: new Set(monitors), groups: new Set(chosen) }, monitor),
+  );
+  return covering.flatMap((channel) => {
+    const shut = shutBy({ ...channel, deleted: false });
+    const step = { ...baseOf(event), channel: channel.id, flapping, shut };
+    return [...(flapping === 'flapping' ? [{ ...step, event: 'flapping' } as const] : []), { ...step, event: 'down' } as const];
+  });
+}
+
+function baseOf({ organisation_id, monitor_id, incident_id, due_at }: DueEvent) {
+  return {
+    ...{ organisation: organisation_id, monitor: monitor_id, incident: incident_id },
+    due_at: due_at.getTime(),
+  };
+}
+
+export type EarlierStep = {
+  readonly incident_id: string;
+  readonly channel_id: string;
+  readonly event: StepEvent;
+  readonly state: 'held' | 'told' | 'dropped' | 'merged';
+  readonly flapping: Flapping;
+};
+
+/** Steps that were planned for these incidents before; rows are locked. */
+export function stepsOfIncidents(sql: Queryable, incidents: readonly string[]): Promise<EarlierStep[]> {
+  return sql<EarlierStep[]>`
+    select incident_id, channel_id, event, state, flapping from alert_steps
+    where incident_id = any(${[...incidents]}::uuid[]) order by id for update`;
+}
+
+/** The channels that were notified lately that a monitor is flapping. */
+export function flappingNotified(
+  sql: Queryable,
+  monitors: readonly string[],
+  since: number,
+): Promise<{ monitor_id: string; channel_id: string }[]> {
+  return sql`select distinct monitor_id, channel_id from alert_steps
+    where monitor_id = any(${[...monitors]}::uuid[]) and event = 'flapping' and state = 'told' and due_at > ${new Date(since)}`;
+}
+
+/**
+ * Settles the held steps of incidents that are over. Reminders are dropped. A "down" that was due
+ * is decided at once (notifications/policy.ts); one that waits only to leave with others goes on
+ * waiting.
+ */
+export async function settleHeld(sql: Queryable, incidents: readonly string[], now: number): Promise<void> {
+  if (incidents.length === 0) return;
+  const at = new Date(now);
+  await sql`
+    update alert_steps set
+      state = case when event in ('down', 'flapping') then state else 'dropped' end,
+      because = case when event in ('down', 'flapping') then because else 'over' end,
+      settled_at = case when event in ('down', 'flapping') then settled_at else ${at} end,
+      look_at = case when event in ('down', 'flapping') then least(look_at, ${at}) else look_at end
+    where incident_id = any(${[...incidents]}::uuid[]) and state = 'held' and (
+      event in ('reminder', 'acknowledged') or event in ('down', 'flapping') and coalesce(holds -> -1 ->> 0, '') <> 'bucket')`;
+}
+
+/**
+ * An "up": exactly for the recipients of the "down" (rule 25); of a flapping monitor, once it was
+ * steady (rule 37).
+ */
+function stepsOfEnd(event: DueEvent, own: readonly EarlierStep[], toldFlapping: readonly string[]): NewStep[] {
+  const base = { ...baseOf(event), event: event.event === 'closed' ? ('closed' as const) : ('up' as const) };
+  const told = (of: 'down' | 'flapping') => own.filter((step) => step.event === of && step.state === 'told').map((step) => step.channel_id);
+  const direct = told('down');
+  const isFlapping = own.some(({ flapping }) => flapping !== 'plain');
+  // A waiting step may still be sent, however short the outage was.
+  const waiting = own.filter(({ event, state }) => event === 'flapping' && state === 'held').map((step) => step.channel_id);
+  const steady = isFlapping
+    ? unique([...told('flapping'), ...waiting, ...toldFlapping]).filter((channel) => !direct.includes(channel))
+    : [];
+  return [
+    ...direct.map((channel): NewStep => ({ ...base, channel, flapping: 'plain' })),
+    ...steady.map((channel): NewStep => ({ ...base, channel, flapping: 'flapping' })),
+  ];
+}
+
+/**
+ * Locks due events that are not planned yet: the first of each organisation, then the second of
+ * each, so that one organisation's thousand delay no other. An "up" waits until its "down" is
+ * planned; otherwise it would find no recipients.
+ */
+export function takeDueEvents(sql: Queryable, most: number): Promise<DueEvent[]> {
+  return sql<DueEvent[]>`
+    with waiting as materialized (
+      select a.id, row_number() over (partition by a.organisation_id order by a.id) as place from alerts a
+      where a.state = 'due' and a.planned_at is null and (a.event = 'down' or not exists (
+        select 1 from alerts d where d.incident_id = a.incident_id and d.event = 'down' and d.state = 'due' and d.planned_at is null)))
+    select a.id, a.organisation_id, a.monitor_id, a.incident_id, a.event, coalesce(a.due_at, a.created_at) as due_at
+    from waiting join alerts a using (id) where a.state = 'due' and a.planned_at is null
+    order by waiting.place, a.id limit ${most} for update of a skip locked`;
+}
+
+/** Inserts each step at most once, however often it is planned. */
+export async function insertSteps(sql: Queryable, steps: readonly NewStep[], now: number): Promise<void> {
+  if (steps.length === 0) return;
+  const rows = steps.map(({ due_at, look_at = due_at, seq = 0, shut, ...rest }) => ({
+    ...rest,
+    seq,
+    due_at: new Date(due_at).toISOString(),
+    look_at: new Date(look_at).toISOString(),
+    because: shut === undefined ? null : `channel_${shut}`,
+  }));
+  const at = new Date(now);
+  await sql`
+    insert into alert_steps (organisation_id, channel_id, monitor_id, incident_id, event, seq, state, due_at, look_at, flapping, because, created_at, settled_at)
+    select organisation, channel, monitor, incident, event, seq, case when because is null then 'held' else 'dropped' end, due_at, look_at, flapping,
+      because, ${at}, case when because is null then null else ${at}::timestamptz end
+    from json_to_recordset(${jsonText(rows)}::text::json) as s (organisation uuid, channel uuid, monitor uuid, incident uuid, event text, seq int,
+      due_at timestamptz, look_at timestamptz, flapping text, because text)
+    where exists (select 1 from channels c where c.id = s.channel)
+    on conflict (incident_id, channel_id, event, seq) do nothing`;
+}
+
+export async function eventsPlanned(sql: Queryable, ids: readonly number[], now: number): Promise<void> {
+  await sql`update alerts set planned_at = ${new Date(now)} where id = any(${[...ids]}::bigint[])`;
+}

@@ -79,11 +79,11 @@ const most = 4;
 export const fullBucket: Bucket = { fullAt: 0, since: null, newest: null };
 
 /** What happens to what is due now. `more`: something of it came only now. */
-export const gather = (
+export function gather(
   before: Bucket,
   { now, more }: { readonly now: number; readonly more: boolean },
   rules: NotificationRules = allNotificationRules,
-): Gathered => {
+): Gathered {
   if (!rules.bucket_gathers) return { is: 'leaves', bucket: { ...fullBucket, fullAt: now } };
   // Neither a clock that was set back nor a step dropped while it waited makes anything wait
   // longer.
@@ -97,7 +97,7 @@ export const gather = (
   if (until > now) return { is: 'waits', until, bucket: { fullAt: before.fullAt, since, newest } };
   const left = Math.min(spent, (most - 1) * eachMs) + eachMs;
   return { is: 'leaves', bucket: { fullAt: now + left, since: null, newest: null } };
-};
+}
 
 /**
  * The monitors that a channel covers: all of its organisation, or chosen ones, themselves or by
@@ -125,19 +125,12 @@ export type ChannelState = {
   readonly unsubscribed: boolean;
 };
 
-export const shutBy = ({ deleted, enabled, verified, unsubscribed }: ChannelState): ShutBy | undefined => {
+export function shutBy({ deleted, enabled, verified, unsubscribed }: ChannelState): ShutBy | undefined {
   if (deleted) return 'deleted';
   if (!enabled) return 'off';
   if (unsubscribed) return 'unsubscribed';
   return verified ? undefined : 'unproven';
-};
-
-/** Whether a channel delivers, and who is notified when none does (rule 38). */
-
-const minute = 60_000;
-const failingMs = 60 * minute;
-export const lastResortMs = 2 * minute;
-const ownersRepeatMs = 24 * 60 * minute;
+}
 
 type Delivering = {
   /** Since when every attempt failed; null when the last one did not fail. */
@@ -146,22 +139,30 @@ type Delivering = {
   readonly refused_at: number | null;
 };
 
-export const isDelivering = ({ failing_since, refused_at }: Delivering, now: number): boolean =>
-  refused_at === null && (failing_since === null || now - failing_since < failingMs);
-
 /**
  * Why an alert would not arrive although the channel is on; undefined where nothing prevents it.
  */
 export type Obstacle = 'mail_missing' | 'failing';
 
-export const obstacleOf = (channel: Delivering & { readonly kind: string }, hasMail: boolean, now: number): Obstacle | undefined => {
+export function obstacleOf(channel: Delivering & { readonly kind: string }, hasMail: boolean, now: number): Obstacle | undefined {
   if (channel.kind === 'email' && !hasMail) return 'mail_missing';
   return isDelivering(channel, now) ? undefined : 'failing';
-};
+}
+
+const minute = 60_000;
+const failingMs = 60 * minute;
+
+export function isDelivering({ failing_since, refused_at }: Delivering, now: number): boolean {
+  return refused_at === null && (failing_since === null || now - failing_since < failingMs);
+}
+
+const ownersRepeatMs = 24 * 60 * minute;
 
 /** Owners are notified once a day about a channel that does not deliver. */
 export const isOwnerNotificationDue = (channel: Delivering & { readonly owners_told_at: number | null }, now: number): boolean =>
   !isDelivering(channel, now) && (channel.owners_told_at === null || now - channel.owners_told_at >= ownersRepeatMs);
+
+export const lastResortMs = 2 * minute;
 
 /** A "down" that was being delivered, and that no one accepted in time. */
 type Untaken = { readonly first_told_at: number; readonly taken: boolean };
@@ -170,10 +171,11 @@ export const isLastResort = ({ first_told_at, taken }: Untaken, now: number, rul
   rules.last_resort && !taken && now - first_told_at >= lastResortMs;
 
 /** The channel's delivery state after a failed attempt or an accepted message. */
-export const afterAttempt = (before: Delivering, verdict: 'taken' | 'retry' | 'refused', now: number): Delivering => {
+export function afterAttempt(before: Delivering, verdict: 'taken' | 'retry' | 'refused', now: number): Delivering {
   if (verdict === 'taken') return { failing_since: null, refused_at: null };
   return { failing_since: before.failing_since ?? now, refused_at: verdict === 'refused' ? (before.refused_at ?? now) : before.refused_at };
-};
+}
+
 const hour = 3_600 * second;
 const pauses = [1 * second, 5 * second, 30 * second, 120 * second, 600 * second] as const;
 const dayOfHours = 24;
@@ -185,16 +187,16 @@ type Again = { readonly is: 'again'; readonly at: number } | { readonly is: 'giv
  * s, 2 min, 10 min, then hourly for a day. The receiver may ask for a later time, but for an hour's
  * delay at most.
  */
-export const tryAgain = (
+export function tryAgain(
   { attempts, after_s }: { readonly attempts: number; readonly after_s: number | undefined },
   now: number,
   rules: NotificationRules = allNotificationRules,
-): Again => {
+): Again {
   if (attempts >= pauses.length + dayOfHours + 1) return { is: 'given up' };
   const pause = rules.backs_off ? (pauses[attempts - 1] ?? hour) : second;
   const wanted = after_s === undefined ? 0 : Math.min(Math.max(after_s, 0) * second, hour);
   return { is: 'again', at: now + Math.max(pause, wanted) };
-};
+}
 
 /** One outage of a monitor whose "down" became due. */
 export type Outage = { readonly incident: string; readonly confirmed_at: number; readonly resolved_at: number | null };
@@ -213,7 +215,7 @@ export const longMs = 5 * minute;
 export const flappingMemoryMs = 24 * 60 * minute;
 
 /** How the last of these outages of one monitor, in order of time, is notified (rule 37). */
-export const flappingOf = (outages: readonly Outage[], rules: NotificationRules = allNotificationRules): Flapping => {
+export function flappingOf(outages: readonly Outage[], rules: NotificationRules = allNotificationRules): Flapping {
   if (!rules.flapping_is_told_once) return 'plain';
   let is: Flapping = 'plain';
   let isEpisode = false;
@@ -238,7 +240,7 @@ export const flappingOf = (outages: readonly Outage[], rules: NotificationRules 
     rested = resolved_at ?? Number.POSITIVE_INFINITY;
   }
   return is;
-};
+}
 
 /**
  * When a channel may be notified (rule 36): spans of days of the week in a time zone. Monday is 1.
@@ -246,57 +248,19 @@ export const flappingOf = (outages: readonly Outage[], rules: NotificationRules 
 export type Span = { readonly days: readonly number[]; readonly from: string; readonly to: string };
 export type Hours = { readonly zone: string; readonly spans: readonly Span[] };
 
-const dayMs = 86_400_000;
-const minuteMs = 60_000;
-
-const minutesOf = (text: string): number => {
-  const [, hours = '', minutes = ''] = /^(\d\d):(\d\d)$/.exec(text) ?? [];
-  return Number(hours) * 60 + Number(minutes);
-};
-
-const weekdayOf = (local: number): number => ((Math.floor(local / dayMs) + 3) % 7) + 1;
-
-/**
- * The spans that begin on the local day of `local`, as instants. A span that ends before it begins
- * ends on the next day.
- */
-const stretchesOf = ({ zone, spans }: Hours, local: number): { from: number; to: number }[] => {
-  const midnight = Math.floor(local / dayMs) * dayMs;
-  return spans
-    .filter(({ days }) => days.includes(weekdayOf(midnight)))
-    .map(({ from, to }) => {
-      const [begins, ends] = [minutesOf(from), minutesOf(to)];
-      const end = ends <= begins ? ends + 24 * 60 : ends;
-      return { from: instantOf(midnight + begins * minuteMs, zone), to: instantOf(midnight + end * minuteMs, zone) };
-    });
-};
-
-/** The first moment from `now` on within the hours: `now` itself, or their next beginning. */
-export const withinHours = (hours: Hours, now: number): number => {
-  const today = localOf(now, hours.zone);
-  // From yesterday, whose span may reach into today, to the same day of next week.
-  const stretches = [-1, 0, 1, 2, 3, 4, 5, 6, 7].flatMap((ahead) => stretchesOf(hours, today + ahead * dayMs));
-  const moments = stretches.filter(({ to }) => to > now).map(({ from }) => Math.max(from, now));
-  // Hours without any span are refused when they are written; a channel that has them anyway is
-  // notified at any hour.
-  return moments.length === 0 ? now : Math.min(...moments);
-};
-
-const refuse = (what: string): Refusal => new Refusal('hours_invalid', `hours: ${what}`);
-
 const clock = /^([01]\d|2[0-3]):[0-5]\d$/;
 
 /**
  * Null without spans: at any hour. The zone is validated all the same. @throws Refusal
  * `hours_invalid`, or `time_zone_invalid`.
  */
-export const hoursFrom = (
+export function hoursFrom(
   given: {
     readonly zone: string | null;
     readonly spans: readonly { readonly days: readonly number[]; readonly from: string; readonly to: string }[];
   },
   organisationZone: string,
-): Hours | null => {
+): Hours | null {
   const { spans } = given;
   const zone = timeZoneFrom(given.zone ?? organisationZone);
   if (spans.length === 0) return null;
@@ -311,7 +275,13 @@ export const hoursFrom = (
     zone,
     spans: spans.map(({ days, from, to }) => ({ days: [...new Set(days)].toSorted((a, b) => a - b), from, to })),
   };
-};
+}
+
+function refuse(what: string): Refusal {
+  return new Refusal('hours_invalid', `hours: ${what}`);
+}
+
+const dayMs = 86_400_000;
 
 /**
  * How long after the previous notification the n-th reminder (from 1) comes: intervals double, up
@@ -367,44 +337,7 @@ export type StepOutcome =
   | { readonly is: 'held'; readonly by: HeldBy; readonly until: number }
   | { readonly is: 'dropped'; readonly because: Because };
 
-const dropped = (because: Because): StepOutcome => ({ is: 'dropped', because });
-
-/** The first thing that holds a "down". */
-const holdOf = (step: Step, around: Surroundings, now: number, rules: NotificationRules): StepOutcome => {
-  const { incident, channel, cover, muted_until, flapping } = around;
-  const holds: [HeldBy, number][] = [];
-  if (step.event === 'down' && rules.delay_is_escalation) holds.push(['delay', step.due_at + channel.delay_s * 1_000]);
-  if (step.event === 'down' && flapping !== 'plain') holds.push(['flapping', incident.confirmed_at + longMs]);
-  if (step.event === 'reminder') holds.push(['reminder', step.not_before]);
-  const inside = union(cover).find(({ from, to }) => from <= now && now < to);
-  if (inside) holds.push(['maintenance', inside.to]);
-  if (muted_until !== null && rules.mute_holds) holds.push(['mute', muted_until]);
-  if (channel.hours !== null && rules.quiet_hours_hold) holds.push(['hours', withinHours(channel.hours, now)]);
-  const first = holds.find(([, until]) => until > now);
-  return first === undefined ? { is: 'due' } : { is: 'held', by: first[0], until: first[1] };
-};
-
-/** Decides a step of an incident that is open at `now`. */
-const decideOpenStep = (step: Step, around: Surroundings, now: number, rules: NotificationRules): StepOutcome => {
-  const { incident, channel } = around;
-  const isEnded = incident.acknowledged_at !== null && rules.acknowledging_ends;
-  // A "down" that is due at once for everyone also goes to a channel planned a moment after someone
-  // acknowledged the incident.
-  const isLater = step.event === 'reminder' || channel.delay_s > 0 || (incident.acknowledged_at ?? 0) > step.due_at + 1_000;
-  if (isEnded && isLater && !around.gathered) return dropped('acknowledged');
-  return holdOf(step, around, now, rules);
-};
-
-/**
- * Whether the "down" was due before the incident was over. It is then sent, however late, as one
- * that was down (rule 31). A "down" that was held until the end is never sent.
- */
-const wasDue = (step: Step, around: Surroundings, ended_at: number, rules: NotificationRules): boolean =>
-  rules.due_is_told_though_over &&
-  (step.event === 'down' || step.event === 'flapping') &&
-  (around.gathered || (step.due_at <= ended_at && decideOpenStep(step, around, ended_at, rules).is === 'due'));
-
-export const decideStep = (step: Step, around: Surroundings, now: number, rules: NotificationRules = allNotificationRules): StepOutcome => {
+export function decideStep(step: Step, around: Surroundings, now: number, rules: NotificationRules = allNotificationRules): StepOutcome {
   const { incident, channel } = around;
   if (channel.shut !== undefined) return dropped(`channel_${channel.shut}`);
   if (step.event === 'up' || step.event === 'was_down') {
@@ -420,7 +353,86 @@ export const decideStep = (step: Step, around: Surroundings, now: number, rules:
   }
   if (step.event === 'acknowledged') return { is: 'due' };
   return decideOpenStep(step, around, now, rules);
-};
+}
+
+function dropped(because: Because): StepOutcome {
+  return { is: 'dropped', because };
+}
+
+/**
+ * Whether the "down" was due before the incident was over. It is then sent, however late, as one
+ * that was down (rule 31). A "down" that was held until the end is never sent.
+ */
+function wasDue(step: Step, around: Surroundings, ended_at: number, rules: NotificationRules): boolean {
+  return (
+    rules.due_is_told_though_over &&
+    (step.event === 'down' || step.event === 'flapping') &&
+    (around.gathered || (step.due_at <= ended_at && decideOpenStep(step, around, ended_at, rules).is === 'due'))
+  );
+}
+
+/** Decides a step of an incident that is open at `now`. */
+function decideOpenStep(step: Step, around: Surroundings, now: number, rules: NotificationRules): StepOutcome {
+  const { incident, channel } = around;
+  const isEnded = incident.acknowledged_at !== null && rules.acknowledging_ends;
+  // A "down" that is due at once for everyone also goes to a channel planned a moment after someone
+  // acknowledged the incident.
+  const isLater = step.event === 'reminder' || channel.delay_s > 0 || (incident.acknowledged_at ?? 0) > step.due_at + 1_000;
+  if (isEnded && isLater && !around.gathered) return dropped('acknowledged');
+  return holdOf(step, around, now, rules);
+}
+
+/** The first thing that holds a "down". */
+function holdOf(step: Step, around: Surroundings, now: number, rules: NotificationRules): StepOutcome {
+  const { incident, channel, cover, muted_until, flapping } = around;
+  const holds: [HeldBy, number][] = [];
+  if (step.event === 'down' && rules.delay_is_escalation) holds.push(['delay', step.due_at + channel.delay_s * 1_000]);
+  if (step.event === 'down' && flapping !== 'plain') holds.push(['flapping', incident.confirmed_at + longMs]);
+  if (step.event === 'reminder') holds.push(['reminder', step.not_before]);
+  const inside = union(cover).find(({ from, to }) => from <= now && now < to);
+  if (inside) holds.push(['maintenance', inside.to]);
+  if (muted_until !== null && rules.mute_holds) holds.push(['mute', muted_until]);
+  if (channel.hours !== null && rules.quiet_hours_hold) holds.push(['hours', withinHours(channel.hours, now)]);
+  const first = holds.find(([, until]) => until > now);
+  return first === undefined ? { is: 'due' } : { is: 'held', by: first[0], until: first[1] };
+}
+
+/** The first moment from `now` on within the hours: `now` itself, or their next beginning. */
+export function withinHours(hours: Hours, now: number): number {
+  const today = localOf(now, hours.zone);
+  // From yesterday, whose span may reach into today, to the same day of next week.
+  const stretches = [-1, 0, 1, 2, 3, 4, 5, 6, 7].flatMap((ahead) => stretchesOf(hours, today + ahead * dayMs));
+  const moments = stretches.filter(({ to }) => to > now).map(({ from }) => Math.max(from, now));
+  // Hours without any span are refused when they are written; a channel that has them anyway is
+  // notified at any hour.
+  return moments.length === 0 ? now : Math.min(...moments);
+}
+
+const minuteMs = 60_000;
+
+/**
+ * The spans that begin on the local day of `local`, as instants. A span that ends before it begins
+ * ends on the next day.
+ */
+function stretchesOf({ zone, spans }: Hours, local: number): { from: number; to: number }[] {
+  const midnight = Math.floor(local / dayMs) * dayMs;
+  return spans
+    .filter(({ days }) => days.includes(weekdayOf(midnight)))
+    .map(({ from, to }) => {
+      const [begins, ends] = [minutesOf(from), minutesOf(to)];
+      const end = ends <= begins ? ends + 24 * 60 : ends;
+      return { from: instantOf(midnight + begins * minuteMs, zone), to: instantOf(midnight + end * minuteMs, zone) };
+    });
+}
+
+function weekdayOf(local: number): number {
+  return ((Math.floor(local / dayMs) + 3) % 7) + 1;
+}
+
+function minutesOf(text: string): number {
+  const [, hours = '', minutes = ''] = /^(\d\d):(\d\d)$/.exec(text) ?? [];
+  return Number(hours) * 60 + Number(minutes);
+}
 
 /**
  * How long a channel waits before it is notified (rule 33) and before it is reminded (rule 35), and
@@ -428,27 +440,31 @@ export const decideStep = (step: Step, around: Surroundings, now: number, rules:
  */
 
 const longestWait_s = 86_400;
-/** No reminders come more often than this. */
-const shortestReminder_s = 60;
-const longestMute_min = 10_080;
-
-const isWithin = (value: number, least: number, most: number): boolean => value >= least && value <= most;
 
 /** @throws Refusal `channel_invalid`. */
-export const delayFrom = (delay_s: number): number => {
+export function delayFrom(delay_s: number): number {
   if (isWithin(delay_s, 0, longestWait_s)) return delay_s;
   throw new Refusal('channel_invalid', `delay_s: must be from 0 (at once) to ${longestWait_s} seconds.`);
-};
+}
+
+function isWithin(value: number, least: number, most: number): boolean {
+  return value >= least && value <= most;
+}
+
+/** No reminders come more often than this. */
+const shortestReminder_s = 60;
 
 /** Null: never. @throws Refusal `channel_invalid`. */
-export const reminderFrom = (reminder_s: number): number | null => {
+export function reminderFrom(reminder_s: number): number | null {
   if (!isWithin(reminder_s, 0, longestWait_s))
     throw new Refusal('channel_invalid', `reminder_s: must be from 0 (never) to ${longestWait_s} seconds.`);
   return reminder_s === 0 ? null : Math.max(shortestReminder_s, reminder_s);
-};
+}
+
+const longestMute_min = 10_080;
 
 /** @throws Refusal `mute_invalid`. */
-export const muteFrom = (minutes: number): number => {
+export function muteFrom(minutes: number): number {
   if (isWithin(minutes, 1, longestMute_min)) return minutes;
   throw new Refusal('mute_invalid', `minutes: must be from 1 to ${longestMute_min}, which is a week.`);
-};
+}

@@ -17,32 +17,12 @@ export type AlertWrite =
 /** The planner chooses the channels later; until then one name represents all. */
 const channels = [''];
 
-type Row = { readonly incident: string; readonly alert: Alert };
-
-/**
- * Writes rows as the core decided them: new ones, and new states of existing ones. An incident is
- * deleted with its monitor; its notifications stay.
- */
-const put = async (sql: Queryable, rows: readonly Row[]): Promise<void> => {
-  if (rows.length === 0) return;
-  const told = rows.map(({ incident, alert }) => ({ incident, ...alert, due_at: new Date(alert.due_at).toISOString() }));
-  await sql`
-    insert into alerts (organisation_id, monitor_id, incident_id, event, channel, state, due_at)
-    select i.organisation_id, i.monitor_id, d.incident, d.event, d.channel, d.state, d.due_at
-    from json_to_recordset(${jsonText(told)}::text::json) as d (incident uuid, event text, channel text, state text, due_at timestamptz)
-    cross join lateral (
-      select organisation_id, monitor_id from incidents where id = d.incident
-      union all select organisation_id, monitor_id from alerts where incident_id = d.incident limit 1) i
-    on conflict (incident_id, event, channel) do update set state = excluded.state, due_at = excluded.due_at,
-      settled_at = case when excluded.state = 'dropped' then now() else alerts.settled_at end`;
-};
-
 /**
  * Writes the downs of a confirmed incident, as downs() in core/incident.ts makes them, without
  * reading first. They are the incident's first alerts: either there is none yet, or the incident is
  * retimed, and held alerts follow it.
  */
-export const writeDowns = (sql: Queryable, writes: readonly (AlertWrite & { readonly event: 'down' })[]): Statement[] => {
+export function writeDowns(sql: Queryable, writes: readonly (AlertWrite & { readonly event: 'down' })[]): Statement[] {
   if (writes.length === 0) return [];
   const newest = new Map(writes.map(({ incident, due_at }) => [incident, due_at]));
   const told = [...newest].flatMap(([incident, due_at]) =>
@@ -56,27 +36,15 @@ export const writeDowns = (sql: Queryable, writes: readonly (AlertWrite & { read
     on conflict (incident_id, event, channel) do update set due_at = excluded.due_at
       where alerts.state = 'held' and alerts.due_at <> excluded.due_at`;
   return [statement];
-};
+}
 
-/**
- * The sent and pending alerts of these incidents, locked until the transaction ends, so that no one
- * releases meanwhile what ends here.
- */
-const rowsOf = async (sql: Queryable, incidents: readonly string[]): Promise<Map<string, readonly Alert[]>> => {
-  const found = await sql<{ incident: string; event: AlertEvent; channel: string; state: AlertState; due_at: Date }[]>`
-    select incident_id as incident, event, channel, state, due_at from alerts
-    where incident_id = any(${[...incidents]}::uuid[]) order by id for update`;
-  const rows = new Map<string, readonly Alert[]>();
-  for (const { incident, due_at, ...row } of found)
-    rows.set(incident, [...(rows.get(incident) ?? []), { ...row, due_at: due_at.getTime() }]);
-  return rows;
-};
+type Row = { readonly incident: string; readonly alert: Alert };
 
 /**
  * Runs in the transaction that writes the incidents, after them. The core decides what happens to
  * alerts (core/incident.ts).
  */
-export const writeAlerts = async (sql: Queryable, writes: readonly AlertWrite[]): Promise<void> => {
+export async function writeAlerts(sql: Queryable, writes: readonly AlertWrite[]): Promise<void> {
   if (writes.length === 0) return;
   const rows = await rowsOf(sql, [...new Set(writes.map(({ incident }) => incident))]);
   const changed = new Map<string, Row>();
@@ -89,13 +57,39 @@ export const writeAlerts = async (sql: Queryable, writes: readonly AlertWrite[])
     for (const alert of now) changed.set(`${incident} ${alert.event} ${alert.channel}`, { incident, alert });
   }
   await put(sql, [...changed.values()]);
-};
+}
 
 /**
- * The channel of NOTIFY that announces something to notify; it carries the name of the changed
- * table.
+ * The sent and pending alerts of these incidents, locked until the transaction ends, so that no one
+ * releases meanwhile what ends here.
  */
-export const alertsChannel = 'alerts';
+async function rowsOf(sql: Queryable, incidents: readonly string[]): Promise<Map<string, readonly Alert[]>> {
+  const found = await sql<{ incident: string; event: AlertEvent; channel: string; state: AlertState; due_at: Date }[]>`
+    select incident_id as incident, event, channel, state, due_at from alerts
+    where incident_id = any(${[...incidents]}::uuid[]) order by id for update`;
+  const rows = new Map<string, readonly Alert[]>();
+  for (const { incident, due_at, ...row } of found)
+    rows.set(incident, [...(rows.get(incident) ?? []), { ...row, due_at: due_at.getTime() }]);
+  return rows;
+}
+
+/**
+ * Writes rows as the core decided them: new ones, and new states of existing ones. An incident is
+ * deleted with its monitor; its notifications stay.
+ */
+async function put(sql: Queryable, rows: readonly Row[]): Promise<void> {
+  if (rows.length === 0) return;
+  const told = rows.map(({ incident, alert }) => ({ incident, ...alert, due_at: new Date(alert.due_at).toISOString() }));
+  await sql`
+    insert into alerts (organisation_id, monitor_id, incident_id, event, channel, state, due_at)
+    select i.organisation_id, i.monitor_id, d.incident, d.event, d.channel, d.state, d.due_at
+    from json_to_recordset(${jsonText(told)}::text::json) as d (incident uuid, event text, channel text, state text, due_at timestamptz)
+    cross join lateral (
+      select organisation_id, monitor_id from incidents where id = d.incident
+      union all select organisation_id, monitor_id from alerts where incident_id = d.incident limit 1) i
+    on conflict (incident_id, event, channel) do update set state = excluded.state, due_at = excluded.due_at,
+      settled_at = case when excluded.state = 'dropped' then now() else alerts.settled_at end`;
+}
 
 /** `by_target`: the target itself announced it. */
 export type HeldAlert = {
@@ -104,38 +98,6 @@ export type HeldAlert = {
   readonly partition: number;
   readonly due_at: Date;
   readonly by_target: boolean;
-};
-
-/** The partitions whose alerts this coordinator releases, unless another owns them by now. */
-export type Owned = { readonly owner: string; readonly leases: readonly Lease[] };
-
-const partitionsOf = ({ leases }: Owned): string => numbersLiteral(leases.map(({ partition }) => partition));
-const epochsOf = ({ leases }: Owned): string => numbersLiteral(leases.map(({ epoch }) => epoch));
-
-/** Due alerts of these partitions that are still held, after an id, oldest first. */
-export const heldAlerts = (sql: Queryable, owned: Owned, now: number, after: number, most: number): Promise<HeldAlert[]> =>
-  sql<HeldAlert[]>`
-    select a.id, a.monitor_id, m.partition, a.due_at, i.seen_continent is null as by_target
-    from alerts a
-    join monitors m on m.id = a.monitor_id
-    join incidents i on i.id = a.incident_id
-    where a.state = 'held' and a.due_at <= ${new Date(now)} and a.id > ${after} and m.partition = any(${partitionsOf(owned)}::smallint[])
-    order by a.id limit ${most}`;
-
-/**
- * Sets held alerts to due, except those dropped meanwhile, and those whose partition another
- * coordinator owns by now.
- */
-export const releaseAlerts = async (sql: Queryable, owned: Owned, ids: readonly number[]): Promise<number> => {
-  if (ids.length === 0) return 0;
-  const rows = await sql`
-    update alerts a set state = 'due'
-    from monitors m
-    join leases l on l.partition = m.partition
-    join unnest(${partitionsOf(owned)}::smallint[], ${epochsOf(owned)}::bigint[]) as mine (partition, epoch)
-      on mine.partition = l.partition and mine.epoch = l.epoch
-    where m.id = a.monitor_id and l.owner = ${owned.owner} and a.state = 'held' and a.id = any(${numbersLiteral(ids)}::bigint[])`;
-  return rows.count;
 };
 
 /**
@@ -174,7 +136,7 @@ type Dependencies = {
   readonly known: () => readonly Known[];
 };
 
-export const createAlerter = ({ sql, clock, log, owner, known }: Dependencies): Alerter => {
+export function createAlerter({ sql, clock, log, owner, known }: Dependencies): Alerter {
   /**
    * By performance.now(): a clock that is set back must not delay alerts until it has caught up.
    */
@@ -221,4 +183,48 @@ export const createAlerter = ({ sql, clock, log, owner, known }: Dependencies): 
       lookAt = held > 0 ? performance.now() + againMs : Number.NEGATIVE_INFINITY;
     },
   };
-};
+}
+
+/** The partitions whose alerts this coordinator releases, unless another owns them by now. */
+export type Owned = { readonly owner: string; readonly leases: readonly Lease[] };
+
+/** Due alerts of these partitions that are still held, after an id, oldest first. */
+export function heldAlerts(sql: Queryable, owned: Owned, now: number, after: number, most: number): Promise<HeldAlert[]> {
+  return sql<HeldAlert[]>`
+    select a.id, a.monitor_id, m.partition, a.due_at, i.seen_continent is null as by_target
+    from alerts a
+    join monitors m on m.id = a.monitor_id
+    join incidents i on i.id = a.incident_id
+    where a.state = 'held' and a.due_at <= ${new Date(now)} and a.id > ${after} and m.partition = any(${partitionsOf(owned)}::smallint[])
+    order by a.id limit ${most}`;
+}
+
+/**
+ * The channel of NOTIFY that announces something to notify; it carries the name of the changed
+ * table.
+ */
+export const alertsChannel = 'alerts';
+
+function partitionsOf({ leases }: Owned): string {
+  return numbersLiteral(leases.map(({ partition }) => partition));
+}
+
+/**
+ * Sets held alerts to due, except those dropped meanwhile, and those whose partition another
+ * coordinator owns by now.
+ */
+export async function releaseAlerts(sql: Queryable, owned: Owned, ids: readonly number[]): Promise<number> {
+  if (ids.length === 0) return 0;
+  const rows = await sql`
+    update alerts a set state = 'due'
+    from monitors m
+    join leases l on l.partition = m.partition
+    join unnest(${partitionsOf(owned)}::smallint[], ${epochsOf(owned)}::bigint[]) as mine (partition, epoch)
+      on mine.partition = l.partition and mine.epoch = l.epoch
+    where m.id = a.monitor_id and l.owner = ${owned.owner} and a.state = 'held' and a.id = any(${numbersLiteral(ids)}::bigint[])`;
+  return rows.count;
+}
+
+function epochsOf({ leases }: Owned): string {
+  return numbersLiteral(leases.map(({ epoch }) => epoch));
+}

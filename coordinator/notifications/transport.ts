@@ -10,12 +10,6 @@ import { BlockedAddress, createConnector, createLookup, type Lookup, UnknownName
 import type { Answer, Outgoing, OutgoingMail, OutgoingPush, OutgoingRequest, SendFailure } from './kinds/types.ts';
 
 /**
- * Web Push: a message that only the browser can read (RFC 8291, aes128gcm of RFC 8188), and a
- * signature of the sender (VAPID, RFC 8292). Some sixty lines over node:crypto; the library for it
- * was last maintained in 2024.
- */
-
-/**
  * Our identity at the push services of browsers. It must be the same for all coordinators and never
  * change, or no browser receives our messages any more.
  */
@@ -25,61 +19,6 @@ export type VapidKeys = {
   /** P-256, base64url: the public key uncompressed (65 bytes), the private one 32 bytes. */
   readonly public_key: string;
   readonly private_key: string;
-};
-
-const bytesOf = (text: string): Buffer => Buffer.from(text, 'base64url');
-
-/**
- * New for every message. It is a parameter so that tests can make the same message twice (and
- * compare it with the RFC's own).
- */
-export type Chance = { readonly salt: Buffer; readonly own: ECDH };
-
-const derive = (secret: Uint8Array, salt: Uint8Array, info: Uint8Array | string, length: number): Buffer =>
-  Buffer.from(hkdfSync('sha256', secret, salt, info, length));
-
-/**
- * One record: the whole message and its end mark. @throws when the browser's key is no point of the
- * curve.
- */
-export const encryptPush = (
-  payload: string,
-  browser: { readonly p256dh: string; readonly auth: string },
-  { salt, own }: Chance,
-): Buffer => {
-  const theirs = bytesOf(browser.p256dh);
-  const ours = own.getPublicKey();
-  const info = Buffer.concat([Buffer.from('WebPush: info\0'), theirs, ours]);
-  const input = derive(own.computeSecret(theirs), bytesOf(browser.auth), info, 32);
-  const key = derive(input, salt, 'Content-Encoding: aes128gcm\0', 16);
-  const nonce = derive(input, salt, 'Content-Encoding: nonce\0', 12);
-  const cipher = createCipheriv('aes-128-gcm', key, nonce);
-  const encrypted = Buffer.concat([cipher.update(payload), cipher.update(Buffer.from([2])), cipher.final(), cipher.getAuthTag()]);
-  const recordSize = Buffer.alloc(4);
-  recordSize.writeUInt32BE(4_096);
-  return Buffer.concat([salt, recordSize, Buffer.from([ours.length]), ours, encrypted]);
-};
-
-const hours12 = 12 * 3_600;
-const json = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-
-/** The Authorization header for one push service. @param now in ms. */
-export const vapidAuthorization = (keys: VapidKeys, endpoint: string, now: number): string => {
-  const point = bytesOf(keys.public_key);
-  const key = createPrivateKey({
-    format: 'jwk',
-    key: {
-      kty: 'EC',
-      crv: 'P-256',
-      d: keys.private_key,
-      x: point.subarray(1, 33).toString('base64url'),
-      y: point.subarray(33, 65).toString('base64url'),
-    },
-  });
-  const claims = { aud: new URL(endpoint).origin, exp: Math.floor(now / 1_000) + hours12, sub: keys.subject };
-  const signed = `${json({ typ: 'JWT', alg: 'ES256' })}.${json(claims)}`;
-  const signature = sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url');
-  return `vapid t=${signed}.${signature}, k=${keys.public_key}`;
 };
 
 export type SenderDependencies = {
@@ -104,7 +43,7 @@ export type Sender = {
 };
 
 const usualLimitMs = 10_000;
-const maxBody = 64 * 1_024;
+
 /**
  * The most at once to one host: the host is not flooded, and when it is slow, it holds up no
  * others.
@@ -113,64 +52,7 @@ export const atOnceToOneHost = 10;
 /** As many as the connections that a mail server may have for them (`createMailSender`). */
 export const mailsAtOnce = 5;
 
-const failed = (failure: SendFailure): Answer => ({ is: 'failure', failure });
-
-const tlsCodes = /^(?:ERR_(?:TLS|SSL|OSSL)_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|HOSTNAME_MISMATCH|EPROTO$)/;
-const connectCodes = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|EADDRNOTAVAIL|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/;
-
-const classOf = (error: unknown, isOver: boolean): SendFailure => {
-  if (error instanceof BlockedAddress) return 'blocked_address';
-  if (error instanceof UnknownName) return 'dns_failed';
-  if (isOver) return 'timeout';
-  const code = codeOf(error);
-  if (tlsCodes.test(code)) return 'tls_invalid';
-  if (connectCodes.test(code)) return 'connect_failed';
-  if (code === 'ERR_INVALID_URL' || code === 'UND_ERR_INVALID_ARG') return 'bad_address';
-  return 'broken_off';
-};
-
-const plainHeaders = (headers: Dispatcher.ResponseData['headers']): { [name: string]: string } =>
-  Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]],
-    ),
-  );
-
-/** What arrived of a body in time, at most 64 KB. A known status counts, however its body ends. */
-const readBody = async (body: Dispatcher.ResponseData['body']): Promise<string> => {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of body) {
-      const bytes = Buffer.from(chunk);
-      chunks.push(bytes.subarray(0, maxBody - length));
-      length += bytes.length;
-      if (length >= maxBody) break;
-    }
-  } catch {
-    // Broken off or timed out: what arrived is all there is.
-  } finally {
-    body.destroy();
-  }
-  return Buffer.concat(chunks).toString();
-};
-
-const load = () => import('undici');
-
-/**
- * Loads what the first message would otherwise wait for: it is large, and takes a moment on a small
- * machine.
- */
-export const prepareSending = async (): Promise<void> => void (await load());
-
-export const createSender = ({
-  clock,
-  allow,
-  mail,
-  vapid,
-  limitMs = usualLimitMs,
-  lookup = createLookup(),
-}: SenderDependencies): Sender => {
+export function createSender({ clock, allow, mail, vapid, limitMs = usualLimitMs, lookup = createLookup() }: SenderDependencies): Sender {
   const agentMade = async (): Promise<Agent> => {
     const undici = await load();
     // One connection each: none is reused, and each is judged.
@@ -280,4 +162,124 @@ export const createSender = ({
     },
     close: async () => (await agent)?.destroy(),
   };
-};
+}
+
+function load() {
+  return import('undici');
+}
+
+function failed(failure: SendFailure): Answer {
+  return { is: 'failure', failure };
+}
+
+function plainHeaders(headers: Dispatcher.ResponseData['headers']): { [name: string]: string } {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );
+}
+
+const maxBody = 64 * 1_024;
+
+/** What arrived of a body in time, at most 64 KB. A known status counts, however its body ends. */
+async function readBody(body: Dispatcher.ResponseData['body']): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of body) {
+      const bytes = Buffer.from(chunk);
+      chunks.push(bytes.subarray(0, maxBody - length));
+      length += bytes.length;
+      if (length >= maxBody) break;
+    }
+  } catch {
+    // Broken off or timed out: what arrived is all there is.
+  } finally {
+    body.destroy();
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+const tlsCodes = /^(?:ERR_(?:TLS|SSL|OSSL)_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|HOSTNAME_MISMATCH|EPROTO$)/;
+const connectCodes = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|EADDRNOTAVAIL|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/;
+
+function classOf(error: unknown, isOver: boolean): SendFailure {
+  if (error instanceof BlockedAddress) return 'blocked_address';
+  if (error instanceof UnknownName) return 'dns_failed';
+  if (isOver) return 'timeout';
+  const code = codeOf(error);
+  if (tlsCodes.test(code)) return 'tls_invalid';
+  if (connectCodes.test(code)) return 'connect_failed';
+  if (code === 'ERR_INVALID_URL' || code === 'UND_ERR_INVALID_ARG') return 'bad_address';
+  return 'broken_off';
+}
+
+/**
+ * Web Push: a message that only the browser can read (RFC 8291, aes128gcm of RFC 8188), and a
+ * signature of the sender (VAPID, RFC 8292). Some sixty lines over node:crypto; the library for it
+ * was last maintained in 2024.
+ */
+
+/**
+ * New for every message. It is a parameter so that tests can make the same message twice (and
+ * compare it with the RFC's own).
+ */
+export type Chance = { readonly salt: Buffer; readonly own: ECDH };
+
+/**
+ * One record: the whole message and its end mark. @throws when the browser's key is no point of the
+ * curve.
+ */
+export function encryptPush(payload: string, browser: { readonly p256dh: string; readonly auth: string }, { salt, own }: Chance): Buffer {
+  const theirs = bytesOf(browser.p256dh);
+  const ours = own.getPublicKey();
+  const info = Buffer.concat([Buffer.from('WebPush: info\0'), theirs, ours]);
+  const input = derive(own.computeSecret(theirs), bytesOf(browser.auth), info, 32);
+  const key = derive(input, salt, 'Content-Encoding: aes128gcm\0', 16);
+  const nonce = derive(input, salt, 'Content-Encoding: nonce\0', 12);
+  const cipher = createCipheriv('aes-128-gcm', key, nonce);
+  const encrypted = Buffer.concat([cipher.update(payload), cipher.update(Buffer.from([2])), cipher.final(), cipher.getAuthTag()]);
+  const recordSize = Buffer.alloc(4);
+  recordSize.writeUInt32BE(4_096);
+  return Buffer.concat([salt, recordSize, Buffer.from([ours.length]), ours, encrypted]);
+}
+
+function bytesOf(text: string): Buffer {
+  return Buffer.from(text, 'base64url');
+}
+
+function derive(secret: Uint8Array, salt: Uint8Array, info: Uint8Array | string, length: number): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, salt, info, length));
+}
+
+const hours12 = 12 * 3_600;
+
+/** The Authorization header for one push service. @param now in ms. */
+export function vapidAuthorization(keys: VapidKeys, endpoint: string, now: number): string {
+  const point = bytesOf(keys.public_key);
+  const key = createPrivateKey({
+    format: 'jwk',
+    key: {
+      kty: 'EC',
+      crv: 'P-256',
+      d: keys.private_key,
+      x: point.subarray(1, 33).toString('base64url'),
+      y: point.subarray(33, 65).toString('base64url'),
+    },
+  });
+  const claims = { aud: new URL(endpoint).origin, exp: Math.floor(now / 1_000) + hours12, sub: keys.subject };
+  const signed = `${json({ typ: 'JWT', alg: 'ES256' })}.${json(claims)}`;
+  const signature = sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url');
+  return `vapid t=${signed}.${signature}, k=${keys.public_key}`;
+}
+
+function json(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+/**
+ * Loads what the first message would otherwise wait for: it is large, and takes a moment on a small
+ * machine.
+ */
+export const prepareSending = async (): Promise<void> => void (await load());

@@ -20,30 +20,13 @@ export type HeartbeatDependencies = {
   readonly onJudged: (monitor: string, next: number | null) => void;
 };
 
-const verdictOf = (judgement: Judgement, evidence: Evidence): Verdict => {
-  if (judgement.is === 'failing') return { outcome: 'fail', cause: judgement.cause, phases: null, evidence };
-  if (judgement.is === 'good') return { outcome: 'ok', cause: null, phases: null, evidence };
-  return { outcome: 'unknown', cause: { class: 'heartbeat_pending', params: {} }, phases: null, evidence };
-};
-
 /**
  * How often the log repeats that this host cannot judge: rarely, because only a newer Node helps.
  */
 const unjudgedMs = 60_000;
 
-const isoOf = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());
-
-const evidenceOf = (state: PingState, judgement: Judgement): Evidence => ({
-  last_good: isoOf(state.good?.at),
-  last_bad: isoOf(state.bad?.at),
-  exit_code: state.bad?.exit_code ?? null,
-  runs_under_way: state.open.map(({ rid, at }) => ({ rid, started: isoOf(at) })),
-  ...(judgement.is === 'failing' ? { since: isoOf(judgement.since) } : {}),
-  ...(judgement.is === 'good' && Number.isFinite(judgement.until) ? { due: isoOf(judgement.until) } : {}),
-});
-
 /** Judges a heartbeat at this moment, from what this very probe reads on the bus (rule 20). */
-export const createHeartbeatCheck = ({ view, onJudged }: HeartbeatDependencies): Check => {
+export function createHeartbeatCheck({ view, onJudged }: HeartbeatDependencies): Check {
   const known = new WeakMap<Assignment, PingSettings>();
   const termsOf = (assignment: Assignment): PingSettings => {
     const found = known.get(assignment) ?? pingSettings(assignment);
@@ -74,4 +57,25 @@ export const createHeartbeatCheck = ({ view, onJudged }: HeartbeatDependencies):
     onJudged(monitor, nextRecheckAt(judgement, state, terms, started_at));
     return verdictOf(judgement, evidenceOf(state, judgement));
   };
-};
+}
+
+function verdictOf(judgement: Judgement, evidence: Evidence): Verdict {
+  if (judgement.is === 'failing') return { outcome: 'fail', cause: judgement.cause, phases: null, evidence };
+  if (judgement.is === 'good') return { outcome: 'ok', cause: null, phases: null, evidence };
+  return { outcome: 'unknown', cause: { class: 'heartbeat_pending', params: {} }, phases: null, evidence };
+}
+
+function evidenceOf(state: PingState, judgement: Judgement): Evidence {
+  return {
+    last_good: isoOf(state.good?.at),
+    last_bad: isoOf(state.bad?.at),
+    exit_code: state.bad?.exit_code ?? null,
+    runs_under_way: state.open.map(({ rid, at }) => ({ rid, started: isoOf(at) })),
+    ...(judgement.is === 'failing' ? { since: isoOf(judgement.since) } : {}),
+    ...(judgement.is === 'good' && Number.isFinite(judgement.until) ? { due: isoOf(judgement.until) } : {}),
+  };
+}
+
+function isoOf(at: number | undefined): string | null {
+  return at === undefined ? null : new Date(at).toISOString();
+}

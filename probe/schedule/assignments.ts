@@ -37,35 +37,10 @@ type Line = z.infer<typeof line>;
 
 const atOnce = 500;
 
-const maxShared = 10_000;
-
 /** As long as the bus keeps a deletion marker. */
 const tombstonesKeptMs = 7 * 86_400_000;
 
-/**
- * Stores the assignment compactly: values that many share exist once, and V8 keeps all of it as one
- * object instead of a property list beside one.
- */
-const createCompact = (): ((assignment: Assignment) => Assignment) => {
-  const organisations = createShared<string>(maxShared);
-  const configs = createShared<Assignment['config']>(maxShared);
-  return (given) => ({
-    monitor: given.monitor,
-    organisation: organisations(given.organisation, given.organisation),
-    kind: given.kind,
-    target: given.target,
-    interval_ms: given.interval_ms,
-    timeout_ms: given.timeout_ms,
-    config: configs(JSON.stringify(given.config), given.config),
-    sealed: given.sealed,
-    config_version: given.config_version,
-    ordinal: given.ordinal,
-    continents: given.continents,
-    probe: given.probe,
-  });
-};
-
-export const openAssignments = async (options: {
+export async function openAssignments(options: {
   readonly folder: string;
   readonly probe: { readonly id: string; readonly organisation: string | null };
   readonly onPut: (assignment: Assignment) => void;
@@ -74,7 +49,7 @@ export const openAssignments = async (options: {
   readonly announcements: Pick<Announcements, 'read' | 'isOutdated' | 'refuse'>;
   readonly clock: Pick<CorrectedClock, 'now' | 'isMeasured'>;
   readonly log: Log;
-}): Promise<Assignments> => {
+}): Promise<Assignments> {
   const { folder, probe, onPut, onGone, onRoster, announcements, clock, log } = options;
   const assignments = new Map<string, Assignment>();
   const digest = createDigest();
@@ -186,4 +161,29 @@ export const openAssignments = async (options: {
       await set.close();
     },
   };
-};
+}
+
+const maxShared = 10_000;
+
+/**
+ * Stores the assignment compactly: values that many share exist once, and V8 keeps all of it as one
+ * object instead of a property list beside one.
+ */
+function createCompact(): (assignment: Assignment) => Assignment {
+  const organisations = createShared<string>(maxShared);
+  const configs = createShared<Assignment['config']>(maxShared);
+  return (given) => ({
+    monitor: given.monitor,
+    organisation: organisations(given.organisation, given.organisation),
+    kind: given.kind,
+    target: given.target,
+    interval_ms: given.interval_ms,
+    timeout_ms: given.timeout_ms,
+    config: configs(JSON.stringify(given.config), given.config),
+    sealed: given.sealed,
+    config_version: given.config_version,
+    ordinal: given.ordinal,
+    continents: given.continents,
+    probe: given.probe,
+  });
+}

@@ -23,23 +23,11 @@ export type LivePingView = PingView & {
  * every second.
  */
 const usualSettlingMs = 5_000;
-/**
- * How long the view settles after an absence. The longer the absence, the more pings the ping
- * receivers kept and must send before any job may be called late.
- */
-export const settlingAfter = (absence_ms: number, shortest_ms: number): number => shortest_ms + Math.min(maxMore, absence_ms / 10);
-const maxMore = 30_000;
 
 /** A view this old does not count (rule 20). */
 const oldestMs = 15_000;
 
-export const createPingView = ({
-  log,
-  settlingMs = usualSettlingMs,
-}: {
-  readonly log: Log;
-  readonly settlingMs?: number;
-}): LivePingView => {
+export function createPingView({ log, settlingMs = usualSettlingMs }: { readonly log: Log; readonly settlingMs?: number }): LivePingView {
   let attached: { readonly bus: Bus; readonly records: PingRecords } | undefined;
   let seeingFrom = Number.POSITIVE_INFINITY;
   let lostAt: number | undefined;
@@ -74,7 +62,17 @@ export const createPingView = ({
       }
     },
   };
-};
+}
+
+const maxMore = 30_000;
+
+/**
+ * How long the view settles after an absence. The longer the absence, the more pings the ping
+ * receivers kept and must send before any job may be called late.
+ */
+export function settlingAfter(absence_ms: number, shortest_ms: number): number {
+  return shortest_ms + Math.min(maxMore, absence_ms / 10);
+}
 
 /**
  * The deadlines of the heartbeats that this probe judges. Exactly one probe judges a heartbeat; the
@@ -111,22 +109,12 @@ const slotMs = 50;
 /** A clock that goes back by less is waited for, so nothing is judged twice. */
 const setBackMs = 1_000;
 
-/**
- * The one probe that judges this heartbeat. Continents take turns by the monitor's number, so each
- * has its share.
- */
-const judgeOf = (assignment: Assignment, roster: Roster): string | undefined => {
-  const continents = continentsOf(assignment, roster);
-  const continent = continents[assignment.ordinal % Math.max(1, continents.length)];
-  return continent === undefined ? undefined : probeOf(assignment, continent, roster)?.id;
-};
-
-export const createHeartbeats = (options: {
+export function createHeartbeats(options: {
   readonly self: string;
   readonly clock: Clock;
   readonly isSeeing: () => boolean;
   readonly onDue: (assignment: Assignment, at: number) => void;
-}): Heartbeats => {
+}): Heartbeats {
   const { self, clock, isSeeing, onDue } = options;
   const entries = new Map<string, Entry>();
   /**
@@ -232,4 +220,14 @@ export const createHeartbeats = (options: {
     },
     count: () => entries.values().reduce((sum, { mine }) => sum + (mine ? 1 : 0), 0),
   };
-};
+}
+
+/**
+ * The one probe that judges this heartbeat. Continents take turns by the monitor's number, so each
+ * has its share.
+ */
+function judgeOf(assignment: Assignment, roster: Roster): string | undefined {
+  const continents = continentsOf(assignment, roster);
+  const continent = continents[assignment.ordinal % Math.max(1, continents.length)];
+  return continent === undefined ? undefined : probeOf(assignment, continent, roster)?.id;
+}

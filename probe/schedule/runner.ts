@@ -103,138 +103,6 @@ export class CheckRun implements OnPace {
   }
 }
 
-/** The guard of one check, which records the addresses that the check tried. */
-class AskedGuard implements Guard {
-  readonly asked: string[] = [];
-  readonly #guard: Guard;
-
-  constructor(guard: Guard) {
-    this.#guard = guard;
-  }
-
-  allows(address: string, port: number): boolean {
-    this.asked.push(address);
-    return this.#guard.allows(address, port);
-  }
-
-  isOutside(address: string): boolean {
-    return this.#guard.isOutside(address);
-  }
-
-  isOwnLimit(...asked: Parameters<Guard['isOwnLimit']>): boolean {
-    return this.#guard.isOwnLimit(...asked);
-  }
-}
-
-const internalFault: Verdict = { outcome: 'unknown', cause: { class: 'probe_internal', params: {} }, phases: null, evidence: {} };
-
-/**
- * Performs one check with what it needs of the probe. Anything it throws, at once or in a later
- * turn, is a fault of our own and becomes its verdict.
- */
-export type Performing = (
-  run: CheckRun,
-  startedAt: number,
-  deadline: CheckDeadline,
-  ended: (verdict: Verdict, asked: readonly string[]) => void,
-) => void;
-
-export const createPerforming = (parts: {
-  readonly guard: Guard;
-  readonly identity: () => ProbeIdentity;
-  readonly unseal: (assignment: Assignment) => Assignment;
-  readonly clock: Clock;
-  readonly log: Log;
-}): Performing => {
-  const { identity, unseal, clock, log } = parts;
-  /** The last fault of our own that was logged for a monitor. */
-  const told = new Map<string, string>();
-
-  const faultOf = (error: unknown, { monitor, kind }: Assignment): Verdict => {
-    const text = error instanceof Error ? error.message : String(error);
-    // The same fault of the same monitor comes with every check.
-    if (told.get(monitor) !== text) log.error({ err: error, monitor, kind }, 'a check failed in our own code');
-    told.set(monitor, text);
-    return internalFault;
-  };
-
-  return (run, startedAt, deadline, ended) => {
-    const { check, assignment, looks } = run;
-    const guard = new AskedGuard(parts.guard);
-    let isEnded = false;
-    const settled = (verdict: Verdict): void => {
-      if (isEnded) return;
-      isEnded = true;
-      uncharged(() => ended(verdict, guard.asked));
-    };
-    const failed = (error: unknown): void => {
-      const verdict = faultOf(error, assignment);
-      if (isEnded) return;
-      isEnded = true;
-      // What still runs of it stops as at its timeout, and its result is ignored.
-      uncharged(() => deadline.end());
-      uncharged(() => ended(verdict, guard.asked));
-    };
-    chargedTo(failed, () => {
-      const whole = assignment.sealed === null ? assignment : unseal(assignment);
-      const probe = identity();
-      check(
-        { assignment: whole, started_at: startedAt, deadline, evidence_wanted: looks.length > 0, guard, probe, clock },
-        settled,
-        failed,
-      );
-    });
-  };
-};
-
-export type Counted = { readonly kind: Kind; readonly outcome: Outcome; readonly count: number };
-
-/** Checks that ended since the start, by kind and outcome. */
-export const createTally = (): { readonly count: (kind: Kind, outcome: Outcome) => void; readonly all: () => readonly Counted[] } => {
-  const counts = new Map<string, { readonly kind: Kind; readonly outcome: Outcome; count: number }>();
-  return {
-    count: (kind, outcome) => {
-      const name = `${kind} ${outcome}`;
-      const counted = counts.get(name);
-      if (counted) counted.count += 1;
-      else counts.set(name, { kind, outcome, count: 1 });
-    },
-    all: () => [...counts.values()].map((counted) => ({ ...counted })),
-  };
-};
-
-// Imported, because the global of this name is a getter, which costs more than the clock.
-
-/**
- * How the last check of each monitor here went. It holds only monitors whose last check was slow or
- * failed.
- */
-type LastChecks = {
-  readonly isSlow: (monitor: string) => boolean;
-  /**
-   * Returns whether the outcome is news and thus urgent: a failure, or the first pass after
-   * failures.
-   */
-  readonly note: (monitor: string, outcome: Verdict['outcome'], lastedMs: number) => boolean;
-};
-
-const createLastChecks = (): LastChecks => {
-  const slow = new Set<string>();
-  const failing = new Set<string>();
-  return {
-    isSlow: (monitor) => slow.has(monitor),
-    note: (monitor, outcome, lastedMs) => {
-      if (lastedMs > slowAfterMs) slow.add(monitor);
-      else slow.delete(monitor);
-      if (outcome === 'fail') {
-        failing.add(monitor);
-        return true;
-      }
-      return outcome === 'ok' && failing.delete(monitor);
-    },
-  };
-};
-
 /**
  * Performs checks: scheduled turns and rechecks, never two of one monitor at once.
  *
@@ -270,7 +138,7 @@ export type Runner = {
 const slotMs = 50;
 const graceMs = 3_000;
 
-export const createRunner = (options: {
+export function createRunner(options: {
   /** Kinds without a check here are left to other probes. */
   readonly checks: Readonly<Partial<Record<Kind, CallbackCheck>>>;
   readonly concurrency: number;
@@ -287,7 +155,7 @@ export const createRunner = (options: {
    */
   readonly isCurrent?: (assignment: Assignment) => boolean;
   readonly log: Log;
-}): Runner => {
+}): Runner {
   const { checks, clock, report, isCurrent = () => true } = options;
   const paces = createPaces(options);
   const pulse = createPulse(clock);
@@ -408,4 +276,136 @@ export const createRunner = (options: {
       pulse.stop();
     },
   };
+}
+
+/** The guard of one check, which records the addresses that the check tried. */
+class AskedGuard implements Guard {
+  readonly asked: string[] = [];
+  readonly #guard: Guard;
+
+  constructor(guard: Guard) {
+    this.#guard = guard;
+  }
+
+  allows(address: string, port: number): boolean {
+    this.asked.push(address);
+    return this.#guard.allows(address, port);
+  }
+
+  isOutside(address: string): boolean {
+    return this.#guard.isOutside(address);
+  }
+
+  isOwnLimit(...asked: Parameters<Guard['isOwnLimit']>): boolean {
+    return this.#guard.isOwnLimit(...asked);
+  }
+}
+
+const internalFault: Verdict = { outcome: 'unknown', cause: { class: 'probe_internal', params: {} }, phases: null, evidence: {} };
+
+/**
+ * Performs one check with what it needs of the probe. Anything it throws, at once or in a later
+ * turn, is a fault of our own and becomes its verdict.
+ */
+export type Performing = (
+  run: CheckRun,
+  startedAt: number,
+  deadline: CheckDeadline,
+  ended: (verdict: Verdict, asked: readonly string[]) => void,
+) => void;
+
+export function createPerforming(parts: {
+  readonly guard: Guard;
+  readonly identity: () => ProbeIdentity;
+  readonly unseal: (assignment: Assignment) => Assignment;
+  readonly clock: Clock;
+  readonly log: Log;
+}): Performing {
+  const { identity, unseal, clock, log } = parts;
+  /** The last fault of our own that was logged for a monitor. */
+  const told = new Map<string, string>();
+
+  const faultOf = (error: unknown, { monitor, kind }: Assignment): Verdict => {
+    const text = error instanceof Error ? error.message : String(error);
+    // The same fault of the same monitor comes with every check.
+    if (told.get(monitor) !== text) log.error({ err: error, monitor, kind }, 'a check failed in our own code');
+    told.set(monitor, text);
+    return internalFault;
+  };
+
+  return (run, startedAt, deadline, ended) => {
+    const { check, assignment, looks } = run;
+    const guard = new AskedGuard(parts.guard);
+    let isEnded = false;
+    const settled = (verdict: Verdict): void => {
+      if (isEnded) return;
+      isEnded = true;
+      uncharged(() => ended(verdict, guard.asked));
+    };
+    const failed = (error: unknown): void => {
+      const verdict = faultOf(error, assignment);
+      if (isEnded) return;
+      isEnded = true;
+      // What still runs of it stops as at its timeout, and its result is ignored.
+      uncharged(() => deadline.end());
+      uncharged(() => ended(verdict, guard.asked));
+    };
+    chargedTo(failed, () => {
+      const whole = assignment.sealed === null ? assignment : unseal(assignment);
+      const probe = identity();
+      check(
+        { assignment: whole, started_at: startedAt, deadline, evidence_wanted: looks.length > 0, guard, probe, clock },
+        settled,
+        failed,
+      );
+    });
+  };
+}
+
+// Imported, because the global of this name is a getter, which costs more than the clock.
+
+/**
+ * How the last check of each monitor here went. It holds only monitors whose last check was slow or
+ * failed.
+ */
+type LastChecks = {
+  readonly isSlow: (monitor: string) => boolean;
+  /**
+   * Returns whether the outcome is news and thus urgent: a failure, or the first pass after
+   * failures.
+   */
+  readonly note: (monitor: string, outcome: Verdict['outcome'], lastedMs: number) => boolean;
 };
+
+function createLastChecks(): LastChecks {
+  const slow = new Set<string>();
+  const failing = new Set<string>();
+  return {
+    isSlow: (monitor) => slow.has(monitor),
+    note: (monitor, outcome, lastedMs) => {
+      if (lastedMs > slowAfterMs) slow.add(monitor);
+      else slow.delete(monitor);
+      if (outcome === 'fail') {
+        failing.add(monitor);
+        return true;
+      }
+      return outcome === 'ok' && failing.delete(monitor);
+    },
+  };
+}
+
+export type Counted = { readonly kind: Kind; readonly outcome: Outcome; readonly count: number };
+
+/** Checks that ended since the start, by kind and outcome. */
+export function createTally(): { readonly count: (kind: Kind, outcome: Outcome) => void; readonly all: () => readonly Counted[] } {
+  const counts = new Map<string, { readonly kind: Kind; readonly outcome: Outcome; count: number }>();
+  return {
+    count: (kind, outcome) => {
+      const name = `${kind} ${outcome}`;
+      const counted = counts.get(name);
+      if (counted) counted.count += 1;
+      else counts.set(name, { kind, outcome, count: 1 });
+    },
+    all: () => [...counts.values()].map((counted) => ({ ...counted })),
+  };
+}

@@ -30,43 +30,7 @@ type Attempt = { readonly at: number; readonly answer: Promise<Answer> };
 const patienceMs = 2_000;
 const recentMs = 60_000;
 
-/** An anchor is "host:port"; an IPv6 address is in brackets. */
-const tryAnchor = (anchor: string): Promise<Answer> =>
-  new Promise((resolve) => {
-    const colon = anchor.lastIndexOf(':');
-    const socket = connect({ host: anchor.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(anchor.slice(colon + 1)) });
-    const end = (answer: Answer) => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.setTimeout(patienceMs, () => end('nothing'));
-    socket.once('connect', () => end('connected'));
-    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED' ? 'refused' : 'nothing'));
-  });
-
-const isAnchor = (text: string): boolean => /^\S+:\d{1,5}$/.test(text) && Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535;
-
-const noOne = (): HostAnswered => ({ host: '', at: Number.NEGATIVE_INFINITY });
-
-/** Runs for every check that passes, so it allocates nothing for a host that answers again. */
-const note = (answered: Answered, host: string, at: number): void => {
-  if (answered.newest.host === host) answered.newest.at = at;
-  else if (answered.other.host === host) {
-    const again = answered.other;
-    again.at = at;
-    answered.other = answered.newest;
-    answered.newest = again;
-  } else {
-    answered.other = answered.newest;
-    answered.newest = { host, at };
-  }
-};
-
-/** Whether a host other than this one answered since then. */
-const otherSince = ({ newest, other }: Answered, host: string, since: number): boolean =>
-  (newest.host !== host && newest.at >= since) || (other.host !== host && other.at >= since);
-
-export const createReachability = (parts: {
+export function createReachability(parts: {
   readonly anchors: () => readonly string[];
   /**
    * Whether the bus vouches too. It proves a way to the coordinator only, which may be next to the
@@ -75,7 +39,7 @@ export const createReachability = (parts: {
   readonly busCounts?: () => boolean;
   /** One round trip on the bus; rejects or never settles when there is none. */
   readonly busRoundTrip: () => Promise<void>;
-}): Reachability => {
+}): Reachability {
   const outside: Answered = { newest: noOne(), other: noOne() };
   const inside: Answered = { newest: noOne(), other: noOne() };
   let attempt: Attempt | undefined;
@@ -128,83 +92,49 @@ export const createReachability = (parts: {
       };
     },
   };
-};
+}
 
-/**
- * Layers in which a failure may be the probe's own network. They count only if the probe vouches
- * for itself (rule 2).
- */
-const below: readonly Layer[] = ['dns', 'tcp', 'tls', 'timeout'];
+function noOne(): HostAnswered {
+  return { host: '', at: Number.NEGATIVE_INFINITY };
+}
 
-/**
- * A check that ended this many ms after its timeout was held up by the probe itself (frozen,
- * starved), and says nothing about the target.
- */
-const heldUpAfterMs = 1_000;
+function isAnchor(text: string): boolean {
+  return /^\S+:\d{1,5}$/.test(text) && Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535;
+}
 
-/**
- * A process that kept a check waiting for this share of its timeout cannot tell its own silence
- * from the target's.
- */
-const heldUpShare = 0.2;
+/** An anchor is "host:port"; an IPv6 address is in brackets. */
+function tryAnchor(anchor: string): Promise<Answer> {
+  return new Promise((resolve) => {
+    const colon = anchor.lastIndexOf(':');
+    const socket = connect({ host: anchor.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(anchor.slice(colon + 1)) });
+    const end = (answer: Answer) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(patienceMs, () => end('nothing'));
+    socket.once('connect', () => end('connected'));
+    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED' ? 'refused' : 'nothing'));
+  });
+}
 
-/** Whether the probe must have reached another host before this verdict counts. */
-export const needsSelfCheck = (verdict: Verdict): boolean =>
-  verdict.outcome === 'fail' && verdict.cause !== null && below.includes(causeLayer(verdict.cause));
+/** Runs for every check that passes, so it allocates nothing for a host that answers again. */
+function note(answered: Answered, host: string, at: number): void {
+  if (answered.newest.host === host) answered.newest.at = at;
+  else if (answered.other.host === host) {
+    const again = answered.other;
+    again.at = at;
+    answered.other = answered.newest;
+    answered.newest = again;
+  } else {
+    answered.other = answered.newest;
+    answered.newest = { host, at };
+  }
+}
 
-/** The probe's own resolver may answer from its cache while nothing outside can be reached. */
-const isOwnResolver = ({ evidence: { resolver } }: Verdict): boolean =>
-  typeof resolver === 'object' && resolver !== null && 'own' in resolver && resolver.own === true;
-
-/**
- * Whether the check got an answer that can only have come from outside: it vouches for checks of
- * other hosts.
- */
-export const reachedTarget = (verdict: Verdict): boolean =>
-  (verdict.outcome === 'ok' && !isOwnResolver(verdict)) ||
-  (verdict.outcome === 'fail' &&
-    verdict.cause !== null &&
-    ['http', 'assertion'].includes(causeLayer(verdict.cause)) &&
-    !isOwnResolver(verdict));
-
-/** What the probe knows of itself when a check ends. */
-type SelfSeen = {
-  readonly reached_other: boolean;
-  /** By how much the check exceeded its timeout. */
-  readonly overrun_ms?: number;
-  /**
-   * How many milliseconds the check can have waited for the probe itself, in one stretch and in all
-   * its steps, and its timeout.
-   */
-  readonly held_up?: { readonly longest: number; readonly inAll: number; readonly limit_ms: number };
-};
-
-/**
- * Many small delays can make an answering target seem silent, but cannot turn an accepted
- * connection into a refusal.
- */
-const isHeldUp = ({ cause }: Verdict, { held_up }: SelfSeen): boolean => {
-  if (held_up === undefined) return false;
-  const waited = cause !== null && causeLayer(cause) === 'timeout' ? held_up.inAll : held_up.longest;
-  return waited > held_up.limit_ms * heldUpShare;
-};
-
-/**
- * Decides whose fault it was. A failure below http is `unknown` if the probe reached nothing else,
- * or if the probe itself held up the check.
- */
-export const settle = (verdict: Verdict, seen: SelfSeen): Verdict => {
-  if (!needsSelfCheck(verdict)) return verdict;
-  if (isHeldUp(verdict, seen) || (seen.overrun_ms ?? 0) > heldUpAfterMs) return unknown(verdict, 'probe_held_up');
-  return seen.reached_other ? verdict : unknown(verdict, 'probe_unvouched');
-};
-
-const unknown = (verdict: Verdict, reason: 'probe_held_up' | 'probe_unvouched'): Verdict => ({
-  ...verdict,
-  outcome: 'unknown',
-  cause: { class: reason, params: {} },
-  evidence: verdict.cause === null ? verdict.evidence : { ...verdict.evidence, would_be: verdict.cause.class },
-});
+/** Whether a host other than this one answered since then. */
+function otherSince({ newest, other }: Answered, host: string, since: number): boolean {
+  return (newest.host !== host && newest.at >= since) || (other.host !== host && other.at >= since);
+}
 
 /** A check that has ended, by `performance.now()`, and every address that it tried. */
 export type Ended = { readonly assignment: Assignment; readonly asked: readonly string[]; readonly began: number; readonly ended: number };
@@ -215,17 +145,7 @@ export type Ended = { readonly assignment: Assignment; readonly asked: readonly 
  */
 export type SelfCheck = (verdict: Verdict, check: Ended) => Verdict | Promise<Verdict>;
 
-/** The name of the target's host. Reaching a host of another name vouches for the probe. */
-const hostOf = ({ kind, target, config }: Assignment): string => {
-  if (kind === 'https') return URL.parse(target)?.hostname ?? target;
-  return kind === 'dns' ? `dns ${String(config.resolver ?? '')}` : kind;
-};
-
-export const createSelfCheck = (parts: {
-  readonly guard: Guard;
-  readonly reachability: Reachability;
-  readonly pulse: Pulse;
-}): SelfCheck => {
+export function createSelfCheck(parts: { readonly guard: Guard; readonly reachability: Reachability; readonly pulse: Pulse }): SelfCheck {
   const { guard, reachability, pulse } = parts;
   const hosts = new WeakMap<Assignment, string>();
   const hostKnown = (assignment: Assignment): string => {
@@ -252,4 +172,93 @@ export const createSelfCheck = (parts: {
       reachability.reached(hostKnown(assignment), ended, !asked.every((address) => guard.isOutside(address)));
     return needsSelfCheck(verdict) ? withReachability(verdict, check) : verdict;
   };
+}
+
+/** The name of the target's host. Reaching a host of another name vouches for the probe. */
+function hostOf({ kind, target, config }: Assignment): string {
+  if (kind === 'https') return URL.parse(target)?.hostname ?? target;
+  return kind === 'dns' ? `dns ${String(config.resolver ?? '')}` : kind;
+}
+
+/**
+ * A check that ended this many ms after its timeout was held up by the probe itself (frozen,
+ * starved), and says nothing about the target.
+ */
+const heldUpAfterMs = 1_000;
+
+/** What the probe knows of itself when a check ends. */
+type SelfSeen = {
+  readonly reached_other: boolean;
+  /** By how much the check exceeded its timeout. */
+  readonly overrun_ms?: number;
+  /**
+   * How many milliseconds the check can have waited for the probe itself, in one stretch and in all
+   * its steps, and its timeout.
+   */
+  readonly held_up?: { readonly longest: number; readonly inAll: number; readonly limit_ms: number };
 };
+
+/**
+ * Decides whose fault it was. A failure below http is `unknown` if the probe reached nothing else,
+ * or if the probe itself held up the check.
+ */
+export function settle(verdict: Verdict, seen: SelfSeen): Verdict {
+  if (!needsSelfCheck(verdict)) return verdict;
+  if (isHeldUp(verdict, seen) || (seen.overrun_ms ?? 0) > heldUpAfterMs) return unknown(verdict, 'probe_held_up');
+  return seen.reached_other ? verdict : unknown(verdict, 'probe_unvouched');
+}
+
+/**
+ * Layers in which a failure may be the probe's own network. They count only if the probe vouches
+ * for itself (rule 2).
+ */
+const below: readonly Layer[] = ['dns', 'tcp', 'tls', 'timeout'];
+
+/** Whether the probe must have reached another host before this verdict counts. */
+export function needsSelfCheck(verdict: Verdict): boolean {
+  return verdict.outcome === 'fail' && verdict.cause !== null && below.includes(causeLayer(verdict.cause));
+}
+
+/**
+ * A process that kept a check waiting for this share of its timeout cannot tell its own silence
+ * from the target's.
+ */
+const heldUpShare = 0.2;
+
+/**
+ * Many small delays can make an answering target seem silent, but cannot turn an accepted
+ * connection into a refusal.
+ */
+function isHeldUp({ cause }: Verdict, { held_up }: SelfSeen): boolean {
+  if (held_up === undefined) return false;
+  const waited = cause !== null && causeLayer(cause) === 'timeout' ? held_up.inAll : held_up.longest;
+  return waited > held_up.limit_ms * heldUpShare;
+}
+
+function unknown(verdict: Verdict, reason: 'probe_held_up' | 'probe_unvouched'): Verdict {
+  return {
+    ...verdict,
+    outcome: 'unknown',
+    cause: { class: reason, params: {} },
+    evidence: verdict.cause === null ? verdict.evidence : { ...verdict.evidence, would_be: verdict.cause.class },
+  };
+}
+
+/**
+ * Whether the check got an answer that can only have come from outside: it vouches for checks of
+ * other hosts.
+ */
+export function reachedTarget(verdict: Verdict): boolean {
+  return (
+    (verdict.outcome === 'ok' && !isOwnResolver(verdict)) ||
+    (verdict.outcome === 'fail' &&
+      verdict.cause !== null &&
+      ['http', 'assertion'].includes(causeLayer(verdict.cause)) &&
+      !isOwnResolver(verdict))
+  );
+}
+
+/** The probe's own resolver may answer from its cache while nothing outside can be reached. */
+function isOwnResolver({ evidence: { resolver } }: Verdict): boolean {
+  return typeof resolver === 'object' && resolver !== null && 'own' in resolver && resolver.own === true;
+}

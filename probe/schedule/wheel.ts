@@ -2,164 +2,7 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
 import { insideOf, nextTurn, type Placed, shareOf, type Turns } from '../../shared/checks/placement.ts';
 
-/**
- * When each monitor is due: one ring of slots of a few milliseconds each, with all entries in typed
- * arrays linked slot by slot. A monitor needs no timer and no object, only 32 bytes; time is an
- * argument. Turns are computed from the epoch, so nothing drifts.
- *
- * An entry's modes: absent → `add` → waiting in the slot of its next turn → (fired) waiting in the
- * slot of the turn after → `remove` → absent. When the clock jumps by more than `stallMs`, or the
- * process slept that long, all entries are placed again from the new time: turns missed until then
- * are not made up for. When the clock goes back by less, the wheel waits for it, so no turn is
- * taken twice.
- */
-export type Wheel = {
-  /**
-   * Makes entry `index` due at these turns, first at or after `from`. An existing entry with the
-   * same turns keeps its place. Returns the first turn since `from` that did not belong to the
-   * entry before, if its slot has already been processed: no one has taken it.
-   */
-  readonly add: (index: number, turns: Turns, from: number) => number | undefined;
-  readonly remove: (index: number) => void;
-  /**
-   * Calls `due` for every entry whose turn has come by `now`, in order of slots, each at most once.
-   */
-  readonly advance: (now: number, due: (index: number, at: number) => void) => void;
-  /**
-   * When the first unprocessed slot ends: advancing earlier finds nothing. It may have ended by
-   * `now`.
-   */
-  readonly nextAt: (now: number) => number;
-  readonly count: () => number;
-};
-
 export const slotMs = 50;
-const slots = 4096;
-const stallMs = 5_000;
-const none = -1;
-
-type Entries = {
-  due: Float64Array;
-  period: Float64Array;
-  offset: Float64Array;
-  next: Int32Array;
-  previous: Int32Array;
-};
-
-const createEntries = (capacity: number): Entries => ({
-  due: new Float64Array(capacity),
-  period: new Float64Array(capacity),
-  offset: new Float64Array(capacity),
-  next: new Int32Array(capacity),
-  previous: new Int32Array(capacity),
-});
-
-const grown = (old: Entries, capacity: number): Entries => {
-  const made = createEntries(capacity);
-  made.due.set(old.due);
-  made.period.set(old.period);
-  made.offset.set(old.offset);
-  made.next.set(old.next);
-  made.previous.set(old.previous);
-  return made;
-};
-
-export const createWheel = (initialCapacity = 1024): Wheel => {
-  let capacity = initialCapacity;
-  let entries = createEntries(capacity);
-  const heads = new Int32Array(slots).fill(none);
-  let count = 0;
-  /** All slots before this one have been processed; slots are numbered from the epoch. */
-  let cursor: number | undefined;
-
-  const slotOf = (at: number): number => Math.floor(at / slotMs);
-  const isPresent = (index: number): boolean => index < capacity && (entries.period[index] ?? 0) > 0;
-
-  const link = (index: number, due: number): void => {
-    const { next, previous } = entries;
-    const slot = slotOf(due) % slots;
-    const head = heads[slot] ?? none;
-    entries.due[index] = due;
-    next[index] = head;
-    previous[index] = none;
-    if (head !== none) previous[head] = index;
-    heads[slot] = index;
-  };
-
-  const unlink = (index: number): void => {
-    const { due, next, previous } = entries;
-    const after = next[index] ?? none;
-    const before = previous[index] ?? none;
-    if (after !== none) previous[after] = before;
-    if (before === none) heads[slotOf(due[index] ?? 0) % slots] = after;
-    else next[before] = after;
-  };
-
-  const turnsAt = (index: number): Turns => ({ period_ms: entries.period[index] ?? 0, offset_ms: entries.offset[index] ?? 0 });
-
-  const seatAnew = (now: number): void => {
-    heads.fill(none);
-    cursor = slotOf(now);
-    for (let index = 0; index < capacity; index += 1) {
-      if (isPresent(index)) link(index, nextTurn(turnsAt(index), Math.ceil(now)));
-    }
-  };
-
-  const fire = (slot: number, now: number, fired: number[]): void => {
-    let index = heads[slot % slots] ?? none;
-    while (index !== none) {
-      const after = entries.next[index] ?? none;
-      const at = entries.due[index] ?? 0;
-      // Entries of later rounds are in the same slot.
-      if (slotOf(at) <= slot) {
-        unlink(index);
-        link(index, nextTurn(turnsAt(index), Math.max(at + 1, slotOf(now) * slotMs)));
-        fired.push(index, at);
-      }
-      index = after;
-    }
-  };
-
-  return {
-    add: (index, turns, from) => {
-      cursor ??= slotOf(from);
-      while (index >= capacity) {
-        entries = grown(entries, capacity * 2);
-        capacity *= 2;
-      }
-      let before: Turns | undefined;
-      if (isPresent(index)) {
-        before = turnsAt(index);
-        if (before.period_ms === turns.period_ms && before.offset_ms === turns.offset_ms) return undefined;
-        unlink(index);
-      } else count += 1;
-      entries.period[index] = turns.period_ms;
-      entries.offset[index] = turns.offset_ms;
-      // A processed slot is not visited again for a whole round, so nothing may be put into it.
-      const reached = cursor * slotMs;
-      link(index, nextTurn(turns, Math.max(Math.ceil(from), reached)));
-      const first = nextTurn(turns, Math.ceil(from));
-      return first >= reached || (before && nextTurn(before, first) === first) ? undefined : first;
-    },
-    remove: (index) => {
-      if (!isPresent(index)) return;
-      unlink(index);
-      entries.period[index] = 0;
-      count -= 1;
-    },
-    advance: (now, due) => {
-      const until = slotOf(now);
-      cursor ??= until;
-      if (Math.abs(until - cursor) > stallMs / slotMs) seatAnew(now);
-      const fired: number[] = [];
-      for (; cursor < until; cursor += 1) fire(cursor, now, fired);
-      // Only now, because the callbacks may add and remove entries.
-      for (let at = 0; at < fired.length; at += 2) due(fired[at] ?? 0, fired[at + 1] ?? 0);
-    },
-    nextAt: (now) => ((cursor ?? slotOf(now)) + 1) * slotMs,
-    count: () => count,
-  };
-};
 
 /**
  * Which assignments this probe checks, and when: the pure placement over the roster, kept in the
@@ -184,12 +27,6 @@ export type Schedule = {
   readonly isHandedOver: () => boolean;
 };
 
-/** The assignment as placement sees it. */
-const placed = (assignment: Assignment): Placed => {
-  const inside = insideOf(assignment.kind, assignment.target, assignment.config);
-  return inside ? { ...assignment, inside: inside.addresses } : assignment;
-};
-
 /** The longest time until a clock that was set back is noticed. */
 const maxMs = 1_000;
 /** A roster has reached every continent after this time. */
@@ -199,14 +36,14 @@ const maxMissedMs = 15_000;
 
 type Coming = { readonly roster: Roster; readonly from: number };
 
-export const createSchedule = (options: {
+export function createSchedule(options: {
   readonly self: string;
   readonly clock: Clock;
   /** A turn has come; `at` is when it was due. */
   readonly onDue: (assignment: Assignment, at: number) => void;
   /** When this probe last stopped taking its turns: it takes those since then at the start. */
   readonly stoppedAt?: number | undefined;
-}): Schedule => {
+}): Schedule {
   const { self, clock, onDue, stoppedAt } = options;
   const wheel = createWheel();
   const indexes = new Map<string, number>();
@@ -302,4 +139,170 @@ export const createSchedule = (options: {
     count: () => wheel.count(),
     isHandedOver: () => roster?.probes.every(({ id, healthy }) => id !== self || !healthy) ?? false,
   };
+}
+
+/**
+ * When each monitor is due: one ring of slots of a few milliseconds each, with all entries in typed
+ * arrays linked slot by slot. A monitor needs no timer and no object, only 32 bytes; time is an
+ * argument. Turns are computed from the epoch, so nothing drifts.
+ *
+ * An entry's modes: absent → `add` → waiting in the slot of its next turn → (fired) waiting in the
+ * slot of the turn after → `remove` → absent. When the clock jumps by more than `stallMs`, or the
+ * process slept that long, all entries are placed again from the new time: turns missed until then
+ * are not made up for. When the clock goes back by less, the wheel waits for it, so no turn is
+ * taken twice.
+ */
+export type Wheel = {
+  /**
+   * Makes entry `index` due at these turns, first at or after `from`. An existing entry with the
+   * same turns keeps its place. Returns the first turn since `from` that did not belong to the
+   * entry before, if its slot has already been processed: no one has taken it.
+   */
+  readonly add: (index: number, turns: Turns, from: number) => number | undefined;
+  readonly remove: (index: number) => void;
+  /**
+   * Calls `due` for every entry whose turn has come by `now`, in order of slots, each at most once.
+   */
+  readonly advance: (now: number, due: (index: number, at: number) => void) => void;
+  /**
+   * When the first unprocessed slot ends: advancing earlier finds nothing. It may have ended by
+   * `now`.
+   */
+  readonly nextAt: (now: number) => number;
+  readonly count: () => number;
 };
+
+const slots = 4096;
+const stallMs = 5_000;
+const none = -1;
+
+export function createWheel(initialCapacity = 1024): Wheel {
+  let capacity = initialCapacity;
+  let entries = createEntries(capacity);
+  const heads = new Int32Array(slots).fill(none);
+  let count = 0;
+  /** All slots before this one have been processed; slots are numbered from the epoch. */
+  let cursor: number | undefined;
+
+  const slotOf = (at: number): number => Math.floor(at / slotMs);
+  const isPresent = (index: number): boolean => index < capacity && (entries.period[index] ?? 0) > 0;
+
+  const link = (index: number, due: number): void => {
+    const { next, previous } = entries;
+    const slot = slotOf(due) % slots;
+    const head = heads[slot] ?? none;
+    entries.due[index] = due;
+    next[index] = head;
+    previous[index] = none;
+    if (head !== none) previous[head] = index;
+    heads[slot] = index;
+  };
+
+  const unlink = (index: number): void => {
+    const { due, next, previous } = entries;
+    const after = next[index] ?? none;
+    const before = previous[index] ?? none;
+    if (after !== none) previous[after] = before;
+    if (before === none) heads[slotOf(due[index] ?? 0) % slots] = after;
+    else next[before] = after;
+  };
+
+  const turnsAt = (index: number): Turns => ({ period_ms: entries.period[index] ?? 0, offset_ms: entries.offset[index] ?? 0 });
+
+  const seatAnew = (now: number): void => {
+    heads.fill(none);
+    cursor = slotOf(now);
+    for (let index = 0; index < capacity; index += 1) {
+      if (isPresent(index)) link(index, nextTurn(turnsAt(index), Math.ceil(now)));
+    }
+  };
+
+  const fire = (slot: number, now: number, fired: number[]): void => {
+    let index = heads[slot % slots] ?? none;
+    while (index !== none) {
+      const after = entries.next[index] ?? none;
+      const at = entries.due[index] ?? 0;
+      // Entries of later rounds are in the same slot.
+      if (slotOf(at) <= slot) {
+        unlink(index);
+        link(index, nextTurn(turnsAt(index), Math.max(at + 1, slotOf(now) * slotMs)));
+        fired.push(index, at);
+      }
+      index = after;
+    }
+  };
+
+  return {
+    add: (index, turns, from) => {
+      cursor ??= slotOf(from);
+      while (index >= capacity) {
+        entries = grown(entries, capacity * 2);
+        capacity *= 2;
+      }
+      let before: Turns | undefined;
+      if (isPresent(index)) {
+        before = turnsAt(index);
+        if (before.period_ms === turns.period_ms && before.offset_ms === turns.offset_ms) return undefined;
+        unlink(index);
+      } else count += 1;
+      entries.period[index] = turns.period_ms;
+      entries.offset[index] = turns.offset_ms;
+      // A processed slot is not visited again for a whole round, so nothing may be put into it.
+      const reached = cursor * slotMs;
+      link(index, nextTurn(turns, Math.max(Math.ceil(from), reached)));
+      const first = nextTurn(turns, Math.ceil(from));
+      return first >= reached || (before && nextTurn(before, first) === first) ? undefined : first;
+    },
+    remove: (index) => {
+      if (!isPresent(index)) return;
+      unlink(index);
+      entries.period[index] = 0;
+      count -= 1;
+    },
+    advance: (now, due) => {
+      const until = slotOf(now);
+      cursor ??= until;
+      if (Math.abs(until - cursor) > stallMs / slotMs) seatAnew(now);
+      const fired: number[] = [];
+      for (; cursor < until; cursor += 1) fire(cursor, now, fired);
+      // Only now, because the callbacks may add and remove entries.
+      for (let at = 0; at < fired.length; at += 2) due(fired[at] ?? 0, fired[at + 1] ?? 0);
+    },
+    nextAt: (now) => ((cursor ?? slotOf(now)) + 1) * slotMs,
+    count: () => count,
+  };
+}
+
+type Entries = {
+  due: Float64Array;
+  period: Float64Array;
+  offset: Float64Array;
+  next: Int32Array;
+  previous: Int32Array;
+};
+
+function createEntries(capacity: number): Entries {
+  return {
+    due: new Float64Array(capacity),
+    period: new Float64Array(capacity),
+    offset: new Float64Array(capacity),
+    next: new Int32Array(capacity),
+    previous: new Int32Array(capacity),
+  };
+}
+
+function grown(old: Entries, capacity: number): Entries {
+  const made = createEntries(capacity);
+  made.due.set(old.due);
+  made.period.set(old.period);
+  made.offset.set(old.offset);
+  made.next.set(old.next);
+  made.previous.set(old.previous);
+  return made;
+}
+
+/** The assignment as placement sees it. */
+function placed(assignment: Assignment): Placed {
+  const inside = insideOf(assignment.kind, assignment.target, assignment.config);
+  return inside ? { ...assignment, inside: inside.addresses } : assignment;
+}

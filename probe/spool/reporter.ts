@@ -15,31 +15,6 @@ import {
 import { createSpoolFolder } from './store.ts';
 
 /**
- * The highest number that had been given three seconds ago: what a probe must have sent to say that
- * it keeps nothing (rule 4). Remembers a few of the latest.
- */
-type OldMark = {
-  /** The highest number given now. */
-  readonly note: (at: number, seq: number) => void;
-  readonly seq: () => number;
-};
-
-/** A second more than a result that is not urgent may wait for its turn. */
-const oldAfterMs = 3_000;
-const noteEveryMs = 500;
-
-export const createOldMark = (at: number, seq: number): OldMark => {
-  const marks = [{ at, seq }];
-  return {
-    note: (now, highest) => {
-      if (now - (marks.at(-1)?.at ?? 0) >= noteEveryMs) marks.push({ at: now, seq: highest });
-      while (marks.length > 1 && now - (marks[1]?.at ?? now) >= oldAfterMs) marks.shift();
-    },
-    seq: () => marks[0]?.seq ?? 0,
-  };
-};
-
-/**
  * Sends the spool to the bus: signed batches of one partition, in order. spool/senders.ts tracks
  * how far each partition is.
  *
@@ -74,9 +49,7 @@ const tickMs = 500;
 const slotMs = 50;
 const hearingMs = 15_000;
 
-const now = (): number => performance.now();
-
-export const createReporter = (options: SendersOptions & { readonly clock?: Clock }): Reporter => {
+export function createReporter(options: SendersOptions & { readonly clock?: Clock }): Reporter {
   const { probe, spool, clock, log } = options;
   const gate = createReporterGate(log);
   const { senders, look, resend, commit, close } = createSenders(options, gate);
@@ -148,4 +121,33 @@ export const createReporter = (options: SendersOptions & { readonly clock?: Cloc
       await spool.close();
     },
   };
+}
+
+/**
+ * The highest number that had been given three seconds ago: what a probe must have sent to say that
+ * it keeps nothing (rule 4). Remembers a few of the latest.
+ */
+type OldMark = {
+  /** The highest number given now. */
+  readonly note: (at: number, seq: number) => void;
+  readonly seq: () => number;
 };
+
+/** A second more than a result that is not urgent may wait for its turn. */
+const oldAfterMs = 3_000;
+const noteEveryMs = 500;
+
+export function createOldMark(at: number, seq: number): OldMark {
+  const marks = [{ at, seq }];
+  return {
+    note: (now, highest) => {
+      if (now - (marks.at(-1)?.at ?? 0) >= noteEveryMs) marks.push({ at: now, seq: highest });
+      while (marks.length > 1 && now - (marks[1]?.at ?? now) >= oldAfterMs) marks.shift();
+    },
+    seq: () => marks[0]?.seq ?? 0,
+  };
+}
+
+function now(): number {
+  return performance.now();
+}

@@ -30,7 +30,7 @@ export type SpoolIndex = {
   readonly shift: () => { readonly seq: number; readonly segment: number } | undefined;
 };
 
-export const createSpoolIndex = (): SpoolIndex => {
+export function createSpoolIndex(): SpoolIndex {
   let capacity = 64;
   let seqs = new Float64Array(capacity);
   let segments = new Int32Array(capacity);
@@ -99,7 +99,7 @@ export const createSpoolIndex = (): SpoolIndex => {
       return first;
     },
   };
-};
+}
 
 /**
  * The files of the spool: numbered segments that are append-only, and removed whole when nothing in
@@ -131,47 +131,13 @@ export type Segments = {
 
 type Segment = { readonly number: number; size: number; wanted: number };
 
-const fileOf = (folder: string, segment: number): string => join(folder, `${String(segment).padStart(10, '0')}.jsonl`);
-
-/**
- * Reads every whole line of an earlier run's segments, in order; `keep` says whether it is needed.
- * A torn last line does not count.
- */
-const recover = async (folder: string, keep: (line: string, place: Place) => boolean): Promise<Map<number, Segment>> => {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const segments = new Map<number, Segment>();
-  const numbers = (await readdir(folder))
-    .filter((name) => /^\d{10}\.jsonl$/.test(name))
-    .map((name) => Number.parseInt(name, 10))
-    .toSorted((a, b) => a - b);
-  for (const number of numbers) {
-    const text = await readFile(fileOf(folder, number));
-    const segment: Segment = { number, size: text.length, wanted: 0 };
-    eachWholeLine(text, (line, offset, length) => {
-      if (keep(line, { segment: number, offset, length })) segment.wanted += 1;
-    });
-    if (segment.wanted === 0) await rm(fileOf(folder, number));
-    else segments.set(number, segment);
-  }
-  return segments;
-};
-
-/**
- * Writes from `from` on, at the end of the file, and returns how much was written. Uses a callback,
- * which costs half as much as a handle's own promise.
- */
-const written = (handle: FileHandle, text: Buffer, from: number): Promise<number> =>
-  new Promise((resolve, reject) => {
-    write(handle.fd, text, from, text.length - from, null, (error, bytes) => (error ? reject(error) : resolve(bytes)));
-  });
-
-export const openSegments = async (options: {
+export async function openSegments(options: {
   readonly folder: string;
   /** A segment is sealed at this size. */
   readonly segmentBytes: number;
   readonly log: Log;
   readonly keep: (line: string, place: Place) => boolean;
-}): Promise<Segments> => {
+}): Promise<Segments> {
   const { folder, segmentBytes, log } = options;
   const segments = await recover(folder, options.keep);
   let lastNumber = Math.max(0, ...segments.keys());
@@ -276,7 +242,44 @@ export const openSegments = async (options: {
       }),
     close: () => inTurn(seal),
   };
-};
+}
+
+/**
+ * Reads every whole line of an earlier run's segments, in order; `keep` says whether it is needed.
+ * A torn last line does not count.
+ */
+async function recover(folder: string, keep: (line: string, place: Place) => boolean): Promise<Map<number, Segment>> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const segments = new Map<number, Segment>();
+  const numbers = (await readdir(folder))
+    .filter((name) => /^\d{10}\.jsonl$/.test(name))
+    .map((name) => Number.parseInt(name, 10))
+    .toSorted((a, b) => a - b);
+  for (const number of numbers) {
+    const text = await readFile(fileOf(folder, number));
+    const segment: Segment = { number, size: text.length, wanted: 0 };
+    eachWholeLine(text, (line, offset, length) => {
+      if (keep(line, { segment: number, offset, length })) segment.wanted += 1;
+    });
+    if (segment.wanted === 0) await rm(fileOf(folder, number));
+    else segments.set(number, segment);
+  }
+  return segments;
+}
+
+function fileOf(folder: string, segment: number): string {
+  return join(folder, `${String(segment).padStart(10, '0')}.jsonl`);
+}
+
+/**
+ * Writes from `from` on, at the end of the file, and returns how much was written. Uses a callback,
+ * which costs half as much as a handle's own promise.
+ */
+function written(handle: FileHandle, text: Buffer, from: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    write(handle.fd, text, from, text.length - from, null, (error, bytes) => (error ? reject(error) : resolve(bytes)));
+  });
+}
 
 /**
  * Texts of results in memory, by number, so what is sent at once is not read back from disk.
@@ -295,7 +298,7 @@ type SpoolTexts = {
 
 const maxBytes = 8 * 1024 * 1024;
 
-export const createSpoolTexts = (): SpoolTexts => {
+export function createSpoolTexts(): SpoolTexts {
   const texts = new Map<number, string>();
   let bytes = 0;
 
@@ -322,7 +325,7 @@ export const createSpoolTexts = (): SpoolTexts => {
       }
     },
   };
-};
+}
 
 /** Waiting results of one partition, in order, as texts for batchText(). */
 export type Taken = {
@@ -343,20 +346,10 @@ type From = {
 };
 
 /**
- * Reads the position of an entry before anything is awaited, because it may be trimmed meanwhile.
- */
-const textAt = async (index: SpoolIndex, position: number, { texts, segments }: From): Promise<string> => {
-  const text = texts.of(index.seqAt(position));
-  if (text !== undefined) return text;
-  const [offset, length] = [index.offsetAt(position), index.lengthAt(position)];
-  return (await segments.read(index.segmentAt(position))).toString('utf8', offset, offset + length);
-};
-
-/**
  * As many results after `seq` as fit into one batch; undefined when there are none, or they are
  * just being dropped.
  */
-export const takeAfter = async (index: SpoolIndex, seq: number, from: From): Promise<Taken | undefined> => {
+export async function takeAfter(index: SpoolIndex, seq: number, from: From): Promise<Taken | undefined> {
   const first = index.firstAfter(seq);
   if (first >= index.tail()) return undefined;
   const after = first > index.head() ? index.seqAt(first - 1) : null;
@@ -382,4 +375,14 @@ export const takeAfter = async (index: SpoolIndex, seq: number, from: From): Pro
     last = entry;
   }
   return taken.length > 0 ? { after, last, texts: taken } : undefined;
-};
+}
+
+/**
+ * Reads the position of an entry before anything is awaited, because it may be trimmed meanwhile.
+ */
+async function textAt(index: SpoolIndex, position: number, { texts, segments }: From): Promise<string> {
+  const text = texts.of(index.seqAt(position));
+  if (text !== undefined) return text;
+  const [offset, length] = [index.offsetAt(position), index.lengthAt(position)];
+  return (await segments.read(index.segmentAt(position))).toString('utf8', offset, offset + length);
+}

@@ -25,9 +25,7 @@ export type ReporterGate = {
   readonly refused: (error: unknown, partition: number) => void;
 };
 
-const now = (): number => performance.now();
-
-export const createReporterGate = (log: Log): ReporterGate => {
+export function createReporterGate(log: Log): ReporterGate {
   let bus: Bus | undefined;
   let failures = 0;
   let retryAt = 0;
@@ -51,7 +49,11 @@ export const createReporterGate = (log: Log): ReporterGate => {
       log.warn({ err: error, partition, failures }, 'results could not be handed to the bus; they wait');
     },
   };
-};
+}
+
+function now(): number {
+  return performance.now();
+}
 
 /**
  * How far one partition has been sent. Pure: the reporter acts on it.
@@ -75,122 +77,7 @@ export type Route = {
   readonly patienceMs: number;
 };
 
-export const maxFlights = 4;
-const maxTimeoutMs = 600_000;
-/** A bus that comes back may have lost its data. */
-const timeoutAfterReturnMs = 10_000;
-const rewindEveryMs = 1_000;
-const longAgo = Number.NEGATIVE_INFINITY;
-
-export const newRoute = (patienceMs: number): Route => ({
-  ...{ sent: 0, flights: [], waitingSince: undefined, rewoundAt: longAgo, rewindAsked: false },
-  ...{ outstandingSince: undefined, patienceMs },
-});
-
-/** A result came. */
-export const came = (route: Route, at: number): Route => (route.waitingSince === undefined ? { ...route, waitingSince: at } : route);
-
-/** All that waits is being sent, as far as possible. */
-export const taken = (route: Route): Route => ({ ...route, waitingSince: undefined });
-
-/** It could not be sent now, and is due with the next turn. */
-export const dueNow = (route: Route): Route => ({ ...route, waitingSince: longAgo });
-
-export const mayLeave = ({ flights }: Route): boolean => flights.length < maxFlights;
-
-export const left = (route: Route, last: number, at: number): { readonly route: Route; readonly flight: Flight } => {
-  const flight = { before: route.sent, last };
-  const outstandingSince = route.outstandingSince ?? at;
-  return { route: { ...route, flights: [...route.flights, flight], sent: last, outstandingSince }, flight };
-};
-
-const without = ({ flights }: Route, flight: Flight): readonly Flight[] => flights.filter((other) => other !== flight);
-
-export const landed = (route: Route, flight: Flight): Route => ({ ...route, flights: without(route, flight) });
-
-/** Undefined when the flight was already abandoned with its connection. */
-export const failed = (route: Route, flight: Flight): Route | undefined =>
-  route.flights.includes(flight)
-    ? dueNow({ ...route, flights: without(route, flight), sent: Math.min(route.sent, flight.before) })
-    : undefined;
-
-/**
- * What was in flight when the connection broke may have landed or not. It is sent again; repeats
- * change nothing.
- */
-export const reconnected = (route: Route, at: number): Route => ({
-  ...route,
-  flights: [],
-  sent: landedUpTo(route),
-  ...(route.outstandingSince === undefined ? {} : { outstandingSince: at, patienceMs: Math.min(route.patienceMs, timeoutAfterReturnMs) }),
-});
-
-/** Sends again from the committed position. Undefined when nothing beyond it was sent. */
-export const rewound = (route: Route, committed: number, at: number): Route | undefined =>
-  route.sent <= committed ? undefined : dueNow({ ...route, sent: committed, rewoundAt: at });
-
-/** More of it was committed. */
-export const committedUpTo = (route: Route, mark: number, at: number, patienceMs: number): Route => ({
-  ...route,
-  patienceMs,
-  outstandingSince: mark < route.sent ? at : undefined,
-});
-
 export const askedToRewind = (route: Route): Route => ({ ...route, rewindAsked: true });
-
-/** A gap was reported, and the partition was not reset just now. */
-export const isRewindDue = ({ rewindAsked, rewoundAt }: Route, at: number): boolean => rewindAsked && at - rewoundAt >= rewindEveryMs;
-
-/**
- * Sent, landed, and never committed although a coordinator is there: the bus lost it, or the
- * coordinator did not understand it.
- */
-export const isLost = ({ outstandingSince, flights, patienceMs }: Route, at: number): boolean =>
-  outstandingSince !== undefined && flights.length === 0 && at - outstandingSince >= patienceMs;
-
-/** Sends again, with a longer timeout. */
-export const afterLoss = (route: Route): Route => ({
-  ...route,
-  outstandingSince: undefined,
-  patienceMs: Math.min(maxTimeoutMs, route.patienceMs * 2),
-});
-
-export const landedUpTo = ({ flights, sent }: Route): number => flights.reduce((least, { before }) => Math.min(least, before), sent);
-
-/**
- * Batches about to leave: those that leave at the same moment are signed together.
- *
- * Modes: `empty` → `gathering` (something came; everything else of this turn of the loop joins) →
- * `empty`.
- */
-type Departures = {
-  /** Settles when the stream has it. */
-  readonly store: (through: Bus, subject: string, body: Uint8Array) => Promise<unknown>;
-};
-
-type Waiting = { readonly body: Uint8Array; readonly go: (headers: Parameters<Bus['publish']>[2]) => void };
-
-const createDepartures = (key: Key): Departures => {
-  let gathered: Waiting[] = [];
-
-  const leave = (): void => {
-    const leaving = gathered;
-    gathered = [];
-    const signed = signaturesOf(
-      [key],
-      leaving.map(({ body }) => body),
-    );
-    for (const [nth, { go }] of leaving.entries()) go(signed[nth]);
-  };
-
-  return {
-    store: (through, subject, body) =>
-      new Promise((resolve) => {
-        if (gathered.length === 0) setImmediate(leave);
-        gathered.push({ body, go: (headers) => resolve(through.store(subject, body, headers === undefined ? {} : { headers })) });
-      }),
-  };
-};
 
 /** The sender of one partition. */
 export type PartitionSender = { readonly partition: number; route: Route; readonly pump: Pump };
@@ -230,10 +117,10 @@ export type SendersOptions = {
 const defaultTimeoutMs = 40_000;
 const closingMs = 2_000;
 
-export const createSenders = (
+export function createSenders(
   { probe, continent, key, spool, patienceMs = defaultTimeoutMs, log }: SendersOptions,
   gate: ReporterGate,
-): Senders => {
+): Senders {
   const departures = createDepartures(key);
 
   const rewind = (sender: PartitionSender): void => {
@@ -342,4 +229,150 @@ export const createSenders = (
       for (const { pump } of senders) pump.stop();
     },
   };
+}
+
+/**
+ * Batches about to leave: those that leave at the same moment are signed together.
+ *
+ * Modes: `empty` → `gathering` (something came; everything else of this turn of the loop joins) →
+ * `empty`.
+ */
+type Departures = {
+  /** Settles when the stream has it. */
+  readonly store: (through: Bus, subject: string, body: Uint8Array) => Promise<unknown>;
 };
+
+type Waiting = { readonly body: Uint8Array; readonly go: (headers: Parameters<Bus['publish']>[2]) => void };
+
+function createDepartures(key: Key): Departures {
+  let gathered: Waiting[] = [];
+
+  const leave = (): void => {
+    const leaving = gathered;
+    gathered = [];
+    const signed = signaturesOf(
+      [key],
+      leaving.map(({ body }) => body),
+    );
+    for (const [nth, { go }] of leaving.entries()) go(signed[nth]);
+  };
+
+  return {
+    store: (through, subject, body) =>
+      new Promise((resolve) => {
+        if (gathered.length === 0) setImmediate(leave);
+        gathered.push({ body, go: (headers) => resolve(through.store(subject, body, headers === undefined ? {} : { headers })) });
+      }),
+  };
+}
+
+/** Sends again from the committed position. Undefined when nothing beyond it was sent. */
+export function rewound(route: Route, committed: number, at: number): Route | undefined {
+  return route.sent <= committed ? undefined : dueNow({ ...route, sent: committed, rewoundAt: at });
+}
+
+const longAgo = Number.NEGATIVE_INFINITY;
+
+/** It could not be sent now, and is due with the next turn. */
+export function dueNow(route: Route): Route {
+  return { ...route, waitingSince: longAgo };
+}
+
+export function landed(route: Route, flight: Flight): Route {
+  return { ...route, flights: without(route, flight) };
+}
+
+function without({ flights }: Route, flight: Flight): readonly Flight[] {
+  return flights.filter((other) => other !== flight);
+}
+
+/** Undefined when the flight was already abandoned with its connection. */
+export function failed(route: Route, flight: Flight): Route | undefined {
+  return route.flights.includes(flight)
+    ? dueNow({ ...route, flights: without(route, flight), sent: Math.min(route.sent, flight.before) })
+    : undefined;
+}
+
+export function left(route: Route, last: number, at: number): { readonly route: Route; readonly flight: Flight } {
+  const flight = { before: route.sent, last };
+  const outstandingSince = route.outstandingSince ?? at;
+  return { route: { ...route, flights: [...route.flights, flight], sent: last, outstandingSince }, flight };
+}
+
+/** All that waits is being sent, as far as possible. */
+export function taken(route: Route): Route {
+  return { ...route, waitingSince: undefined };
+}
+
+export const maxFlights = 4;
+
+export function mayLeave({ flights }: Route): boolean {
+  return flights.length < maxFlights;
+}
+
+export function newRoute(patienceMs: number): Route {
+  return {
+    ...{ sent: 0, flights: [], waitingSince: undefined, rewoundAt: longAgo, rewindAsked: false },
+    ...{ outstandingSince: undefined, patienceMs },
+  };
+}
+
+/** A result came. */
+export function came(route: Route, at: number): Route {
+  return route.waitingSince === undefined ? { ...route, waitingSince: at } : route;
+}
+
+const rewindEveryMs = 1_000;
+
+/** A gap was reported, and the partition was not reset just now. */
+export function isRewindDue({ rewindAsked, rewoundAt }: Route, at: number): boolean {
+  return rewindAsked && at - rewoundAt >= rewindEveryMs;
+}
+
+/**
+ * Sent, landed, and never committed although a coordinator is there: the bus lost it, or the
+ * coordinator did not understand it.
+ */
+export function isLost({ outstandingSince, flights, patienceMs }: Route, at: number): boolean {
+  return outstandingSince !== undefined && flights.length === 0 && at - outstandingSince >= patienceMs;
+}
+
+const maxTimeoutMs = 600_000;
+
+/** Sends again, with a longer timeout. */
+export function afterLoss(route: Route): Route {
+  return {
+    ...route,
+    outstandingSince: undefined,
+    patienceMs: Math.min(maxTimeoutMs, route.patienceMs * 2),
+  };
+}
+
+/** A bus that comes back may have lost its data. */
+const timeoutAfterReturnMs = 10_000;
+
+/**
+ * What was in flight when the connection broke may have landed or not. It is sent again; repeats
+ * change nothing.
+ */
+export function reconnected(route: Route, at: number): Route {
+  return {
+    ...route,
+    flights: [],
+    sent: landedUpTo(route),
+    ...(route.outstandingSince === undefined ? {} : { outstandingSince: at, patienceMs: Math.min(route.patienceMs, timeoutAfterReturnMs) }),
+  };
+}
+
+export function landedUpTo({ flights, sent }: Route): number {
+  return flights.reduce((least, { before }) => Math.min(least, before), sent);
+}
+
+/** More of it was committed. */
+export function committedUpTo(route: Route, mark: number, at: number, patienceMs: number): Route {
+  return {
+    ...route,
+    patienceMs,
+    outstandingSince: mark < route.sent ? at : undefined,
+  };
+}

@@ -11,212 +11,7 @@ import { readIfThere, replaceFile } from '../disk/files.ts';
 import { atSharedTick } from '../presence/clock.ts';
 import { createSpoolIndex, createSpoolTexts, openSegments, type Place, type SpoolIndex, type Taken, takeAfter } from './segments.ts';
 
-/**
- * What a spool must know of itself across restarts: its generation, the numbers it may have given,
- * and how far is committed. It reserves numbers on disk in advance, so none is ever given twice,
- * not even after a power loss. A generation whose name is lost is never continued.
- */
-type SpoolMarks = {
-  readonly generation: string;
-  /** Numbers up to here may have been given. */
-  readonly promised: () => number;
-  /** Reserves more numbers, beyond the last that was given. */
-  readonly promise: (lastSeq: number) => Promise<void>;
-  readonly committed: Readonly<Record<string, number>>;
-  readonly remember: (committed: Readonly<Record<string, number>>) => Promise<void>;
-};
-
 export const seqStride = 100_000;
-
-const spoolFile = z.object({ v: z.literal(1), generation: z.uuid(), promised: z.int().min(0) });
-const committedFile = z.object({ v: z.literal(1), generation: z.uuid(), committed: z.record(z.string(), z.int().min(0)) });
-const savedLine = z.object({ seq: z.int().min(1), monitor: z.uuid() });
-
-const parseOr = <Value>(schema: z.ZodType<Value>, text: string | undefined): Value | undefined => {
-  if (text === undefined) return undefined;
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch {
-    return undefined; // Unreadable counts as missing: the caller starts from scratch.
-  }
-};
-
-/** The place of a saved line; undefined when the line is torn or damaged. */
-export const readSavedLine = (line: string): { readonly seq: number; readonly monitor: string } | undefined => parseOr(savedLine, line);
-
-export const openSpoolMarks = async (folder: string): Promise<SpoolMarks> => {
-  const [spoolPath, committedPath] = [join(folder, 'spool.json'), join(folder, 'committed.json')];
-  const known = parseOr(spoolFile, await readIfThere(spoolPath));
-  const generation = known?.generation ?? randomUUID();
-  const marks = parseOr(committedFile, await readIfThere(committedPath));
-  let promised = known?.promised ?? 0;
-  let promising: Promise<void> | undefined;
-
-  const promise = (lastSeq: number): Promise<void> => {
-    const upTo = lastSeq + seqStride;
-    promising ??= replaceFile(spoolPath, JSON.stringify({ v: 1, generation, promised: upTo }), { durable: true })
-      .then(() => {
-        promised = upTo;
-      })
-      .finally(() => {
-        promising = undefined;
-      });
-    return promising;
-  };
-
-  if (!known) {
-    await promise(0);
-    promised = 0;
-    // Results of a generation with unknown numbers could not be distinguished from those already
-    // sent.
-    for (const entry of await readdir(folder, { withFileTypes: true })) {
-      if (entry.isDirectory() && entry.name !== generation) await rm(join(folder, entry.name), { recursive: true });
-    }
-  }
-
-  return {
-    generation,
-    promised: () => promised,
-    promise,
-    committed: marks?.generation === generation ? marks.committed : {},
-    remember: (committed) => replaceFile(committedPath, JSON.stringify({ v: 1, generation, committed }), { durable: false }),
-  };
-};
-
-/**
- * How far each partition is committed.
- *
- * Modes: `remembered` (the disk has it) ↔ `changed`.
- */
-type SpoolCommitted = {
-  readonly of: (partition: number) => number;
-  readonly highest: () => number;
-  /**
-   * Whether it is news that this partition is committed this far; false for an unknown partition.
-   */
-  readonly rise: (partition: number, seq: number) => boolean;
-  /** Writes it to disk, if anything changed. */
-  readonly remember: () => Promise<void>;
-  /** The same, if the last time is a while ago. */
-  readonly rememberInTime: () => Promise<void>;
-};
-
-/** A probe killed in between sends again what was committed since; repeats change nothing. */
-const rememberEveryMs = 5_000;
-
-export const createSpoolCommitted = (marks: Pick<SpoolMarks, 'committed' | 'remember'>): SpoolCommitted => {
-  const committed = new Float64Array(partitionCount);
-  for (const [partition, seq] of Object.entries(marks.committed)) committed[Number(partition)] = seq;
-  let hasChanged = false;
-  let remembered = performance.now();
-
-  const remember = async (): Promise<void> => {
-    if (!hasChanged) return;
-    hasChanged = false;
-    remembered = performance.now();
-    const entries = [...committed].flatMap((seq, partition) => (seq > 0 ? [[partition, seq] as const] : []));
-    await marks.remember(Object.fromEntries(entries));
-  };
-
-  return {
-    of: (partition) => committed[partition] ?? 0,
-    highest: () => Math.max(...committed),
-    rise: (partition, seq) => {
-      // Undefined beyond the last partition, and for anything but a whole number.
-      const before = committed[partition];
-      if (before === undefined || seq <= before) return false;
-      committed[partition] = seq;
-      hasChanged = true;
-      return true;
-    },
-    remember,
-    rememberInTime: async () => {
-      if (performance.now() - remembered >= rememberEveryMs) await remember();
-    },
-  };
-};
-
-/**
- * Results on their way to the disk, in order.
- *
- * Modes: `idle` → `saving` (one write at a time; what comes meanwhile goes with the next) → `idle`.
- * In addition `failing` from a failed write until one succeeds: what could not be written stays in
- * the queue.
- */
-export type SpoolSaving = {
-  readonly add: (entry: Unsaved) => void;
-  /** Settles when all that was added before has been written, or cannot be. Never rejects. */
-  readonly save: () => Promise<void>;
-  readonly count: () => number;
-  /** The number of the oldest in the queue. */
-  readonly first: () => number | undefined;
-  readonly isFailing: () => boolean;
-  /** Settles when no write is in progress. */
-  readonly settled: () => Promise<void>;
-};
-
-export type Unsaved = { readonly seq: number; readonly partition: number; readonly position: number; readonly line: string };
-
-/** Results in one write. */
-const maxWritten = 500;
-
-export const createSpoolSaving = (parts: {
-  readonly append: (lines: readonly string[]) => Promise<readonly Place[]>;
-  /** What was committed or dropped meanwhile needs no disk. */
-  readonly isWanted: (seq: number) => boolean;
-  readonly onWritten: (entry: Unsaved, place: Place) => void;
-  /** What else belongs to a save. */
-  readonly finish: () => Promise<void>;
-  readonly log: Log;
-}): SpoolSaving => {
-  const { append, isWanted, onWritten, finish, log } = parts;
-  const unsaved: Unsaved[] = [];
-  let fault: string | undefined;
-  let saving: Promise<void> | undefined;
-
-  const write = async (): Promise<void> => {
-    if (fault !== undefined) unsaved.splice(0, unsaved.length, ...unsaved.filter(({ seq }) => isWanted(seq)));
-    while (unsaved.length > 0) {
-      const some = unsaved.slice(0, maxWritten);
-      const wanted = some.filter(({ seq }) => isWanted(seq));
-      if (wanted.length > 0) {
-        const places = await append(wanted.map(({ line }) => line));
-        for (const [at, entry] of wanted.entries()) {
-          const place = places[at];
-          if (place) onWritten(entry, place);
-        }
-      }
-      unsaved.splice(0, some.length);
-    }
-    await finish();
-  };
-
-  return {
-    add: (entry) => unsaved.push(entry),
-    save: () => {
-      saving ??= write()
-        .then(() => {
-          if (fault !== undefined) log.info('the disk takes results again');
-          fault = undefined;
-        })
-        .catch((error: unknown) => {
-          const text = error instanceof Error ? error.message : String(error);
-          if (fault !== text) log.error({ err: error }, 'the disk does not take results; they wait in memory');
-          fault = text;
-        })
-        .finally(() => {
-          saving = undefined;
-        });
-      return saving;
-    },
-    count: () => unsaved.length,
-    first: () => unsaved[0]?.seq,
-    isFailing: () => fault !== undefined,
-    settled: async () => {
-      if (saving) await saving;
-    },
-  };
-};
 
 /**
  * The results that the coordinator has not committed yet, on disk before anyone else receives them
@@ -255,21 +50,14 @@ export type Spool = {
   readonly close: () => Promise<void>;
 };
 
-/**
- * Longer ones are sent without their evidence: a result must never be too large for a message of
- * the bus.
- */
-const maxTextBytes = 128 * 1024;
 const maxUnsaved = 20_000;
-/** A character has at most three bytes. */
-const isTooLong = (text: string): boolean => text.length * 3 > maxTextBytes && Buffer.byteLength(text) > maxTextBytes;
 
-export const openSpool = async (options: {
+export async function openSpool(options: {
   readonly folder: string;
   readonly mostBytes: number;
   readonly segmentBytes?: number;
   readonly log: Log;
-}): Promise<Spool> => {
+}): Promise<Spool> {
   const { folder, mostBytes, log, segmentBytes = Math.min(2 * 1024 * 1024, Math.ceil(mostBytes / 4)) } = options;
   const marks = await openSpoolMarks(folder);
   const { generation } = marks;
@@ -401,7 +189,226 @@ export const openSpool = async (options: {
       await segments.close();
     },
   };
+}
+
+/**
+ * What a spool must know of itself across restarts: its generation, the numbers it may have given,
+ * and how far is committed. It reserves numbers on disk in advance, so none is ever given twice,
+ * not even after a power loss. A generation whose name is lost is never continued.
+ */
+type SpoolMarks = {
+  readonly generation: string;
+  /** Numbers up to here may have been given. */
+  readonly promised: () => number;
+  /** Reserves more numbers, beyond the last that was given. */
+  readonly promise: (lastSeq: number) => Promise<void>;
+  readonly committed: Readonly<Record<string, number>>;
+  readonly remember: (committed: Readonly<Record<string, number>>) => Promise<void>;
 };
+
+const spoolFile = z.object({ v: z.literal(1), generation: z.uuid(), promised: z.int().min(0) });
+const committedFile = z.object({ v: z.literal(1), generation: z.uuid(), committed: z.record(z.string(), z.int().min(0)) });
+
+export async function openSpoolMarks(folder: string): Promise<SpoolMarks> {
+  const [spoolPath, committedPath] = [join(folder, 'spool.json'), join(folder, 'committed.json')];
+  const known = parseOr(spoolFile, await readIfThere(spoolPath));
+  const generation = known?.generation ?? randomUUID();
+  const marks = parseOr(committedFile, await readIfThere(committedPath));
+  let promised = known?.promised ?? 0;
+  let promising: Promise<void> | undefined;
+
+  const promise = (lastSeq: number): Promise<void> => {
+    const upTo = lastSeq + seqStride;
+    promising ??= replaceFile(spoolPath, JSON.stringify({ v: 1, generation, promised: upTo }), { durable: true })
+      .then(() => {
+        promised = upTo;
+      })
+      .finally(() => {
+        promising = undefined;
+      });
+    return promising;
+  };
+
+  if (!known) {
+    await promise(0);
+    promised = 0;
+    // Results of a generation with unknown numbers could not be distinguished from those already
+    // sent.
+    for (const entry of await readdir(folder, { withFileTypes: true })) {
+      if (entry.isDirectory() && entry.name !== generation) await rm(join(folder, entry.name), { recursive: true });
+    }
+  }
+
+  return {
+    generation,
+    promised: () => promised,
+    promise,
+    committed: marks?.generation === generation ? marks.committed : {},
+    remember: (committed) => replaceFile(committedPath, JSON.stringify({ v: 1, generation, committed }), { durable: false }),
+  };
+}
+
+function parseOr<Value>(schema: z.ZodType<Value>, text: string | undefined): Value | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    return undefined; // Unreadable counts as missing: the caller starts from scratch.
+  }
+}
+
+/**
+ * How far each partition is committed.
+ *
+ * Modes: `remembered` (the disk has it) ↔ `changed`.
+ */
+type SpoolCommitted = {
+  readonly of: (partition: number) => number;
+  readonly highest: () => number;
+  /**
+   * Whether it is news that this partition is committed this far; false for an unknown partition.
+   */
+  readonly rise: (partition: number, seq: number) => boolean;
+  /** Writes it to disk, if anything changed. */
+  readonly remember: () => Promise<void>;
+  /** The same, if the last time is a while ago. */
+  readonly rememberInTime: () => Promise<void>;
+};
+
+/** A probe killed in between sends again what was committed since; repeats change nothing. */
+const rememberEveryMs = 5_000;
+
+export function createSpoolCommitted(marks: Pick<SpoolMarks, 'committed' | 'remember'>): SpoolCommitted {
+  const committed = new Float64Array(partitionCount);
+  for (const [partition, seq] of Object.entries(marks.committed)) committed[Number(partition)] = seq;
+  let hasChanged = false;
+  let remembered = performance.now();
+
+  const remember = async (): Promise<void> => {
+    if (!hasChanged) return;
+    hasChanged = false;
+    remembered = performance.now();
+    const entries = [...committed].flatMap((seq, partition) => (seq > 0 ? [[partition, seq] as const] : []));
+    await marks.remember(Object.fromEntries(entries));
+  };
+
+  return {
+    of: (partition) => committed[partition] ?? 0,
+    highest: () => Math.max(...committed),
+    rise: (partition, seq) => {
+      // Undefined beyond the last partition, and for anything but a whole number.
+      const before = committed[partition];
+      if (before === undefined || seq <= before) return false;
+      committed[partition] = seq;
+      hasChanged = true;
+      return true;
+    },
+    remember,
+    rememberInTime: async () => {
+      if (performance.now() - remembered >= rememberEveryMs) await remember();
+    },
+  };
+}
+
+const savedLine = z.object({ seq: z.int().min(1), monitor: z.uuid() });
+
+/** The place of a saved line; undefined when the line is torn or damaged. */
+export function readSavedLine(line: string): { readonly seq: number; readonly monitor: string } | undefined {
+  return parseOr(savedLine, line);
+}
+
+/**
+ * Results on their way to the disk, in order.
+ *
+ * Modes: `idle` → `saving` (one write at a time; what comes meanwhile goes with the next) → `idle`.
+ * In addition `failing` from a failed write until one succeeds: what could not be written stays in
+ * the queue.
+ */
+export type SpoolSaving = {
+  readonly add: (entry: Unsaved) => void;
+  /** Settles when all that was added before has been written, or cannot be. Never rejects. */
+  readonly save: () => Promise<void>;
+  readonly count: () => number;
+  /** The number of the oldest in the queue. */
+  readonly first: () => number | undefined;
+  readonly isFailing: () => boolean;
+  /** Settles when no write is in progress. */
+  readonly settled: () => Promise<void>;
+};
+
+export type Unsaved = { readonly seq: number; readonly partition: number; readonly position: number; readonly line: string };
+
+/** Results in one write. */
+const maxWritten = 500;
+
+export function createSpoolSaving(parts: {
+  readonly append: (lines: readonly string[]) => Promise<readonly Place[]>;
+  /** What was committed or dropped meanwhile needs no disk. */
+  readonly isWanted: (seq: number) => boolean;
+  readonly onWritten: (entry: Unsaved, place: Place) => void;
+  /** What else belongs to a save. */
+  readonly finish: () => Promise<void>;
+  readonly log: Log;
+}): SpoolSaving {
+  const { append, isWanted, onWritten, finish, log } = parts;
+  const unsaved: Unsaved[] = [];
+  let fault: string | undefined;
+  let saving: Promise<void> | undefined;
+
+  const write = async (): Promise<void> => {
+    if (fault !== undefined) unsaved.splice(0, unsaved.length, ...unsaved.filter(({ seq }) => isWanted(seq)));
+    while (unsaved.length > 0) {
+      const some = unsaved.slice(0, maxWritten);
+      const wanted = some.filter(({ seq }) => isWanted(seq));
+      if (wanted.length > 0) {
+        const places = await append(wanted.map(({ line }) => line));
+        for (const [at, entry] of wanted.entries()) {
+          const place = places[at];
+          if (place) onWritten(entry, place);
+        }
+      }
+      unsaved.splice(0, some.length);
+    }
+    await finish();
+  };
+
+  return {
+    add: (entry) => unsaved.push(entry),
+    save: () => {
+      saving ??= write()
+        .then(() => {
+          if (fault !== undefined) log.info('the disk takes results again');
+          fault = undefined;
+        })
+        .catch((error: unknown) => {
+          const text = error instanceof Error ? error.message : String(error);
+          if (fault !== text) log.error({ err: error }, 'the disk does not take results; they wait in memory');
+          fault = text;
+        })
+        .finally(() => {
+          saving = undefined;
+        });
+      return saving;
+    },
+    count: () => unsaved.length,
+    first: () => unsaved[0]?.seq,
+    isFailing: () => fault !== undefined,
+    settled: async () => {
+      if (saving) await saving;
+    },
+  };
+}
+
+/**
+ * Longer ones are sent without their evidence: a result must never be too large for a message of
+ * the bus.
+ */
+const maxTextBytes = 128 * 1024;
+
+/** A character has at most three bytes. */
+function isTooLong(text: string): boolean {
+  return text.length * 3 > maxTextBytes && Buffer.byteLength(text) > maxTextBytes;
+}
 
 /**
  * When the spool writes to disk: what came is written in the same turn of the loop, and synced once
@@ -420,13 +427,13 @@ type SpoolFolder = {
 
 const syncEveryMs = 1_000;
 
-export const createSpoolFolder = (parts: {
+export function createSpoolFolder(parts: {
   readonly spool: Spool;
   readonly clock: Clock | undefined;
   /** When in the second it syncs: each probe has a different moment. */
   readonly phase: number;
   readonly log: Log;
-}): SpoolFolder => {
+}): SpoolFolder {
   const { spool, clock, phase, log } = parts;
   let isSaveAsked = false;
   let syncing: Promise<void> | undefined;
@@ -456,4 +463,4 @@ export const createSpoolFolder = (parts: {
       await syncing;
     },
   };
-};
+}
