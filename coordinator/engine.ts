@@ -173,15 +173,31 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   prepared.catch(() => undefined); // It is awaited at the end.
   const receipts = createReceipts({ bus });
   const parts: PartitionDependencies = {
-    ...{ sql, bus, clock, log, timing, figures, writer, directory, announcements, refusals, receipts, assignments, loaded, roster, words },
+    ...{
+      sql,
+      bus,
+      clock,
+      log,
+      timing,
+      figures,
+      writer,
+      directory,
+      announcements,
+      refusals,
+      receipts,
+      assignments,
+      loaded,
+      roster,
+      presences: words,
+    },
     installation: await untilDatabase(() => installationId(sql)),
     loading: pLimit(3),
-    askLooks: looks.ask,
+    requestRechecks: looks.ask,
     observe: trust.observe,
-    attends: trust.attends,
+    needsPasses: trust.attends,
     oldestKept: (now) => oldestKept(kept, now),
   };
-  const partitions = createPartitions({ owner, version, parts, signal });
+  const partitions = createPartitions({ owner, version, deps: parts, signal });
   const keeper = createProbeBusAdmin({ sql, bus, system, account: nats.account, operator, clock, log, directory });
 
   const matters = (probe: string): boolean => directory.byId(probe)?.revoked_at === null;

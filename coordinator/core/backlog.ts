@@ -41,7 +41,7 @@ const settling = 200;
 export const working: Backlog = { since: 0, until: null, spent: false };
 
 /** The state of the backlog now. `arriving`: more of it is known to be on its way to us. */
-export function goOn(handover: Backlog, words: readonly LatestPresence[], now: number, arriving = false): Backlog {
+export function updateBacklog(handover: Backlog, words: readonly LatestPresence[], now: number, arriving = false): Backlog {
   const { since, until, spent } = handover;
   const all = isSilent(words, now);
   if (until === null) return spent && (all || behind(words, Number.NEGATIVE_INFINITY, now).length === 0) ? working : handover;

@@ -1,6 +1,6 @@
 import { allowedSilence, gapNoticed } from './ledger.ts';
 import type { SeenResult, Watched } from './types.ts';
-import { countsAs, isEarlierThanBacklog, mayCheck } from './views.ts';
+import { countsAs, mayCheck, wasClockSetBack } from './views.ts';
 
 /**
  * Nearly every result is a pass of an up monitor by a probe that has seen it before. For such a
@@ -22,7 +22,7 @@ export type RoutineTimes = Pick<Watched, 'config_version' | 'created_at' | 'paus
  * that the monitor has no incident and only passing views.
  */
 export const goesWithoutSaying = (result: SeenResult, watched: RoutinePass, times: RoutineTimes, now: number): boolean => {
-  if (result.cause !== null || countsAs(result, now) !== 'ok' || watched.kind === 'heartbeat' || isEarlierThanBacklog(times.clock, now))
+  if (result.cause !== null || countsAs(result, now) !== 'ok' || watched.kind === 'heartbeat' || wasClockSetBack(times.clock, now))
     return false;
   if (result.config_version !== times.config_version || times.paused_at !== null || result.at < times.decides_from) return false;
   const from = Math.max(result.at, times.created_at);

@@ -101,13 +101,13 @@ export const isOfLastDown = ({ last_down }: Pick<MonitorState, 'last_down'>, at:
  * time, new results would seem older than those and decide nothing.
  */
 export function withoutFuture(state: MonitorState, now: number): MonitorState {
-  if (!isEarlierThanBacklog(state.clock, now)) return state;
+  if (!wasClockSetBack(state.clock, now)) return state;
   const { watched, covered_until, incident } = state;
   return {
     ...state,
     clock: now,
-    views: state.views.filter(({ at }) => !isEarlierThanBacklog(at, now)),
-    sightings: state.sightings.filter(({ at }) => !isEarlierThanBacklog(at, now)),
+    views: state.views.filter(({ at }) => !wasClockSetBack(at, now)),
+    sightings: state.sightings.filter(({ at }) => !wasClockSetBack(at, now)),
     // A heartbeat is covered until its deadline by its own pings, not by checks.
     covered_until: watched.kind === 'heartbeat' ? covered_until : Math.min(covered_until, now + allowedSilence(watched)),
     incident: incident && begunByNow(incident, now),
@@ -115,7 +115,7 @@ export function withoutFuture(state: MonitorState, now: number): MonitorState {
 }
 
 /** Whether our clock was set back after the newest known result. */
-export function isEarlierThanBacklog(clock: number, now: number): boolean {
+export function wasClockSetBack(clock: number, now: number): boolean {
   return clock > now + clockTolerance;
 }
 

@@ -7,7 +7,7 @@ import type { FirstCheck } from '../core/rechecks.ts';
 import type { Effect, Incident, MonitorEvent, MonitorState, Watched } from '../core/types.ts';
 import type { Unit } from './commit.ts';
 import type { MonitorRow, MonitorSettings } from './monitor-memory.ts';
-import { chartPasses, type Passes, takeBack } from './monitor-memory.ts';
+import { type Passes, passesOf, samplePasses } from './monitor-memory.ts';
 import type { Watermark } from './queries.ts';
 import { hourOf, noPasses, type ResultRow } from './result-queries.ts';
 import { type PartitionState, watermarkName } from './state.ts';
@@ -35,7 +35,7 @@ type Kept = { readonly slot: number; readonly row: null } | { readonly slot: num
  * How this batch holds a monitor: `numbers` (its state was not needed, or numbers contain all of
  * it) → `object` (its state was built; undefined when it was removed). It never goes back.
  */
-type Told =
+type Held =
   | { readonly is: 'numbers' }
   | {
       readonly is: 'object';
@@ -45,7 +45,7 @@ type Told =
       isChanged: boolean;
     };
 
-export type Entry = Kept & { told: Told };
+export type Entry = Kept & { held: Held };
 
 /**
  * A batch of decisions of a partition in progress: the decisions on any number of events, on top of
@@ -61,16 +61,16 @@ export type DecisionBatch = {
   readonly now: number;
   readonly entries: Map<string, Entry>;
   /** While no state was built and all monitors are numbers, no monitor has an incident. */
-  isAnyMade: boolean;
+  hasStates: boolean;
   /** By name: up to where it commits results. */
   readonly marks: Map<string, Watermark>;
   /** The hours whose samples it changes, and the hour of the last result. */
   readonly hours: Set<number>;
   hour: number;
   /** Rechecks to request once it is committed. */
-  readonly looks: RecheckRequest[];
+  readonly rechecks: RecheckRequest[];
   /** Passes that took the fast path. */
-  readonly quiet: Passes[];
+  readonly routine: Passes[];
   readonly passes: ReturnType<typeof noPasses>;
   /** What it writes; `done`: lines of the outbox that it completes. */
   readonly rows: {
@@ -82,11 +82,11 @@ export const beginDecisions = (partition: PartitionState, network: Roster, now: 
   mode: 'open',
   ...{ partition, network, now },
   entries: new Map(),
-  isAnyMade: false,
+  hasStates: false,
   marks: new Map(),
   hours: new Set(),
   hour: Number.NaN,
-  ...{ looks: [], quiet: [] },
+  ...{ rechecks: [], routine: [] },
   passes: noPasses(),
   rows: { results: [], incidents: [], evidence: [], ledger: [], alerts: [], alone: [], done: [] },
 });
@@ -95,7 +95,7 @@ export function decideOn(batch: DecisionBatch, monitor: string, event: MonitorEv
   assertOpen(batch);
   const entry = entryOf(batch, monitor);
   if (!entry) return;
-  const made = objectOf(batch, entry);
+  const made = buildState(batch, entry);
   if (!made.state) return;
   const { now, network } = batch;
   const { state, effects } = decide(made.state, event, { now, network, newId });
@@ -114,7 +114,7 @@ export function entryOf(batch: DecisionBatch, monitor: string): Entry | undefine
   if (known) return known;
   const slot = batch.partition.monitors.slotOf(monitor);
   if (slot === undefined) return undefined;
-  const entry: Entry = { slot, row: null, told: { is: 'numbers' } };
+  const entry: Entry = { slot, row: null, held: { is: 'numbers' } };
   batch.entries.set(monitor, entry);
   return entry;
 }
@@ -124,27 +124,27 @@ export function entryOf(batch: DecisionBatch, monitor: string): Entry | undefine
  * needed after all. States are built on every call; the batch keeps the first, so a second call
  * gets the same.
  */
-export function objectOf(batch: DecisionBatch, entry: Entry): Extract<Told, { is: 'object' }> {
-  const { slot, told } = entry;
+export function buildState(batch: DecisionBatch, entry: Entry): Extract<Held, { is: 'object' }> {
+  const { slot, held: told } = entry;
   if (told.is === 'object') return told;
   if (slot === null) throw new Error('a monitor that is not held is told by no numbers');
-  const { now, network, quiet } = batch;
-  const made: Extract<Told, { is: 'object' }> = {
+  const { now, network, routine: quiet } = batch;
+  const made: Extract<Held, { is: 'object' }> = {
     is: 'object',
     state: batch.partition.monitors.stateAt(slot),
     isMoved: false,
     isChanged: false,
   };
-  for (const result of quiet.flatMap((taken) => takeBack(taken, slot))) {
+  for (const result of quiet.flatMap((taken) => passesOf(taken, slot))) {
     if (made.state) made.state = decide(made.state, { is: 'result', result }, { now, network, newId }).state;
     made.isMoved = true;
   }
-  entry.told = made;
-  batch.isAnyMade = true;
+  entry.held = made;
+  batch.hasStates = true;
   return made;
 }
 
-function keep({ rows, looks }: DecisionBatch, monitor: string, effects: readonly Effect[]): void {
+function keep({ rows, rechecks: looks }: DecisionBatch, monitor: string, effects: readonly Effect[]): void {
   for (const effect of effects) {
     if (effect.is === 'incident') rows.incidents.push({ monitor, opened: effect.change === 'opened', incident: effect.incident });
     else if (effect.is === 'evidence') rows.evidence.push(effect);
@@ -158,18 +158,18 @@ function keep({ rows, looks }: DecisionBatch, monitor: string, effects: readonly
 /** A monitor that this partition did not hold before. */
 export function addMonitor(batch: DecisionBatch, key: number, watched: Watched, target: number): void {
   assertOpen(batch);
-  batch.isAnyMade = true;
+  batch.hasStates = true;
   batch.entries.set(watched.id, {
     slot: batch.partition.monitors.slotOf(watched.id) ?? null,
     row: { key, target },
-    told: { is: 'object', state: createState(watched), isMoved: true, isChanged: false },
+    held: { is: 'object', state: createState(watched), isMoved: true, isChanged: false },
   });
 }
 
 export function removeMonitor(batch: DecisionBatch, monitor: string): void {
   assertOpen(batch);
   const entry = entryOf(batch, monitor);
-  if (entry) objectOf(batch, entry).state = undefined;
+  if (entry) buildState(batch, entry).state = undefined;
 }
 
 /**
@@ -178,10 +178,10 @@ export function removeMonitor(batch: DecisionBatch, monitor: string): void {
  */
 export function takeRoutine(batch: DecisionBatch, taken: Passes): void {
   assertOpen(batch);
-  const { passes, quiet, partition } = batch;
+  const { passes, routine: quiet, partition } = batch;
   quiet.push(taken);
   const from = passes.at.length;
-  chartPasses(passes, taken, partition.monitors);
+  samplePasses(passes, taken, partition.monitors);
   for (let place = from; place < passes.at.length; place += 1) belongsTo(batch, passes.at[place] ?? 0);
 }
 
@@ -192,29 +192,29 @@ function belongsTo(batch: DecisionBatch, at: number): void {
   batch.hours.add(batch.hour);
 }
 
-export function chart(batch: DecisionBatch, row: ResultRow): void {
+export function addSample(batch: DecisionBatch, row: ResultRow): void {
   batch.rows.results.push(row);
   belongsTo(batch, row.at);
 }
 
 /** Requests a first check, to be made after the commit as soon as the budget allows. */
-export function lookAt({ looks }: DecisionBatch, monitor: string, { continent, turn_at }: FirstCheck): void {
+export function requestFirstCheck({ rechecks: looks }: DecisionBatch, monitor: string, { continent, turn_at }: FirstCheck): void {
   looks.push({ monitor, look: newId(), continents: [continent], when: { before: turn_at } });
 }
 
 export function stateOf(batch: DecisionBatch, monitor: string): MonitorState | undefined {
   const entry = entryOf(batch, monitor);
-  return entry && objectOf(batch, entry).state;
+  return entry && buildState(batch, entry).state;
 }
 
 export function incidentOf(batch: DecisionBatch, monitor: string): Incident | null {
   const { monitors } = batch.partition;
-  if (!batch.isAnyMade && monitors.areAllQuiet()) return null;
+  if (!batch.hasStates && monitors.areAllQuiet()) return null;
   const entry = entryOf(batch, monitor);
   if (!entry) return null;
   // A monitor that is held as numbers has none.
-  if (entry.told.is === 'numbers' && entry.slot !== null && monitors.isQuietAt(entry.slot)) return null;
-  return objectOf(batch, entry).state?.incident ?? null;
+  if (entry.held.is === 'numbers' && entry.slot !== null && monitors.isQuietAt(entry.slot)) return null;
+  return buildState(batch, entry).state?.incident ?? null;
 }
 
 /**
@@ -227,7 +227,7 @@ export function settingsOf(
 ): { readonly key: number; readonly terms: MonitorSettings; readonly version: number } | undefined {
   const entry = entryOf(batch, monitor);
   if (!entry) return undefined;
-  const { slot, told } = entry;
+  const { slot, held: told } = entry;
   if (told.is === 'object') {
     const watched = told.state?.watched;
     return watched && { key: rowOf(batch, entry).key, terms: watched, version: watched.config_version };
@@ -244,7 +244,7 @@ export function rowOf({ partition }: DecisionBatch, { slot, row }: Entry): Row {
 export type Mark = Omit<Watermark, 'ahead'>;
 
 /** All results up to this one are decided in this batch or before. */
-export function passTo(batch: DecisionBatch, mark: Mark): void {
+export function commitTo(batch: DecisionBatch, mark: Mark): void {
   assertOpen(batch);
   const ahead = earlyDecisions(batch, mark.probe_key, mark.generation).filter((seq) => seq > mark.seq);
   batch.marks.set(watermarkName(mark.probe_key, mark.generation), { ...mark, ahead });
@@ -260,15 +260,15 @@ export function earlyDecisions({ marks, partition }: DecisionBatch, probeKey: nu
  * This batch decides these results early: they are beyond the watermark, and results before them
  * still wait.
  */
-export function decideNow(batch: DecisionBatch, of: Omit<Mark, 'seq'>, seqs: readonly number[]): void {
+export function markDecidedEarly(batch: DecisionBatch, of: Omit<Mark, 'seq'>, seqs: readonly number[]): void {
   assertOpen(batch);
   const { probe_key, generation } = of;
   const ahead = [...earlyDecisions(batch, probe_key, generation), ...seqs];
-  batch.marks.set(watermarkName(probe_key, generation), { ...of, seq: passedTo(batch, probe_key, generation), ahead });
+  batch.marks.set(watermarkName(probe_key, generation), { ...of, seq: committedTo(batch, probe_key, generation), ahead });
 }
 
 /** Up to where results of this generation are committed, or decided in this batch. */
-export function passedTo({ marks, partition }: DecisionBatch, probeKey: number, generation: string): number {
+export function committedTo({ marks, partition }: DecisionBatch, probeKey: number, generation: string): number {
   const name = watermarkName(probeKey, generation);
   return marks.get(name)?.seq ?? partition.watermarks.get(name) ?? 0;
 }

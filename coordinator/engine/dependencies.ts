@@ -40,13 +40,13 @@ export type PartitionDependencies = {
   readonly loading: <Result>(load: () => Promise<Result>) => Promise<Result>;
   readonly roster: () => Roster;
   /** The last presence of each healthy probe. */
-  readonly words: () => readonly LatestPresence[];
+  readonly presences: () => readonly LatestPresence[];
   /** Requests rechecks from probes. */
-  readonly askLooks: (wishes: readonly RecheckRequest[]) => void;
+  readonly requestRechecks: (wishes: readonly RecheckRequest[]) => void;
   /** A check counted: the quarantine judges what it shows about its probe. */
   readonly observe: (result: SeenResult, of: ObservedState) => void;
   /** Whether passes of this probe matter too: those of a trusted probe add nothing. */
-  readonly attends: (probe: string) => boolean;
+  readonly needsPasses: (probe: string) => boolean;
   /** The database no longer stores results that started before this. */
   readonly oldestKept: (now: number) => number;
 };

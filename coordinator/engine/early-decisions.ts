@@ -1,147 +1,134 @@
 import { lastSeqOf, resultAt } from '../../shared/bus/batch.ts';
-import type { Delivered } from '../../shared/bus/nats.ts';
-import type { Roster } from '../../shared/checks/assignment.ts';
-import type { Result } from '../../shared/checks/result.ts';
 import { canDecideEarly, isAwaited } from '../core/backlog.ts';
 import { judge } from '../probes/directory.ts';
-import type { ProbeRow } from '../probes/queries.ts';
-import { beginDecisions, type DecisionBatch, decideNow, incidentOf, settingsOf, stateOf } from './decision-batch.ts';
+import { beginDecisions, type DecisionBatch, incidentOf, markDecidedEarly, settingsOf, stateOf } from './decision-batch.ts';
 import type { PartitionDependencies } from './dependencies.ts';
-import { decideAbout, type Judged, reasonAgainst, seenBy } from './results.ts';
-import { type PartitionState, watermarkName } from './state.ts';
-
-type InHand = { readonly probe: ProbeRow; readonly generation: string; readonly result: Result };
-
-/**
- * Results that wait while a partition holds (rule 4), by monitor, and the monitors that do not wait
- * (core/backlog.ts). There is one queue for each hold. Early decisions are remembered with the
- * watermarks, so that messages may be delivered again any number of times.
- *
- * Modes of a monitor: waiting → ahead (its results are decided as they come, until the hold ends).
- *
- * Only the partition changes it, when it goes through the waiting results.
- */
-export type WaitingQueue = {
-  /** Since when the past is awaited. */
-  readonly began: number;
-  readonly ahead: Set<string>;
-  readonly about: Map<string, InHand[]>;
-  /** How many results are in hand. Beyond `most` no more are taken in, and the rest wait. */
-  size: number;
-  /** `<probe key>:<generation>` → the last result in hand without a missing one before it. */
-  readonly reached: Map<string, number>;
-};
-
-export const createWaitingQueue = (began: number): WaitingQueue => ({
-  began,
-  ahead: new Set(),
-  about: new Map(),
-  size: 0,
-  reached: new Map(),
-});
-
-/** What came since the last call, and which probes are still awaited. */
-export type Waiting = {
-  readonly room: WaitingQueue;
-  readonly deliveries: readonly Delivered[];
-  /** Probes that may still deliver results. */
-  readonly awaited: ReadonlySet<string>;
-  /** Whether a probe is no longer awaited since the results in hand were last examined. */
-  readonly isFewer: boolean;
-};
-
-type EarlyDecided = { readonly decisions: DecisionBatch; readonly judged: readonly Judged[]; readonly monitors: ReadonlySet<string> };
+import type { EarlyAnswer, HeldDeliveries } from './messages.ts';
+import { decideResults, type Judged, observeAll, refusedReason, seenResult, settle } from './results.ts';
+import { type EarlyQueue, type PartitionState, type WaitingResult, watermarkName } from './state.ts';
 
 /**
- * Decides the waiting results that need not wait. Undefined when all of them wait. Nothing is
- * written yet.
+ * What need not wait while a partition holds (rule 4, core/backlog.ts):
+ *
+ *   1 take in   the new ones of the held messages, by monitor
+ *   2 choose    the monitors whose results need not wait
+ *   3 decide    their results, in order of start
+ *   4 settle    commit them with the watermarks, so that their messages may come again later
+ *
+ * If a step fails, the partition forgets its state, and the queue with it. The messages stay held
+ * and unacknowledged: all of them are decided when the hold ends.
  */
-export async function decideEarly(
-  waiting: Waiting,
-  state: PartitionState,
-  parts: PartitionDependencies,
-): Promise<EarlyDecided | undefined> {
-  const { room, deliveries, isFewer } = waiting;
-  const touched = await takeIn(room, state, deliveries, parts);
-  const { clock, timing, oldestKept, roster } = parts;
-  const { partition } = state.lease;
-  const now = clock.now();
-  const network = roster();
-  const decisions = beginDecisions(state, network, now);
-  const candidates = isFewer ? [...room.about.keys()] : [...touched];
-  const monitors = new Set(candidates.filter((monitor) => mayGo(waiting, monitor, decisions, network)));
-  const judged: Judged[] = [];
-  const seqs = new Map<string, { readonly of: { readonly probe_key: number; readonly generation: string }; readonly seqs: number[] }>();
-  for (const monitor of monitors) {
-    const known = settingsOf(decisions, monitor);
-    for (const { probe, generation, result } of room.about.get(monitor) ?? []) {
-      // A result that cannot count yet is judged again when the hold ends.
-      if (!known || reasonAgainst(probe, result, known.terms, known.version, { now, oldest: oldestKept(now) })) continue;
-      judged.push({ key: known.key, probe, seen: seenBy(probe, result, now, timing.lateMs) });
-      const name = watermarkName(probe.key, generation);
-      const entry = seqs.get(name) ?? { of: { probe_key: probe.key, generation }, seqs: [] };
-      entry.seqs.push(result.seq);
-      seqs.set(name, entry);
+export async function decideEarly(state: PartitionState, held: HeldDeliveries, deps: PartitionDependencies): Promise<EarlyAnswer> {
+  const queue = queueOf(state, held);
+  const touched = await takeIn(queue, state, held, deps);
+  const decisions = beginDecisions(state, deps.roster(), deps.clock.now());
+  const candidates = held.isFewer ? [...queue.waiting.keys()] : [...touched];
+  const monitors = candidates.filter((monitor) => needNotWait(queue, held, monitor, decisions));
+  const judged = decideWaiting(queue, monitors, decisions, deps);
+  if (judged.length > 0) {
+    await settle(decisions, deps);
+    for (const monitor of monitors) {
+      queue.early.add(monitor);
+      queue.waiting.delete(monitor);
     }
+    observeAll(state, judged, deps);
+    deps.log.debug({ monitors: monitors.length, results: judged.length }, 'decided ahead of what others hand over');
   }
-  if (judged.length === 0) return undefined;
-  decideAbout(decisions, judged, now);
-  for (const { of, seqs: gone } of seqs.values()) decideNow(decisions, { ...of, partition }, gone);
-  return { decisions, judged, monitors };
+  return { monitors: new Set(queue.early), areOthersWaiting: queue.waiting.size > 0 };
+}
+
+function queueOf(state: PartitionState, { hold }: HeldDeliveries): EarlyQueue {
+  if (state.early?.hold === hold) return state.early;
+  const queue = { hold, taken: 0, early: new Set<string>(), waiting: new Map(), size: 0, reached: new Map() };
+  state.early = queue;
+  return queue;
 }
 
 /** Hours of absence may leave a hundred thousand results; a short glitch leaves fewer than this. */
-const most = 10_000;
+const maxTaken = 10_000;
 
-/** Takes in what came since the last call. @returns the monitors with new results. */
+/** @returns the monitors with new results. */
 async function takeIn(
-  room: WaitingQueue,
+  queue: EarlyQueue,
   state: PartitionState,
-  deliveries: readonly Delivered[],
+  { deliveries }: HeldDeliveries,
   { directory, clock }: PartitionDependencies,
 ): Promise<ReadonlySet<string>> {
   const touched = new Set<string>();
-  for (const delivered of deliveries) {
-    if (room.size >= most) break;
-    const judged = await judge(delivered, state.lease.partition, directory, clock.now());
+  const added = deliveries.slice(queue.taken);
+  queue.taken = deliveries.length;
+  for (const delivered of added) {
+    if (queue.size >= maxTaken) break;
+    const verified = await judge(delivered, state.lease.partition, directory, clock.now());
     // A refused result is counted when the hold ends and it is processed.
-    if (judged.is !== 'accepted') continue;
-    const { probe, batch } = judged.accepted;
+    if (verified.is !== 'accepted') continue;
+    const { probe, batch } = verified.accepted;
     const name = watermarkName(probe.key, batch.generation);
-    const reached = room.reached.get(name) ?? state.watermarks.get(name) ?? 0;
+    const reached = queue.reached.get(name) ?? state.watermarks.get(name) ?? 0;
     if (batch.after !== null && batch.after > reached) continue;
     for (let place = 0; place < batch.monitors.length; place += 1) {
       const result = resultAt(batch, place);
       if (result.seq <= reached || state.ahead.get(name)?.includes(result.seq)) continue;
-      const inHand = room.about.get(result.monitor) ?? [];
-      inHand.push({ probe, generation: batch.generation, result });
-      room.about.set(result.monitor, inHand);
-      room.size += 1;
+      const waiting = queue.waiting.get(result.monitor) ?? [];
+      waiting.push({ probe, generation: batch.generation, result });
+      queue.waiting.set(result.monitor, waiting);
+      queue.size += 1;
       touched.add(result.monitor);
     }
-    room.reached.set(name, Math.max(reached, lastSeqOf(batch)));
+    queue.reached.set(name, Math.max(reached, lastSeqOf(batch)));
   }
   return touched;
 }
 
-function mayGo({ room, awaited }: Waiting, monitor: string, decisions: DecisionBatch, roster: Roster): boolean {
-  if (room.ahead.has(monitor)) return true;
-  const inHand = room.about.get(monitor) ?? [];
+function needNotWait(queue: EarlyQueue, { since, awaited }: HeldDeliveries, monitor: string, decisions: DecisionBatch): boolean {
+  if (queue.early.has(monitor)) return true;
+  const waiting = queue.waiting.get(monitor) ?? [];
   // Nearly always nothing failed, and the state is not needed.
-  const isPrivate = inHand.some(({ probe }) => probe.organisation_id !== null);
-  if (!isPrivate && incidentOf(decisions, monitor) === null && !inHand.some(({ result }) => result.outcome === 'fail')) return false;
-  const known = stateOf(decisions, monitor);
-  const seen = inHand.map(({ probe, result: { at, outcome } }) => ({ at, outcome, quarantined: probe.quarantined_at !== null }));
-  if (known === undefined) return false;
+  const isPrivate = waiting.some(({ probe }) => probe.organisation_id !== null);
+  const hasFailed = waiting.some(({ result }) => result.outcome === 'fail');
+  if (!isPrivate && incidentOf(decisions, monitor) === null && !hasFailed) return false;
+  const state = stateOf(decisions, monitor);
+  if (state === undefined) return false;
   // Results that were not taken in may be of any monitor.
-  const isMore = room.size >= most || isAwaited(known.watched, awaited, roster);
-  return canDecideEarly(known, seen, room.began, isMore);
+  const isMore = queue.size >= maxTaken || isAwaited(state.watched, awaited, decisions.network);
+  return canDecideEarly(state, waiting.map(brief), since, isMore);
 }
 
-/** The early decisions are committed. */
-export function adoptEarly(room: WaitingQueue, monitors: ReadonlySet<string>): void {
+function brief({ probe, result: { at, outcome } }: WaitingResult) {
+  return { at, outcome, quarantined: probe.quarantined_at !== null };
+}
+
+/** @returns what was decided; a result that cannot count yet is judged again after the hold. */
+function decideWaiting(
+  queue: EarlyQueue,
+  monitors: readonly string[],
+  decisions: DecisionBatch,
+  { timing, oldestKept }: PartitionDependencies,
+): readonly Judged[] {
+  const { now, partition } = decisions;
+  const moment = { now, oldest: oldestKept(now) };
+  const judged: Judged[] = [];
+  const early: WaitingResult[] = [];
   for (const monitor of monitors) {
-    room.ahead.add(monitor);
-    room.about.delete(monitor);
+    const settings = settingsOf(decisions, monitor);
+    if (!settings) continue;
+    for (const waiting of queue.waiting.get(monitor) ?? []) {
+      const { probe, result } = waiting;
+      if (refusedReason(probe, result, settings.terms, settings.version, moment)) continue;
+      judged.push({ key: settings.key, probe, seen: seenResult(probe, result, now, timing.lateMs) });
+      early.push(waiting);
+    }
   }
+  decideResults(decisions, judged, now);
+  for (const some of Map.groupBy(early, ({ probe, generation }) => watermarkName(probe.key, generation)).values()) {
+    const [first] = some;
+    if (!first) continue;
+    const mark = { probe_key: first.probe.key, generation: first.generation, partition: partition.lease.partition };
+    markDecidedEarly(
+      decisions,
+      mark,
+      some.map(({ result }) => result.seq),
+    );
+  }
+  return judged;
 }

@@ -68,6 +68,7 @@ export async function loadPartition(lease: Lease, { sql, directory, roster, now 
     ),
     nextDue: Number.POSITIVE_INFINITY,
     unpublished: new Set(),
+    early: undefined,
     unseen: noUnseen(),
   };
   const network = roster();

@@ -568,7 +568,7 @@ export function passAll(monitors: Monitors, { from, batch, slots }: Passes): num
 }
 
 /** Adds them to the samples. */
-export function chartPasses(columns: PassColumns, { probe_key, batch, slots }: Passes, monitors: Monitors): void {
+export function samplePasses(columns: PassColumns, { probe_key, batch, slots }: Passes, monitors: Monitors): void {
   for (let place = 0; place < slots.length; place += 1) {
     const slot = slots[place] ?? -1;
     if (slot < 0) continue;
@@ -588,7 +588,7 @@ export function chartPasses(columns: PassColumns, { probe_key, batch, slots }: P
  * Takes one monitor's passes out, as results, because its state is needed after all. They stay in
  * the samples.
  */
-export function takeBack({ from, batch, slots }: Passes, slot: number): SeenResult[] {
+export function passesOf({ from, batch, slots }: Passes, slot: number): SeenResult[] {
   const results: SeenResult[] = [];
   for (let place = slots.indexOf(slot); place >= 0; place = slots.indexOf(slot, place + 1)) {
     slots[place] = -1;

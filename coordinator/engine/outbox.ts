@@ -8,26 +8,26 @@ import { addMonitor, beginDecisions, type DecisionBatch, decideOn, removeMonitor
 import type { PartitionDependencies } from './dependencies.ts';
 import { dropSetAside, Fenced, keepSetAside, type MonitorRow, monitorsById, setAsideById, targetHash, watchedOf } from './queries.ts';
 import { askForFirst } from './rechecks.ts';
-import { find, receiveBatches, settle } from './results.ts';
+import { decideBatches, locate, settle } from './results.ts';
 import type { PartitionState } from './state.ts';
 
 /** Decides everything that waits in the outbox, publishes it on the bus, and commits both. */
-export async function drainOutbox(state: PartitionState, parts: PartitionDependencies, goesOn?: () => void): Promise<void> {
+export async function drainOutbox(state: PartitionState, deps: PartitionDependencies, goesOn?: () => void): Promise<void> {
   for (;;) {
     goesOn?.();
-    const found = await readOutbox(state, parts);
+    const found = await readOutbox(state, deps);
     if (!found) return;
     const { decisions, lines, changes, more } = found;
-    const publishing = parts.bus.isConnected() ? parts.assignments.publish(changes) : Promise.reject(new Error('the bus is away'));
+    const publishing = deps.bus.isConnected() ? deps.assignments.publish(changes) : Promise.reject(new Error('the bus is away'));
     const isPublished = await publishing.then(
       () => true,
       (error: unknown) => {
-        parts.log.warn({ err: error, lines: lines.length }, 'assignments could not be published; they wait in the outbox');
+        deps.log.warn({ err: error, lines: lines.length }, 'assignments could not be published; they wait in the outbox');
         return false;
       },
     );
     if (isPublished) for (const line of lines) decisions.rows.done.push(line);
-    await settle(decisions, parts);
+    await settle(decisions, deps);
     for (const line of lines) {
       if (isPublished) state.unpublished.delete(line);
       else state.unpublished.add(line);
@@ -126,8 +126,8 @@ function isSlower(known: Watched | undefined, row: MonitorRow): boolean {
  * Processes set-aside messages again that the operator asked for. A message that fails again stays
  * set aside.
  */
-export async function retryAsked(state: PartitionState, parts: PartitionDependencies): Promise<void> {
-  const { sql, bus, log } = parts;
+export async function retryAsked(state: PartitionState, deps: PartitionDependencies): Promise<void> {
+  const { sql, bus, log } = deps;
   for (const line of await waitingLines(sql, 'set_aside', state.lease.partition, 100)) {
     const { id } = line.payload;
     const aside = await setAsideById(sql, id);
@@ -138,7 +138,7 @@ export async function retryAsked(state: PartitionState, parts: PartitionDependen
       try {
         // A repeated ping is the same ping, so it can be sent again.
         if (isPing) await bus.store(subject, data);
-        else await workOnBatch(state, id, data, parts);
+        else await workOnBatch(state, id, data, deps);
         await dropSetAside(sql, id);
         log.info({ id, subject }, 'a message that was set aside is worked on after all');
       } catch (error) {
@@ -155,18 +155,18 @@ export async function retryAsked(state: PartitionState, parts: PartitionDependen
  * Its sender was verified when it came; its content is decided like any late result. @throws the
  * reason when it cannot be processed.
  */
-async function workOnBatch(state: PartitionState, id: number, data: Uint8Array, parts: PartitionDependencies): Promise<void> {
+async function workOnBatch(state: PartitionState, id: number, data: Uint8Array, deps: PartitionDependencies): Promise<void> {
   const batch = readBatch(strictJsonOf(data));
   if (!batch || batch.partition !== state.lease.partition) throw new Error('it is no batch of results of this partition');
-  const probe = await parts.directory.find(batch.probe);
+  const probe = await deps.directory.find(batch.probe);
   if (!probe) throw new Error(`there is no probe ${batch.probe}`);
-  const { decisions, refused } = receiveBatches(
+  const { decisions, refused } = decideBatches(
     state,
-    [find({ probe, batch: { ...batch, generation: generationOf(id), after: null } }, state.monitors)],
-    parts,
+    [locate({ probe, batch: { ...batch, generation: generationOf(id), after: null } }, state.monitors)],
+    deps,
   );
-  await settle(decisions, parts);
-  for (const one of refused) parts.refusals.count(one.probe, one.reason);
+  await settle(decisions, deps);
+  for (const one of refused) deps.refusals.count(one.probe, one.reason);
 }
 
 /**

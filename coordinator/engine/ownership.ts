@@ -5,13 +5,13 @@ import { answersSoon } from '../database/connect.ts';
 import { listenTo } from '../database/listen.ts';
 import { outboxChannel, partitionsWaiting } from '../database/outbox.ts';
 import { type Part, readerOf } from '../health/watches.ts';
-import type { Known } from '../notifications/release.ts';
+import type { PartitionBacklog } from '../notifications/release.ts';
 import type { Assignments } from '../probes/assignments.ts';
 import type { Directory } from '../probes/directory.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import type { PartitionMessage } from './messages.ts';
 import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from './queries.ts';
-import { holdAgain, knownOf, passThrough, type RunningPartition, startPartition, stopPartition } from './running.ts';
+import { backlogStateOf, holdAgain, passThrough, type RunningPartition, startPartition, stopPartition } from './running.ts';
 import type { Timing } from './timing.ts';
 
 /**
@@ -28,7 +28,7 @@ export type Partitions = {
   readonly start: () => Promise<void>;
   readonly owns: (partition: number) => boolean;
   /** The backlog state of the partitions that may work. */
-  readonly known: () => readonly Known[];
+  readonly known: () => readonly PartitionBacklog[];
   /** @throws when the partition is not ours. */
   readonly tell: (partition: number, message: PartitionMessage) => Promise<void>;
   readonly tellAll: (message: PartitionMessage) => void;
@@ -46,7 +46,7 @@ export type Partitions = {
 type Options = {
   readonly owner: string;
   readonly version: string;
-  readonly parts: PartitionDependencies;
+  readonly deps: PartitionDependencies;
   /** Aborts the wait at the start. */
   readonly signal?: AbortSignal;
 };
@@ -60,8 +60,8 @@ const withinPatiences = 10;
 /** It takes its share again after this many stall timeouts. */
 const restPatiences = 2;
 
-export function createPartitions({ owner, version, parts, signal }: Options): Partitions {
-  const { sql, bus, log, timing } = parts;
+export function createPartitions({ owner, version, deps, signal }: Options): Partitions {
+  const { sql, bus, log, timing } = deps;
   const running = new Map<number, RunningPartition>();
   const stopping = new Set<number>();
   let validUntil = 0;
@@ -97,7 +97,7 @@ export function createPartitions({ owner, version, parts, signal }: Options): Pa
       log.error({ partition }, 'a partition stands: it is given up and begun anew, here or elsewhere');
       void giveUp(partition, mine).catch(onFailure);
     };
-    const mine = startPartition({ lease, isTaken, parts, mayWork, onFenced, onGivenUp });
+    const mine = startPartition({ lease, isTaken, deps, mayWork, onFenced, onGivenUp });
     running.set(partition, mine);
   };
 
@@ -155,7 +155,7 @@ export function createPartitions({ owner, version, parts, signal }: Options): Pa
    */
   const giveUp = async (partition: number, given: RunningPartition): Promise<void> => {
     if (closing || running.get(partition) !== given) return;
-    parts.figures.gaveUp();
+    deps.figures.gaveUp();
     const now = performance.now();
     if (now - (standstills.at(-1) ?? Number.NEGATIVE_INFINITY) >= timing.standstillMs / 2)
       standstills = [...standstills.filter((at) => now - at < withinPatiences * timing.standstillMs), now];
@@ -202,7 +202,7 @@ export function createPartitions({ owner, version, parts, signal }: Options): Pa
       stops.push({ stop: leases.unlisten });
     },
     owns: (partition) => mayWork() && running.has(partition),
-    known: () => (mayWork() ? [...running.values()].map(knownOf) : []),
+    known: () => (mayWork() ? [...running.values()].map(backlogStateOf) : []),
     tell: async (partition, message) => {
       const held = running.get(partition);
       if (!held) throw new Error(`partition ${partition} belongs to another coordinator`);

@@ -23,7 +23,7 @@ import type { MonitorState } from '../core/types.ts';
 import { type Sql, wayOf } from '../database/connect.ts';
 import { type Figures, noFigures, type RecheckOutcome } from '../health/meters.ts';
 import type { Assignments } from '../probes/assignments.ts';
-import { type DecisionBatch, lookAt, type RecheckRequest, settingsOf, stateOf } from './decision-batch.ts';
+import { type DecisionBatch, type RecheckRequest, requestFirstCheck, settingsOf, stateOf } from './decision-batch.ts';
 import { type MonitorRow, monitorsById, placedOf } from './queries.ts';
 import type { Unseen } from './state.ts';
 
@@ -172,7 +172,7 @@ const firstsAtOnce = 40;
 /** Monitors beyond this many are checked at their turn. */
 const maxFirsts = 200_000;
 
-function createFirstChecks(parts: {
+function createFirstChecks(deps: {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly log: Log;
@@ -180,7 +180,7 @@ function createFirstChecks(parts: {
   readonly rowsOf: (wishes: readonly Pick<RecheckRequest, 'monitor'>[]) => Promise<ReadonlyMap<string, MonitorRow>>;
   readonly send: (row: MonitorRow, look: string, probe: RosterProbe, continent: Continent) => Promise<void>;
 }): FirstChecks {
-  const { bus, clock, log, roster, rowsOf, send } = parts;
+  const { bus, clock, log, roster, rowsOf, send } = deps;
   const waiting = new Map<Continent, Map<string, First>>();
   let budget: Budget = emptyBudget;
 
@@ -282,7 +282,7 @@ export function askForFirst(unseen: Unseen, decisions: DecisionBatch, monitor: s
   const key = settingsOf(decisions, monitor)?.key;
   if (!known || key === undefined) return;
   const { awaited, look } = firstCheck({ ...known.watched, monitor, ordinal: key }, unseen.awaited.get(monitor), roster, now);
-  if (look) lookAt(decisions, monitor, look);
+  if (look) requestFirstCheck(decisions, monitor, look);
   if (!isUnseen(known)) return;
   unseen.awaited.set(monitor, awaited);
   if (awaited) unseen.nextEnd = Math.min(unseen.nextEnd, awaited.until);

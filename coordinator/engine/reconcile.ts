@@ -53,9 +53,9 @@ type InTurn = (turn: ReconcileTurn) => Promise<ReconcileAnswer>;
  * One page in each turn: in between the partition decides what has come. True when something had to
  * be published. @throws when the bus is away.
  */
-export async function reconcile(partition: number, parts: PartitionDependencies, inTurn: InTurn): Promise<boolean> {
-  const { bus, assignments, announcements, installation, log } = parts;
-  const before = await readMarker(partition, parts);
+export async function reconcile(partition: number, deps: PartitionDependencies, inTurn: InTurn): Promise<boolean> {
+  const { bus, assignments, announcements, installation, log } = deps;
+  const before = await readMarker(partition, deps);
   const served = [...assignments.served()];
   const sealed = { ...assignments.sealEpochs() };
   const signed_by = [...announcements.trust().keys];
@@ -100,11 +100,11 @@ function queueOf(bus: Bus): LimitFunction {
   return queue;
 }
 
-export async function takeTurn(partition: number, turn: ReconcileTurn, parts: PartitionDependencies): Promise<ReconcileAnswer> {
-  const { sql, bus, assignments } = parts;
+export async function takeTurn(partition: number, turn: ReconcileTurn, deps: PartitionDependencies): Promise<ReconcileAnswer> {
+  const { sql, bus, assignments } = deps;
   const { isStranger } = turn;
   if (turn.is === 'marker') {
-    if (isStranger) await deleteUnknownAssignments(partition, await idsOf(partition, parts), parts);
+    if (isStranger) await deleteUnknownAssignments(partition, await idsOf(partition, deps), deps);
     await bus.store(subjects.marker(partition), JSON.stringify(turn.marker));
     return { published: 0, last: null };
   }

@@ -12,18 +12,18 @@ import type { ProbeRow } from '../probes/queries.ts';
 import { observingProbeOf } from '../probes/roster.ts';
 import { emptyUnit, type Unit } from './commit.ts';
 import {
+  addSample,
   assertOpen,
   beginDecisions,
-  chart,
+  buildState,
+  commitTo,
+  committedTo,
   type DecisionBatch,
   decideOn,
   type Entry,
   earlyDecisions,
   entryOf,
   incidentOf,
-  objectOf,
-  passedTo,
-  passTo,
   rowOf,
   takeRoutine,
 } from './decision-batch.ts';
@@ -35,16 +35,16 @@ import type { PartitionState } from './state.ts';
  * A batch with the slot of each result's monitor by its place, −1 for unknown monitors. It is valid
  * until a monitor is added or removed.
  */
-export type Found = Pick<Accepted, 'probe' | 'batch'> & { readonly slots: Int32Array };
+export type LocatedBatch = Pick<Accepted, 'probe' | 'batch'> & { readonly slots: Int32Array };
 
 /** The new part of it: from this place on, except results that were decided early. */
-type Fresh = Found & { readonly first: number; readonly ahead: ReadonlySet<number> | undefined };
+type Fresh = LocatedBatch & { readonly first: number; readonly ahead: ReadonlySet<number> | undefined };
 
 export type Judged = { readonly key: number; readonly probe: ProbeRow; readonly seen: SeenResult };
 type Answer = { readonly generation: string; readonly probe: string; committed: number; again: boolean };
 
 /** What one batch of decisions makes of a set of batches. */
-export type Received = {
+export type Decided = {
   readonly decisions: DecisionBatch;
   /** Results that were decided, without those on the fast path. */
   readonly judged: readonly Judged[];
@@ -52,11 +52,11 @@ export type Received = {
   readonly receipts: readonly (readonly [subject: string, receipt: ReceiptMessage])[];
 };
 
-type DecidingDependencies = Pick<PartitionDependencies, 'clock' | 'timing' | 'oldestKept' | 'roster' | 'attends'>;
+type DecidingDependencies = Pick<PartitionDependencies, 'clock' | 'timing' | 'oldestKept' | 'roster' | 'needsPasses'>;
 
 /** Decides a set of batches, in order of start. Nothing is written yet. */
-export function receiveBatches(state: PartitionState, batches: readonly Found[], parts: DecidingDependencies): Received {
-  const { clock, roster } = parts;
+export function decideBatches(state: PartitionState, batches: readonly LocatedBatch[], deps: DecidingDependencies): Decided {
+  const { clock, roster } = deps;
   const now = clock.now();
   const decisions = beginDecisions(state, roster(), now);
   const fresh: Fresh[] = [];
@@ -65,7 +65,7 @@ export function receiveBatches(state: PartitionState, batches: readonly Found[],
   for (const found of batches) {
     const { probe, batch } = found;
     const { generation } = batch;
-    const committed = passedTo(decisions, probe.key, generation);
+    const committed = committedTo(decisions, probe.key, generation);
     const name = `${probe.id} ${generation}`;
     const answer = answers.get(name) ?? { generation, probe: probe.id, committed, again: false };
     answers.set(name, answer);
@@ -78,12 +78,12 @@ export function receiveBatches(state: PartitionState, batches: readonly Found[],
     answer.again = false;
     const gone = earlyDecisions(decisions, probe.key, generation);
     fresh.push({ ...found, first: firstAfter(batch, committed), ahead: gone.length > 0 ? new Set(gone) : undefined });
-    passTo(decisions, { probe_key: probe.key, generation, partition: state.lease.partition, seq: last });
+    commitTo(decisions, { probe_key: probe.key, generation, partition: state.lease.partition, seq: last });
   }
 
-  const { quiet, judged, refused } = part(state, fresh, now, parts);
+  const { quiet, judged, refused } = splitResults(state, fresh, now, deps);
   for (const passes of quiet) takeRoutine(decisions, passes);
-  decideAbout(decisions, judged, now);
+  decideResults(decisions, judged, now);
 
   const { partition } = state.lease;
   const receipts = [...answers.values()].map(({ probe, generation, committed, again }): [string, ReceiptMessage] => [
@@ -100,7 +100,7 @@ function firstAfter(batch: Batch, seq: number): number {
 }
 
 /** A set of batches, split by how its results are decided. */
-type Parted = {
+type SplitResults = {
   /** By their place: passes that may take the fast path, whatever else is in the set. */
   readonly quiet: readonly Passes[];
   readonly judged: Judged[];
@@ -111,16 +111,16 @@ type Parted = {
  * Separates passes for the fast path from all other results. Either all results of a monitor take
  * it or none, because decisions go in order of start.
  */
-function part(state: PartitionState, fresh: readonly Fresh[], now: number, parts: DecidingDependencies): Parted {
-  const { timing, oldestKept, attends, roster } = parts;
+function splitResults(state: PartitionState, fresh: readonly Fresh[], now: number, deps: DecidingDependencies): SplitResults {
+  const { timing, oldestKept, needsPasses: attends, roster } = deps;
   const { monitors } = state;
   const moment = { now, oldest: oldestKept(now), network: roster() };
   const loud = new Set<number>();
   const quiet: (Passes & Fresh)[] = [];
   const judged: Judged[] = [];
-  const refused: Parted['refused'] = [];
+  const refused: SplitResults['refused'] = [];
   const decideAt = ({ probe, batch }: Fresh, place: number, slot: number): void => {
-    judged.push({ key: monitors.rowAt(slot).key, probe, seen: seenBy(probe, resultAt(batch, place), now, timing.lateMs) });
+    judged.push({ key: monitors.rowAt(slot).key, probe, seen: seenResult(probe, resultAt(batch, place), now, timing.lateMs) });
   };
 
   for (const one of fresh) {
@@ -136,7 +136,7 @@ function part(state: PartitionState, fresh: readonly Fresh[], now: number, parts
       pass.at = startAt(batch, place);
       const { terms, version } = monitors.termsAt(slot);
       if (!terms) continue;
-      const reason = reasonAgainst(probe, pass, terms, version, moment);
+      const reason = refusedReason(probe, pass, terms, version, moment);
       if (reason) refused.push({ probe: probe.id, reason });
       else if (mayPass && !batch.whole.has(place) && monitors.passesQuietly(slot, pass, moment)) slots[place] = slot;
       else {
@@ -157,7 +157,7 @@ function part(state: PartitionState, fresh: readonly Fresh[], now: number, parts
 }
 
 /** A result as the core takes it. */
-export function seenBy(probe: ProbeRow, result: Result, now: number, lateMs: number): SeenResult {
+export function seenResult(probe: ProbeRow, result: Result, now: number, lateMs: number): SeenResult {
   return {
     ...result,
     from: observingProbeOf(probe),
@@ -179,7 +179,7 @@ function passOf(probe: ProbeRow): Writable<SeenResult> {
 /** A clock that is wrong by more than this gives no usable time. */
 const futureMs = 120_000;
 
-export function reasonAgainst(
+export function refusedReason(
   probe: ProbeRow,
   { config_version, at }: Pick<Result, 'config_version' | 'at'>,
   terms: MonitorSettings,
@@ -206,7 +206,7 @@ function mayHold(probe: ProbeRow, watched: MonitorSettings, version: number, con
 }
 
 /** Decides results that may count, in order of start, and adds them to the samples. */
-export function decideAbout(decisions: DecisionBatch, judged: readonly Judged[], now: number): void {
+export function decideResults(decisions: DecisionBatch, judged: readonly Judged[], now: number): void {
   const late = new Set<string>();
   for (const { key, probe, seen } of judged.toSorted((a, b) => byStart(a.seen, b.seen))) {
     decideOn(decisions, seen.monitor, {
@@ -215,7 +215,7 @@ export function decideAbout(decisions: DecisionBatch, judged: readonly Judged[],
     });
     const outcome = countsAs(seen, now);
     const { at, took_ms, phases } = seen;
-    chart(decisions, { monitor_key: key, probe_key: probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
+    addSample(decisions, { monitor_key: key, probe_key: probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
     if (seen.handed_over) late.add(seen.monitor);
   }
   // The past causes no rechecks; incidents that are open after it are continued now.
@@ -229,13 +229,20 @@ function recheckAnswered({ monitor, look, other_looks = [] }: SeenResult, decisi
 }
 
 /** Commits a batch of decisions, changes memory afterwards, and requests its rechecks. */
-export async function settle(decisions: DecisionBatch, parts: PartitionDependencies): Promise<void> {
-  const { writer, clock, askLooks } = parts;
-  if (hasConfigChanges(decisions)) {
-    await writer.commit(unitWithCheckpoint(decisions, clock.now()));
-  } else if (hasRows(decisions)) await writer.commit(unitOf(decisions));
+export async function settle(decisions: DecisionBatch, deps: PartitionDependencies): Promise<void> {
+  await commit(decisions, deps);
   adopt(decisions);
-  if (decisions.looks.length > 0) askLooks(decisions.looks);
+  requestRechecks(decisions, deps);
+}
+
+/** In one transaction. A batch of decisions without rows only changes memory. */
+export async function commit(decisions: DecisionBatch, { writer, clock }: PartitionDependencies): Promise<void> {
+  if (hasConfigChanges(decisions)) await writer.commit(unitWithCheckpoint(decisions, clock.now()));
+  else if (hasRows(decisions)) await writer.commit(unitOf(decisions));
+}
+
+export function requestRechecks({ rechecks }: DecisionBatch, deps: Pick<PartitionDependencies, 'requestRechecks'>): void {
+  if (rechecks.length > 0) deps.requestRechecks(rechecks);
 }
 
 /**
@@ -243,7 +250,7 @@ export async function settle(decisions: DecisionBatch, parts: PartitionDependenc
  * do not say which version they checked.
  */
 function hasConfigChanges({ entries }: DecisionBatch): boolean {
-  for (const { told } of entries.values()) if (told.is === 'object' && told.isChanged && told.state) return true;
+  for (const { held: told } of entries.values()) if (told.is === 'object' && told.isChanged && told.state) return true;
   return false;
 }
 
@@ -265,28 +272,27 @@ export function unitOf({ partition, rows, passes, hours, marks }: DecisionBatch)
 
 /** The partition's monitors as they will be. */
 function* future(batch: DecisionBatch): Generator<Packed> {
-  const { entries, quiet, partition } = batch;
+  const { entries, routine: quiet, partition } = batch;
   const { monitors } = partition;
   for (const slot of monitors.slots()) {
     const id = monitors.idAt(slot) ?? '';
     const entry = entries.get(id) ?? (quiet.length > 0 ? entryOf(batch, id) : undefined);
-    const state = entry ? objectOf(batch, entry).state : monitors.stateAt(slot);
+    const state = entry ? buildState(batch, entry).state : monitors.stateAt(slot);
     const { key, changedAt } = monitors.rowAt(slot);
     if (state) yield { key, changedAt: entry ? changedAtOf(batch, entry) : changedAt, state };
   }
   for (const entry of entries.values()) {
-    const { slot, told } = entry;
+    const { slot, held: told } = entry;
     if (slot === null && told.is === 'object' && told.state)
       yield { key: rowOf(batch, entry).key, changedAt: changedAtOf(batch, entry), state: told.state };
   }
 }
 
-function changedAtOf({ now, partition }: DecisionBatch, { slot, told }: Entry): number {
+function changedAtOf({ now, partition }: DecisionBatch, { slot, held: told }: Entry): number {
   if (told.is === 'object' && told.isChanged) return now;
   return slot === null ? 0 : partition.monitors.rowAt(slot).changedAt;
 }
 
-/** Whether there is anything to commit: a batch of decisions without rows only changes memory. */
 function hasRows({ marks, passes, rows }: DecisionBatch): boolean {
   return marks.size > 0 || passes.at.length > 0 || Object.values(rows).some((list) => list.length > 0);
 }
@@ -295,11 +301,11 @@ function hasRows({ marks, passes, rows }: DecisionBatch): boolean {
 export function adopt(batch: DecisionBatch): void {
   assertOpen(batch);
   batch.mode = 'adopted';
-  const { partition, network, quiet, entries, marks } = batch;
+  const { partition, network, routine: quiet, entries, marks } = batch;
   const { monitors } = partition;
   for (const taken of quiet) partition.nextDue = Math.min(partition.nextDue, passAll(monitors, taken));
   for (const [monitor, entry] of entries) {
-    const { slot, told } = entry;
+    const { slot, held: told } = entry;
     if (told.is === 'numbers') continue;
     if (!told.state) monitors.remove(monitor);
     else if (told.isMoved) {
@@ -331,7 +337,7 @@ export function observeAll(state: PartitionState, judged: readonly Judged[], { o
   }
 }
 
-export function find<From extends Pick<Accepted, 'probe' | 'batch'>>(from: From, monitors: Monitors): From & Found {
+export function locate<From extends Pick<Accepted, 'probe' | 'batch'>>(from: From, monitors: Monitors): From & LocatedBatch {
   const { monitors: ids } = from.batch;
   const slots = new Int32Array(ids.length);
   for (let place = 0; place < ids.length; place += 1) slots[place] = monitors.slotOf(ids[place] ?? '') ?? -1;

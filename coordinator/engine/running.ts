@@ -1,12 +1,11 @@
 import { type Actor, createActor, createPump, type Pump } from '../../shared/actor/mailbox.ts';
 import type { Delivered, Pull } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
-import { type Awaited, awaitedBy, type Backlog, beginBacklog, goOn } from '../core/backlog.ts';
+import { type Awaited, awaitedBy, type Backlog, beginBacklog, updateBacklog } from '../core/backlog.ts';
 import { isPassing } from '../database/connect.ts';
-import type { Known } from '../notifications/release.ts';
+import type { PartitionBacklog } from '../notifications/release.ts';
 import type { PartitionDependencies } from './dependencies.ts';
-import { createWaitingQueue, type WaitingQueue } from './early-decisions.ts';
-import type { PartitionAnswer, PartitionMessage } from './messages.ts';
+import type { EarlyAnswer, PartitionAnswer, PartitionMessage } from './messages.ts';
 import { createPartition, isTickDue } from './partition.ts';
 import { Fenced, type Lease, renewEpoch } from './queries.ts';
 import { type ReconcileAnswer, type ReconcileTurn, reconcile } from './reconcile.ts';
@@ -15,27 +14,34 @@ import type { PartitionState } from './state.ts';
 /**
  * How far the past of a partition is decided, since it was last awaited.
  *
- * Modes: `untold` (the bus has not reported what it has for us, so an empty queue proves nothing) →
- * `told` → `decided`; `cut off` (it was decided when the bus went away, and nothing newer is
- * known). Each absence of the bus leads back to `untold` or `cut off`, a backlog of a probe to
- * `told` or `untold`.
+ * Modes: `unreported` (the bus has not reported what it has for us, so an empty queue proves
+ * nothing) → `reported` → `decided`; `cut off` (it was decided when the bus went away, and nothing
+ * newer is known). Each absence of the bus leads back to `unreported` or `cut off`, a backlog of a
+ * probe to `reported` or `unreported`.
  */
-type Past = 'untold' | 'told' | 'decided' | 'cut off';
+type Past = 'unreported' | 'reported' | 'decided' | 'cut off';
 
-/**
- * Waiting results that were shown to the partition, because some of them need not wait (rule 4).
- */
-type Shown = {
-  readonly room: WaitingQueue;
-  /** How many of the held results were shown; infinity once they cannot be. */
-  taken: number;
-  /** The probes that were awaited at that time; undefined before the first time. */
-  awaited: Awaited | undefined;
+/** What the partition was told of the held messages, because some need not wait (rule 4). */
+type Early = EarlyAnswer & {
+  /** How many of the held messages it has. */
+  readonly taken: number;
+  /** The probes that were awaited then; undefined before the first time. */
+  readonly awaited: Awaited | undefined;
+  /** It failed at one of them: all that is held waits for the end of the hold. */
+  readonly isOff: boolean;
+};
+
+const noneEarly: Early = {
+  taken: 0,
+  awaited: undefined,
+  isOff: false,
+  monitors: new Set(),
+  areOthersWaiting: false,
 };
 
 type Options = {
   readonly partition: number;
-  readonly parts: Pick<PartitionDependencies, 'bus' | 'log' | 'timing' | 'clock' | 'words'>;
+  readonly deps: Pick<PartitionDependencies, 'bus' | 'log' | 'timing' | 'clock' | 'presences'>;
   /** Whether the partition has been loaded from the database. */
   readonly isLoaded: () => boolean;
   readonly tell: (message: PartitionMessage) => Promise<PartitionAnswer>;
@@ -44,28 +50,27 @@ type Options = {
 /**
  * Deliveries of the bus on their way to a partition.
  *
- * Modes: `open` → `closed` (what waited goes back to the bus). While it is open, `handover` says
- * whether it is holding or working. Holding (after an absence): kept results wait here
+ * Modes are those of its backlog (core/backlog.ts). Holding, after an absence: messages wait here
  * unacknowledged, so that they are decided in order (rule 4); early decisions need not wait.
- * Working: results are decided as they come.
+ * Working: they are decided as they come.
  */
 export type PartitionDeliveries = Options & {
-  mode: 'open' | 'closed';
-  handover: Backlog;
-  /** Since when it is holding, by the clock of results. */
+  backlog: Backlog;
+  /** How many holds began. */
+  hold: number;
+  /** When the last one began, by the clock of results. */
   heldSince: number;
   held: Delivered[];
+  /** Of the last hold. */
+  early: Early;
   past: Past;
-  /** How often the bus was away. */
-  absences: number;
-  shown: Shown | undefined;
   /** How many flushes are in progress, and how much the bus still has for us. */
-  handing: number;
+  flushing: number;
   pending: number;
   /** Whether the bus is being asked for its pending count. */
   isAsking: boolean;
   /** When the bus was last told that we still work on held messages. */
-  workingSaidAt: number;
+  extendedAt: number;
   last: Promise<void>;
 };
 
@@ -73,7 +78,7 @@ type RunningOptions = {
   readonly lease: Lease;
   /** Newly taken: nothing was ever sent under its epoch. */
   readonly isTaken: boolean;
-  readonly parts: PartitionDependencies;
+  readonly deps: PartitionDependencies;
   /** Whether the lease still holds by our own clock. */
   readonly mayWork: () => boolean;
   readonly onFenced: () => void;
@@ -90,7 +95,7 @@ type RunningOptions = {
  * Modes of its epoch: `unused` (nothing was ever sent under it) → `used` ↔ `renewing` (the
  * database's epoch may be newer than that of `lease`).
  */
-export type RunningPartition = Pick<RunningOptions, 'parts' | 'mayWork'> & {
+export type RunningPartition = Pick<RunningOptions, 'deps' | 'mayWork'> & {
   mode: 'loading' | 'loaded' | 'leaving' | 'stopped';
   lease: Lease;
   epoch: 'unused' | 'used' | 'renewing';
@@ -112,11 +117,11 @@ export type RunningPartition = Pick<RunningOptions, 'parts' | 'mayWork'> & {
 
 const capacity = 1_000;
 
-export function startPartition({ lease, isTaken, parts, mayWork, onFenced, onGivenUp }: RunningOptions): RunningPartition {
-  const { log, timing } = parts;
+export function startPartition({ lease, isTaken, deps, mayWork, onFenced, onGivenUp }: RunningOptions): RunningPartition {
+  const { log, timing } = deps;
   const { partition } = lease;
   const actor = createActor<PartitionState, PartitionMessage, PartitionAnswer>(
-    createPartition(partition, () => leaseToRead(running), parts),
+    createPartition(partition, () => leaseToRead(running), deps),
     {
       capacity,
       onFailure: (error) => {
@@ -127,10 +132,13 @@ export function startPartition({ lease, isTaken, parts, mayWork, onFenced, onGiv
     },
   );
   const running: RunningPartition = {
-    ...{ parts, mayWork, lease, actor },
+    deps,
+    mayWork,
+    lease,
+    actor,
     mode: 'loading',
     epoch: isTaken ? 'unused' : 'used',
-    deliveries: openDeliveries({ partition, parts, isLoaded: () => isLoaded(running), tell: actor.tell }),
+    deliveries: openDeliveries({ partition, deps, isLoaded: () => isLoaded(running), tell: actor.tell }),
     reconciling: createPump({
       once: () => reviewAssignments(running),
       onFailure: (error) => {
@@ -160,7 +168,7 @@ export function startPartition({ lease, isTaken, parts, mayWork, onFenced, onGiv
 async function leaseToRead(running: RunningPartition): Promise<Lease> {
   if (running.epoch !== 'unused') {
     running.epoch = 'renewing';
-    running.lease = await renewEpoch(running.parts.sql, running.lease).finally(() => {
+    running.lease = await renewEpoch(running.deps.sql, running.lease).finally(() => {
       running.epoch = 'used';
     });
   }
@@ -171,15 +179,17 @@ async function leaseToRead(running: RunningPartition): Promise<Lease> {
 export function openDeliveries(options: Options): PartitionDeliveries {
   return {
     ...options,
-    mode: 'open',
     // A probe that is heard all the while keeps nothing from us, even after a change of owner.
-    handover: beginBacklog(performance.now(), Number.NEGATIVE_INFINITY, options.parts.timing.catchUpMs),
-    heldSince: options.parts.clock.now(),
+    backlog: beginBacklog(performance.now(), Number.NEGATIVE_INFINITY, options.deps.timing.catchUpMs),
+    hold: 0,
+    heldSince: options.deps.clock.now(),
     held: [],
-    past: 'untold',
-    ...{ absences: 0, handing: 0, pending: 0, workingSaidAt: 0 },
-    shown: undefined,
+    early: noneEarly,
+    past: 'unreported',
+    flushing: 0,
+    pending: 0,
     isAsking: false,
+    extendedAt: 0,
     last: Promise.resolve(),
   };
 }
@@ -189,9 +199,9 @@ function isLoaded({ mode }: RunningPartition): boolean {
 }
 
 async function reviewAssignments(running: RunningPartition): Promise<void> {
-  const { parts, lease, mayWork } = running;
-  if (parts.bus.isConnected() && isLoaded(running) && mayWork())
-    await reconcile(lease.partition, parts, (turn) => reconcileTurn(running, turn));
+  const { deps, lease, mayWork } = running;
+  if (deps.bus.isConnected() && isLoaded(running) && mayWork())
+    await reconcile(lease.partition, deps, (turn) => reconcileTurn(running, turn));
 }
 
 async function reconcileTurn(running: RunningPartition, turn: ReconcileTurn): Promise<ReconcileAnswer> {
@@ -214,20 +224,20 @@ const restMs = 1_000;
 
 function failed(running: RunningPartition, what: string, error: unknown): void {
   running.restUntil = performance.now() + restMs;
-  const { parts, lease } = running;
+  const { deps, lease } = running;
   if (!isStopped(running) && !(error instanceof Fenced))
-    parts.log.error({ err: error, partition: lease.partition, what }, 'a partition failed and starts again from the database');
+    deps.log.error({ err: error, partition: lease.partition, what }, 'a partition failed and starts again from the database');
 }
 
 function tick(running: RunningPartition): void {
-  const { parts, deliveries, actor, lease, mayWork } = running;
-  const { bus, timing, clock, loaded, roster } = parts;
+  const { deps, deliveries, actor, lease, mayWork } = running;
+  const { bus, timing, clock, loaded, roster } = deps;
   if (!mayWork()) return;
   const now = performance.now();
   if (now < running.restUntil) return;
-  if (goOnWith(deliveries, now)) {
-    const only = aheadOf(deliveries);
-    if (only && only.size > 0 && actor.waiting() === 0 && bus.isConnected()) void tell(running, { is: 'tick', only });
+  if (tickDeliveries(deliveries, now)) {
+    const only = deliveries.early.monitors;
+    if (only.size > 0 && actor.waiting() === 0 && bus.isConnected()) void tell(running, { is: 'tick', only });
     return;
   }
   if (!isLoaded(running) || actor.waiting() > 10) return;
@@ -242,40 +252,40 @@ function tick(running: RunningPartition): void {
 const workingEveryMs = 2_000;
 
 /** The work of each tick; returns whether it is holding. */
-export function goOnWith(deliveries: PartitionDeliveries, now: number): boolean {
+export function tickDeliveries(deliveries: PartitionDeliveries, now: number): boolean {
   if (isHolding(deliveries)) {
     // A probe may have delivered its backlog without any result for this partition.
-    if (deliveries.handing === 0 && deliveries.held.length > 0) void hand(deliveries);
-    if (now - deliveries.workingSaidAt < workingEveryMs) return true;
-    deliveries.workingSaidAt = now;
+    if (deliveries.flushing === 0 && deliveries.held.length > 0) void flush(deliveries);
+    if (now - deliveries.extendedAt < workingEveryMs) return true;
+    deliveries.extendedAt = now;
     for (const delivered of deliveries.held) delivered.working();
     return true;
   }
-  const { held, past, handing, pending, parts, isLoaded } = deliveries;
-  if (held.length > 0) void hand(deliveries);
-  else if (!isCaughtUp(deliveries) && isLoaded() && handing === 0 && pending === 0 && parts.bus.isConnected()) {
-    if (past === 'told') deliveries.past = 'decided';
+  const { held, past, flushing, pending, deps, isLoaded } = deliveries;
+  if (held.length > 0) void flush(deliveries);
+  else if (!isCaughtUp(deliveries) && isLoaded() && flushing === 0 && pending === 0 && deps.bus.isConnected()) {
+    if (past === 'reported') deliveries.past = 'decided';
     else void askBus(deliveries);
   }
   return false;
 }
 
 function isHolding(deliveries: PartitionDeliveries): boolean {
-  const { handover: before, held, partition, parts } = deliveries;
+  const { backlog: before, held, partition, deps } = deliveries;
   if (before.until === null && !before.spent) return false;
-  const now = goOn(before, parts.words(), performance.now(), (held.at(-1)?.pending ?? 0) > 0);
-  deliveries.handover = now;
-  if (now.spent && !before.spent) parts.log.warn({ partition }, 'not all probes handed over in time; what came is decided without them');
+  const now = updateBacklog(before, deps.presences(), performance.now(), (held.at(-1)?.pending ?? 0) > 0);
+  deliveries.backlog = now;
+  if (now.spent && !before.spent) deps.log.warn({ partition }, 'not all probes handed over in time; what came is decided without them');
   return now.until !== null;
 }
 
 /** One after the other, so that held messages go before later ones. */
-function hand(deliveries: PartitionDeliveries): Promise<void> {
-  deliveries.handing += 1;
+function flush(deliveries: PartitionDeliveries): Promise<void> {
+  deliveries.flushing += 1;
   deliveries.last = deliveries.last
     .then(() => work(deliveries))
     .finally(() => {
-      deliveries.handing -= 1;
+      deliveries.flushing -= 1;
     });
   return deliveries.last;
 }
@@ -283,62 +293,68 @@ function hand(deliveries: PartitionDeliveries): Promise<void> {
 const maxHeld = 200;
 
 async function work(deliveries: PartitionDeliveries): Promise<void> {
-  if (isHolding(deliveries) && deliveries.held.length < maxHeld) return decideWaiting(deliveries);
-  const { held: taken, handover: before, partition, parts, tell } = deliveries;
+  if (isHolding(deliveries) && deliveries.held.length < maxHeld) return decideEarly(deliveries);
+  const { held: taken, backlog: before, partition, deps, tell } = deliveries;
   deliveries.held = [];
-  deliveries.shown = undefined;
+  deliveries.early = noneEarly;
   if (taken.length === 0) return;
   try {
-    const answer = await tell({ is: 'deliveries', deliveries: taken, handover: before });
+    const answer = await tell({ is: 'deliveries', deliveries: taken, backlog: before });
     if (answer.is !== 'waits') return;
     const { since, from } = answer;
     // If the bus was away in between, a hold has begun that contains these.
-    if (deliveries.handover === before) hold(deliveries, since);
+    if (deliveries.backlog === before) hold(deliveries, since);
     deliveries.held = [...taken, ...deliveries.held];
     const age_ms = Math.round(performance.now() - since);
-    parts.log.debug({ partition, from, age_ms }, 'what was kept is handed over; those who may keep as much are waited for');
-    await decideWaiting(deliveries);
+    deps.log.debug({ partition, from, age_ms }, 'what was kept is handed over; those who may keep as much are waited for');
+    await decideEarly(deliveries);
   } catch (error) {
     for (const delivered of taken) delivered.nak(200);
-    parts.log.error({ err: error, partition, messages: taken.length }, 'results could not be worked on; they come again');
+    deps.log.error({ err: error, partition, messages: taken.length }, 'results could not be worked on; they come again');
   }
 }
 
-/** Shows the waiting results to the partition. */
-async function decideWaiting(deliveries: PartitionDeliveries): Promise<void> {
-  const { handover, held, pending, partition, parts, isLoaded, tell } = deliveries;
-  if (!isLoaded() || handover.until === null) return;
-  deliveries.shown ??= { room: createWaitingQueue(deliveries.heldSince), taken: 0, awaited: undefined };
-  const mine = deliveries.shown;
-  if (mine.taken === Number.POSITIVE_INFINITY) return;
-  const awaited = awaitedBy(handover.since, mine.awaited, parts.words(), performance.now(), pending > 0);
-  const isFewer = mine.awaited === undefined || mine.awaited.keys().some((probe) => !awaited.has(probe));
-  mine.awaited = awaited;
-  const news = held.slice(mine.taken);
-  if (news.length === 0 && (!isFewer || mine.room.about.size === 0)) return;
-  mine.taken = held.length;
-  const message = { is: 'waiting', deliveries: news, room: mine.room, awaited: new Set(awaited.keys()), isFewer } as const;
-  await tell(message).catch((error: unknown) => {
+/** Tells the partition what is held: it decides what need not wait. */
+async function decideEarly(deliveries: PartitionDeliveries): Promise<void> {
+  const { backlog, hold, heldSince: since, held, early: before, pending, partition, deps, isLoaded, tell } = deliveries;
+  if (!isLoaded() || backlog.until === null || before.isOff) return;
+  const awaited = awaitedBy(backlog.since, before.awaited, deps.presences(), performance.now(), pending > 0);
+  const isFewer = before.awaited === undefined || before.awaited.keys().some((probe) => !awaited.has(probe));
+  const hasMore = held.length > before.taken;
+  deliveries.early = { ...before, awaited, taken: held.length };
+  if (!hasMore && !(isFewer && before.areOthersWaiting)) return;
+  const message = { is: 'waiting', hold, since, deliveries: [...held], awaited: new Set(awaited.keys()), isFewer } as const;
+  const answer = await tell(message).catch((error: unknown) => {
     // Results that cannot be processed would fail each time. They are found and set aside when the
     // hold ends; until then all results wait.
-    if (!isPassing(error)) mine.taken = Number.POSITIVE_INFINITY;
-    else if (deliveries.shown === mine) deliveries.shown = undefined;
+    if (deliveries.hold === hold) deliveries.early = isPassing(error) ? noneEarly : { ...deliveries.early, isOff: true };
     if (!(error instanceof Fenced))
-      parts.log.error({ err: error, partition }, 'what waits could not be looked at; it is decided with the rest');
+      deps.log.error({ err: error, partition }, 'what waits could not be looked at; it is decided with the rest');
+    return undefined;
   });
+  // If the bus was away in between, another hold has begun.
+  if (answer?.is !== 'early' || deliveries.hold !== hold) return;
+  const { monitors, areOthersWaiting } = answer;
+  deliveries.early = { ...deliveries.early, monitors, areOthersWaiting };
 }
 
 /** Part of the past is awaited again. */
-const behindAgain: Readonly<Record<Past, Past>> = { untold: 'untold', told: 'told', decided: 'told', 'cut off': 'untold' };
+const behindAgain: Readonly<Record<Past, Past>> = {
+  unreported: 'unreported',
+  reported: 'reported',
+  decided: 'reported',
+  'cut off': 'unreported',
+};
 
 function hold(deliveries: PartitionDeliveries, since: number): void {
-  const { bus, clock, timing } = deliveries.parts;
-  deliveries.handover = beginBacklog(performance.now(), since, timing.catchUpMs);
+  const { bus, clock, timing } = deliveries.deps;
+  deliveries.backlog = beginBacklog(performance.now(), since, timing.catchUpMs);
+  deliveries.hold += 1;
   deliveries.heldSince = clock.now();
   // While the bus is away, the last decisions remain the best knowledge.
   if (bus.isConnected()) deliveries.past = behindAgain[deliveries.past];
-  // Reset and rebuilt from the queue: a probe that was no longer awaited may be awaited again.
-  deliveries.shown = undefined;
+  // A probe that was no longer awaited may be awaited again.
+  deliveries.early = noneEarly;
 }
 
 /** Whether all kept results have been decided since the past was last awaited. */
@@ -347,24 +363,24 @@ export function isCaughtUp({ past }: PartitionDeliveries): boolean {
 }
 
 /** The bus has reported what it has. */
-const afterWord: Readonly<Record<Past, Past>> = { untold: 'told', told: 'told', decided: 'decided', 'cut off': 'decided' };
+const afterReport: Readonly<Record<Past, Past>> = {
+  unreported: 'reported',
+  reported: 'reported',
+  decided: 'decided',
+  'cut off': 'decided',
+};
 
 /** No message has come: either there is none, or it is on its way. */
 async function askBus(deliveries: PartitionDeliveries): Promise<void> {
   if (deliveries.isAsking) return;
   deliveries.isAsking = true;
-  const { absences, partition, parts } = deliveries;
-  const left = await parts.bus.consumerState(streams.results.name, partitionConsumer(partition).name).catch((error: unknown) => {
-    parts.log.debug({ err: error, partition }, 'what the bus has left for a partition could not be asked; it is asked again');
+  const { hold, partition, deps } = deliveries;
+  const left = await deps.bus.consumerState(streams.results.name, partitionConsumer(partition).name).catch((error: unknown) => {
+    deps.log.debug({ err: error, partition }, 'what the bus has left for a partition could not be asked; it is asked again');
     return undefined;
   });
-  if (left?.pending === 0 && left.unacknowledged === 0 && absences === deliveries.absences) deliveries.past = afterWord[deliveries.past];
+  if (left?.pending === 0 && left.unacknowledged === 0 && hold === deliveries.hold) deliveries.past = afterReport[deliveries.past];
   deliveries.isAsking = false;
-}
-
-/** The monitors with early decisions, while other results wait. */
-export function aheadOf({ shown }: PartitionDeliveries): ReadonlySet<string> | undefined {
-  return shown?.room.ahead;
 }
 
 function tell(running: RunningPartition, message: PartitionMessage): Promise<unknown> {
@@ -374,8 +390,8 @@ function tell(running: RunningPartition, message: PartitionMessage): Promise<unk
 const pollBatch = 16;
 
 async function begin(running: RunningPartition): Promise<void> {
-  const { parts, actor, deliveries, mayWork } = running;
-  const { bus, log, loaded } = parts;
+  const { deps, actor, deliveries, mayWork } = running;
+  const { bus, log, loaded } = deps;
   const { partition } = running.lease;
   const consumer = partitionConsumer(partition);
   // Messages that an owner before us still holds come back at once, and its pulls end.
@@ -408,15 +424,10 @@ function becomeLoaded(running: RunningPartition): void {
 
 /** Settles when these messages have been processed, or wait. */
 export function takeMessages(deliveries: PartitionDeliveries, messages: readonly Delivered[]): Promise<void> {
-  assertOpen(deliveries);
   deliveries.held.push(...messages);
   deliveries.pending = messages.at(-1)?.pending ?? deliveries.pending;
-  if (messages.length > 0) deliveries.past = afterWord[deliveries.past];
-  return hand(deliveries);
-}
-
-function assertOpen({ mode, partition }: PartitionDeliveries): void {
-  if (mode !== 'open') throw new Error(`the deliveries of partition ${partition} are ${mode}, and take nothing more`);
+  if (messages.length > 0) deliveries.past = afterReport[deliveries.past];
+  return flush(deliveries);
 }
 
 /** Settles when all earlier messages have been processed, and rejects when they cannot be. */
@@ -426,10 +437,10 @@ export async function passThrough({ began, actor }: RunningPartition): Promise<v
 }
 
 /** What is known of its past, for its alerts. */
-export const knownOf = ({ lease, deliveries }: RunningPartition): Known => ({
+export const backlogStateOf = ({ lease, deliveries }: RunningPartition): PartitionBacklog => ({
   lease,
   isCaughtUp: isCaughtUp(deliveries),
-  isAhead: (monitor) => aheadOf(deliveries)?.has(monitor) === true,
+  isDecidedEarly: (monitor) => deliveries.early.monitors.has(monitor),
 });
 
 /**
@@ -437,7 +448,7 @@ export const knownOf = ({ lease, deliveries }: RunningPartition): Known => ({
  * lease.
  */
 export async function stopPartition(running: RunningPartition, leaveCheckpoint: boolean): Promise<void> {
-  const { outbox, reconciling, ticker, deliveries, actor, parts } = running;
+  const { outbox, reconciling, ticker, deliveries, actor, deps } = running;
   becomeStopped(running);
   outbox.stop();
   reconciling.stop();
@@ -450,7 +461,7 @@ export async function stopPartition(running: RunningPartition, leaveCheckpoint: 
   // An actor that just failed has discarded its state and closes nothing; its entry in the counts
   // must go all the same.
   const { partition } = running.lease;
-  if (parts.loaded.get(partition)?.lease === running.lease) parts.loaded.delete(partition);
+  if (deps.loaded.get(partition)?.lease === running.lease) deps.loaded.delete(partition);
 }
 
 const afterStop = { loading: 'leaving', loaded: 'stopped' } as const;
@@ -461,9 +472,8 @@ function becomeStopped(running: RunningPartition): void {
   running.mode = afterStop[mode];
 }
 
+/** What is held goes back to the bus. */
 export async function closeDeliveries(deliveries: PartitionDeliveries): Promise<void> {
-  assertOpen(deliveries);
-  deliveries.mode = 'closed';
   giveBack(deliveries);
   await deliveries.last;
   // Results that were left to wait for other probes.
@@ -475,11 +485,15 @@ function giveBack({ held }: PartitionDeliveries): void {
 }
 
 /** The bus was away, and still is or has just returned. */
-const whileAway: Readonly<Record<Past, Past>> = { untold: 'untold', told: 'untold', decided: 'cut off', 'cut off': 'cut off' };
+const whileAway: Readonly<Record<Past, Past>> = {
+  unreported: 'unreported',
+  reported: 'unreported',
+  decided: 'cut off',
+  'cut off': 'cut off',
+};
 
 /** The bus was away: what comes now may be of the past. */
 export function holdAgain(deliveries: PartitionDeliveries): void {
-  deliveries.absences += 1;
   deliveries.past = whileAway[deliveries.past];
   hold(deliveries, performance.now());
 }

@@ -1,4 +1,6 @@
+import type { Result } from '../../shared/checks/result.ts';
 import type { AwaitedRecheck } from '../core/rechecks.ts';
+import type { ProbeRow } from '../probes/queries.ts';
 import type { Monitors } from './monitor-memory.ts';
 import type { Lease } from './queries.ts';
 
@@ -13,6 +15,32 @@ export type Unseen = {
   epoch: number;
   /** Not later than the earliest timeout of an awaited check. */
   nextEnd: number;
+};
+
+/**
+ * The results of one hold that wait (rule 4), by monitor, and the monitors that do not wait
+ * (engine/early-decisions.ts). Only the partition holds it and changes it. A partition that is
+ * loaded again makes it anew from the next message, which carries all that is held.
+ *
+ * Modes of a monitor: waiting → early (its results are decided as they come, until the hold ends).
+ */
+export type EarlyQueue = {
+  /** The number of the hold. */
+  readonly hold: number;
+  /** How many of the held messages are taken in. */
+  taken: number;
+  readonly early: Set<string>;
+  readonly waiting: Map<string, WaitingResult[]>;
+  /** How many results were taken in; above a limit the rest waits for the end of the hold. */
+  size: number;
+  /** By name of the watermark: the last result that was taken in without one missing before it. */
+  readonly reached: Map<string, number>;
+};
+
+export type WaitingResult = {
+  readonly probe: ProbeRow;
+  readonly generation: string;
+  readonly result: Result;
 };
 
 export type PartitionState = {
@@ -30,6 +58,8 @@ export type PartitionState = {
   /** Lines of the outbox that are decided and committed, but not published: the bus was away. */
   readonly unpublished: Set<number>;
   readonly unseen: Unseen;
+  /** Undefined while nothing is held. */
+  early: EarlyQueue | undefined;
 };
 
 export const watermarkName = (probeKey: number, generation: string): string => `${probeKey}:${generation}`;

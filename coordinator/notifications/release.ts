@@ -112,12 +112,12 @@ export type Alerter = {
 };
 
 /** What the owner of a partition knows about its past. */
-export type Known = {
+export type PartitionBacklog = {
   readonly lease: Lease;
   /** Whether the whole backlog of the probes has been decided. */
   readonly isCaughtUp: boolean;
   /** Whether results of this monitor are decided early, while others wait. */
-  readonly isAhead: (monitor: string) => boolean;
+  readonly isDecidedEarly: (monitor: string) => boolean;
 };
 
 const page = 500;
@@ -133,7 +133,7 @@ type Dependencies = {
   readonly clock: Clock;
   readonly log: Log;
   readonly owner: string;
-  readonly known: () => readonly Known[];
+  readonly known: () => readonly PartitionBacklog[];
 };
 
 export function createAlerter({ sql, clock, log, owner, known }: Dependencies): Alerter {
@@ -150,7 +150,7 @@ export function createAlerter({ sql, clock, log, owner, known }: Dependencies): 
     const waiting = await heldAlerts(sql, owned, now, after, page);
     const isOfNow = ({ monitor_id, partition, by_target }: HeldAlert): boolean => {
       const its = partitions.get(partition);
-      return its !== undefined && mayNotify({ isPastDecided: its.isCaughtUp || its.isAhead(monitor_id), isToldByTarget: by_target });
+      return its !== undefined && mayNotify({ isPastDecided: its.isCaughtUp || its.isDecidedEarly(monitor_id), isToldByTarget: by_target });
     };
     const told = waiting.filter(isOfNow);
     const covers = await coverOfMonitors(sql, [...new Set(told.map(({ monitor_id }) => monitor_id))], { from: now - 1, to: now + 1 });

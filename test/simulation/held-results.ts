@@ -3,11 +3,11 @@ import {
   awaitedBy,
   beginBacklog,
   canDecideEarly,
-  goOn,
   isAwaited,
   keptAfter,
   type LatestPresence,
   mustWait,
+  updateBacklog,
 } from '../../coordinator/core/backlog.ts';
 import type { MonitorState, Rules } from '../../coordinator/core/types.ts';
 import type { Agenda } from './agenda.ts';
@@ -77,7 +77,7 @@ export const createHolding = (parts: {
       said.set(id, { probe: id, heard_at: agenda.now(), handed_over: isHandedOver });
     },
     isHolding: () => {
-      handover = goOn(handover, words(), agenda.now());
+      handover = updateBacklog(handover, words(), agenda.now());
       return handover.until !== null;
     },
     begin,

@@ -4,9 +4,9 @@ import {
   behind,
   byStart,
   endsSilenceOfAll,
-  goOn,
   type LatestPresence,
   mustWait,
+  updateBacklog,
   working,
 } from '../../../coordinator/core/backlog.ts';
 import { without } from '../../../coordinator/core/types.ts';
@@ -36,28 +36,28 @@ describe('rule 4: the time to hand over', () => {
   test('ends a moment after the last, and with the limit at the latest', () => {
     const begun = beginBacklog(10_000);
     const all = [word('a', 10_000), word('b', 10_001)];
-    expect(goOn(begun, all, 12_000).until).toBe(12_200);
-    expect(goOn(begun, all, 39_900).until).toBe(40_000);
+    expect(updateBacklog(begun, all, 12_000).until).toBe(12_200);
+    expect(updateBacklog(begun, all, 39_900).until).toBe(40_000);
     // More is known to be on its way.
-    expect(goOn(begun, all, 12_000, true)).toEqual(begun);
-    expect(goOn(begun, [word('a', 12_000), word('b', 9_000)], 12_000)).toEqual(begun);
-    expect(goOn(begun, all, 40_000, true)).toEqual(working);
+    expect(updateBacklog(begun, all, 12_000, true)).toEqual(begun);
+    expect(updateBacklog(begun, [word('a', 12_000), word('b', 9_000)], 12_000)).toEqual(begun);
+    expect(updateBacklog(begun, all, 40_000, true)).toEqual(working);
   });
 
   test('that ended by its limit is spent while one is awaited, but not when nobody is heard at all', () => {
     const begun = beginBacklog(10_000);
-    expect(goOn(begun, [word('a', 39_000), word('b', 9_000)], 40_000)).toEqual({ ...working, spent: true });
-    expect(goOn(begun, [word('a', 39_000), word('b', 39_000)], 40_000)).toEqual(working);
-    expect(goOn(begun, [word('a', 9_000), word('b', 9_000)], 40_000)).toEqual(working);
+    expect(updateBacklog(begun, [word('a', 39_000), word('b', 9_000)], 40_000)).toEqual({ ...working, spent: true });
+    expect(updateBacklog(begun, [word('a', 39_000), word('b', 39_000)], 40_000)).toEqual(working);
+    expect(updateBacklog(begun, [word('a', 9_000), word('b', 9_000)], 40_000)).toEqual(working);
   });
 
   test('that is spent begins anew when nobody is behind, or nobody was heard for longer than a ping', () => {
     const spent = { ...working, spent: true };
-    expect(goOn(spent, [word('a', 33_500), word('b', 9_000)], 40_000)).toEqual(spent);
-    expect(goOn(spent, [word('a', 33_499), word('b', 9_000)], 40_000)).toEqual(working);
-    expect(goOn(spent, [word('a', 39_000), word('b', 38_000)], 40_000)).toEqual(working);
-    expect(goOn(spent, [word('a', 39_000), word('b', 38_000, false)], 40_000)).toEqual(spent);
-    expect(goOn(working, [word('a', 39_000), word('b', 9_000)], 40_000)).toEqual(working);
+    expect(updateBacklog(spent, [word('a', 33_500), word('b', 9_000)], 40_000)).toEqual(spent);
+    expect(updateBacklog(spent, [word('a', 33_499), word('b', 9_000)], 40_000)).toEqual(working);
+    expect(updateBacklog(spent, [word('a', 39_000), word('b', 38_000)], 40_000)).toEqual(working);
+    expect(updateBacklog(spent, [word('a', 39_000), word('b', 38_000, false)], 40_000)).toEqual(spent);
+    expect(updateBacklog(working, [word('a', 39_000), word('b', 9_000)], 40_000)).toEqual(working);
   });
 });
 

@@ -5,9 +5,9 @@ import {
   beginBacklog,
   byStart,
   endsSilenceOfAll,
-  goOn,
   type LatestPresence,
   mustWait,
+  updateBacklog,
   working,
 } from '../../../coordinator/core/backlog.ts';
 import { asWritten, observe, type Shown, trusting } from '../../../coordinator/core/quarantine.ts';
@@ -96,16 +96,16 @@ describe('rule 4: handing over', () => {
     const begun = beginBacklog(10_000);
     const none = [word('a', 9_000), word('b', 8_000)];
     const both = [word('a', 10_500), word('b', 11_500)];
-    expect(goOn(begun, none, 12_000).until).not.toBeNull();
-    expect(goOn(begun, [word('a', 11_000), word('b', 8_000)], 12_000).until).not.toBeNull();
-    expect(goOn(begun, [word('a', 11_000), word('b', 11_500, false)], 12_000).until).not.toBeNull();
+    expect(updateBacklog(begun, none, 12_000).until).not.toBeNull();
+    expect(updateBacklog(begun, [word('a', 11_000), word('b', 8_000)], 12_000).until).not.toBeNull();
+    expect(updateBacklog(begun, [word('a', 11_000), word('b', 11_500, false)], 12_000).until).not.toBeNull();
     // What has landed may still be on its way: a moment more.
-    const settling = goOn(begun, both, 12_000);
+    const settling = updateBacklog(begun, both, 12_000);
     expect(settling.until).toBe(12_200);
-    expect(goOn(settling, both, 12_200)).toEqual(working);
-    expect(goOn(begun, both, 12_000, true).until).toBe(40_000);
-    expect(goOn(begun, none, 39_999).until).not.toBeNull();
-    expect(goOn(begun, none, 40_000).until).toBeNull();
+    expect(updateBacklog(settling, both, 12_200)).toEqual(working);
+    expect(updateBacklog(begun, both, 12_000, true).until).toBe(40_000);
+    expect(updateBacklog(begun, none, 39_999).until).not.toBeNull();
+    expect(updateBacklog(begun, none, 40_000).until).toBeNull();
   });
 
   test('rule 4: what one probe kept waits for those that have not been heard since', () => {
@@ -126,13 +126,13 @@ describe('rule 4: handing over', () => {
   test('rule 4: who never hands over is waited for once, and again only after all were well', () => {
     const late = { since: 50_000, from: ['a'] };
     const at = (now: number) => [word('a', now - 1_000), word('b', 20_000)];
-    const spent = goOn(beginBacklog(60_000, 50_000), at(90_000), 90_000);
+    const spent = updateBacklog(beginBacklog(60_000, 50_000), at(90_000), 90_000);
     expect(spent.until).toBeNull();
     expect(mustWait(spent, late, at(91_000), 91_000)).toBe(false);
-    expect(goOn(spent, at(95_000), 95_000)).toEqual(spent);
+    expect(updateBacklog(spent, at(95_000), 95_000)).toEqual(spent);
     // All silent again: whoever comes first then begins anew.
-    expect(goOn(spent, at(60_000), 100_000)).toEqual(working);
-    const well = goOn(spent, [word('a', 99_000), word('b', 99_500)], 100_000);
+    expect(updateBacklog(spent, at(60_000), 100_000)).toEqual(working);
+    const well = updateBacklog(spent, [word('a', 99_000), word('b', 99_500)], 100_000);
     expect(mustWait(well, { ...late, since: 100_000 }, at(110_000), 110_000)).toBe(true);
   });
 

@@ -120,6 +120,7 @@ describe('a round of a partition', () => {
             ahead: new Map(),
             nextDue: Number.POSITIVE_INFINITY,
             unpublished: new Set(),
+            early: undefined,
             unseen: noUnseen(),
           };
           const expected = new Map<string, MonitorState>();
@@ -165,7 +166,7 @@ describe('a round of a partition', () => {
               expect(incidentOf(decisions, monitor) !== null).toBe(decided.state.incident !== null);
             }
             const { incidents, evidence, ledger, alerts, alone } = unitOf(decisions);
-            expect([incidents, evidence, ledger, alerts, alone, decisions.looks].flat().length).toBe(effects);
+            expect([incidents, evidence, ledger, alerts, alone, decisions.rechecks].flat().length).toBe(effects);
             adopt(decisions);
             for (const [id, each] of expected) {
               expect(withoutIds(monitors.stateOf(id))).toEqual(withoutIds(each));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PartitionAnswer } from '../../../coordinator/engine/messages.ts';
-import { closeDeliveries, goOnWith, isCaughtUp, openDeliveries, takeMessages } from '../../../coordinator/engine/running.ts';
+import { closeDeliveries, isCaughtUp, openDeliveries, takeMessages, tickDeliveries } from '../../../coordinator/engine/running.ts';
 import { usualTiming } from '../../../coordinator/engine/timing.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
@@ -26,14 +26,14 @@ afterAll(() => bus.close());
 const deliveriesOf = (partition: number) => {
   const deliveries = openDeliveries({
     partition,
-    parts: {
+    deps: {
       ...{ bus, log, clock: systemClock, timing: usualTiming },
-      words: () => [{ probe, heard_at: performance.now(), handed_over: true }],
+      presences: () => [{ probe, heard_at: performance.now(), handed_over: true }],
     },
     isLoaded: () => true,
     tell: () => Promise.resolve({ is: 'done' }),
   });
-  const ticker = setInterval(() => goOnWith(deliveries, performance.now()), 20);
+  const ticker = setInterval(() => tickDeliveries(deliveries, performance.now()), 20);
   return { deliveries, end: () => clearInterval(ticker) };
 };
 
@@ -64,14 +64,14 @@ test('what the partition says that it waits is held, and decided when all have h
   let handedOver = false;
   const deliveries = openDeliveries({
     partition: 3,
-    parts: {
+    deps: {
       ...{ bus, log, clock: systemClock, timing: usualTiming },
-      words: () => [{ probe, heard_at: performance.now(), handed_over: handedOver }],
+      presences: () => [{ probe, heard_at: performance.now(), handed_over: handedOver }],
     },
     isLoaded: () => true,
     tell: async (message) => {
       if (message.is === 'deliveries')
-        shown.push([message.handover.until === null ? 'working' : 'holding', ...message.deliveries.map(({ subject }) => subject)]);
+        shown.push([message.backlog.until === null ? 'working' : 'holding', ...message.deliveries.map(({ subject }) => subject)]);
       return (message.is === 'deliveries' && answers.shift()) || { is: 'done' };
     },
   });
@@ -91,14 +91,14 @@ test('what the partition says that it waits is held, and decided when all have h
   };
   // Nobody is waited for any more since the partition was taken over.
   handedOver = true;
-  await eventually(() => !goOnWith(deliveries, performance.now()));
+  await eventually(() => !tickDeliveries(deliveries, performance.now()));
   handedOver = false;
   await takeMessages(deliveries, [delivered]);
-  expect([shown, goOnWith(deliveries, performance.now())]).toEqual([[['working', 'first']], true]);
+  expect([shown, tickDeliveries(deliveries, performance.now())]).toEqual([[['working', 'first']], true]);
   await takeMessages(deliveries, [{ ...delivered, subject: 'second' }]);
   expect(shown).toHaveLength(1);
   handedOver = true;
-  await eventually(() => !goOnWith(deliveries, performance.now()) && shown.length === 2);
+  await eventually(() => !tickDeliveries(deliveries, performance.now()) && shown.length === 2);
   expect(shown[1]).toEqual(['working', 'first', 'second']);
   await closeDeliveries(deliveries);
 });

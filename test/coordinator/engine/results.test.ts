@@ -6,7 +6,7 @@ import { createState, nextTick } from '../../../coordinator/core/lifecycle.ts';
 import type { MonitorState, SeenResult } from '../../../coordinator/core/types.ts';
 import { createMonitors } from '../../../coordinator/engine/monitor-memory.ts';
 import { noUnseen } from '../../../coordinator/engine/rechecks.ts';
-import { adopt, find, receiveBatches, unitOf } from '../../../coordinator/engine/results.ts';
+import { adopt, decideBatches, locate, unitOf } from '../../../coordinator/engine/results.ts';
 import type { PartitionState } from '../../../coordinator/engine/state.ts';
 import { usualTiming } from '../../../coordinator/engine/timing.ts';
 import type { ProbeRow } from '../../../coordinator/probes/queries.ts';
@@ -84,7 +84,7 @@ describe('a set of batches', () => {
           const monitors = createMonitors();
           const state: PartitionState = {
             ...{ lease: { partition: 0, epoch: 1 }, monitors, watermarks: new Map(), ahead: new Map() },
-            ...{ nextDue: Number.POSITIVE_INFINITY, unpublished: new Set(), unseen: noUnseen() },
+            ...{ nextDue: Number.POSITIVE_INFINITY, unpublished: new Set(), early: undefined, unseen: noUnseen() },
           };
           const expected = new Map<string, MonitorState>();
           for (const [nth, id] of ids.entries()) {
@@ -100,14 +100,14 @@ describe('a set of batches', () => {
             const middle = Math.ceil(results.length / 2);
             return [results.slice(0, middle), results.slice(middle)]
               .filter(({ length }) => length > 0)
-              .map((some) => find({ probe, batch: batchOf(head, some) }, monitors));
+              .map((some) => locate({ probe, batch: batchOf(head, some) }, monitors));
           });
-          const { decisions, judged, refused } = receiveBatches(state, batches, {
+          const { decisions, judged, refused } = decideBatches(state, batches, {
             clock: { now: () => now },
             timing: usualTiming,
             oldestKept: () => now - 1e9,
             roster: () => network,
-            attends: () => attentive,
+            needsPasses: () => attentive,
           });
           const told: SeenResult[] = probes.flatMap(({ id, name, continent }, nth) =>
             (said[nth] ?? []).map((one, place) => ({

@@ -71,8 +71,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a clock that was set back stays ahead',
     file: core('views'),
-    text: 'if (!isEarlierThanBacklog(state.clock, now)) return state;',
-    instead: 'if (!isEarlierThanBacklog(state.clock, now) || now > 0) return state;',
+    text: 'if (!wasClockSetBack(state.clock, now)) return state;',
+    instead: 'if (!wasClockSetBack(state.clock, now) || now > 0) return state;',
     tells: 'network',
     seed: 97,
   },
