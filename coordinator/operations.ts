@@ -1,431 +1,64 @@
-import { operations } from '../shared/api/index.ts';
-import { listEvents } from './api/events.ts';
-import { connectAssistant, disconnectAssistant, getConnection, listConnections } from './assistants/operations.ts';
-import { anonymousOperations, innerOperations, installationOperations, operatorOperations, personOperations } from './contracts.ts';
-import type { Handlers } from './gate/bind.ts';
-import { type Bound, bind, bindInSteps } from './gate/bind.ts';
-import type { Oneself, Place, SignedOut } from './gate/context.ts';
-import {
-  createGroup,
-  deleteGroup,
-  getGroup,
-  listGroupStatuses,
-  listGroups,
-  listMonitorsOutside,
-  showGroup,
-  updateGroup,
-} from './groups/operations.ts';
-import {
-  acknowledgeIncident,
-  addIncidentNote,
-  getIncident,
-  getIncidentEvidence,
-  listIncidents,
-  shareIncident,
-  withdrawIncidentShare,
-} from './incidents/operations.ts';
-import {
-  createMaintenanceWindow,
-  deleteMaintenanceWindow,
-  endMaintenanceNow,
-  getMaintenanceWindow,
-  listMaintenanceByTime,
-  listMaintenanceWindows,
-  previewMaintenanceWindow,
-  showMaintenanceWindow,
-  startMaintenanceNow,
-  updateMaintenanceWindow,
-} from './maintenance/operations.ts';
-import { batchMonitors } from './monitors/batch.ts';
-import { changeMonitors, countOpenIncidents, listDashboard } from './monitors/dashboard.ts';
-import {
-  createMonitor,
-  deleteMonitor,
-  getMonitor,
-  getMonitorChoices,
-  getMonitorLedger,
-  getMonitorResults,
-  getMonitorStatus,
-  getPingAddress,
-  getTestResults,
-  listBeats,
-  listMonitorFigures,
-  listMonitors,
-  rotatePingAddress,
-  testMonitor,
-  updateMonitor,
-} from './monitors/operations.ts';
-import {
-  askMailbox,
-  createChannel,
-  deleteChannel,
-  getChannel,
-  getChannelChoices,
-  listChannelKinds,
-  listChannels,
-  testChannel,
-  tryChannel,
-  updateChannel,
-} from './notifications/channel-operations.ts';
-import {
-  acknowledgeByLink,
-  confirmChannel,
-  explainAlerts,
-  listMessages,
-  listNotified,
-  listRecipients,
-  muteAlerts,
-  showAcknowledgement,
-  showConfirmation,
-  showDelivery,
-  showMessage,
-  showMute,
-  showUnsubscribing,
-  unmuteAlerts,
-  unsubscribe,
-} from './notifications/operations.ts';
-import {
-  dropSetAside,
-  listNotices,
-  listOrganisations,
-  listRefused,
-  listSetAside,
-  markOperator,
-  retrySetAside,
-  sayOutageFalse,
-  showFigures,
-  showSetAside,
-  unmarkOperator,
-} from './operator/operations.ts';
-import {
-  beginExport,
-  endOrganisation,
-  getAuditChoices,
-  inviteMember,
-  keepOrganisation,
-  listAudit,
-  listInvitations,
-  listMembers,
-  readExport,
-  showOrganisation,
-  updateOrganisation,
-  withdrawInvitation,
-} from './organisations/operations.ts';
-import {
-  acceptInvitation,
-  changeEmail,
-  changePassword,
-  createOrganisation,
-  createOwnOrganisation,
-  createUser,
-  endOtherSessions,
-  endSession,
-  leaveOrganisation,
-  listOwnOrganisations,
-  listSessions,
-  removeMember,
-  setMemberRole,
-  showProfile,
-  signOut,
-  switchOrganisation,
-  updateProfile,
-  whoami,
-} from './people/operations.ts';
-import {
-  addPasskey,
-  beginPasskey,
-  beginProof,
-  endSecondFactor,
-  listPasskeys,
-  proposeSecondFactor,
-  proveAgain,
-  proveByPasskey,
-  removePasskey,
-  replaceRecoveryCodes,
-  showSecondFactor,
-  startSecondFactor,
-} from './people/passkey-operations.ts';
-import { beginPasskeySignIn, createSignInLink, enter, finishSignIn, signIn, signInByPasskey } from './people/sign-in.ts';
-import {
-  finishSignUp,
-  keepEmail,
-  requestPasswordReset,
-  resetPassword,
-  showInvitation,
-  showLink,
-  showSignUpPolicy,
-  signUp,
-  verifyEmail,
-} from './people/sign-up.ts';
-import {
-  enrolProbe,
-  inviteProbe,
-  invitePublicProbe,
-  listAllProbeInvitations,
-  listProbeInvitations,
-  revokeAnyProbeInvitation,
-  revokeProbeInvitation,
-} from './probes/enrolment.ts';
-import {
-  createProbe,
-  endProbe,
-  listCheckers,
-  listProbes,
-  revokeProbe,
-  rotateProbe,
-  showOwnProbe,
-  trustProbe,
-} from './probes/operations.ts';
-import { search } from './search/operations.ts';
-import {
-  addStatusPageGroup,
-  addStatusPageMonitor,
-  createStatusPage,
-  deleteStatusPage,
-  getStatusPage,
-  getStatusPageEditor,
-  getStatusPageIncident,
-  getStatusPageLogo,
-  listIncidentPages,
-  listStatusPageOverviews,
-  listStatusPages,
-  orderStatusPage,
-  removeStatusPageGroup,
-  removeStatusPageLogo,
-  removeStatusPageMonitor,
-  setStatusPageLogo,
-  updateStatusPage,
-  updateStatusPageGroup,
-  updateStatusPageMonitor,
-} from './status-pages/operations.ts';
-import {
-  checkStatusPageDomain,
-  createStatusPagePost,
-  deleteStatusPagePost,
-  getStatusPageSubscribers,
-  listStatusPagePosts,
-  renewStatusPageLink,
-} from './status-pages/posts.ts';
-import { createToken, getToken, listTokens, revokeToken } from './tokens/operations.ts';
+import * as channelsApi from '../shared/api/channels.ts';
+import * as eventsApi from '../shared/api/events.ts';
+import * as groupsApi from '../shared/api/groups.ts';
+import * as incidentsApi from '../shared/api/incidents.ts';
+import * as maintenanceApi from '../shared/api/maintenance.ts';
+import * as monitorsApi from '../shared/api/monitors.ts';
+import * as organisationsApi from '../shared/api/organisations.ts';
+import * as probesApi from '../shared/api/probes.ts';
+import * as statusPagesApi from '../shared/api/status-pages.ts';
+import * as testRunsApi from '../shared/api/test-runs.ts';
+import * as events from './api/events.ts';
+import * as assistantsContract from './assistants/contract.ts';
+import * as assistants from './assistants/operations.ts';
+import { bindAll, type Handlers, handlersOf } from './gate/bind.ts';
+import * as groupsContract from './groups/contract.ts';
+import * as groups from './groups/operations.ts';
+import * as incidentsContract from './incidents/contract.ts';
+import * as incidents from './incidents/operations.ts';
+import * as maintenanceContract from './maintenance/contract.ts';
+import * as maintenance from './maintenance/operations.ts';
+import * as batch from './monitors/batch.ts';
+import * as monitorsContract from './monitors/contract.ts';
+import * as dashboard from './monitors/dashboard.ts';
+import * as monitors from './monitors/operations.ts';
+import * as channels from './notifications/channel-operations.ts';
+import * as notificationsContract from './notifications/contract.ts';
+import * as notifications from './notifications/operations.ts';
+import * as operatorContract from './operator/contract.ts';
+import * as operator from './operator/operations.ts';
+import * as organisationsContract from './organisations/contract.ts';
+import * as organisations from './organisations/operations.ts';
+import * as peopleContract from './people/contract.ts';
+import * as people from './people/operations.ts';
+import * as passkeys from './people/passkey-operations.ts';
+import * as signIn from './people/sign-in.ts';
+import * as signUp from './people/sign-up.ts';
+import * as probesContract from './probes/contract.ts';
+import * as enrolment from './probes/enrolment.ts';
+import * as probes from './probes/operations.ts';
+import * as searchContract from './search/contract.ts';
+import * as search from './search/operations.ts';
+import * as statusPagesContract from './status-pages/contract.ts';
+import * as statusPages from './status-pages/operations.ts';
+import * as posts from './status-pages/posts.ts';
+import * as tokensContract from './tokens/contract.ts';
+import * as tokens from './tokens/operations.ts';
 
-/** Every operation of a person on what is their own; a missing one does not compile. */
-const personHandlers: { readonly [Id in keyof typeof personOperations]: Bound<Oneself> } = {
-  listSessions: bind(personOperations.listSessions, listSessions),
-  signOut: bind(personOperations.signOut, signOut),
-  endSession: bind(personOperations.endSession, endSession),
-  endOtherSessions: bind(personOperations.endOtherSessions, endOtherSessions),
-  proveAgain: bindInSteps(personOperations.proveAgain, proveAgain),
-  listOwnOrganisations: bind(personOperations.listOwnOrganisations, listOwnOrganisations),
-  foundOrganisation: bind(personOperations.foundOrganisation, createOwnOrganisation),
-  switchOrganisation: bind(personOperations.switchOrganisation, switchOrganisation),
-  acceptInvitation: bind(personOperations.acceptInvitation, acceptInvitation),
-  showProfile: bind(personOperations.showProfile, showProfile),
-  updateProfile: bind(personOperations.updateProfile, updateProfile),
-  changeEmail: bindInSteps(personOperations.changeEmail, changeEmail),
-  verifyEmail: bind(personOperations.verifyEmail, verifyEmail),
-  changePassword: bindInSteps(personOperations.changePassword, changePassword),
-  showSecondFactor: bind(personOperations.showSecondFactor, showSecondFactor),
-  proposeSecondFactor: bind(personOperations.proposeSecondFactor, proposeSecondFactor),
-  startSecondFactor: bind(personOperations.startSecondFactor, startSecondFactor),
-  replaceRecoveryCodes: bind(personOperations.replaceRecoveryCodes, replaceRecoveryCodes),
-  endSecondFactor: bind(personOperations.endSecondFactor, endSecondFactor),
-  listPasskeys: bind(personOperations.listPasskeys, listPasskeys),
-  beginPasskey: bind(personOperations.beginPasskey, beginPasskey),
-  addPasskey: bindInSteps(personOperations.addPasskey, addPasskey),
-  removePasskey: bind(personOperations.removePasskey, removePasskey),
-  beginProof: bind(personOperations.beginProof, beginProof),
-  proveByPasskey: bindInSteps(personOperations.proveByPasskey, proveByPasskey),
-  connectAssistant: bind(personOperations.connectAssistant, connectAssistant),
-};
-
-/** Operations of anonymous users. */
-const anonymousHandlers: { readonly [Id in keyof typeof anonymousOperations]: Bound<SignedOut> } = {
-  showAcknowledgement: bind(anonymousOperations.showAcknowledgement, showAcknowledgement),
-  acknowledgeByLink: bind(anonymousOperations.acknowledgeByLink, acknowledgeByLink),
-  showConfirmation: bind(anonymousOperations.showConfirmation, showConfirmation),
-  confirmChannel: bind(anonymousOperations.confirmChannel, confirmChannel),
-  showUnsubscribing: bind(anonymousOperations.showUnsubscribing, showUnsubscribing),
-  unsubscribe: bind(anonymousOperations.unsubscribe, unsubscribe),
-  signIn: bindInSteps(anonymousOperations.signIn, signIn),
-  finishSignIn: bindInSteps(anonymousOperations.finishSignIn, finishSignIn),
-  beginPasskeySignIn: bindInSteps(anonymousOperations.beginPasskeySignIn, beginPasskeySignIn),
-  signInByPasskey: bindInSteps(anonymousOperations.signInByPasskey, signInByPasskey),
-  enter: bind(anonymousOperations.enter, enter),
-  signUp: bindInSteps(anonymousOperations.signUp, signUp),
-  finishSignUp: bindInSteps(anonymousOperations.finishSignUp, finishSignUp),
-  requestPasswordReset: bindInSteps(anonymousOperations.requestPasswordReset, requestPasswordReset),
-  resetPassword: bindInSteps(anonymousOperations.resetPassword, resetPassword),
-  keepEmail: bind(anonymousOperations.keepEmail, keepEmail),
-  showLink: bind(anonymousOperations.showLink, showLink),
-  showInvitation: bind(anonymousOperations.showInvitation, showInvitation),
-  showDoor: bind(anonymousOperations.showDoor, showSignUpPolicy),
-  enrolProbe: bindInSteps(anonymousOperations.enrolProbe, enrolProbe),
-};
-
-/** The operations of status pages among those of organisations. */
-const statusPageHandlers = {
-  listStatusPages: bind(operations.listStatusPages, listStatusPages),
-  getStatusPage: bind(operations.getStatusPage, getStatusPage),
-  createStatusPage: bind(operations.createStatusPage, createStatusPage),
-  updateStatusPage: bindInSteps(operations.updateStatusPage, updateStatusPage),
-  deleteStatusPage: bind(operations.deleteStatusPage, deleteStatusPage),
-  addStatusPageMonitor: bind(operations.addStatusPageMonitor, addStatusPageMonitor),
-  updateStatusPageMonitor: bind(operations.updateStatusPageMonitor, updateStatusPageMonitor),
-  removeStatusPageMonitor: bind(operations.removeStatusPageMonitor, removeStatusPageMonitor),
-  addStatusPageGroup: bind(operations.addStatusPageGroup, addStatusPageGroup),
-  updateStatusPageGroup: bind(operations.updateStatusPageGroup, updateStatusPageGroup),
-  removeStatusPageGroup: bind(operations.removeStatusPageGroup, removeStatusPageGroup),
-  orderStatusPage: bind(operations.orderStatusPage, orderStatusPage),
-  listStatusPagePosts: bind(operations.listStatusPagePosts, listStatusPagePosts),
-  createStatusPagePost: bind(operations.createStatusPagePost, createStatusPagePost),
-  deleteStatusPagePost: bind(operations.deleteStatusPagePost, deleteStatusPagePost),
-  getStatusPageSubscribers: bind(operations.getStatusPageSubscribers, getStatusPageSubscribers),
-  checkStatusPageDomain: bindInSteps(operations.checkStatusPageDomain, checkStatusPageDomain),
-  renewStatusPageLink: bind(operations.renewStatusPageLink, renewStatusPageLink),
-  listStatusPageOverviews: bind(innerOperations.listStatusPageOverviews, listStatusPageOverviews),
-  getStatusPageLogo: bind(innerOperations.getStatusPageLogo, getStatusPageLogo),
-  getStatusPageEditor: bind(innerOperations.getStatusPageEditor, getStatusPageEditor),
-  getStatusPageIncident: bind(innerOperations.getStatusPageIncident, getStatusPageIncident),
-  setStatusPageLogo: bind(innerOperations.setStatusPageLogo, setStatusPageLogo),
-  removeStatusPageLogo: bind(innerOperations.removeStatusPageLogo, removeStatusPageLogo),
-  listIncidentPages: bind(innerOperations.listIncidentPages, listIncidentPages),
-} as const;
-
-/** What an operator may also do in the browser: nothing that grants access. */
-const operatorHandlers: { readonly [Id in keyof typeof operatorOperations]: Bound<object> } = {
-  listProbes: bind(operatorOperations.listProbes, listProbes),
-  listNotices: bind(operatorOperations.listNotices, listNotices),
-  listRefused: bind(operatorOperations.listRefused, listRefused),
-  listSetAside: bind(operatorOperations.listSetAside, listSetAside),
-  showSetAside: bind(operatorOperations.showSetAside, showSetAside),
-  retrySetAside: bind(operatorOperations.retrySetAside, retrySetAside),
-  dropSetAside: bind(operatorOperations.dropSetAside, dropSetAside),
-  listOrganisations: bind(operatorOperations.listOrganisations, listOrganisations),
-  showFigures: bind(operatorOperations.showFigures, showFigures),
-};
-
-/** What the operator does to the installation, at the machine itself. */
-const installationHandlers: { readonly [Id in keyof typeof installationOperations]: Bound<object> } = {
-  createOrganisation: bind(installationOperations.createOrganisation, createOrganisation),
-  createSignInLink: bind(installationOperations.createSignInLink, createSignInLink),
-  markOperator: bind(installationOperations.markOperator, markOperator),
-  unmarkOperator: bind(installationOperations.unmarkOperator, unmarkOperator),
-  createProbe: bind(installationOperations.createProbe, createProbe),
-  rotateProbe: bind(installationOperations.rotateProbe, rotateProbe),
-  revokeProbe: bind(installationOperations.revokeProbe, revokeProbe),
-  trustProbe: bind(installationOperations.trustProbe, trustProbe),
-  invitePublicProbe: bind(installationOperations.invitePublicProbe, invitePublicProbe),
-  listAllProbeInvitations: bind(installationOperations.listAllProbeInvitations, listAllProbeInvitations),
-  revokeAnyProbeInvitation: bind(installationOperations.revokeAnyProbeInvitation, revokeAnyProbeInvitation),
-  sayOutageFalse: bind(installationOperations.sayOutageFalse, sayOutageFalse),
-  ...operatorHandlers,
-};
-
-/** Every operation in an organisation; a missing one does not compile. */
-const organisationHandlers: { readonly [Id in keyof typeof operations | keyof typeof innerOperations]: Bound<Place> } = {
-  whoami: bind(operations.whoami, whoami),
-  listMonitors: bind(operations.listMonitors, listMonitors),
-  createMonitor: bind(operations.createMonitor, createMonitor),
-  batchMonitors: bind(operations.batchMonitors, batchMonitors),
-  getMonitor: bind(operations.getMonitor, getMonitor),
-  updateMonitor: bind(operations.updateMonitor, updateMonitor),
-  deleteMonitor: bind(operations.deleteMonitor, deleteMonitor),
-  getMonitorStatus: bind(operations.getMonitorStatus, getMonitorStatus),
-  getMonitorResults: bind(operations.getMonitorResults, getMonitorResults),
-  getMonitorLedger: bind(operations.getMonitorLedger, getMonitorLedger),
-  listIncidents: bind(operations.listIncidents, listIncidents),
-  getIncident: bind(operations.getIncident, getIncident),
-  getIncidentEvidence: bind(operations.getIncidentEvidence, getIncidentEvidence),
-  listEvents: bind(operations.listEvents, listEvents),
-  listMaintenanceWindows: bind(operations.listMaintenanceWindows, listMaintenanceWindows),
-  createMaintenanceWindow: bind(operations.createMaintenanceWindow, createMaintenanceWindow),
-  getMaintenanceWindow: bind(operations.getMaintenanceWindow, getMaintenanceWindow),
-  updateMaintenanceWindow: bind(operations.updateMaintenanceWindow, updateMaintenanceWindow),
-  previewMaintenanceWindow: bind(operations.previewMaintenanceWindow, previewMaintenanceWindow),
-  deleteMaintenanceWindow: bind(operations.deleteMaintenanceWindow, deleteMaintenanceWindow),
-  listGroups: bind(operations.listGroups, listGroups),
-  createGroup: bind(operations.createGroup, createGroup),
-  getGroup: bind(operations.getGroup, getGroup),
-  updateGroup: bind(operations.updateGroup, updateGroup),
-  deleteGroup: bind(operations.deleteGroup, deleteGroup),
-  ...statusPageHandlers,
-  createUser: bind(innerOperations.createUser, createUser),
-  setMemberRole: bind(innerOperations.setMemberRole, setMemberRole),
-  removeMember: bind(innerOperations.removeMember, removeMember),
-  leaveOrganisation: bind(innerOperations.leaveOrganisation, leaveOrganisation),
-  listCheckers: bind(innerOperations.listCheckers, listCheckers),
-  showOwnProbe: bind(innerOperations.showOwnProbe, showOwnProbe),
-  endProbe: bind(operations.endProbe, endProbe),
-  inviteProbe: bind(operations.inviteProbe, inviteProbe),
-  listProbeInvitations: bind(operations.listProbeInvitations, listProbeInvitations),
-  revokeProbeInvitation: bind(operations.revokeProbeInvitation, revokeProbeInvitation),
-  listGroupStandings: bind(innerOperations.listGroupStandings, listGroupStatuses),
-  showGroup: bind(innerOperations.showGroup, showGroup),
-  listMonitorsOutside: bind(innerOperations.listMonitorsOutside, listMonitorsOutside),
-  listMaintenanceByTime: bind(innerOperations.listMaintenanceByTime, listMaintenanceByTime),
-  showMaintenanceWindow: bind(innerOperations.showMaintenanceWindow, showMaintenanceWindow),
-  startMaintenanceNow: bind(innerOperations.startMaintenanceNow, startMaintenanceNow),
-  endMaintenanceNow: bind(innerOperations.endMaintenanceNow, endMaintenanceNow),
-  listMembers: bind(innerOperations.listMembers, listMembers),
-  listInvitations: bind(innerOperations.listInvitations, listInvitations),
-  inviteMember: bindInSteps(innerOperations.inviteMember, inviteMember),
-  withdrawInvitation: bind(innerOperations.withdrawInvitation, withdrawInvitation),
-  showOrganisation: bind(innerOperations.showOrganisation, showOrganisation),
-  updateOrganisation: bind(innerOperations.updateOrganisation, updateOrganisation),
-  endOrganisation: bind(innerOperations.endOrganisation, endOrganisation),
-  keepOrganisation: bind(innerOperations.keepOrganisation, keepOrganisation),
-  beginExport: bind(innerOperations.beginExport, beginExport),
-  readExport: bind(innerOperations.readExport, readExport),
-  listAudit: bind(innerOperations.listAudit, listAudit),
-  getAuditChoices: bind(innerOperations.getAuditChoices, getAuditChoices),
-  listTokens: bind(innerOperations.listTokens, listTokens),
-  listConnections: bind(innerOperations.listConnections, listConnections),
-  getConnection: bind(innerOperations.getConnection, getConnection),
-  disconnectAssistant: bind(innerOperations.disconnectAssistant, disconnectAssistant),
-  getToken: bind(innerOperations.getToken, getToken),
-  createToken: bind(innerOperations.createToken, createToken),
-  revokeToken: bind(innerOperations.revokeToken, revokeToken),
-  getBeatAddress: bind(innerOperations.getBeatAddress, getPingAddress),
-  listMonitorFigures: bind(innerOperations.listMonitorFigures, listMonitorFigures),
-  listBeats: bind(innerOperations.listBeats, listBeats),
-  rotateBeatAddress: bind(innerOperations.rotateBeatAddress, rotatePingAddress),
-  addIncidentNote: bind(innerOperations.addIncidentNote, addIncidentNote),
-  shareIncident: bind(innerOperations.shareIncident, shareIncident),
-  withdrawIncidentShare: bind(innerOperations.withdrawIncidentShare, withdrawIncidentShare),
-  getMonitorChoices: bind(innerOperations.getMonitorChoices, getMonitorChoices),
-  tryMonitor: bind(innerOperations.tryMonitor, testMonitor),
-  hearTrial: bind(innerOperations.hearTrial, getTestResults),
-  listDashboard: bind(innerOperations.listDashboard, listDashboard),
-  countOpenIncidents: bind(innerOperations.countOpenIncidents, countOpenIncidents),
-  changeMonitors: bind(innerOperations.changeMonitors, changeMonitors),
-  search: bind(innerOperations.search, search),
-  acknowledgeIncident: bind(operations.acknowledgeIncident, acknowledgeIncident),
-  listChannels: bind(operations.listChannels, listChannels),
-  createChannel: bindInSteps(operations.createChannel, createChannel),
-  getChannel: bind(operations.getChannel, getChannel),
-  updateChannel: bind(operations.updateChannel, updateChannel),
-  deleteChannel: bind(operations.deleteChannel, deleteChannel),
-  listChannelKinds: bind(innerOperations.listChannelKinds, listChannelKinds),
-  getChannelChoices: bind(innerOperations.getChannelChoices, getChannelChoices),
-  testChannel: bindInSteps(innerOperations.testChannel, testChannel),
-  tryChannel: bindInSteps(innerOperations.tryChannel, tryChannel),
-  askMailbox: bind(innerOperations.askMailbox, askMailbox),
-  listMessages: bind(innerOperations.listMessages, listMessages),
-  showMessage: bind(innerOperations.showMessage, showMessage),
-  explainAlerts: bind(innerOperations.explainAlerts, explainAlerts),
-  listTold: bind(innerOperations.listTold, listNotified),
-  listWouldBeTold: bind(innerOperations.listWouldBeTold, listRecipients),
-  muteAlerts: bind(innerOperations.muteAlerts, muteAlerts),
-  unmuteAlerts: bind(innerOperations.unmuteAlerts, unmuteAlerts),
-  showDelivery: bind(innerOperations.showDelivery, showDelivery),
-  showMute: bind(innerOperations.showMute, showMute),
-};
-
-/** Every operation with its handler, for the gate. */
-export const handlers: Handlers = {
-  organisation: organisationHandlers,
-  person: personHandlers,
-  visitor: anonymousHandlers,
-  operator: operatorHandlers,
-  installation: installationHandlers,
-};
+/** Every operation with the handler of its name; one without does not compile. */
+export const handlers: Handlers = handlersOf([
+  ...bindAll({ ...monitorsApi, ...testRunsApi, ...monitorsContract }, { ...monitors, ...batch, ...dashboard }),
+  ...bindAll({ ...incidentsApi, ...incidentsContract }, incidents),
+  ...bindAll(eventsApi, events),
+  ...bindAll({ ...maintenanceApi, ...maintenanceContract }, maintenance),
+  ...bindAll({ ...groupsApi, ...groupsContract }, groups),
+  ...bindAll({ ...statusPagesApi, ...statusPagesContract }, { ...statusPages, ...posts }),
+  ...bindAll({ ...channelsApi, ...notificationsContract }, { ...channels, ...notifications }),
+  ...bindAll({ ...probesApi, ...probesContract }, { ...probes, ...enrolment }),
+  ...bindAll({ ...organisationsApi, ...organisationsContract }, organisations),
+  ...bindAll(peopleContract, { ...people, ...passkeys, ...signIn, ...signUp }),
+  ...bindAll(tokensContract, tokens),
+  ...bindAll(assistantsContract, assistants),
+  ...bindAll(searchContract, search),
+  ...bindAll(operatorContract, operator),
+]);

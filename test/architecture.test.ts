@@ -57,8 +57,8 @@ const kits: Readonly<Record<string, readonly string[]>> = {
   'coordinator/api': [
     'coordinator/gate',
     'coordinator/health/installation.ts',
+    'coordinator/monitors/contract.ts',
     'coordinator/notifications/channels.ts',
-    'coordinator/operator/contract.ts',
     'coordinator/organisations/plans.ts',
   ],
   'coordinator/engine': [
@@ -127,7 +127,7 @@ const longest = (file: string, among: Readonly<Record<string, unknown>>): string
     .filter((room) => file.startsWith(`${room}/`))
     .toSorted((a, b) => b.length - a.length)[0];
 
-const registries = ['coordinator/operations.ts', 'coordinator/pages.ts', 'coordinator/contracts.ts'];
+const registries = ['coordinator/operations.ts', 'coordinator/pages.ts'];
 const operationFiles = new Set(importsOf('coordinator/operations.ts').filter((file) => /^coordinator\/[^/]+\//.test(file)));
 
 type Floor = 'model' | 'contract' | 'queries' | 'operations' | 'pages' | 'chapter';

@@ -4,7 +4,7 @@ import { type RefusalCode, refusalCodes } from '../../shared/base/errors.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import { commands } from '../../shared/client/commands.ts';
 import { exampleOf } from '../../shared/client/help.ts';
-import type { listMonitorFigures } from '../operator/contract.ts';
+import type { listMonitorFigures } from '../monitors/contract.ts';
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 

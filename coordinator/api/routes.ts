@@ -5,7 +5,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { listMonitorFigures } from '../operator/contract.ts';
+import { listMonitorFigures } from '../monitors/contract.ts';
 import { bodyLimit, exactText, largeBodyLimit, readBody } from './body.ts';
 import { countAddress, identify, noteCount, type RestDependencies, type SayBeside, sayBeside, type TokenCaller } from './caller.ts';
 import { docsPage, docsSecurityPolicy } from './docs.ts';

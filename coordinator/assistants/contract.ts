@@ -1,5 +1,5 @@
 import { boolean, dateTime, nullable, object, string, uuid } from '../../shared/api/fields.ts';
-import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
+import { innerOperation, page, pageQuery, personOperation } from '../../shared/api/operation.ts';
 
 /** Assistants that act as the user who connected them. */
 
@@ -43,7 +43,7 @@ export const disconnectAssistant = innerOperation({
   refusals: ['connection_not_found'],
 });
 
-export const connectAssistant = innerOperation({
+export const connectAssistant = personOperation({
   id: 'connectAssistant',
   access: 'read',
   dangerous: true,

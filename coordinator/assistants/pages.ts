@@ -1,14 +1,13 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
-import { innerOperations, personOperations } from '../contracts.ts';
+import { listOwnOrganisations } from '../people/contract.ts';
 import { entryCard, entryPage, proofFirst } from '../people/pages/parts.ts';
 import { formOf } from '../web/form-data.ts';
 import { attempt, choiceField, type FormState, formSummary, freshForm, hiddenField, selectField } from '../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
 import { heading, linkButton, notice } from '../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, type PersonsRequest, type Shown, seeOther, show } from '../web/page.ts';
+import { connectAssistant, disconnectAssistant, getConnection, listConnections } from './contract.ts';
 import type { AskedConsent } from './oauth-routes.ts';
-
-const { listConnections, getConnection, disconnectAssistant } = innerOperations;
 
 type Connection = OutputOf<typeof getConnection>;
 
@@ -79,8 +78,6 @@ export const disconnect: Page = {
 };
 
 export const connectionPages: readonly Page[] = [disconnectPage, disconnect];
-
-const { listOwnOrganisations, connectAssistant } = personOperations;
 
 type Own = OutputOf<typeof listOwnOrganisations>['items'][number];
 

@@ -1,5 +1,6 @@
-import type { Operation, RawInput } from '../../shared/api/operation.ts';
+import type { Audience, Operation, RawInput } from '../../shared/api/operation.ts';
 import { InvalidInput } from '../../shared/api/operation.ts';
+import { isRecord } from '../../shared/base/json.ts';
 import { AlternateStatus, type Answer, type Context, type Early, type Oneself, type Place, type SignedOut } from './context.ts';
 
 export type Answered = { readonly status?: number; readonly body?: unknown };
@@ -15,22 +16,90 @@ export type Bound<Own> = {
   };
 };
 
-/**
- * All handlers, by kind of caller: in an organisation, for oneself, signed out, as the operator of
- * the installation.
- */
-export type Handlers = {
-  readonly organisation: Readonly<Record<string, Bound<Place>>>;
-  readonly person: Readonly<Record<string, Bound<Oneself>>>;
-  readonly visitor: Readonly<Record<string, Bound<SignedOut>>>;
-  /** What a signed-in operator may do on pages. */
-  readonly operator: Readonly<Record<string, Bound<object>>>;
-  /** What the operator's commands may do outside any organisation. */
-  readonly installation: Readonly<Record<string, Bound<object>>>;
+/** What a handler knows of who calls, by the audience of its operation. */
+type Callers = {
+  readonly organisation: Place;
+  readonly person: Oneself;
+  readonly anonymous: SignedOut;
+  readonly operator: object;
+  readonly installation: object;
 };
 
-const answeredOf = <Output>(answer: Output | AlternateStatus<Output>): Answered =>
-  answer instanceof AlternateStatus ? { status: answer.status, body: answer.body } : { body: answer };
+/** All operations with their handlers by id, by audience. */
+export type Handlers = { readonly [For in Audience]: Readonly<Record<string, Bound<Callers[For]>>> };
+
+type InSteps<Own, Input, Output> = {
+  readonly prepare: (early: Early<Own>, input: Input) => Promise<(context: Context & Own) => Answer<Output>>;
+};
+
+type Handler<Own, Input, Output> = ((context: Context & Own, input: Input) => Answer<Output>) | InSteps<Own, Input, Output>;
+
+type HandlerOf<Op> = Op extends Operation<string, infer Input, infer Output> & { readonly audience: infer For extends Audience }
+  ? Handler<Callers[For], Input, Output>
+  : never;
+
+type HandlersOf<Contract> = {
+  readonly [Name in keyof Contract as Contract[Name] extends Operation ? Name : never]: HandlerOf<Contract[Name]>;
+};
+
+/**
+ * Binds every operation of a contract to the handler of its name. One that is missing, or does not
+ * fit its operation, does not compile.
+ */
+export const bindAll = <Contract extends object>(contract: Contract, handlers: HandlersOf<Contract>): readonly Bound<never>[] => {
+  const byName = new Map<string, Handler<never, never, unknown>>(Object.entries(handlers));
+  return Object.entries(contract).flatMap(([name, operation]) => {
+    const handler = byName.get(name);
+    return handler !== undefined && isOperation(operation) ? [bind(operation, handler)] : [];
+  });
+};
+
+const isOperation = (value: unknown): value is Operation<string, never> => isRecord(value) && 'audience' in value && 'parse' in value;
+
+/** By audience. The operator's pages offer a part of what the machine itself does. */
+export const handlersOf = (bound: readonly Bound<never>[]): Handlers => {
+  // bindAll gave each operation a handler for the callers of its audience.
+  const of = <For extends Audience>(...audiences: readonly For[]) =>
+    Object.fromEntries(
+      bound.filter(({ operation }) => audiences.some((each) => each === operation.audience)).map((each) => [each.operation.id, each]),
+    ) as Record<string, Bound<Callers[For]>>;
+  return {
+    organisation: of('organisation'),
+    person: of('person'),
+    anonymous: of('anonymous'),
+    operator: of('operator'),
+    installation: of('installation', 'operator'),
+  };
+};
+
+/**
+ * For a handler that works before its transaction. Slow work such as hashing a password would hold
+ * a connection and locks in it; and an attempt stays counted even when the operation is refused.
+ */
+export const inSteps = <Own, Input, Output, Prepared>(steps: {
+  readonly before: (early: Early<Own>, input: Input) => Promise<Prepared>;
+  readonly act: (context: Context & Own, input: Input, prepared: Prepared) => Answer<Output>;
+}): InSteps<Own, Input, Output> => ({
+  prepare: async (early, input) => {
+    const prepared = await steps.before(early, input);
+    return (context) => steps.act(context, input, prepared);
+  },
+});
+
+const bind = <Own, Input, Output>(operation: Operation<string, Input>, handler: Handler<Own, Input, Output>): Bound<Own> => ({
+  operation,
+  read: (raw) => {
+    const input = readInput(operation, raw);
+    return {
+      input,
+      prepare: async (early) => {
+        if (typeof handler === 'function') return async (context) => answeredOf(await handler(context, input));
+        const act = await handler.prepare(early, input);
+        return async (context) => answeredOf(await act(context));
+      },
+    };
+  },
+});
 
 const readInput = <Input>(operation: Operation<string, Input>, raw: RawInput): Input => {
   const parsed = operation.parse(raw);
@@ -38,38 +107,5 @@ const readInput = <Input>(operation: Operation<string, Input>, raw: RawInput): I
   return parsed.value;
 };
 
-/** Here the handler's types meet the operation's: a handler that does not fit does not compile. */
-export const bind = <Own, Input, Output>(
-  operation: Operation<string, Input, Output>,
-  handler: (context: Context & Own, input: Input) => Answer<Output>,
-): Bound<Own> => ({
-  operation,
-  read: (raw) => {
-    const input = readInput(operation, raw);
-    return { input, prepare: async () => async (context) => answeredOf(await handler(context, input)) };
-  },
-});
-
-/**
- * For a handler that works before its transaction. Slow work such as hashing a password would hold
- * a connection and locks in it; and an attempt stays counted even when the operation is refused.
- */
-export const bindInSteps = <Own, Input, Output, Prepared>(
-  operation: Operation<string, Input, Output>,
-  steps: {
-    readonly before: (early: Early<Own>, input: Input) => Promise<Prepared>;
-    readonly act: (context: Context & Own, input: Input, prepared: Prepared) => Answer<Output>;
-  },
-): Bound<Own> => ({
-  operation,
-  read: (raw) => {
-    const input = readInput(operation, raw);
-    return {
-      input,
-      prepare: async (early) => {
-        const prepared = await steps.before(early, input);
-        return async (context) => answeredOf(await steps.act(context, input, prepared));
-      },
-    };
-  },
-});
+const answeredOf = <Output>(answer: Output | AlternateStatus<Output>): Answered =>
+  answer instanceof AlternateStatus ? { status: answer.status, body: answer.body } : { body: answer };

@@ -135,7 +135,7 @@ export const createGate = ({ sql, clock, instruments, handlers }: Dependencies):
     },
     executeForVisitor: async (operation, visitor, raw) => {
       const actor = { ...atPage, user: null, who: '', address: visitor.address };
-      const run = await begin(handlers.visitor, { operation, raw, actor, own: { visitor } });
+      const run = await begin(handlers.anonymous, { operation, raw, actor, own: { visitor } });
       return inTransaction(sql, (transaction) => run(transaction));
     },
     executeForOperator: async (operation, person, raw) => {

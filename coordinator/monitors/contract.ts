@@ -186,3 +186,22 @@ export const rotatePingAddress = innerOperation({
   response: object('RotatedBeatAddressOut', { id: uuid(), address: string(), old_until: dateTime() }),
   refusals: ['monitor_not_found', 'not_a_heartbeat'],
 });
+
+/** What an organisation's own monitoring reads of its monitors. */
+
+const MonitorFigureOut = object('MonitorFigureOut', {
+  id: uuid(),
+  name: string(),
+  type: string(),
+  status: string({ description: '`up`, `down`, `verifying`, `pending` or `paused`.' }),
+  /** Up until a failure is confirmed; null where nothing is known or nothing is checked. */
+  is_up: nullable(boolean()),
+  response_ms: nullable(number(), { description: 'Of the newest check, if that passed; null for heartbeats.' }),
+});
+
+export const listMonitorFigures = innerOperation({
+  id: 'listMonitorFigures',
+  access: 'read',
+  summary: 'List the state and the response of all monitors, as many as the plan lets the organisation have',
+  response: object('MonitorFiguresOut', { items: array(MonitorFigureOut), left_out: integer() }),
+});

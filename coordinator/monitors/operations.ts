@@ -21,7 +21,6 @@ import { AlternateStatus, type Answer, type InOrganisation, notFound, orNotFound
 import { placedPageOf } from '../gate/cursors.ts';
 import { groupChoices, groupsAmong } from '../groups/queries.ts';
 import { keptPings, newestPings } from '../heartbeats/queries.ts';
-import type { listMonitorFigures as listMonitorFiguresContract } from '../operator/contract.ts';
 import { enforceLimit, plans } from '../organisations/plans.ts';
 import { checkersOf } from '../probes/queries.ts';
 import { pingTokenOf } from '../secrets/at-rest.ts';
@@ -30,6 +29,7 @@ import type {
   getPingAddress as getBeatAddressContract,
   getMonitorChoices as getMonitorChoicesContract,
   listBeats as listBeatsContract,
+  listMonitorFigures as listMonitorFiguresContract,
   rotatePingAddress as rotateBeatAddressContract,
 } from './contract.ts';
 import { draftMonitor } from './model.ts';

@@ -12,6 +12,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
+import { inSteps } from '../gate/bind.ts';
 import {
   type Answer,
   type ChannelConfig,
@@ -126,7 +127,7 @@ export async function countTry(sql: Queryable, organisation: string, now: number
 
 const secretsShape = z.record(z.string(), z.string());
 
-export const createChannel = { before: prepare, act };
+export const createChannel = inSteps({ before: prepare, act });
 
 export async function deleteChannel(context: InOrganisation, { channel_id: id }: InputOf<typeof deleteChannelContract>): Promise<void> {
   const { sql, organisation, now, note } = context;
@@ -212,7 +213,7 @@ export async function listChannels(
 type Tried = OutputOf<typeof testChannelContract>;
 
 /** Sends before the transaction, because it may take ten seconds. */
-export const testChannel = {
+export const testChannel = inSteps({
   before: async (early: Early<Place>, { channel_id: id }: InputOf<typeof testChannelContract>): Promise<Tried> => {
     const { pool, organisation, now, with: instruments } = early;
     const row = orNotFound(await channelById(pool, organisation.id, id, now), 'channel_not_found');
@@ -223,9 +224,9 @@ export const testChannel = {
     return instruments.channels.test(row.kind, config, { key: newId(), name: row.name, channel: id, organisation: organisation.name });
   },
   act: async (_context: InOrganisation, _input: InputOf<typeof testChannelContract>, tried: Tried): Answer<Tried> => tried,
-};
+});
 
-export const tryChannel = {
+export const tryChannel = inSteps({
   before: async (early: Early<Place>, { kind, config: sent, channel }: InputOf<typeof trial>): Promise<Tried> => {
     const { pool, organisation, now, with: instruments } = early;
     const row = channel === null ? undefined : orNotFound(await channelById(pool, organisation.id, channel, now), 'channel_not_found');
@@ -244,7 +245,7 @@ export const tryChannel = {
     return instruments.channels.test(kind, config, { key: newId(), name: row?.name ?? null, channel, organisation: organisation.name });
   },
   act: async (_context: InOrganisation, _input: InputOf<typeof trial>, tried: Tried): Answer<Tried> => tried,
-};
+});
 
 /**
  * Null leaves a value as it is. A different mailbox must confirm again. A secret goes only to the

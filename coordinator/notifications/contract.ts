@@ -1,11 +1,11 @@
 import { array, boolean, dateTime, dict, integer, maybe, nullable, number, object, string, uuid } from '../../shared/api/fields.ts';
-import { innerOperation } from '../../shared/api/operation.ts';
+import { anonymousOperation, innerOperation } from '../../shared/api/operation.ts';
 
 /** What the links in a message do for anyone who has it. GET of each shows a page, POST acts. */
 
 const secret = object('AlertLinkIn', { secret: string() });
 
-export const showAcknowledgement = innerOperation({
+export const showAcknowledgement = anonymousOperation({
   id: 'showAcknowledgement',
   access: 'read',
   does: 'looks',
@@ -21,7 +21,7 @@ export const showAcknowledgement = innerOperation({
   refusals: ['link_invalid'],
 });
 
-export const acknowledgeByLink = innerOperation({
+export const acknowledgeByLink = anonymousOperation({
   id: 'acknowledgeByLink',
   access: 'read',
   summary: 'Acknowledge what a message told, by its link',
@@ -30,7 +30,7 @@ export const acknowledgeByLink = innerOperation({
   refusals: ['link_invalid'],
 });
 
-export const showConfirmation = innerOperation({
+export const showConfirmation = anonymousOperation({
   id: 'showConfirmation',
   access: 'read',
   does: 'looks',
@@ -40,7 +40,7 @@ export const showConfirmation = innerOperation({
   refusals: ['link_invalid'],
 });
 
-export const confirmChannel = innerOperation({
+export const confirmChannel = anonymousOperation({
   id: 'confirmChannel',
   access: 'read',
   summary: 'Say that this mailbox wants the alerts of a channel',
@@ -49,7 +49,7 @@ export const confirmChannel = innerOperation({
   refusals: ['link_invalid'],
 });
 
-export const showUnsubscribing = innerOperation({
+export const showUnsubscribing = anonymousOperation({
   id: 'showUnsubscribing',
   access: 'read',
   does: 'looks',
@@ -59,7 +59,7 @@ export const showUnsubscribing = innerOperation({
   refusals: ['link_invalid'],
 });
 
-export const unsubscribe = innerOperation({
+export const unsubscribe = anonymousOperation({
   id: 'unsubscribe',
   access: 'read',
   summary: 'End what comes to the address of a message, for that address alone',

@@ -2,8 +2,29 @@ import { operations } from '../../shared/api/index.ts';
 import { rawInput } from '../../shared/api/operation.ts';
 import { UsageFault } from '../../shared/base/env.ts';
 import { isRecord } from '../../shared/base/json.ts';
-import { innerOperations, installationOperations } from '../contracts.ts';
 import { operatorIn } from '../gate/caller.ts';
+import { getPingAddress, listBeats, rotatePingAddress } from '../monitors/contract.ts';
+import { listMessages, testChannel } from '../notifications/contract.ts';
+import {
+  createOrganisation,
+  createUser,
+  endOrganisation,
+  keepOrganisation,
+  removeMember,
+  setMemberRole,
+} from '../organisations/contract.ts';
+import { createSignInLink } from '../people/contract.ts';
+import {
+  createProbe as createProbeOperation,
+  invitePublicProbe,
+  listAllProbeInvitations,
+  listProbes,
+  revokeAnyProbeInvitation,
+  revokeProbe,
+  rotateProbe,
+  trustProbe,
+} from '../probes/contract.ts';
+import { createToken, listTokens, revokeToken } from '../tokens/contract.ts';
 import {
   configOf,
   days,
@@ -20,6 +41,18 @@ import {
   upon,
   within,
 } from './command.ts';
+import {
+  dropSetAside,
+  listNotices,
+  listOrganisations,
+  listRefused,
+  listSetAside,
+  markOperator,
+  retrySetAside,
+  sayOutageFalse,
+  showSetAside,
+  unmarkOperator,
+} from './contract.ts';
 import { commandsOfBackups, commandsOfKeys, commandsOfTheBus } from './installation-commands.ts';
 
 const createChannel: InstallationCommand['run'] = async ({ gate, organisations }, given) => {
@@ -57,7 +90,7 @@ export const commandsOfChannels: readonly OperatorCommand[] = [
     words: ['channel', 'test'],
     what: 'Send a message to a channel, and show what it answers',
     flags: { id: id('channel') },
-    run: upon('channel', innerOperations.testChannel),
+    run: upon('channel', testChannel),
   },
   {
     ...today,
@@ -71,7 +104,7 @@ export const commandsOfChannels: readonly OperatorCommand[] = [
     words: ['alert', 'list'],
     what: 'List the last hundred messages of an organisation, with every attempt and its answer',
     flags: { organisation, channel: { what: 'id of the only channel to tell of' } },
-    run: within(innerOperations.listMessages),
+    run: within(listMessages),
   },
 ];
 
@@ -90,7 +123,6 @@ const naming = (invited: unknown, ca: string | undefined): unknown => {
 
 const invite: InstallationCommand['run'] = async ({ gate, organisations }, given) => {
   const [named, ca] = [given.get('organisation'), given.get('ca')];
-  const { invitePublicProbe } = installationOperations;
   const flat = input(given, invitePublicProbe);
   if (named === undefined)
     return naming((await gate.executeForInstallation(invitePublicProbe, rawInput(invitePublicProbe, flat))).body, ca);
@@ -117,14 +149,14 @@ export const commandsOfInvitations: readonly OperatorCommand[] = [
     words: ['probe', 'invitations'],
     what: 'List the newest invitations of probes, with what came of them',
     flags: {},
-    run: onInstallation(installationOperations.listAllProbeInvitations),
+    run: onInstallation(listAllProbeInvitations),
   },
   {
     ...today,
     words: ['probe', 'uninvite'],
     what: 'Take an invitation back that nobody has followed yet',
     flags: { id: id('invitation') },
-    run: onInstallation(installationOperations.revokeAnyProbeInvitation, { probe_invitation_id: 'id' }),
+    run: onInstallation(revokeAnyProbeInvitation, { probe_invitation_id: 'id' }),
   },
 ];
 
@@ -135,7 +167,7 @@ export const commandsOfPeople: readonly OperatorCommand[] = [
     words: ['user', 'create'],
     what: 'Create a user as a member of an organisation',
     flags: { email, password: required('at least 10 characters'), organisation, role: required('owner, admin, member or viewer') },
-    run: within(innerOperations.createUser),
+    run: within(createUser),
   },
   {
     ...today,
@@ -143,7 +175,7 @@ export const commandsOfPeople: readonly OperatorCommand[] = [
     what: 'Make a link that signs a user in once, without password or second step; it is good for an hour',
     flags: { email, 'for-start': { what: 'good until it is used or the next such link is made, as npm start prints it', alone: true } },
     run: ({ gate }, given) => {
-      const operation = installationOperations.createSignInLink;
+      const operation = createSignInLink;
       const flat = { email: given.get('email'), made_for: given.has('for-start') ? 'start' : 'operator' };
       return gate.executeForInstallation(operation, rawInput(operation, flat)).then(({ body }) => body);
     },
@@ -153,28 +185,28 @@ export const commandsOfPeople: readonly OperatorCommand[] = [
     words: ['user', 'mark'],
     what: 'Let a user see the operator’s page: organisations, probes, notices, refused, set aside, figures',
     flags: { email },
-    run: onInstallation(installationOperations.markOperator),
+    run: onInstallation(markOperator),
   },
   {
     ...today,
     words: ['user', 'unmark'],
     what: 'Take the operator’s page from a user, from their next request on',
     flags: { email },
-    run: onInstallation(installationOperations.unmarkOperator),
+    run: onInstallation(unmarkOperator),
   },
   {
     ...today,
     words: ['member', 'role'],
     what: 'Give a user another role in an organisation, which ends their tokens there',
     flags: { email, organisation, role: required('owner, admin, member or viewer') },
-    run: within(innerOperations.setMemberRole),
+    run: within(setMemberRole),
   },
   {
     ...today,
     words: ['member', 'remove'],
     what: 'Take a user out of an organisation, and their tokens with them',
     flags: { email, organisation },
-    run: within(innerOperations.removeMember),
+    run: within(removeMember),
   },
   {
     ...today,
@@ -187,21 +219,21 @@ export const commandsOfPeople: readonly OperatorCommand[] = [
       scope: required('read or read_write'),
       'expires-at': { what: 'when it ends; default never' },
     },
-    run: within(innerOperations.createToken),
+    run: within(createToken),
   },
   {
     ...today,
     words: ['token', 'list'],
     what: 'List the API tokens of an organisation, the newest first: whose, for what, last used when; never the tokens',
     flags: { organisation, cursor: { what: 'what an earlier list gave as next_cursor' } },
-    run: within(innerOperations.listTokens, { limit: 200 }),
+    run: within(listTokens, { limit: 200 }),
   },
   {
     ...today,
     words: ['token', 'revoke'],
     what: 'End an API token',
     flags: { id: id('token') },
-    run: upon('token', innerOperations.revokeToken),
+    run: upon('token', revokeToken),
   },
 ];
 
@@ -218,8 +250,8 @@ const createMonitor: InstallationCommand['run'] = async ({ gate, organisations }
 const createProbe: InstallationCommand['run'] = async ({ gate, organisations }, given) => {
   const named = given.get('organisation');
   const owner = named === undefined ? {} : { organisation: (await organisations.named(named)).id };
-  const flat = { ...input(given, installationOperations.createProbe), ...owner };
-  return (await gate.executeForInstallation(installationOperations.createProbe, rawInput(installationOperations.createProbe, flat))).body;
+  const flat = { ...input(given, createProbeOperation), ...owner };
+  return (await gate.executeForInstallation(createProbeOperation, rawInput(createProbeOperation, flat))).body;
 };
 
 /**
@@ -236,28 +268,28 @@ export const commands: readonly OperatorCommand[] = [
       plan: { what: 'free, team, business or self_hosted (default)' },
       'time-zone': { what: 'its IANA time zone; default UTC' },
     },
-    run: onInstallation(installationOperations.createOrganisation),
+    run: onInstallation(createOrganisation),
   },
   {
     ...today,
     words: ['organisation', 'list'],
     what: 'List the organisations, by name, a page at a time; those that are about to be deleted say when',
     flags: { cursor: { what: 'next_cursor of the page before' } },
-    run: onInstallation(installationOperations.listOrganisations),
+    run: onInstallation(listOrganisations),
   },
   {
     ...today,
     words: ['organisation', 'delete'],
     what: 'Delete an organisation in seven days, with all that belongs to it; its owners hear of it at once',
     flags: { organisation, name: required('what it is called, to be sure') },
-    run: within(innerOperations.endOrganisation),
+    run: within(endOrganisation),
   },
   {
     ...today,
     words: ['organisation', 'keep'],
     what: 'Undo the deletion of an organisation: everything is as it was',
     flags: { organisation },
-    run: within(innerOperations.keepOrganisation),
+    run: within(keepOrganisation),
   },
   ...commandsOfPeople,
   ...commandsOfChannels,
@@ -280,14 +312,14 @@ export const commands: readonly OperatorCommand[] = [
     words: ['probe', 'rotate'],
     what: 'Give a probe new credentials; the old ones work for another day',
     flags: { id: id('probe') },
-    run: onInstallation(installationOperations.rotateProbe, { probe_id: 'id' }),
+    run: onInstallation(rotateProbe, { probe_id: 'id' }),
   },
   {
     ...today,
     words: ['probe', 'revoke'],
     what: 'End a probe for good',
     flags: { id: id('probe') },
-    run: onInstallation(installationOperations.revokeProbe, { probe_id: 'id' }),
+    run: onInstallation(revokeProbe, { probe_id: 'id' }),
   },
   {
     ...today,
@@ -296,7 +328,7 @@ export const commands: readonly OperatorCommand[] = [
     flags: { id: id('probe'), 'take-back': { what: 'say it no more: the probe is measured again', alone: true } },
     run: async ({ gate }, given) => {
       const flat = { probe_id: given.get('id'), is_trusted: !given.has('take-back') };
-      return (await gate.executeForInstallation(installationOperations.trustProbe, rawInput(installationOperations.trustProbe, flat))).body;
+      return (await gate.executeForInstallation(trustProbe, rawInput(trustProbe, flat))).body;
     },
   },
   {
@@ -304,7 +336,7 @@ export const commands: readonly OperatorCommand[] = [
     words: ['probe', 'list'],
     what: 'List probes, revoked ones included',
     flags: {},
-    run: onInstallation(installationOperations.listProbes),
+    run: onInstallation(listProbes),
   },
   {
     ...today,
@@ -325,21 +357,21 @@ export const commands: readonly OperatorCommand[] = [
     words: ['monitor', 'beat-address'],
     what: 'Tell the address that a heartbeat monitor is pinged at',
     flags: { id: id('monitor') },
-    run: upon('monitor', innerOperations.getBeatAddress),
+    run: upon('monitor', getPingAddress),
   },
   {
     ...today,
     words: ['monitor', 'beats'],
     what: 'List the last beats of a heartbeat monitor, newest first, with what each said and how long its run took',
     flags: { id: id('monitor') },
-    run: upon('monitor', innerOperations.listBeats),
+    run: upon('monitor', listBeats),
   },
   {
     ...today,
     words: ['monitor', 'rotate-beat-address'],
     what: 'Give a heartbeat monitor a new address; the old one goes on working for a day, or for less',
     flags: { id: id('monitor'), 'overlap-s': { what: 'seconds that older addresses go on working; 0 ends one that has leaked at once' } },
-    run: upon('monitor', innerOperations.rotateBeatAddress),
+    run: upon('monitor', rotatePingAddress),
   },
   {
     ...today,
@@ -362,9 +394,7 @@ export const commands: readonly OperatorCommand[] = [
     flags: { id: id('incident'), 'take-back': { what: 'say that it was one after all', alone: true } },
     run: async ({ gate }, given) => {
       const flat = { incident_id: given.get('id'), is_false: !given.has('take-back') };
-      return (
-        await gate.executeForInstallation(installationOperations.sayOutageFalse, rawInput(installationOperations.sayOutageFalse, flat))
-      ).body;
+      return (await gate.executeForInstallation(sayOutageFalse, rawInput(sayOutageFalse, flat))).body;
     },
   },
   {
@@ -372,42 +402,42 @@ export const commands: readonly OperatorCommand[] = [
     words: ['notice', 'list'],
     what: 'List what the house tells you: all that is open, with what to do, and what ended in the last days',
     flags: { days },
-    run: onInstallation(installationOperations.listNotices),
+    run: onInstallation(listNotices),
   },
   {
     ...today,
     words: ['refused', 'list'],
     what: 'List what was refused on the bus, by day, probe and reason',
     flags: { days, probe: { what: 'id of the only probe to tell of' } },
-    run: onInstallation(installationOperations.listRefused, { probe_id: 'probe' }),
+    run: onInstallation(listRefused, { probe_id: 'probe' }),
   },
   {
     ...today,
     words: ['set-aside', 'list'],
     what: 'List messages that could not be worked on',
     flags: {},
-    run: onInstallation(installationOperations.listSetAside),
+    run: onInstallation(listSetAside),
   },
   {
     ...today,
     words: ['set-aside', 'show'],
     what: 'Show a message that could not be worked on, as it came',
     flags: { id: id('message') },
-    run: onInstallation(installationOperations.showSetAside, { set_aside_id: 'id' }),
+    run: onInstallation(showSetAside, { set_aside_id: 'id' }),
   },
   {
     ...today,
     words: ['set-aside', 'retry'],
     what: 'Have a message that could not be worked on worked on again, by the coordinators',
     flags: oneOrAll,
-    run: onInstallation(installationOperations.retrySetAside, { set_aside_id: 'id' }),
+    run: onInstallation(retrySetAside, { set_aside_id: 'id' }),
   },
   {
     ...today,
     words: ['set-aside', 'drop'],
     what: 'Forget a message that could not be worked on: what it told is lost',
     flags: oneOrAll,
-    run: onInstallation(installationOperations.dropSetAside, { set_aside_id: 'id' }),
+    run: onInstallation(dropSetAside, { set_aside_id: 'id' }),
   },
   {
     words: ['migrate'],

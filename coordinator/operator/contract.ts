@@ -1,30 +1,11 @@
-import { array, boolean, dateTime, integer, maybe, nullable, number, object, optional, string, uuid } from '../../shared/api/fields.ts';
-import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
-
-/** What an organisation's own monitoring reads of its monitors. */
-
-const MonitorFigureOut = object('MonitorFigureOut', {
-  id: uuid(),
-  name: string(),
-  type: string(),
-  status: string({ description: '`up`, `down`, `verifying`, `pending` or `paused`.' }),
-  /** Up until a failure is confirmed; null where nothing is known or nothing is checked. */
-  is_up: nullable(boolean()),
-  response_ms: nullable(number(), { description: 'Of the newest check, if that passed; null for heartbeats.' }),
-});
-
-export const listMonitorFigures = innerOperation({
-  id: 'listMonitorFigures',
-  access: 'read',
-  summary: 'List the state and the response of all monitors, as many as the plan lets the organisation have',
-  response: object('MonitorFiguresOut', { items: array(MonitorFigureOut), left_out: integer() }),
-});
+import { array, boolean, dateTime, integer, maybe, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
+import { installationOperation, operatorOperation, page, pageQuery } from '../../shared/api/operation.ts';
 
 /** Notices for the operator, and messages that were set aside. */
 
 const days = optional(integer({ ge: 1, le: 400 }), 7);
 
-export const listNotices = innerOperation({
+export const listNotices = operatorOperation({
   id: 'listNotices',
   access: 'manage',
   does: 'looks',
@@ -46,7 +27,7 @@ export const listNotices = innerOperation({
   }),
 });
 
-export const listRefused = innerOperation({
+export const listRefused = operatorOperation({
   id: 'listRefused',
   access: 'manage',
   does: 'looks',
@@ -78,7 +59,7 @@ const setAside = {
   retry_asked_at: nullable(dateTime(), { description: 'Since when it waits to be worked on again.' }),
 };
 
-export const listSetAside = innerOperation({
+export const listSetAside = operatorOperation({
   id: 'listSetAside',
   access: 'manage',
   does: 'looks',
@@ -86,7 +67,7 @@ export const listSetAside = innerOperation({
   response: object('SetAsideListOut', { items: array(object('SetAsideOut', setAside)), count: integer() }),
 });
 
-export const showSetAside = innerOperation({
+export const showSetAside = operatorOperation({
   id: 'showSetAside',
   access: 'manage',
   does: 'looks',
@@ -105,7 +86,7 @@ const which = object('SetAsideIn', {
   all: optional(boolean(), false),
 });
 
-export const retrySetAside = innerOperation({
+export const retrySetAside = operatorOperation({
   id: 'retrySetAside',
   access: 'manage',
   summary: 'Have one or all of the messages that could not be worked on worked on again',
@@ -114,7 +95,7 @@ export const retrySetAside = innerOperation({
   refusals: ['set_aside_not_found', 'request_malformed'],
 });
 
-export const dropSetAside = innerOperation({
+export const dropSetAside = operatorOperation({
   id: 'dropSetAside',
   access: 'manage',
   dangerous: true,
@@ -129,7 +110,7 @@ export const dropSetAside = innerOperation({
 const who = object('OperatorIn', { email: string() });
 const OperatorOut = object('OperatorOut', { id: uuid(), email: string(), is_operator: boolean() });
 
-export const markOperator = innerOperation({
+export const markOperator = installationOperation({
   id: 'markOperator',
   access: 'manage',
   summary: 'Let a user see the operator’s page',
@@ -138,7 +119,7 @@ export const markOperator = innerOperation({
   refusals: ['user_not_found'],
 });
 
-export const unmarkOperator = innerOperation({
+export const unmarkOperator = installationOperation({
   id: 'unmarkOperator',
   access: 'manage',
   summary: 'Take the operator’s page from a user',
@@ -147,7 +128,7 @@ export const unmarkOperator = innerOperation({
   refusals: ['user_not_found'],
 });
 
-export const listOrganisations = innerOperation({
+export const listOrganisations = operatorOperation({
   id: 'listOrganisations',
   access: 'manage',
   does: 'looks',
@@ -167,7 +148,7 @@ export const listOrganisations = innerOperation({
   ),
 });
 
-export const showFigures = innerOperation({
+export const showFigures = operatorOperation({
   id: 'showFigures',
   access: 'manage',
   does: 'looks',
@@ -189,7 +170,7 @@ export const showFigures = innerOperation({
   }),
 });
 
-export const sayOutageFalse = innerOperation({
+export const sayOutageFalse = installationOperation({
   id: 'sayOutageFalse',
   access: 'manage',
   summary: 'Say of a confirmed outage that there was none, or take that back; the page about the house counts it',

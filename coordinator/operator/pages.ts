@@ -1,10 +1,18 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
-import { operatorOperations } from '../contracts.ts';
+import { listProbes } from '../probes/contract.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
 import { countText, heading, linkButton, notice, type State, stateMark } from '../web/layout.ts';
 import { type OperatorsRequest, type Page, seeOther, show } from '../web/page.ts';
-
-const { showSetAside, retrySetAside, dropSetAside } = operatorOperations;
+import {
+  dropSetAside,
+  listNotices,
+  listOrganisations,
+  listRefused,
+  listSetAside,
+  retrySetAside,
+  showFigures,
+  showSetAside,
+} from './contract.ts';
 
 const path = '/operator/set-aside/:set_aside_id';
 
@@ -57,8 +65,6 @@ export const retrySetAsidePage: Page = {
     return seeOther('/operator', { said: `Message ${set_aside_id} ${said}.` });
   },
 };
-
-const { listNotices, showFigures, listOrganisations, listProbes, listRefused, listSetAside } = operatorOperations;
 
 type Notices = OutputOf<typeof listNotices>;
 type Organisations = OutputOf<typeof listOrganisations>;

@@ -1,12 +1,12 @@
 import { array, dateTime, dict, integer, maybe, moment, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
-import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
+import { innerOperation, installationOperation, page, pageQuery } from '../../shared/api/operation.ts';
 import { OrganisationOut } from '../../shared/api/organisations.ts';
 
 /** Organisations and their members. */
 
 const MemberOut = object('MemberOut', { id: uuid(), email: string(), role: string() });
 
-export const createOrganisation = innerOperation({
+export const createOrganisation = installationOperation({
   id: 'createOrganisation',
   access: 'manage',
   summary: 'Create an organisation',

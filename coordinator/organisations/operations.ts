@@ -1,5 +1,5 @@
-import { operations } from '../../shared/api/index.ts';
-import type { InputOf, Operation, OutputOf } from '../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type { whoami as whoamiContract } from '../../shared/api/organisations.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { isRecord } from '../../shared/base/json.ts';
@@ -7,43 +7,159 @@ import { nameFrom } from '../../shared/base/names.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import { splitSecrets } from '../../shared/checks/config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
-import { anonymousOperations, innerOperations, installationOperations, personOperations } from '../contracts.ts';
 import { hourly } from '../gate/attempts.ts';
+import { inSteps } from '../gate/bind.ts';
 import {
   type Answer,
   type ChannelConfig,
   type ChannelsPart,
+  type Context,
   type Early,
   type InOrganisation,
   notFound,
+  orNotFound,
   type Place,
 } from '../gate/context.ts';
 import { afterAll, beforeAll, pageOf } from '../gate/cursors.ts';
 import { postMail, postMails } from '../mail/queries.ts';
 import { epochOf } from '../maintenance/recurrence.ts';
 import { ownersOf } from '../notifications/last-resort.ts';
-import { countMembers, insertInvitation, invitationsOf, memberByEmail, membersOf, ownName, useInvitation } from '../people/queries.ts';
+import { insertFirstChannel } from '../notifications/queries.ts';
+import {
+  countMembers,
+  deleteMember,
+  insertInvitation,
+  insertMember,
+  insertUser,
+  invitationsOf,
+  memberByEmail,
+  memberOf,
+  membersOf,
+  ownName,
+  useInvitation,
+  userByEmail,
+  writeRole,
+} from '../people/queries.ts';
+import { hashPassword } from '../people/secrets.ts';
 import { linkLives } from '../people/sessions.ts';
+import { deleteTokensOf } from '../tokens/queries.ts';
 import type {
   beginExport as beginExportContract,
+  createOrganisation as createOrganisationContract,
+  createUser as createUserContract,
   endOrganisation as ending,
   getAuditChoices as getAuditChoicesContract,
   inviteMember as inviteMemberContract,
   keepOrganisation as keeping,
+  leaveOrganisation as leaveOrganisationContract,
   listAudit as listAuditContract,
   listInvitations as listInvitationsContract,
   listMembers as listMembersContract,
   readExport as readExportContract,
+  removeMember as removeMemberContract,
+  setMemberRole as setMemberRoleContract,
   showOrganisation as showOrganisationContract,
   updateOrganisation as updateOrganisationContract,
   withdrawInvitation as withdrawInvitationContract,
 } from './contract.ts';
 import { beginEnding, undoEnding } from './deletion.ts';
 import { type ExportPart, exportPage, exportParts, isExportPart, maxRowsOf } from './export.ts';
-import { emailFrom, isSameName, keptMs, roleFrom, timeZoneFrom } from './model.ts';
-import { refuseUnlessOwner } from './owners.ts';
-import { enforceLimit, plans } from './plans.ts';
-import { type AuditRow, auditChoices, auditPage, createdAt, usageOf, writeOrganisation } from './queries.ts';
+import { emailFrom, isSameName, keptMs, passwordFrom, roleFrom, timeZoneFrom } from './model.ts';
+import { refuseLastOwner, refuseUnlessOwner } from './owners.ts';
+import { enforceLimit, planNamed, plans } from './plans.ts';
+import { type AuditRow, auditChoices, auditPage, createdAt, insertOrganisation, usageOf, writeOrganisation } from './queries.ts';
+
+export const createOrganisation = async (
+  { sql, note }: Context,
+  input: InputOf<typeof createOrganisationContract>,
+): Answer<OutputOf<typeof createOrganisationContract>> => {
+  const organisation = {
+    id: newId(),
+    name: nameFrom(input.name),
+    plan: planNamed(input.plan),
+    time_zone: timeZoneFrom(input.time_zone),
+  };
+  await insertOrganisation(sql, organisation);
+  note({ organisation: organisation.id });
+  return organisation;
+};
+
+export const createUser = async (
+  context: InOrganisation,
+  input: InputOf<typeof createUserContract>,
+): Answer<OutputOf<typeof createUserContract>> => {
+  const { sql, organisation, now } = context;
+  const email = emailFrom(input.email);
+  const password = passwordFrom(input.password);
+  const role = roleFrom(input.role);
+  refuseUnlessOwner(context, role);
+  enforceLimit('members', organisation.plan, await countMembers(sql, organisation.id));
+  const id = newId();
+  await insertUser(sql, { id, email, password_hash: await hashPassword(password) });
+  await insertMember(sql, organisation.id, id, role);
+  // The creator of the account vouches for its address.
+  if (role === 'owner') await insertFirstChannel(sql, { organisation: organisation.id, email, at: new Date(now) });
+  return { id, email, role };
+};
+
+/**
+ * The member's own things in the organisation are deleted: tokens, assistants, their own channels.
+ */
+export const leaveOrganisation = async (context: InOrganisation): Answer<OutputOf<typeof leaveOrganisationContract>> => {
+  const { sql, organisation, caller, note } = context;
+  const member = orNotFound(caller.user === null ? undefined : await memberOf(sql, organisation.id, caller.user), 'member_not_found');
+  await refuseLastOwner(context, member);
+  note({ before: { email: member.email, role: member.role } });
+  await deleteMember(sql, organisation.id, member.user_id);
+  return { id: organisation.id };
+};
+
+export const removeMember = async (
+  context: InOrganisation,
+  input: InputOf<typeof removeMemberContract>,
+): Answer<OutputOf<typeof removeMemberContract>> => {
+  const { sql, organisation } = context;
+  const member = orNotFound(await memberByEmail(sql, organisation.id, input.email.trim()), 'member_not_found');
+  await refuseLastOwner(context, member);
+  refuseUnlessOwner(context, member.role);
+  context.note({ before: { email: member.email, role: member.role } });
+  await deleteMember(sql, organisation.id, member.user_id);
+  return { id: member.user_id };
+};
+
+/**
+ * A change of role ends the member's tokens. The operator may also add a user who belongs to other
+ * organisations only.
+ */
+export const setMemberRole = async (
+  context: InOrganisation,
+  input: InputOf<typeof setMemberRoleContract>,
+): Answer<OutputOf<typeof setMemberRoleContract>> => {
+  const { sql, organisation, caller } = context;
+  const role = roleFrom(input.role);
+  const member = await memberByEmail(sql, organisation.id, input.email.trim());
+  if (!member) {
+    if (caller.is !== 'operator') throw notFound('member_not_found');
+    const user = orNotFound(await userByEmail(sql, input.email.trim()), 'user_not_found');
+    enforceLimit('members', organisation.plan, await countMembers(sql, organisation.id));
+    await insertMember(sql, organisation.id, user.id, role);
+    return { id: user.id, email: user.email, role };
+  }
+  context.note({ before: { email: member.email, role: member.role }, after: { email: member.email, role } });
+  if (member.role !== role) {
+    await refuseLastOwner(context, member);
+    refuseUnlessOwner(context, member.role, role);
+    await writeRole(sql, organisation.id, member.user_id, role);
+    await deleteTokensOf(sql, organisation.id, member.user_id);
+  }
+  return { id: member.user_id, email: member.email, role };
+};
+
+export const whoami = async ({ caller }: InOrganisation): Answer<OutputOf<typeof whoamiContract>> => {
+  const { organisation, role, scope, token, connection } = caller;
+  const { id, name, plan, time_zone } = organisation;
+  return { organisation: { id, name, plan, time_zone }, role, scope, token_name: token?.name ?? connection?.client ?? '' };
+};
 
 export const listInvitations = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof listInvitationsContract>> => ({
   items: (await invitationsOf(sql, organisation.id, new Date(now))).map(({ id, email, role, inviter, expires_at }) => ({
@@ -93,7 +209,7 @@ const actInvite = async (
   return { id, email, role, address, expires_at: expires_at.toISOString() };
 };
 
-export const inviteMember = { before: beforeInvite, act: actInvite };
+export const inviteMember = inSteps({ before: beforeInvite, act: actInvite });
 
 export const withdrawInvitation = async (
   { sql, organisation }: InOrganisation,
@@ -204,25 +320,27 @@ export const readExport = async (
   );
 };
 
-const all: readonly Operation[] = [operations, innerOperations, personOperations, anonymousOperations, installationOperations].flatMap(
-  (table): readonly Operation[] => Object.values(table),
-);
-const summaries = new Map(all.map(({ id, summary }) => [id, summary]));
-
-/** An operation that no longer exists is called by its id. */
-const wordsOf = (operation: string): string => summaries.get(operation) ?? operation;
-
 const record = (value: unknown): Readonly<Record<string, unknown>> | null => (isRecord(value) ? value : null);
 
-const entryJson = ({ key, at, who, through, token_name, address, operation, changed }: AuditRow) => ({
-  ...{ id: key, at: at.toISOString(), who, through, token_name, address, operation, what: wordsOf(operation) },
+const entryJson = (
+  { key, at, who, through, token_name, address, operation, changed }: AuditRow,
+  summaryOf: (operation: string) => string,
+) => ({
+  id: key,
+  at: at.toISOString(),
+  who,
+  through,
+  token_name,
+  address,
+  operation,
+  what: summaryOf(operation),
   about: record(changed.about) ?? {},
   before: record(changed.before),
   after: record(changed.after) ?? record(changed.sent),
 });
 
 export const listAudit = async (
-  { sql, organisation, with: { cursors } }: InOrganisation,
+  { sql, organisation, with: { cursors, summaryOf } }: InOrganisation,
   input: InputOf<typeof listAuditContract>,
 ): Answer<OutputOf<typeof listAuditContract>> => {
   const { who, operation } = input;
@@ -233,13 +351,17 @@ export const listAudit = async (
     ['audit', organisation.id, who, operation, filter.from, filter.until],
     input,
     (from, most) => auditPage(sql, organisation.id, filter, from ?? afterAll, most),
-    entryJson,
+    (row) => entryJson(row, summaryOf),
   );
 };
 
-export const getAuditChoices = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof getAuditChoicesContract>> => {
+export const getAuditChoices = async ({
+  sql,
+  organisation,
+  with: { summaryOf },
+}: InOrganisation): Answer<OutputOf<typeof getAuditChoicesContract>> => {
   const { who, operations: ids } = await auditChoices(sql, organisation.id);
-  return { who, operations: ids.map((id) => ({ id, what: wordsOf(id) })).toSorted((a, b) => a.what.localeCompare(b.what, 'en')) };
+  return { who, operations: ids.map((id) => ({ id, what: summaryOf(id) })).toSorted((a, b) => a.what.localeCompare(b.what, 'en')) };
 };
 
 const things = ['monitors', 'status_pages', 'members', 'private_probes', 'channels', 'groups', 'windows'] as const;

@@ -1,5 +1,5 @@
 import { array, boolean, dateTime, integer, literal, maybe, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
-import { innerOperation } from '../../shared/api/operation.ts';
+import { anonymousOperation, installationOperation, personOperation } from '../../shared/api/operation.ts';
 
 /** Operations of callers who are not signed in. The web puts the session's text into its cookie. */
 
@@ -9,7 +9,7 @@ export const SignedInOut = object('SignedInOut', {
   second_step: nullable(string()),
 });
 
-export const signIn = innerOperation({
+export const signIn = anonymousOperation({
   id: 'signIn',
   access: 'read',
   summary: 'Sign in with an e-mail address and a password',
@@ -18,7 +18,7 @@ export const signIn = innerOperation({
   refusals: ['sign_in_failed', 'too_many_attempts'],
 });
 
-export const finishSignIn = innerOperation({
+export const finishSignIn = anonymousOperation({
   id: 'finishSignIn',
   access: 'read',
   summary: 'Take the second step of signing in, with a code of the app or a recovery code',
@@ -31,7 +31,7 @@ export const finishSignIn = innerOperation({
   refusals: ['second_step_over', 'code_invalid', 'too_many_attempts'],
 });
 
-export const enter = innerOperation({
+export const enter = anonymousOperation({
   id: 'enter',
   access: 'read',
   summary: 'Sign in by a link that is good once',
@@ -40,7 +40,7 @@ export const enter = innerOperation({
   refusals: ['link_invalid', 'too_many_attempts'],
 });
 
-export const createSignInLink = innerOperation({
+export const createSignInLink = installationOperation({
   id: 'createSignInLink',
   access: 'manage',
   summary: 'Make a link that signs a user in once, without password or second step',
@@ -67,7 +67,7 @@ const PasskeyOut = object('PasskeyOut', {
   last_used_at: nullable(string()),
 });
 
-export const listPasskeys = innerOperation({
+export const listPasskeys = personOperation({
   id: 'listPasskeys',
   access: 'read',
   summary: "List one's own passkeys, the oldest first",
@@ -81,7 +81,7 @@ export const listPasskeys = innerOperation({
 });
 
 /** It leaves nothing but a challenge, which expires by itself. */
-export const beginPasskey = innerOperation({
+export const beginPasskey = personOperation({
   id: 'beginPasskey',
   access: 'read',
   does: 'looks',
@@ -91,7 +91,7 @@ export const beginPasskey = innerOperation({
   refusals: ['passkeys_impossible'],
 });
 
-export const addPasskey = innerOperation({
+export const addPasskey = personOperation({
   id: 'addPasskey',
   access: 'read',
   dangerous: true,
@@ -101,7 +101,7 @@ export const addPasskey = innerOperation({
   refusals: ['passkeys_impossible', 'passkey_refused', 'name_invalid'],
 });
 
-export const removePasskey = innerOperation({
+export const removePasskey = personOperation({
   id: 'removePasskey',
   access: 'read',
   does: 'acts',
@@ -112,7 +112,7 @@ export const removePasskey = innerOperation({
   refusals: ['passkey_not_found'],
 });
 
-export const beginProof = innerOperation({
+export const beginProof = personOperation({
   id: 'beginProof',
   access: 'read',
   does: 'looks',
@@ -121,7 +121,7 @@ export const beginProof = innerOperation({
   refusals: ['passkeys_impossible', 'passkey_unknown'],
 });
 
-export const proveByPasskey = innerOperation({
+export const proveByPasskey = personOperation({
   id: 'proveByPasskey',
   access: 'read',
   summary: 'Prove with a passkey that it is still the same person',
@@ -130,7 +130,7 @@ export const proveByPasskey = innerOperation({
   refusals: ['passkeys_impossible', 'passkey_refused', 'passkey_unknown'],
 });
 
-export const beginPasskeySignIn = innerOperation({
+export const beginPasskeySignIn = anonymousOperation({
   id: 'beginPasskeySignIn',
   access: 'read',
   does: 'looks',
@@ -139,7 +139,7 @@ export const beginPasskeySignIn = innerOperation({
   refusals: ['passkeys_impossible', 'too_many_attempts'],
 });
 
-export const signInByPasskey = innerOperation({
+export const signInByPasskey = anonymousOperation({
   id: 'signInByPasskey',
   access: 'read',
   summary: 'Sign in with a passkey, which takes the place of the password and of the second step',
@@ -159,14 +159,14 @@ const SessionOut = object('SessionOut', {
   is_this: boolean(),
 });
 
-export const listSessions = innerOperation({
+export const listSessions = personOperation({
   id: 'listSessions',
   access: 'read',
   summary: 'List where one is signed in, the last used first',
   response: object('SessionsOut', { items: array(SessionOut) }),
 });
 
-export const signOut = innerOperation({
+export const signOut = personOperation({
   id: 'signOut',
   access: 'read',
   does: 'acts',
@@ -174,7 +174,7 @@ export const signOut = innerOperation({
   response: object('SignedOutOut', { ended: boolean() }),
 });
 
-export const endSession = innerOperation({
+export const endSession = personOperation({
   id: 'endSession',
   access: 'read',
   does: 'acts',
@@ -184,7 +184,7 @@ export const endSession = innerOperation({
   refusals: ['session_not_found'],
 });
 
-export const endOtherSessions = innerOperation({
+export const endOtherSessions = personOperation({
   id: 'endOtherSessions',
   access: 'read',
   does: 'acts',
@@ -192,7 +192,7 @@ export const endOtherSessions = innerOperation({
   response: object('EndedSessionsOut', { ended: integer() }),
 });
 
-export const proveAgain = innerOperation({
+export const proveAgain = personOperation({
   id: 'proveAgain',
   access: 'read',
   summary: 'Prove with the password that it is still the same person',
@@ -201,7 +201,7 @@ export const proveAgain = innerOperation({
   refusals: ['sign_in_failed', 'too_many_attempts'],
 });
 
-export const listOwnOrganisations = innerOperation({
+export const listOwnOrganisations = personOperation({
   id: 'listOwnOrganisations',
   access: 'read',
   summary: 'List the organisations that one belongs to',
@@ -211,7 +211,7 @@ export const listOwnOrganisations = innerOperation({
   }),
 });
 
-export const createOwnOrganisation = innerOperation({
+export const createOwnOrganisation = personOperation({
   id: 'foundOrganisation',
   access: 'read',
   summary: 'Make another organisation, which one owns',
@@ -220,7 +220,7 @@ export const createOwnOrganisation = innerOperation({
   refusals: ['name_invalid', 'time_zone_invalid', 'organisations_enough', 'email_unproven', 'sign_up_closed'],
 });
 
-export const switchOrganisation = innerOperation({
+export const switchOrganisation = personOperation({
   id: 'switchOrganisation',
   access: 'read',
   summary: 'Act in another organisation that one belongs to, in this session',
@@ -229,7 +229,7 @@ export const switchOrganisation = innerOperation({
   refusals: ['organisation_not_found'],
 });
 
-export const acceptInvitation = innerOperation({
+export const acceptInvitation = personOperation({
   id: 'acceptInvitation',
   access: 'read',
   summary: 'Join the organisation of an invitation, as whoever is signed in',
@@ -238,7 +238,7 @@ export const acceptInvitation = innerOperation({
   refusals: ['link_invalid', 'already_member', 'plan_limit_members'],
 });
 
-export const showProfile = innerOperation({
+export const showProfile = personOperation({
   id: 'showProfile',
   access: 'read',
   summary: 'Tell what is known of oneself',
@@ -251,7 +251,7 @@ export const showProfile = innerOperation({
   }),
 });
 
-export const updateProfile = innerOperation({
+export const updateProfile = personOperation({
   id: 'updateProfile',
   access: 'read',
   summary: 'Be called something else',
@@ -260,7 +260,7 @@ export const updateProfile = innerOperation({
   refusals: ['name_invalid'],
 });
 
-export const changeEmail = innerOperation({
+export const changeEmail = personOperation({
   id: 'changeEmail',
   access: 'read',
   dangerous: true,
@@ -270,7 +270,7 @@ export const changeEmail = innerOperation({
   refusals: ['email_invalid', 'email_taken', 'too_many_attempts'],
 });
 
-export const verifyEmail = innerOperation({
+export const verifyEmail = personOperation({
   id: 'verifyEmail',
   access: 'read',
   summary: "Prove by the link of a mail that a mailbox is one's own",
@@ -286,7 +286,7 @@ export const alsoEnded = {
   end_assistants: optional(boolean(), false),
 };
 
-export const changePassword = innerOperation({
+export const changePassword = personOperation({
   id: 'changePassword',
   access: 'read',
   dangerous: true,
@@ -302,14 +302,14 @@ export const changePassword = innerOperation({
 
 const RecoveryCodesOut = object('RecoveryCodesOut', { recovery_codes: array(string()) });
 
-export const showSecondFactor = innerOperation({
+export const showSecondFactor = personOperation({
   id: 'showSecondFactor',
   access: 'read',
   summary: 'Tell whether signing in takes a second step',
   response: object('SecondFactorOut', { on_since: nullable(string()), recovery_codes_left: integer() }),
 });
 
-export const proposeSecondFactor = innerOperation({
+export const proposeSecondFactor = personOperation({
   id: 'proposeSecondFactor',
   access: 'read',
   dangerous: true,
@@ -318,7 +318,7 @@ export const proposeSecondFactor = innerOperation({
   refusals: ['second_factor_on'],
 });
 
-export const startSecondFactor = innerOperation({
+export const startSecondFactor = personOperation({
   id: 'startSecondFactor',
   access: 'read',
   dangerous: true,
@@ -328,7 +328,7 @@ export const startSecondFactor = innerOperation({
   refusals: ['second_factor_on', 'code_invalid'],
 });
 
-export const replaceRecoveryCodes = innerOperation({
+export const replaceRecoveryCodes = personOperation({
   id: 'replaceRecoveryCodes',
   access: 'read',
   does: 'acts',
@@ -338,7 +338,7 @@ export const replaceRecoveryCodes = innerOperation({
   refusals: ['second_factor_off'],
 });
 
-export const endSecondFactor = innerOperation({
+export const endSecondFactor = personOperation({
   id: 'endSecondFactor',
   access: 'read',
   does: 'acts',
@@ -350,7 +350,7 @@ export const endSecondFactor = innerOperation({
 
 /** Accounts and new passwords, for people who are not signed in. */
 
-export const signUp = innerOperation({
+export const signUp = anonymousOperation({
   id: 'signUp',
   access: 'read',
   summary: "Ask for an account, with an organisation of one's own or by an invitation",
@@ -373,7 +373,7 @@ export const signUp = innerOperation({
   ],
 });
 
-export const finishSignUp = innerOperation({
+export const finishSignUp = anonymousOperation({
   id: 'finishSignUp',
   access: 'read',
   summary: 'Make the account whose address the link proves',
@@ -382,7 +382,7 @@ export const finishSignUp = innerOperation({
   refusals: ['link_invalid', 'email_taken', 'plan_limit_members', 'sign_in_failed', 'too_many_attempts'],
 });
 
-export const requestPasswordReset = innerOperation({
+export const requestPasswordReset = anonymousOperation({
   id: 'requestPasswordReset',
   access: 'read',
   summary: "Have a link for a new password sent to the account's own address",
@@ -391,7 +391,7 @@ export const requestPasswordReset = innerOperation({
   refusals: ['mail_missing', 'email_invalid', 'too_many_attempts'],
 });
 
-export const resetPassword = innerOperation({
+export const resetPassword = anonymousOperation({
   id: 'resetPassword',
   access: 'read',
   summary: 'Choose a new password by the link of a mail, which ends all sessions and signs in',
@@ -400,7 +400,7 @@ export const resetPassword = innerOperation({
   refusals: ['link_invalid', 'password_invalid', 'too_many_attempts'],
 });
 
-export const keepEmail = innerOperation({
+export const keepEmail = anonymousOperation({
   id: 'keepEmail',
   access: 'read',
   summary: 'End a change of address by the link that the old mailbox got',
@@ -409,7 +409,7 @@ export const keepEmail = innerOperation({
   refusals: ['link_invalid'],
 });
 
-export const showLink = innerOperation({
+export const showLink = anonymousOperation({
   id: 'showLink',
   access: 'read',
   does: 'looks',
@@ -423,7 +423,7 @@ export const showLink = innerOperation({
   }),
 });
 
-export const showInvitation = innerOperation({
+export const showInvitation = anonymousOperation({
   id: 'showInvitation',
   access: 'read',
   does: 'looks',
@@ -433,7 +433,7 @@ export const showInvitation = innerOperation({
   refusals: ['link_invalid'],
 });
 
-export const showSignUpPolicy = innerOperation({
+export const showSignUpPolicy = anonymousOperation({
   id: 'showDoor',
   access: 'read',
   does: 'looks',

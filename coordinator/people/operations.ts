@@ -1,33 +1,14 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type { whoami as whoamiContract } from '../../shared/api/organisations.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
-import {
-  type Answer,
-  type ByPerson,
-  type Context,
-  type Early,
-  type InOrganisation,
-  notFound,
-  type Oneself,
-  orNotFound,
-} from '../gate/context.ts';
+import { inSteps } from '../gate/bind.ts';
+import { type Answer, type ByPerson, type Early, notFound, type Oneself } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { postMail } from '../mail/queries.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
-import type {
-  createOrganisation as createOrganisationContract,
-  createUser as createUserContract,
-  leaveOrganisation as leaveOrganisationContract,
-  removeMember as removeMemberContract,
-  setMemberRole as setMemberRoleContract,
-} from '../organisations/contract.ts';
-import { emailFrom, passwordFrom, planOfAnother, roleFrom, timeZoneFrom } from '../organisations/model.ts';
-import { refuseLastOwner, refuseUnlessOwner } from '../organisations/owners.ts';
-import { enforceLimit, planNamed } from '../organisations/plans.ts';
+import { emailFrom, passwordFrom, planOfAnother, timeZoneFrom } from '../organisations/model.ts';
 import { insertOrganisation } from '../organisations/queries.ts';
-import { deleteTokensOf } from '../tokens/queries.ts';
 import type {
   acceptInvitation as acceptInvitationContract,
   changeEmail as changeEmailContract,
@@ -43,118 +24,19 @@ import type {
   updateProfile as updateProfileContract,
 } from './contract.ts';
 import {
-  countMembers,
-  deleteMember,
   insertMember,
-  insertUser,
   insertVerification,
   invitationBy,
-  memberByEmail,
-  memberOf,
   membershipsOf,
   ownedPlans,
-  userByEmail,
   wantedEmail,
   writeEmail,
   writeName,
-  writeRole,
 } from './queries.ts';
 import { hashPassword } from './secrets.ts';
 import { deleteSession, deleteSessions, deviceOf, isOver, linkLives, sessionsOf, writeActiveOrganisation } from './sessions.ts';
 import { beginSession } from './sign-in.ts';
 import { join, notNow, replacePassword } from './sign-up.ts';
-
-export const createOrganisation = async (
-  { sql, note }: Context,
-  input: InputOf<typeof createOrganisationContract>,
-): Answer<OutputOf<typeof createOrganisationContract>> => {
-  const organisation = {
-    id: newId(),
-    name: nameFrom(input.name),
-    plan: planNamed(input.plan),
-    time_zone: timeZoneFrom(input.time_zone),
-  };
-  await insertOrganisation(sql, organisation);
-  note({ organisation: organisation.id });
-  return organisation;
-};
-
-export const createUser = async (
-  context: InOrganisation,
-  input: InputOf<typeof createUserContract>,
-): Answer<OutputOf<typeof createUserContract>> => {
-  const { sql, organisation, now } = context;
-  const email = emailFrom(input.email);
-  const password = passwordFrom(input.password);
-  const role = roleFrom(input.role);
-  refuseUnlessOwner(context, role);
-  enforceLimit('members', organisation.plan, await countMembers(sql, organisation.id));
-  const id = newId();
-  await insertUser(sql, { id, email, password_hash: await hashPassword(password) });
-  await insertMember(sql, organisation.id, id, role);
-  // The creator of the account vouches for its address.
-  if (role === 'owner') await insertFirstChannel(sql, { organisation: organisation.id, email, at: new Date(now) });
-  return { id, email, role };
-};
-
-/**
- * The member's own things in the organisation are deleted: tokens, assistants, their own channels.
- */
-export const leaveOrganisation = async (context: InOrganisation): Answer<OutputOf<typeof leaveOrganisationContract>> => {
-  const { sql, organisation, caller, note } = context;
-  const member = orNotFound(caller.user === null ? undefined : await memberOf(sql, organisation.id, caller.user), 'member_not_found');
-  await refuseLastOwner(context, member);
-  note({ before: { email: member.email, role: member.role } });
-  await deleteMember(sql, organisation.id, member.user_id);
-  return { id: organisation.id };
-};
-
-export const removeMember = async (
-  context: InOrganisation,
-  input: InputOf<typeof removeMemberContract>,
-): Answer<OutputOf<typeof removeMemberContract>> => {
-  const { sql, organisation } = context;
-  const member = orNotFound(await memberByEmail(sql, organisation.id, input.email.trim()), 'member_not_found');
-  await refuseLastOwner(context, member);
-  refuseUnlessOwner(context, member.role);
-  context.note({ before: { email: member.email, role: member.role } });
-  await deleteMember(sql, organisation.id, member.user_id);
-  return { id: member.user_id };
-};
-
-/**
- * A change of role ends the member's tokens. The operator may also add a user who belongs to other
- * organisations only.
- */
-export const setMemberRole = async (
-  context: InOrganisation,
-  input: InputOf<typeof setMemberRoleContract>,
-): Answer<OutputOf<typeof setMemberRoleContract>> => {
-  const { sql, organisation, caller } = context;
-  const role = roleFrom(input.role);
-  const member = await memberByEmail(sql, organisation.id, input.email.trim());
-  if (!member) {
-    if (caller.is !== 'operator') throw notFound('member_not_found');
-    const user = orNotFound(await userByEmail(sql, input.email.trim()), 'user_not_found');
-    enforceLimit('members', organisation.plan, await countMembers(sql, organisation.id));
-    await insertMember(sql, organisation.id, user.id, role);
-    return { id: user.id, email: user.email, role };
-  }
-  context.note({ before: { email: member.email, role: member.role }, after: { email: member.email, role } });
-  if (member.role !== role) {
-    await refuseLastOwner(context, member);
-    refuseUnlessOwner(context, member.role, role);
-    await writeRole(sql, organisation.id, member.user_id, role);
-    await deleteTokensOf(sql, organisation.id, member.user_id);
-  }
-  return { id: member.user_id, email: member.email, role };
-};
-
-export const whoami = async ({ caller }: InOrganisation): Answer<OutputOf<typeof whoamiContract>> => {
-  const { organisation, role, scope, token, connection } = caller;
-  const { id, name, plan, time_zone } = organisation;
-  return { organisation: { id, name, plan, time_zone }, role, scope, token_name: token?.name ?? connection?.client ?? '' };
-};
 
 /**
  * The signed-in user joins, whatever address the invitation was sent to: the inviter gave it to
@@ -295,7 +177,7 @@ const actEmail = async (
   return { email, must_confirm: false };
 };
 
-export const changeEmail = { before: beforeEmail, act: actEmail };
+export const changeEmail = inSteps({ before: beforeEmail, act: actEmail });
 
 const beforePassword = (_: Early<Oneself>, { password }: InputOf<typeof changePasswordContract>): Promise<string> =>
   hashPassword(passwordFrom(password));
@@ -311,4 +193,4 @@ const actPassword = async (
   return { session: await beginSession({ ...context, visitor: from }, user) };
 };
 
-export const changePassword = { before: beforePassword, act: actPassword };
+export const changePassword = inSteps({ before: beforePassword, act: actPassword });

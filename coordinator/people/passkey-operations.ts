@@ -2,6 +2,7 @@ import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
+import { inSteps } from '../gate/bind.ts';
 import { type Answer, type ByPerson, type Early, type Oneself, orNotFound } from '../gate/context.ts';
 import { postMail } from '../mail/queries.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
@@ -90,7 +91,7 @@ const act = async (
   return { id, name };
 };
 
-export const addPasskey = { before, act };
+export const addPasskey = inSteps({ before, act });
 
 export const removePasskey = async (
   { sql, note, person }: ByPerson,
@@ -117,7 +118,7 @@ const proveAgainAct = async ({ sql, now, person }: ByPerson): Answer<OutputOf<ty
   return { proven: true };
 };
 
-export const proveAgain = { before: proveAgainBefore, act: proveAgainAct };
+export const proveAgain = inSteps({ before: proveAgainBefore, act: proveAgainAct });
 
 export const beginProof = async (context: ByPerson): Answer<OutputOf<typeof beginProofContract>> => {
   const { sql, now, person } = context;
@@ -150,7 +151,7 @@ const byPasskeyAct = async (
   return { proven: true };
 };
 
-export const proveByPasskey = { before: byPasskeyBefore, act: byPasskeyAct };
+export const proveByPasskey = inSteps({ before: byPasskeyBefore, act: byPasskeyAct });
 
 const isOn = (): Refusal => new Refusal('second_factor_on', 'Signing in takes two steps already; turn that off first to set it up anew.');
 const isOff = (): Refusal => new Refusal('second_factor_off', 'Signing in takes no second step.');

@@ -2,6 +2,7 @@ import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { failuresOf, hostOf, type Tried } from '../gate/attempts.ts';
+import { inSteps } from '../gate/bind.ts';
 import type { AnonymousCaller } from '../gate/caller.ts';
 import { type Answer, type ByAnonymous, type Context, type Early, orNotFound, type SignedOut } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
@@ -136,7 +137,7 @@ const act = async (
   return { session: await beginSession(context, user), recovery_codes_left: 'recovery' in code ? left - 1 : null };
 };
 
-export const finishSignIn = { before, act };
+export const finishSignIn = inSteps({ before, act });
 
 /**
  * A signature cannot be guessed; but each challenge is stored until it is answered, and no one
@@ -151,7 +152,7 @@ const actBegin = async (context: ByAnonymous): Answer<OutputOf<typeof beginPassk
   return { options: await requestOptions({ place, challenge }) };
 };
 
-export const beginPasskeySignIn = { before: beforeBegin, act: actBegin };
+export const beginPasskeySignIn = inSteps({ before: beforeBegin, act: actBegin });
 
 const byPasskeyBefore = (
   { pool, with: instruments }: Early<SignedOut>,
@@ -168,7 +169,7 @@ const byPasskeyAct = async (
   return { session: await beginSession(context, signed.passkey.user_id) };
 };
 
-export const signInByPasskey = { before: byPasskeyBefore, act: byPasskeyAct };
+export const signInByPasskey = inSteps({ before: byPasskeyBefore, act: byPasskeyAct });
 
 /** For an account from one host, and for a host at all accounts: this slows down guessing. */
 const triesAt = (email: string, { address }: AnonymousCaller): readonly [Tried, Tried] => [
@@ -200,4 +201,4 @@ const signInBefore = async (
 const signInAct = (context: ByAnonymous, _input: InputOf<typeof signInContract>, user: string): Answer<OutputOf<typeof signInContract>> =>
   signInAs(context, user);
 
-export const signIn = { before: signInBefore, act: signInAct };
+export const signIn = inSteps({ before: signInBefore, act: signInAct });

@@ -4,6 +4,7 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import { deleteConnectionsOf } from '../assistants/queries.ts';
 import { failuresOf, hostOf } from '../gate/attempts.ts';
+import { inSteps } from '../gate/bind.ts';
 import type { Answer, ByAnonymous, ByPerson, Context, Early, SignedOut } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { postMail } from '../mail/queries.ts';
@@ -162,7 +163,7 @@ const act = async (
   return { session: await beginSession(context, user) };
 };
 
-export const finishSignUp = { before, act };
+export const finishSignUp = inSteps({ before, act });
 
 const beforeRequest = async (
   { visitor, with: { attempts, door } }: Early<SignedOut>,
@@ -193,7 +194,7 @@ const actRequest = async (
   return { sent: true };
 };
 
-export const requestPasswordReset = { before: beforeRequest, act: actRequest };
+export const requestPasswordReset = inSteps({ before: beforeRequest, act: actRequest });
 
 const beforeReset = async (
   { visitor, with: { attempts } }: Early<SignedOut>,
@@ -228,7 +229,7 @@ const actReset = async (
   return signInAs(context, user);
 };
 
-export const resetPassword = { before: beforeReset, act: actReset };
+export const resetPassword = inSteps({ before: beforeReset, act: actReset });
 
 export const showLink = async (
   { sql, now, with: { accountSecrets } }: ByAnonymous,
@@ -328,7 +329,7 @@ const signUpAct = async (
   return { session: await beginSession(context, id), must_confirm: false };
 };
 
-export const signUp = { before: signUpBefore, act: signUpAct };
+export const signUp = inSteps({ before: signUpBefore, act: signUpAct });
 
 /**
  * Proves a mailbox, only for the signed-in user who requested it. If it replaces another address,

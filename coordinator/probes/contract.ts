@@ -1,5 +1,5 @@
 import { array, boolean, dateTime, integer, maybe, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
-import { innerOperation } from '../../shared/api/operation.ts';
+import { anonymousOperation, innerOperation, installationOperation, operatorOperation } from '../../shared/api/operation.ts';
 import { EndedProbeOut, invited, ProbeInvitationMadeOut, ProbeInvitationOut } from '../../shared/api/probes.ts';
 
 /** The probes of the installation, public and private. */
@@ -7,7 +7,7 @@ import { EndedProbeOut, invited, ProbeInvitationMadeOut, ProbeInvitationOut } fr
 const CredentialsOut = object('CredentialsOut', { id: uuid(), credentials: string() });
 const probeId = { probe_id: uuid() };
 
-export const createProbe = innerOperation({
+export const createProbe = installationOperation({
   id: 'createProbe',
   access: 'manage',
   summary: 'Create a probe, whose credentials are shown once',
@@ -20,7 +20,7 @@ export const createProbe = innerOperation({
   refusals: ['name_invalid', 'name_taken', 'continent_unknown', 'organisation_not_found', 'plan_limit_private_probes'],
 });
 
-export const rotateProbe = innerOperation({
+export const rotateProbe = installationOperation({
   id: 'rotateProbe',
   access: 'manage',
   summary: 'Give a probe new credentials; the old ones work for another day',
@@ -29,7 +29,7 @@ export const rotateProbe = innerOperation({
   refusals: ['probe_not_found'],
 });
 
-export const revokeProbe = innerOperation({
+export const revokeProbe = installationOperation({
   id: 'revokeProbe',
   access: 'manage',
   summary: 'End a probe for good',
@@ -38,7 +38,7 @@ export const revokeProbe = innerOperation({
   refusals: ['probe_not_found'],
 });
 
-export const trustProbe = innerOperation({
+export const trustProbe = installationOperation({
   id: 'trustProbe',
   access: 'manage',
   summary: 'Say that a probe stands on the continent that it claims, or take that back; said, a doubt about it ends and comes up no more',
@@ -68,7 +68,7 @@ const trust = {
   targets: nullable(integer(), { description: 'Of how many hosts that is; null where nothing is refuted.' }),
 };
 
-export const listProbes = innerOperation({
+export const listProbes = operatorOperation({
   id: 'listProbes',
   access: 'manage',
   does: 'looks',
@@ -109,7 +109,7 @@ export const showOwnProbe = innerOperation({
   refusals: ['probe_not_found'],
 });
 
-export const invitePublicProbe = innerOperation({
+export const invitePublicProbe = installationOperation({
   id: 'invitePublicProbe',
   access: 'manage',
   summary: 'Invite a host to be a public probe; the join token is shown once',
@@ -118,7 +118,7 @@ export const invitePublicProbe = innerOperation({
   refusals: ['name_invalid', 'name_taken', 'continent_unknown'],
 });
 
-export const listAllProbeInvitations = innerOperation({
+export const listAllProbeInvitations = installationOperation({
   id: 'listAllProbeInvitations',
   access: 'manage',
   does: 'looks',
@@ -128,7 +128,7 @@ export const listAllProbeInvitations = innerOperation({
   }),
 });
 
-export const revokeAnyProbeInvitation = innerOperation({
+export const revokeAnyProbeInvitation = installationOperation({
   id: 'revokeAnyProbeInvitation',
   access: 'manage',
   summary: 'Take an invitation of a probe back',
@@ -138,7 +138,7 @@ export const revokeAnyProbeInvitation = innerOperation({
 });
 
 /** All that a host needs to be a probe. It makes its keys itself, and no one else has them. */
-export const enrolProbe = innerOperation({
+export const enrolProbe = anonymousOperation({
   id: 'enrolProbe',
   access: 'read',
   does: 'acts',

@@ -10,6 +10,7 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
 import { hostOf } from '../gate/attempts.ts';
+import { inSteps } from '../gate/bind.ts';
 import { type Answer, type ByAnonymous, type Context, type Early, type InOrganisation, notFound, type SignedOut } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { refuseWhileEnding } from '../gate/roles.ts';
@@ -123,7 +124,7 @@ const act = async (
   return answer(id);
 };
 
-export const enrolProbe = { before, act };
+export const enrolProbe = inSteps({ before, act });
 
 /** How long a join token is valid. */
 const livesMs = 3_600_000;

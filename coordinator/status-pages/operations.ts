@@ -17,6 +17,7 @@ import type {
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { descriptionFrom, nameFrom } from '../../shared/base/names.ts';
+import { inSteps } from '../gate/bind.ts';
 import { type Answer, type Early, type InOrganisation, notFound, orNotFound, type Place } from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { groupById } from '../groups/queries.ts';
@@ -347,4 +348,4 @@ const act = async (
   return pageJson(orNotFound(await statusPageById(sql, organisation.id, present.id), 'status_page_not_found'));
 };
 
-export const updateStatusPage = { before, act };
+export const updateStatusPage = inSteps({ before, act });

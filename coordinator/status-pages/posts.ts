@@ -9,6 +9,7 @@ import type {
 } from '../../shared/api/status-pages.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
+import { inSteps } from '../gate/bind.ts';
 import { type Answer, type Early, type InOrganisation, notFound, orNotFound, type Place } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { incidentById } from '../incidents/queries.ts';
@@ -37,7 +38,7 @@ const claimed = ({ domain }: WholePage): string => {
 };
 
 /** DNS is queried before the transaction, because it may take seconds. */
-export const checkStatusPageDomain = {
+export const checkStatusPageDomain = inSteps({
   before: async (
     { pool, organisation, with: { textRecords } }: Early<Place>,
     { page_id }: InputOf<typeof checkStatusPageDomainContract>,
@@ -60,7 +61,7 @@ export const checkStatusPageDomain = {
     note({ after: { domain, proved } });
     return { proved: after.domain_proved_at !== null, domain: domainJson(after), found: texts };
   },
-};
+});
 
 /** The link contains the only copy of its secret. */
 export const renewStatusPageLink = async (

@@ -1,14 +1,12 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { connectedAssistants } from '../assistants/pages.ts';
-import { innerOperations } from '../contracts.ts';
 import { proofFirst } from '../people/pages/parts.ts';
 import { formOf } from '../web/form-data.ts';
 import { attempt, choiceField, type FormState, formSummary, freshForm, selectField, textField } from '../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
 import { heading, linkButton, notice, stateMark } from '../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
-
-const { listTokens, getToken, createToken, revokeToken } = innerOperations;
+import { createToken, getToken, listTokens, revokeToken } from './contract.ts';
 
 type Token = OutputOf<typeof getToken>;
 

@@ -5,21 +5,20 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { readConfig } from '../../coordinator/config.ts';
-import { innerOperations, installationOperations } from '../../coordinator/contracts.ts';
 import { connect } from '../../coordinator/database/connect.ts';
 import { migrate } from '../../coordinator/database/migrate.ts';
 import { entryFault } from '../../coordinator/database/startup.ts';
 import { operatorIn } from '../../coordinator/gate/caller.ts';
+import { createOrganisation, createUser } from '../../coordinator/organisations/contract.ts';
 import { organisationById } from '../../coordinator/organisations/queries.ts';
+import { createProbe, listProbes, rotateProbe } from '../../coordinator/probes/contract.ts';
 import { createGateSetup } from '../../coordinator/setup.ts';
+import { createToken } from '../../coordinator/tokens/contract.ts';
 import { type Operation, rawInput } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { systemClock } from '../../shared/base/time.ts';
 import { type Made, madeShape, sites } from './home.ts';
-
-const { createUser, createToken } = innerOperations;
-const { createOrganisation, createProbe, listProbes, rotateProbe } = installationOperations;
 
 const withId = z.object({ id: z.string() });
 const withToken = z.object({ token: z.string() });

@@ -73,6 +73,12 @@ export const redactFaults = (faults: readonly Fault[]): readonly Fault[] =>
  */
 export type Access = 'read' | 'write' | 'manage' | 'own';
 
+/**
+ * For whom an operation is: a user in an organisation, a user on what is their own, anyone who is
+ * not signed in, and the operator, in the browser too or only at the machine.
+ */
+export type Audience = 'organisation' | 'person' | 'anonymous' | 'operator' | 'installation';
+
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /** What a caller sent, by location. */
@@ -93,6 +99,7 @@ export type Operation<Id extends string = string, Input = unknown, Output = unkn
   readonly id: Id;
   readonly summary: string;
   readonly description?: string;
+  readonly audience: Audience;
   readonly access: Access;
   readonly params: Shape;
   readonly query: Shape;
@@ -169,39 +176,42 @@ const parseBody = (body: ObjectField<Shape>, input: unknown): Parsed<Values<Shap
     ? { ok: false, faults: [{ type: 'missing', loc: ['body'], msg: 'Field required', input: null }] }
     : body.parse(input, ['body']);
 
-type Made<Id extends string, P extends Shape, Q extends Shape, B extends Shape, Output> = Operation<
+type Made<For extends Audience, Id extends string, P extends Shape, Q extends Shape, B extends Shape, Output> = Operation<
   Id,
   Flat<Values<P> & Values<Q> & Values<B>>,
   Output
->;
+> & { readonly audience: For };
 
 /** An operation without a route: pages and operators need more than the API offers. */
-export const innerOperation = <
-  const Id extends string,
-  P extends Shape = None,
-  Q extends Shape = None,
-  B extends Shape = None,
-  Output = void,
->(
-  parts: Dependencies<Id, P, Q, B, Output>,
-): Made<Id, P, Q, B, Output> => {
-  const { params = {}, query = {}, body, refusals = [], ...rest } = parts;
-  return {
-    ...rest,
-    params,
-    query,
-    ...(body === undefined ? {} : { body }),
-    refusals,
-    // parseAll reads exactly the shapes P, Q and B; the compiler cannot express their union of
-    // keys.
-    parse: (raw) => parseAll(params, query, body, raw) as Parsed<Flat<Values<P> & Values<Q> & Values<B>>>,
+const operationFor =
+  <For extends Audience>(audience: For) =>
+  <const Id extends string, P extends Shape = None, Q extends Shape = None, B extends Shape = None, Output = void>(
+    parts: Dependencies<Id, P, Q, B, Output>,
+  ): Made<For, Id, P, Q, B, Output> => {
+    const { params = {}, query = {}, body, refusals = [], ...rest } = parts;
+    return {
+      ...rest,
+      audience,
+      params,
+      query,
+      ...(body === undefined ? {} : { body }),
+      refusals,
+      // parseAll reads exactly the shapes P, Q and B; the compiler cannot express their union of
+      // keys.
+      parse: (raw) => parseAll(params, query, body, raw) as Parsed<Flat<Values<P> & Values<Q> & Values<B>>>,
+    };
   };
-};
+
+export const innerOperation = operationFor('organisation');
+export const personOperation = operationFor('person');
+export const anonymousOperation = operationFor('anonymous');
+export const operatorOperation = operationFor('operator');
+export const installationOperation = operationFor('installation');
 
 /** An operation with a route. */
 export const operation = <const Id extends string, P extends Shape = None, Q extends Shape = None, B extends Shape = None, Output = void>(
   parts: Dependencies<Id, P, Q, B, Output> & RestDependencies,
-): Made<Id, P, Q, B, Output> & RestDependencies => ({
+): Made<'organisation', Id, P, Q, B, Output> & RestDependencies => ({
   ...innerOperation(parts),
   method: parts.method,
   path: parts.path,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { App } from '../../coordinator/app.ts';
-import { installationOperations } from '../../coordinator/contracts.ts';
+import { trustProbe } from '../../coordinator/probes/contract.ts';
 import { createDirectory } from '../../coordinator/probes/directory.ts';
 import { rawInput } from '../../shared/api/operation.ts';
 import { eventually } from '../support/eventually.ts';
@@ -48,8 +48,8 @@ test('a probe whose place is doubted confirms no outage, and confirms it after t
   await eventually(async () => (await seen()) >= before + 5, 40_000);
   expect((await incidentsOf(sql, monitor)).filter(({ confirmed_at }) => confirmed_at !== null)).toEqual([]);
 
-  const word = rawInput(installationOperations.trustProbe, { probe_id: suva?.id });
-  await app.gate.executeForInstallation(installationOperations.trustProbe, word);
+  const word = rawInput(trustProbe, { probe_id: suva?.id });
+  await app.gate.executeForInstallation(trustProbe, word);
   const { seen_continent, confirmed_continent } = await incidentThat(sql, monitor, isConfirmed, 40_000);
   expect([seen_continent, confirmed_continent].toSorted()).toEqual(['Europe', 'Oceania']);
 });

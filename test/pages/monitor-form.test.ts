@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http2';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { App } from '../../coordinator/app.ts';
-import { installationOperations } from '../../coordinator/contracts.ts';
+import { createSignInLink } from '../../coordinator/people/contract.ts';
 import { type OutputOf, rawInput } from '../../shared/api/operation.ts';
 import { openTab, type Tab } from '../support/browser.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
@@ -22,7 +22,7 @@ describeInBrowser('a monitor', (browser) => {
   afterAll(() => network.close());
 
   const comeIn = async (scripts: boolean): Promise<Tab> => {
-    const link = installationOperations.createSignInLink;
+    const link = createSignInLink;
     const { body } = await app.gate.executeForInstallation(link, rawInput(link, { email: network.house.member.email }));
     // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
     const { address } = body as OutputOf<typeof link>;

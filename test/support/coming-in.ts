@@ -1,7 +1,7 @@
 /** For test files: people who come in, by the gate and the sessions behind it. */
 
-import { anonymousOperations, installationOperations } from '../../coordinator/contracts.ts';
 import type { AnonymousCaller, Person } from '../../coordinator/gate/caller.ts';
+import { createSignInLink, enter } from '../../coordinator/people/contract.ts';
 import { createAccountSecrets } from '../../coordinator/people/secrets.ts';
 import { createSessions, type Sessions, type SignedIn } from '../../coordinator/people/sessions.ts';
 import { InvalidInput, type Operation, type OutputOf, rawInput } from '../../shared/api/operation.ts';
@@ -60,10 +60,10 @@ export const signUpPolicyOf = (bench: GateBench): SignUpPolicy => {
     act: async <Op extends Operation>(operation: Op, person: Person, input: object = {}) =>
       (await bench.gate.executeForPerson(operation, person, rawInput(operation, input))).body as OutputOf<Op>,
     comeIn: async (email, from = intake) => {
-      const link = installationOperations.createSignInLink;
+      const link = createSignInLink;
       const { body } = await bench.gate.executeForInstallation(link, rawInput(link, { email }));
       const { address } = body as OutputOf<typeof link>;
-      return (await visit(anonymousOperations.enter, { secret: address.split('/').at(-1) }, from)).session;
+      return (await visit(enter, { secret: address.split('/').at(-1) }, from)).session;
     },
     who,
     signedIn: async (cookie) => {

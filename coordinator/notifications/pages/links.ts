@@ -1,15 +1,13 @@
-import { anonymousOperations } from '../../contracts.ts';
 import { entryCard, entryPage, unlessDead } from '../../people/pages/parts.ts';
 import { type Html, html, joined } from '../../web/html.ts';
 import type { Page, PageAnswer } from '../../web/page.ts';
+import { acknowledgeByLink, confirmChannel, showAcknowledgement, showConfirmation, showUnsubscribing, unsubscribe } from '../contract.ts';
 
 /**
  * The targets of links in messages and mails: anyone who has one may do what it says, signed in or
  * not. Mail scanners follow links, so GET changes nothing. Mail services and phones post by
  * themselves (RFC 8058, ntfy), so a POST may come from anywhere.
  */
-
-const { showAcknowledgement, acknowledgeByLink, showUnsubscribing, unsubscribe, showConfirmation, confirmChannel } = anonymousOperations;
 
 // The address is the secret: it must reach no other site and no index.
 const headers = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex' };

@@ -1,12 +1,12 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 import { csvLine } from '../../../shared/base/text.ts';
-import { innerOperations } from '../../contracts.ts';
 import { formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
 import { heading } from '../../web/layout.ts';
 import { type MembersRequest, type Page, send, show } from '../../web/page.ts';
+import { getAuditChoices, listAudit } from '../contract.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -47,8 +47,6 @@ export const changeList = (changes: readonly Change[]): Html =>
       ({ key, before, after }) =>
         html`<li><b>${key}</b> ${before !== undefined && html`${valueText(before)} ${icon('next')}<span class="unseen">became</span> `}${valueText(after)}</li>`,
     )}${changes.length > shown && html`<li class="softer">and ${changes.length - shown} more, in the file</li>`}</ul>`;
-
-const { listAudit, getAuditChoices } = innerOperations;
 
 type Listed = OutputOf<typeof listAudit>;
 type Entry = Listed['items'][number];

@@ -1,6 +1,5 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
-import { innerOperations } from '../../contracts.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
 import { leave, leavePage } from '../../people/pages/profile.ts';
 import { formOf } from '../../web/form-data.ts';
@@ -8,6 +7,16 @@ import { attempt, type Choice, choiceField, type FormState, formSummary, freshFo
 import { type Html, html, icon } from '../../web/html.ts';
 import { heading, linkButton, notice } from '../../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import {
+  inviteMember,
+  listInvitations,
+  listMembers,
+  listMembers as membersListMembers,
+  setMemberRole as membersSetMemberRole,
+  removeMember,
+  setMemberRole,
+  withdrawInvitation,
+} from '../contract.ts';
 
 const roles: readonly Choice[] = [
   { value: 'member', label: 'Member', help: 'Adds and changes what is watched.' },
@@ -26,8 +35,6 @@ export const rolesFor = (own: string): readonly Choice[] => [
         : 'An organisation always has one; owners alone make another.',
   },
 ];
-
-const { listMembers, setMemberRole, removeMember } = innerOperations;
 
 type Member = OutputOf<typeof listMembers>['items'][number];
 
@@ -118,14 +125,6 @@ export const remove: Page = {
 };
 
 export const memberActs: readonly Page[] = [rolePage, changeRole, removePage, remove];
-
-const {
-  listMembers: membersListMembers,
-  listInvitations,
-  inviteMember,
-  withdrawInvitation,
-  setMemberRole: membersSetMemberRole,
-} = innerOperations;
 
 const invitationsTable = async ({ ask, may, times }: MembersRequest): Promise<Html | null> => {
   if (!may(listInvitations)) return null;

@@ -1,13 +1,21 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { innerOperations } from '../../contracts.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
 import { formOf } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, refuseUnlessMay, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
 import { countText, heading, linkButton, zones } from '../../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, send, show } from '../../web/page.ts';
-import { endOrganisation, keepOrganisation } from '../contract.ts';
+import {
+  beginExport,
+  endOrganisation,
+  keepOrganisation,
+  listAudit,
+  endOrganisation as organisationEndOrganisation,
+  readExport,
+  showOrganisation,
+  updateOrganisation,
+} from '../contract.ts';
 
 const trail = [{ href: '/organisation', name: 'Organisation' }];
 
@@ -66,15 +74,6 @@ export const keepIt: Page = {
     });
   },
 };
-
-const {
-  showOrganisation,
-  updateOrganisation,
-  endOrganisation: organisationEndOrganisation,
-  beginExport,
-  readExport,
-  listAudit,
-} = innerOperations;
 
 type Organisation = OutputOf<typeof showOrganisation>;
 type Used = Organisation['used'][number];

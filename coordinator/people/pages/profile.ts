@@ -1,5 +1,4 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import { personOperations } from '../../contracts.ts';
 import { leaveOrganisation } from '../../organisations/contract.ts';
 import { formOf, inputOf } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, selectField, textField } from '../../web/forms.ts';
@@ -7,6 +6,21 @@ import { type Html, html, icon, joined, type Part } from '../../web/html.ts';
 import { heading, linkButton, zones } from '../../web/layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, type PersonsRequest, seeOther, show } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
+import {
+  changeEmail,
+  changePassword,
+  createOwnOrganisation,
+  endOtherSessions,
+  endSession,
+  listOwnOrganisations,
+  listPasskeys,
+  listSessions,
+  listSessions as profileListSessions,
+  showProfile,
+  showSecondFactor,
+  switchOrganisation as switchOrganisationOperation,
+  updateProfile,
+} from '../contract.ts';
 import { alsoEnded, comeIn, proofFirst } from './parts.ts';
 
 const form = ({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer =>
@@ -39,8 +53,6 @@ export const leave: Page = {
     return seeOther('/organisations', { said: `You left ${request.caller.organisation.name}.` });
   },
 };
-
-const { foundOrganisation: createOwnOrganisation } = personOperations;
 
 const newOrganisationForm = (state: FormState): PageAnswer =>
   show({
@@ -82,7 +94,7 @@ export const organisationsPage: Page = {
   path: '/organisations',
   needs: 'person',
   answer: async ({ askOwn, times, signedIn: { caller } }) => {
-    const { items, may_found } = await askOwn(personOperations.listOwnOrganisations);
+    const { items, may_found } = await askOwn(listOwnOrganisations);
     const now = caller?.organisation.id;
     const sentence =
       items.length === 0
@@ -116,12 +128,10 @@ export const switchOrganisation: Page = {
   path: '/organisations',
   needs: 'person',
   answer: async ({ askOwn, form }) => {
-    await askOwn(personOperations.switchOrganisation, { organisation_id: form.value('organisation_id') });
+    await askOwn(switchOrganisationOperation, { organisation_id: form.value('organisation_id') });
     return seeOther('/');
   },
 };
-
-const { listSessions, endSession, endOtherSessions } = personOperations;
 
 /** The user's sessions. */
 export const sessionsPage: Page = {
@@ -169,16 +179,6 @@ export const endAllOthers: Page = {
     });
   },
 };
-
-const {
-  showProfile,
-  updateProfile,
-  changeEmail,
-  changePassword,
-  listSessions: profileListSessions,
-  showSecondFactor,
-  listPasskeys,
-} = personOperations;
 
 const row = (label: string, value: Part, action: Part): Html =>
   html`<div class="setting"><dt>${label}</dt><dd>${value}</dd><dd class="setting-action">${action}</dd></div>`;

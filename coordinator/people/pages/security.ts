@@ -1,14 +1,22 @@
 import { Refusal } from '../../../shared/base/errors.ts';
-import { personOperations } from '../../contracts.ts';
 import { formOf } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, hiddenField, textField } from '../../web/forms.ts';
 import { html, icon, type Part } from '../../web/html.ts';
 import { heading, linkButton, notice, qrCode } from '../../web/layout.ts';
 import { type Page, type PageAnswer, type PersonsRequest, seeOther, send, show } from '../../web/page.ts';
+import {
+  addPasskey,
+  beginPasskey,
+  endSecondFactor,
+  listPasskeys,
+  proposeSecondFactor,
+  removePasskey,
+  replaceRecoveryCodes,
+  showSecondFactor,
+  startSecondFactor,
+} from '../contract.ts';
 import { totpAddress } from '../second-factor.ts';
 import { passkeyForm, proofFirst } from './parts.ts';
-
-const { listPasskeys, beginPasskey, addPasskey, removePasskey } = personOperations;
 
 const ofProfile = { href: '/profile', name: 'Your profile' };
 const trail = [ofProfile, { href: '/profile/passkeys', name: 'Passkeys' }];
@@ -119,8 +127,6 @@ export const dropPasskey: Page = {
     return seeOther('/profile/passkeys', { said: `${name} signs nobody in any more.` });
   },
 };
-
-const { showSecondFactor, proposeSecondFactor, startSecondFactor, replaceRecoveryCodes, endSecondFactor } = personOperations;
 
 const [overview, setUpPath] = ['/profile/two-step', '/profile/two-step/set-up'];
 const secondFactorTrail = [ofProfile, { href: overview, name: 'Second step' }];

@@ -1,5 +1,4 @@
 import { Refusal } from '../../../shared/base/errors.ts';
-import { anonymousOperations, personOperations } from '../../contracts.ts';
 import { cookie, cookieOf } from '../../web/cookies.ts';
 import { noForm } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, hiddenField, textField } from '../../web/forms.ts';
@@ -15,6 +14,20 @@ import {
   seeOther,
   send,
 } from '../../web/page.ts';
+import {
+  beginPasskeySignIn,
+  beginProof,
+  enter,
+  finishSignIn,
+  listPasskeys,
+  proveAgain,
+  proveByPasskey,
+  showProfile,
+  showSignUpPolicy,
+  signInByPasskey,
+  signIn as signInOperation,
+  signOut as signOutOperation,
+} from '../contract.ts';
 import { endSessionCookie } from '../sessions.ts';
 import { comeIn, entryCard, entryPage, isSecure, nextOf, passkeyForm } from './parts.ts';
 
@@ -30,7 +43,7 @@ export const confirmWith = async (
   state: FormState,
   next: string,
 ): Promise<PageAnswer> => {
-  const [{ items, origin }, { mail }] = await Promise.all([askOwn(personOperations.listPasskeys), askOwn(personOperations.showProfile)]);
+  const [{ items, origin }, { mail }] = await Promise.all([askOwn(listPasskeys), askOwn(showProfile)]);
   const passkeys = origin !== null && items.length > 0;
   return entryPage(
     'Confirm your password',
@@ -66,7 +79,7 @@ export const confirm: Page = {
   answer: async (request) => {
     const { form, askOwn } = request;
     const next = nextOf(form.value('next'));
-    const tried = await attempt(form, () => askOwn(personOperations.proveAgain, { password: form.value('password') ?? '' }), ['password']);
+    const tried = await attempt(form, () => askOwn(proveAgain, { password: form.value('password') ?? '' }), ['password']);
     return 'refused' in tried ? confirmWith(request, tried.refused, next) : seeOther(next);
   },
 };
@@ -88,7 +101,7 @@ const dead = ({ signedIn }: OpenRequest): PageAnswer =>
 
 const act = async (request: OpenRequest): Promise<PageAnswer> => {
   try {
-    const { session } = await request.askAsVisitor(anonymousOperations.enter, { secret: request.path.secret });
+    const { session } = await request.askAsVisitor(enter, { secret: request.path.secret });
     return comeIn(request, session, '/');
   } catch (error) {
     if (error instanceof Refusal && error.code === 'link_invalid') return dead(request);
@@ -192,11 +205,7 @@ export const secondStep: Page = {
     const [next, step] = [nextOf(form.value('next')), stepOf(request)];
     const again = seeOther(`/sign-in${query({ next })}`, { headers: { 'set-cookie': endOfStep(request) } });
     if (step === undefined) return again;
-    const tried = await attempt(
-      form,
-      () => askAsVisitor(anonymousOperations.finishSignIn, { secret: step, code: form.value('code') ?? '' }),
-      ['code'],
-    );
+    const tried = await attempt(form, () => askAsVisitor(finishSignIn, { secret: step, code: form.value('code') ?? '' }), ['code']);
     if ('done' in tried) {
       const { session, recovery_codes_left } = tried.done;
       return comeIn(request, session, next, leftWords(recovery_codes_left), [endOfStep(request)]);
@@ -217,7 +226,7 @@ export const signInWith = async (
   state: FormState,
   to = nextOf(next),
 ): Promise<PageAnswer> => {
-  const door = await askAsVisitor(anonymousOperations.showDoor);
+  const door = await askAsVisitor(showSignUpPolicy);
   const forgot = html`<a href="/forgot">Forgot it?</a>`;
   return entryPage(
     'Sign in',
@@ -251,7 +260,7 @@ export const signIn: Page = {
     const { form, askAsVisitor } = request;
     const next = nextOf(form.value('next'));
     const input = { email: form.value('email') ?? '', password: form.value('password') ?? '' };
-    const tried = await attempt(form, () => askAsVisitor(anonymousOperations.signIn, input), ['email', 'password']);
+    const tried = await attempt(form, () => askAsVisitor(signInOperation, input), ['email', 'password']);
     if ('refused' in tried) return signInWith(request, tried.refused, next);
     const { session, second_step } = tried.done;
     if (session !== null) return comeIn(request, session, next);
@@ -265,7 +274,7 @@ export const signOut: Page = {
   path: '/sign-out',
   needs: 'person',
   answer: async (request) => {
-    await request.askOwn(personOperations.signOut);
+    await request.askOwn(signOutOperation);
     const headers = { 'set-cookie': endSessionCookie(isSecure(request)), 'clear-site-data': '"cache"' };
     return seeOther('/sign-in', { said: 'You are signed out.', headers });
   },
@@ -295,7 +304,7 @@ export const passkeyInOptions: Page = {
   method: 'POST',
   path: '/sign-in/passkey/options',
   needs: 'nobody',
-  answer: async ({ askAsVisitor }) => options((await askAsVisitor(anonymousOperations.beginPasskeySignIn)).options),
+  answer: async ({ askAsVisitor }) => options((await askAsVisitor(beginPasskeySignIn)).options),
 };
 
 export const passkeyIn: Page = {
@@ -305,7 +314,7 @@ export const passkeyIn: Page = {
   answer: async (request) => {
     const { form, askAsVisitor } = request;
     const next = nextOf(form.value('next'));
-    const tried = await attempt(form, () => askAsVisitor(anonymousOperations.signInByPasskey, { answer: form.value('answer') ?? '' }), []);
+    const tried = await attempt(form, () => askAsVisitor(signInByPasskey, { answer: form.value('answer') ?? '' }), []);
     return 'refused' in tried
       ? signInWith(request, tried.refused, next)
       : comeIn(request, tried.done.session, next, undefined, [endOfStep(request)]);
@@ -316,7 +325,7 @@ export const passkeyProofOptions: Page = {
   method: 'POST',
   path: '/confirm/passkey/options',
   needs: 'person',
-  answer: async ({ askOwn }) => options((await askOwn(personOperations.beginProof)).options),
+  answer: async ({ askOwn }) => options((await askOwn(beginProof)).options),
 };
 
 export const passkeyProof: Page = {
@@ -326,7 +335,7 @@ export const passkeyProof: Page = {
   answer: async (request) => {
     const { form, askOwn } = request;
     const next = nextOf(form.value('next'));
-    const tried = await attempt(form, () => askOwn(personOperations.proveByPasskey, { answer: form.value('answer') ?? '' }), []);
+    const tried = await attempt(form, () => askOwn(proveByPasskey, { answer: form.value('answer') ?? '' }), []);
     return 'refused' in tried ? confirmWith(request, tried.refused, next) : seeOther(next);
   },
 };

@@ -1,10 +1,21 @@
 import { Refusal } from '../../../shared/base/errors.ts';
-import { anonymousOperations, personOperations } from '../../contracts.ts';
 import { formOf, inputOf, noForm } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, hiddenField, selectField, textField } from '../../web/forms.ts';
 import { html, type Part } from '../../web/html.ts';
 import { linkButton, zones } from '../../web/layout.ts';
 import { type OpenRequest, type Page, type PageAnswer, seeOther } from '../../web/page.ts';
+import {
+  acceptInvitation,
+  finishSignUp,
+  keepEmail,
+  requestPasswordReset,
+  resetPassword,
+  showInvitation,
+  showLink,
+  showSignUpPolicy,
+  signUp as signUpOperation,
+  verifyEmail,
+} from '../contract.ts';
 import { alsoEnded, comeIn, entryCard, entryPage, unlessDead } from './parts.ts';
 import { askForSecondStep } from './sign-in.ts';
 
@@ -15,7 +26,7 @@ export const joinPage: Page = {
   needs: 'nobody',
   answer: ({ askAsVisitor, path, signedIn }) =>
     unlessDead(async () => {
-      const { organisation, role, inviter } = await askAsVisitor(anonymousOperations.showInvitation, { secret: path.secret });
+      const { organisation, role, inviter } = await askAsVisitor(showInvitation, { secret: path.secret });
       const words = html`<p class="entry-words">${inviter ?? 'Somebody'} invites you, as ${role}.</p>`;
       const ways = signedIn
         ? html`<form class="form" method="post"><div class="actions"><button class="button button-main">Join as ${signedIn.person.email}</button>${linkButton('/', 'Not now')}</div></form>`
@@ -31,7 +42,7 @@ export const join: Page = {
   answer: ({ askOwn, path }) =>
     unlessDead(async () => {
       try {
-        const { name } = await askOwn(personOperations.acceptInvitation, { secret: path.secret });
+        const { name } = await askOwn(acceptInvitation, { secret: path.secret });
         return seeOther('/', { said: `You belong to ${name} now.` });
       } catch (error) {
         if (!(error instanceof Refusal) || error.code !== 'already_member') throw error;
@@ -54,7 +65,7 @@ const withoutMail = (): PageAnswer =>
   );
 
 const forgotForm = async ({ askAsVisitor }: OpenRequest, state: FormState): Promise<PageAnswer> => {
-  const { mail } = await askAsVisitor(anonymousOperations.showDoor);
+  const { mail } = await askAsVisitor(showSignUpPolicy);
   if (!mail) return withoutMail();
   return entryPage(
     'Forgotten password',
@@ -84,7 +95,7 @@ export const forgot: Page = {
   answer: async (request) => {
     const { form, askAsVisitor } = request;
     const email = form.value('email') ?? '';
-    const tried = await attempt(form, () => askAsVisitor(anonymousOperations.requestPasswordReset, { email }), ['email']);
+    const tried = await attempt(form, () => askAsVisitor(requestPasswordReset, { email }), ['email']);
     if ('refused' in tried) return forgotForm(request, tried.refused);
     return entryPage(
       'Look into your mail',
@@ -99,7 +110,7 @@ export const forgot: Page = {
 
 const resetForm = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> =>
   unlessDead(async () => {
-    const { email } = await askAsVisitor(anonymousOperations.showLink, { kind: 'password reset', secret: path.secret });
+    const { email } = await askAsVisitor(showLink, { kind: 'password reset', secret: path.secret });
     if (email === null) return null;
     return entryPage(
       'New password',
@@ -130,7 +141,7 @@ export const reset: Page = {
     unlessDead(async () => {
       const { form, path, askAsVisitor } = request;
       const input = { ...inputOf(form, ['password']), secret: path.secret };
-      const tried = await attempt(form, () => askAsVisitor(anonymousOperations.resetPassword, input), ['password']);
+      const tried = await attempt(form, () => askAsVisitor(resetPassword, input), ['password']);
       if ('refused' in tried) return tried.refused.status === 404 ? null : resetForm(request, tried.refused);
       const { session, second_step } = tried.done;
       if (session !== null) return comeIn(request, session, '/', 'Your new password is saved. You are signed in.');
@@ -193,10 +204,10 @@ const closed = (): PageAnswer =>
 const page = async ({ askAsVisitor }: OpenRequest, state: FormState, secret: string | undefined): Promise<PageAnswer> => {
   if (secret !== undefined && secret !== '')
     return unlessDead(async () => {
-      const { organisation, role } = await askAsVisitor(anonymousOperations.showInvitation, { secret });
+      const { organisation, role } = await askAsVisitor(showInvitation, { secret });
       return invitationForm(state, secret, organisation, role);
     });
-  const door = await askAsVisitor(anonymousOperations.showDoor);
+  const door = await askAsVisitor(showSignUpPolicy);
   return door.sign_up === 'open' ? openForm(state) : closed();
 };
 
@@ -230,7 +241,7 @@ export const signUp: Page = {
   needs: 'nobody',
   answer: async (request) => {
     const { form, askAsVisitor } = request;
-    const tried = await attempt(form, () => askAsVisitor(anonymousOperations.signUp, inputOf(form, ['name', 'email', 'password'])), fields);
+    const tried = await attempt(form, () => askAsVisitor(signUpOperation, inputOf(form, ['name', 'email', 'password'])), fields);
     if ('refused' in tried) return page(request, tried.refused, form.value('invitation_secret'));
     const { session } = tried.done;
     return session === null ? sent(form.value('email') ?? '') : comeIn(request, session, '/');
@@ -243,7 +254,7 @@ export const signUp: Page = {
  */
 const finishing = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> =>
   unlessDead(async () => {
-    const { email, name, organisation } = await askAsVisitor(anonymousOperations.showLink, { kind: 'sign-up', secret: path.secret });
+    const { email, name, organisation } = await askAsVisitor(showLink, { kind: 'sign-up', secret: path.secret });
     if (email === null) return null;
     const made =
       organisation === null
@@ -277,9 +288,7 @@ export const finish: Page = {
     unlessDead(async () => {
       const { form, path, askAsVisitor } = request;
       const password = form.value('password') ?? '';
-      const tried = await attempt(form, () => askAsVisitor(anonymousOperations.finishSignUp, { secret: path.secret, password }), [
-        'password',
-      ]);
+      const tried = await attempt(form, () => askAsVisitor(finishSignUp, { secret: path.secret, password }), ['password']);
       if ('refused' in tried) return finishing(request, tried.refused);
       return comeIn(request, tried.done.session, '/', 'Account created. Add your first monitor.');
     }),
@@ -307,7 +316,7 @@ export const verifyPage: Page = {
   answer: ({ askAsVisitor, path, signedIn }) =>
     unlessDead(async () => {
       if (!signedIn) return seeOther(`/sign-in?next=/verify/${path.secret}`);
-      const { email } = await askAsVisitor(anonymousOperations.showLink, { kind: 'e-mail', secret: path.secret });
+      const { email } = await askAsVisitor(showLink, { kind: 'e-mail', secret: path.secret });
       return email === null ? null : button('Your address', 'Use this address?', email, 'Use this address');
     }),
 };
@@ -318,7 +327,7 @@ export const verify: Page = {
   needs: 'person',
   answer: ({ askOwn, path }) =>
     unlessDead(async () => {
-      const { email } = await askOwn(personOperations.verifyEmail, { secret: path.secret });
+      const { email } = await askOwn(verifyEmail, { secret: path.secret });
       return seeOther('/profile', { said: `${email} is your address.` });
     }),
 };
@@ -330,7 +339,7 @@ export const keepPage: Page = {
   needs: 'nobody',
   answer: ({ askAsVisitor, path }) =>
     unlessDead(async () => {
-      const { email } = await askAsVisitor(anonymousOperations.showLink, { kind: 'e-mail kept', secret: path.secret });
+      const { email } = await askAsVisitor(showLink, { kind: 'e-mail kept', secret: path.secret });
       if (email === null) return null;
       return button('Keep your address', 'Keep your present address?', html`The change to ${email} will be cancelled.`, 'Keep my address');
     }),
@@ -342,7 +351,7 @@ export const keep: Page = {
   needs: 'nobody',
   answer: ({ askAsVisitor, path }) =>
     unlessDead(async () => {
-      const { wanted } = await askAsVisitor(anonymousOperations.keepEmail, { secret: path.secret });
+      const { wanted } = await askAsVisitor(keepEmail, { secret: path.secret });
       return entryPage(
         'Address kept',
         entryCard(

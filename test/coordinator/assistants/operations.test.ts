@@ -1,14 +1,13 @@
 import { beforeAll, expect, test } from 'vitest';
-import { innerOperations, personOperations } from '../../../coordinator/contracts.ts';
+import { connectAssistant, disconnectAssistant, getConnection, listConnections } from '../../../coordinator/assistants/contract.ts';
 import type { Person } from '../../../coordinator/gate/caller.ts';
+import { endOrganisation } from '../../../coordinator/organisations/contract.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { connectAssistant as connected } from '../../support/assistants.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
-const { listConnections, getConnection, disconnectAssistant } = innerOperations;
-const { connectAssistant } = personOperations;
 const bench = gateBench();
 let house: TestOrganisation;
 
@@ -73,7 +72,7 @@ test('who connects an assistant chooses one of their organisations, and grants n
 
 test('an organisation that is about to end gets no more of them', async () => {
   const ending = await createTestOrganisation(bench.sql);
-  await bench.call(innerOperations.endOrganisation, ending.owner, { name: ending.name });
+  await bench.call(endOrganisation, ending.owner, { name: ending.name });
   const run = bench.gate.executeForPerson(connectAssistant, at(ending.owner), asking(ending.organisation, 'read'));
   await expect(run).rejects.toMatchObject({ code: 'organisation_ending' });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { tools } from '../../../coordinator/assistants/mcp.ts';
-import { innerOperations } from '../../../coordinator/contracts.ts';
-import { operations } from '../../../shared/api/index.ts';
+import { handlers } from '../../../coordinator/operations.ts';
 import { readingTools } from '../../../shared/assistants/list.ts';
 import { inputSchema, listedTool } from '../../../shared/assistants/tools.ts';
 
@@ -15,7 +14,7 @@ describe('the tools of both forms', () => {
   });
 
   test('have names of their own, and each stands for an operation of the table', () => {
-    const known: readonly unknown[] = [...Object.values(operations), ...Object.values(innerOperations)];
+    const known: readonly unknown[] = Object.values(handlers.organisation).map(({ operation }) => operation);
     expect(new Set(tools.map(({ name }) => name)).size).toBe(tools.length);
     expect(tools.filter(({ operation }) => !known.includes(operation)).map(({ name }) => name)).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
-import { installationOperations, personOperations } from '../../../coordinator/contracts.ts';
 import { operatorIn } from '../../../coordinator/gate/caller.ts';
 import { setMemberRole } from '../../../coordinator/organisations/contract.ts';
+import { createSignInLink, signOut } from '../../../coordinator/people/contract.ts';
 import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { createToken } from '../../../coordinator/tokens/contract.ts';
 import { createMonitor, deleteMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
@@ -99,12 +99,8 @@ test('it never holds a secret', async () => {
     config: { ...config, basic_auth: { username: 'bob', password: 'S3CRET-4' } },
   });
   const { token } = await bench.call(createToken, house.owner, { name: 'CI', scope: 'read' });
-  const { address } = (
-    await bench.gate.executeForInstallation(
-      installationOperations.createSignInLink,
-      rawInput(installationOperations.createSignInLink, { email: house.owner.email }),
-    )
-  ).body as { address: string };
+  const { address } = (await bench.gate.executeForInstallation(createSignInLink, rawInput(createSignInLink, { email: house.owner.email })))
+    .body as { address: string };
   const secret = address.split('/').at(-1) ?? '';
   const cookie = await door.comeIn(house.owner.email);
   const [row] = await bench.sql<{ text: string }[]>`select string_agg(a::text, ' ') as text from audit_log a`;
@@ -122,7 +118,7 @@ test('what only looks leaves no trace, and what is refused none either', async (
 
 test('coming in and going are traces of the person, in no organisation', async () => {
   const { person } = await door.signedIn(await door.comeIn(house.admin.email));
-  await door.act(personOperations.signOut, person);
+  await door.act(signOut, person);
   expect(await traces()).toMatchObject([
     { who: 'operator', operation: 'createSignInLink', organisation_id: null },
     { who: house.admin.email, operation: 'enter', through: 'page', organisation_id: null, address: intake.address },

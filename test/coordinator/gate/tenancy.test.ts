@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { innerOperations } from '../../../coordinator/contracts.ts';
 import { type Caller, operatorIn } from '../../../coordinator/gate/caller.ts';
 import { handlers } from '../../../coordinator/operations.ts';
-import { inviteMember } from '../../../coordinator/organisations/contract.ts';
+import { beginExport, endOrganisation, inviteMember, keepOrganisation, removeMember } from '../../../coordinator/organisations/contract.ts';
+import { setStatusPageLogo } from '../../../coordinator/status-pages/contract.ts';
 import { createTokens, type Tokens } from '../../../coordinator/tokens/authenticate.ts';
+import { revokeToken } from '../../../coordinator/tokens/contract.ts';
 import { createChannel } from '../../../shared/api/channels.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import { operations } from '../../../shared/api/index.ts';
@@ -18,7 +19,7 @@ import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, reading, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 
 const bench = gateBench();
-const every: readonly Operation[] = [...Object.values(operations), ...Object.values(innerOperations)];
+const every: readonly Operation[] = Object.values(handlers.organisation).map(({ operation }) => operation);
 
 /** One of everything that an organisation can have. */
 type Estate = { readonly house: TestOrganisation; readonly ids: Readonly<Record<string, string>> };
@@ -36,7 +37,7 @@ const estate = async (): Promise<Estate> => {
   const page_id = (await bench.call(createStatusPage, as, { name: 'P', slug: newId() })).id;
   await bench.call(addStatusPageMonitor, as, { page_id, monitor: monitor_id });
   await bench.call(addStatusPageGroup, as, { page_id, group: group_id });
-  await bench.call(innerOperations.setStatusPageLogo, as, { page_id, logo: 'iVBORw0KGgo=' });
+  await bench.call(setStatusPageLogo, as, { page_id, logo: 'iVBORw0KGgo=' });
   const incident_id = newId();
   await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
     values (${incident_id}, ${house.organisation}, ${monitor_id}, now(), now())`;
@@ -183,7 +184,7 @@ const namesNothing = [
 ];
 
 test('every operation has its handler, and every handler its operation', () => {
-  expect(Object.keys(handlers.organisation).toSorted()).toEqual(every.map(({ id }) => id).toSorted());
+  expect(every).toEqual(expect.arrayContaining(Object.values(operations)));
   for (const [id, { operation }] of Object.entries(handlers.organisation)) expect(operation.id).toBe(id);
 });
 
@@ -250,7 +251,7 @@ describe('an organisation that is about to end', () => {
   let owner: Caller;
   beforeAll(async () => {
     ending = await estate();
-    const { ends_at } = await bench.call(innerOperations.endOrganisation, ending.house.owner, { name: ending.house.name });
+    const { ends_at } = await bench.call(endOrganisation, ending.house.owner, { name: ending.house.name });
     const { caller } = ending.house.owner;
     owner = { ...caller, organisation: { ...caller.organisation, ends_at: Date.parse(ends_at) } };
   });
@@ -276,9 +277,9 @@ describe('an organisation that is about to end', () => {
   });
 
   test('lets go of what opens doors, and is taken along and kept', async () => {
-    expect(await bench.refusal(innerOperations.revokeToken, owner, { token_id: ending.ids.token_id })).toBe('taken');
-    expect(await bench.refusal(innerOperations.beginExport, owner)).toBe('taken');
-    expect(await bench.refusal(innerOperations.keepOrganisation, owner)).toBe('taken');
+    expect(await bench.refusal(revokeToken, owner, { token_id: ending.ids.token_id })).toBe('taken');
+    expect(await bench.refusal(beginExport, owner)).toBe('taken');
+    expect(await bench.refusal(keepOrganisation, owner)).toBe('taken');
     expect(await bench.refusal(operations.createGroup, ending.house.owner, { name: 'kept' })).toBe('taken');
   });
 });
@@ -286,6 +287,6 @@ describe('an organisation that is about to end', () => {
 test('somebody who was removed is nobody at once', async () => {
   const { house } = await estate();
   expect((await tokens.authenticate(`Bearer ${house.member.readWrite}`)).role).toBe('member');
-  await bench.call(innerOperations.removeMember, house.owner, { email: house.member.email });
+  await bench.call(removeMember, house.owner, { email: house.member.email });
   await expect(tokens.authenticate(`Bearer ${house.member.readWrite}`)).rejects.toMatchObject({ code: 'token_invalid' });
 });

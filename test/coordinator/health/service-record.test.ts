@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { installationOperations } from '../../../coordinator/contracts.ts';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { createServiceRecord, settledDays, sumOf } from '../../../coordinator/health/service-record.ts';
+import { sayOutageFalse } from '../../../coordinator/operator/contract.ts';
 import { writeDropped } from '../../../coordinator/probes/queries.ts';
 import { operations } from '../../../shared/api/index.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
@@ -78,10 +78,7 @@ describe('the record of the house', () => {
       ...{ results_lost: 12, own_outages: 1, own_outage_s: 90 },
     });
     const say = (is_false: boolean) =>
-      bench.gate.executeForInstallation(
-        installationOperations.sayOutageFalse,
-        rawInput(installationOperations.sayOutageFalse, { incident_id: early, is_false }),
-      );
+      bench.gate.executeForInstallation(sayOutageFalse, rawInput(sayOutageFalse, { incident_id: early, is_false }));
     expect((await say(true)).body).toMatchObject({ incident: early, is_false: true });
     await own.tick();
     expect(own.shown(false)?.sum).toMatchObject({ confirmed: 4, false_by_word: 1, doubted: 1, own_outage_s: 90 });
@@ -110,10 +107,7 @@ describe('the record of the house', () => {
   });
 
   test('knows no outage that was not confirmed', async () => {
-    const ask = bench.gate.executeForInstallation(
-      installationOperations.sayOutageFalse,
-      rawInput(installationOperations.sayOutageFalse, { incident_id: newId() }),
-    );
+    const ask = bench.gate.executeForInstallation(sayOutageFalse, rawInput(sayOutageFalse, { incident_id: newId() }));
     await expect(ask).rejects.toMatchObject({ code: 'incident_not_found' });
   });
 

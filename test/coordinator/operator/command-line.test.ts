@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { innerOperations, installationOperations } from '../../../coordinator/contracts.ts';
 import { input } from '../../../coordinator/operator/command.ts';
 import { understand } from '../../../coordinator/operator/command-line.ts';
 import { untilNext } from '../../../coordinator/operator/installation-commands.ts';
+import { rotateProbe } from '../../../coordinator/probes/contract.ts';
+import { createToken } from '../../../coordinator/tokens/contract.ts';
 
 /** What is said of a line before any house is needed. */
 const said = (...argv: readonly string[]) => {
@@ -75,9 +76,9 @@ test('what the flags say goes under the names that the operation has for it', ()
     json: 'true',
   };
   const given = { get: (flag: string) => said[flag], has: (flag: string) => Object.hasOwn(said, flag) };
-  expect(input(given, innerOperations.createToken)).toEqual({ name: 'deploy', expires_at: '2027-01-01T00:00:00Z' });
+  expect(input(given, createToken)).toEqual({ name: 'deploy', expires_at: '2027-01-01T00:00:00Z' });
   const one = { get: () => '7', has: (flag: string) => flag === 'id' };
-  expect(input(one, installationOperations.rotateProbe, { probe_id: 'id' })).toEqual({ probe_id: '7' });
+  expect(input(one, rotateProbe, { probe_id: 'id' })).toEqual({ probe_id: '7' });
 });
 
 test('what is done each day waits for the next time that clocks in UTC show it', () => {

@@ -1,7 +1,16 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { installationOperations, operatorOperations } from '../../../coordinator/contracts.ts';
 import { setAside } from '../../../coordinator/engine/queries.ts';
 import type { Person } from '../../../coordinator/gate/caller.ts';
+import { handlers } from '../../../coordinator/operations.ts';
+import {
+  dropSetAside,
+  listOrganisations,
+  listSetAside,
+  markOperator,
+  retrySetAside,
+  showFigures,
+  unmarkOperator,
+} from '../../../coordinator/operator/contract.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { type Operation, type OutputOf, rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -13,8 +22,6 @@ import { createTestOrganisation, type TestOrganisation } from '../../support/peo
 /** The operator's page asks through the gate alone: here the gate is asked as if a page had forgotten to look who asks. */
 
 const bench = gateBench();
-const { markOperator, unmarkOperator } = installationOperations;
-const { listOrganisations, showFigures, listSetAside, dropSetAside, retrySetAside } = operatorOperations;
 
 let house: TestOrganisation;
 beforeAll(async () => {
@@ -43,7 +50,7 @@ const messages = async (): Promise<readonly number[]> =>
   (await bench.sql<{ id: number }[]>`select id from set_aside order by id`).map(({ id }) => id);
 
 describe('who is no operator', () => {
-  test.each(Object.values(operatorOperations).map((operation) => [operation.id, operation] as const))(
+  test.each(Object.values(handlers.operator).map(({ operation }) => [operation.id, operation] as const))(
     'is told that there is nothing by %s, whatever their role and their claim',
     async (_id, operation) => {
       for (const person of [house.owner, house.admin, house.member, house.viewer])
@@ -71,7 +78,7 @@ describe('an operator', () => {
 
   test('makes nothing at the browser that lets somebody in', async () => {
     await mark(markOperator, house.member.email);
-    for (const operation of Object.values(installationOperations).filter(({ id }) => !Object.hasOwn(operatorOperations, id)))
+    for (const { operation } of Object.values(handlers.installation).filter((each) => each.operation.audience === 'installation'))
       expect([operation.id, await refusal(operation, signedIn(house.member))]).toEqual([operation.id, 'internal']);
   });
 

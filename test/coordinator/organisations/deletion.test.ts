@@ -1,7 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { innerOperations, installationOperations, personOperations } from '../../../coordinator/contracts.ts';
 import { operatorIn, type Person as SignedInPerson } from '../../../coordinator/gate/caller.ts';
 import { changeMonitors } from '../../../coordinator/monitors/contract.ts';
+import { muteAlerts, showMute } from '../../../coordinator/notifications/contract.ts';
+import { listOrganisations } from '../../../coordinator/operator/contract.ts';
+import { endOrganisation, inviteMember, keepOrganisation, showOrganisation } from '../../../coordinator/organisations/contract.ts';
+import { acceptInvitation } from '../../../coordinator/people/contract.ts';
 import { publishedPage } from '../../../coordinator/status-pages/public/queries.ts';
 import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { createMonitor, listMonitors } from '../../../shared/api/monitors.ts';
@@ -16,7 +19,6 @@ import { createTestOrganisation, type Person, type TestOrganisation, testSecretK
 /** An organisation that its owner ends: what happens at once, and that undoing it puts back exactly what was. */
 
 const bench = gateBench();
-const { endOrganisation, keepOrganisation, muteAlerts, showMute, inviteMember, showOrganisation } = innerOperations;
 const day = 86_400_000;
 const log = createLog({ name: 'ending', level: 'silent' });
 
@@ -96,7 +98,7 @@ describe('ending', () => {
       from: { address: '192.0.2.1', device: 'a test' },
     };
     const join = (): Promise<string> =>
-      bench.gate.executeForPerson(personOperations.acceptInvitation, person, rawInput(personOperations.acceptInvitation, { secret })).then(
+      bench.gate.executeForPerson(acceptInvitation, person, rawInput(acceptInvitation, { secret })).then(
         () => 'taken',
         (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
       );
@@ -145,10 +147,7 @@ describe('keeping', () => {
 test('the operator sees when, begins it and undoes it', async () => {
   const operator = operatorIn(house.owner.caller.organisation);
   const { ends_at } = await bench.call(endOrganisation, operator, { name: 'Corner shop' });
-  const { body } = await bench.gate.executeForInstallation(
-    installationOperations.listOrganisations,
-    rawInput(installationOperations.listOrganisations, { limit: 200 }),
-  );
+  const { body } = await bench.gate.executeForInstallation(listOrganisations, rawInput(listOrganisations, { limit: 200 }));
   expect(body).toMatchObject({ items: expect.arrayContaining([expect.objectContaining({ id: house.organisation, ends_at })]) });
   expect(await bench.call(keepOrganisation, operator)).toEqual({ id: house.organisation, resumed: 3 });
 });

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { installationOperations } from '../../../coordinator/contracts.ts';
 import { operatorIn } from '../../../coordinator/gate/caller.ts';
-import { createUser, removeMember, setMemberRole } from '../../../coordinator/organisations/contract.ts';
+import { handlers } from '../../../coordinator/operations.ts';
+import { createOrganisation, createUser, removeMember, setMemberRole } from '../../../coordinator/organisations/contract.ts';
 import { verifyPassword } from '../../../coordinator/people/secrets.ts';
+import { createProbe } from '../../../coordinator/probes/contract.ts';
 import { createTokens, type Tokens } from '../../../coordinator/tokens/authenticate.ts';
 import { createToken, getToken, listTokens, revokeToken } from '../../../coordinator/tokens/contract.ts';
 import { whoami } from '../../../shared/api/organisations.ts';
@@ -172,9 +173,8 @@ describe('tokens', () => {
 });
 
 test('what the operator does to the installation is for nobody else', async () => {
-  for (const operation of Object.values(installationOperations))
+  for (const { operation } of Object.values(handlers.installation))
     await expect(bench.gate.execute(operation, house.owner.caller, { body: {} })).rejects.toMatchObject({ code: 'internal' });
-  const { createOrganisation, createProbe } = installationOperations;
   const code = (operation: typeof createOrganisation | typeof createProbe, body: object) =>
     bench.gate.executeForInstallation(operation, { body }).then(
       () => 'taken',

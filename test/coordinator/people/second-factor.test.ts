@@ -1,7 +1,17 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { anonymousOperations, personOperations } from '../../../coordinator/contracts.ts';
 import type { Person as SignedInPerson } from '../../../coordinator/gate/caller.ts';
 import { createUser } from '../../../coordinator/organisations/contract.ts';
+import {
+  changePassword,
+  endSecondFactor,
+  finishSignIn,
+  proposeSecondFactor,
+  replaceRecoveryCodes,
+  resetPassword,
+  showSecondFactor,
+  signIn,
+  startSecondFactor,
+} from '../../../coordinator/people/contract.ts';
 import { codeOf, stepAt } from '../../../coordinator/people/second-factor.ts';
 import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
 import { codeSecretOf } from '../../../coordinator/secrets/at-rest.ts';
@@ -12,9 +22,6 @@ import { createTestOrganisation, type TestOrganisation, testSecretKey } from '..
 
 const bench = gateBench({ signUp: 'invited', signUpPlan: 'free', mail: true });
 const door = signUpPolicyOf(bench);
-const { signIn, finishSignIn, resetPassword } = anonymousOperations;
-const { showSecondFactor, proposeSecondFactor, startSecondFactor, replaceRecoveryCodes, endSecondFactor, changePassword } =
-  personOperations;
 const password = 'correct horse';
 let house: TestOrganisation;
 

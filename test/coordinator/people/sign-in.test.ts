@@ -1,6 +1,17 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { anonymousOperations, installationOperations, personOperations } from '../../../coordinator/contracts.ts';
 import { createUser } from '../../../coordinator/organisations/contract.ts';
+import {
+  createSignInLink,
+  endOtherSessions,
+  endSession,
+  enter,
+  listOwnOrganisations,
+  listSessions,
+  proveAgain,
+  signIn,
+  signOut,
+  switchOrganisation,
+} from '../../../coordinator/people/contract.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { codeOfRefusal, intake, signUpPolicyOf } from '../../support/coming-in.ts';
@@ -9,7 +20,6 @@ import { createTestOrganisation, type Person, type TestOrganisation } from '../.
 
 const bench = gateBench();
 const door = signUpPolicyOf(bench);
-const { signIn, enter } = anonymousOperations;
 let house: TestOrganisation;
 
 const password = 'correct horse';
@@ -20,7 +30,7 @@ const personWithPassword = async (): Promise<string> => {
 };
 
 const linkFor = async (email: string, made_for = 'operator'): Promise<string> => {
-  const operation = installationOperations.createSignInLink;
+  const operation = createSignInLink;
   const { body } = await bench.gate.executeForInstallation(operation, rawInput(operation, { email, made_for }));
   const [, secret = ''] = /^https:\/\/antipode\.test\/enter\/([\w-]{43})$/.exec((body as { address: string }).address) ?? [];
   return secret;
@@ -155,7 +165,6 @@ describe('a session', () => {
   });
 
   test('is listed with device and address, and ended one by one or all but this', async () => {
-    const { listSessions, endSession, endOtherSessions, signOut } = personOperations;
     const elsewhere = {
       address: '203.0.113.5',
       device: 'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) Version/19.0 Mobile Safari/604.1',
@@ -188,12 +197,11 @@ describe('a session', () => {
     const cookie = await door.comeIn(house.admin.email);
     const { person, caller } = await door.signedIn(cookie);
     expect(caller?.organisation.name).toBe('Shop');
-    const { items } = await door.act(personOperations.listOwnOrganisations, person);
+    const { items } = await door.act(listOwnOrganisations, person);
     expect(items.map(({ name, role }) => [name, role])).toEqual([
       ['Shop', 'admin'],
       ['Side project', 'viewer'],
     ]);
-    const { switchOrganisation } = personOperations;
     await door.act(switchOrganisation, person, { organisation_id: other.organisation });
     expect((await door.signedIn(cookie)).caller).toMatchObject({ organisation: { name: 'Side project' }, role: 'viewer' });
     const foreign = await createTestOrganisation(bench.sql);
@@ -224,7 +232,6 @@ describe('before dangerous acts', () => {
     bench.now = before + 15 * 60_000;
     expect(await bench.refusal(createUser, await asSession(), newUser())).toBe('proof_needed');
     expect(await bench.refusal(createUser, house.owner, newUser())).toBe('taken');
-    const { proveAgain } = personOperations;
     const { person } = await door.signedIn(cookie);
     expect(await codeOfRefusal(door.act(proveAgain, person, { password: 'wrong horse' }))).toBe('sign_in_failed');
     expect(await bench.refusal(createUser, await asSession(), newUser())).toBe('proof_needed');

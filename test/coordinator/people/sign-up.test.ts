@@ -1,9 +1,25 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { anonymousOperations, innerOperations, personOperations } from '../../../coordinator/contracts.ts';
 import { createMailer, type Mailer } from '../../../coordinator/mail/delivery.ts';
 import { createMailSender, type MailSender } from '../../../coordinator/mail/sender.ts';
-import { createUser } from '../../../coordinator/organisations/contract.ts';
+import { createUser, inviteMember, listInvitations, listMembers, withdrawInvitation } from '../../../coordinator/organisations/contract.ts';
+import {
+  acceptInvitation,
+  changeEmail,
+  changePassword,
+  finishSignUp,
+  keepEmail,
+  requestPasswordReset,
+  resetPassword,
+  showInvitation,
+  showLink,
+  showProfile,
+  showSignUpPolicy,
+  signIn,
+  signUp,
+  verifyEmail,
+} from '../../../coordinator/people/contract.ts';
 import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
+import { createToken } from '../../../coordinator/tokens/contract.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { codeOfRefusal, signUpPolicyOf } from '../../support/coming-in.ts';
@@ -14,19 +30,6 @@ import { createTestOrganisation, type TestOrganisation, testSecretKey } from '..
 /** An installation with mail where anybody may sign up. */
 const bench = gateBench({ signUp: 'open', signUpPlan: 'team', mail: true });
 const door = signUpPolicyOf(bench);
-const {
-  signIn,
-  signUp,
-  finishSignUp,
-  requestPasswordReset,
-  resetPassword,
-  keepEmail,
-  showLink,
-  showInvitation,
-  showDoor: showSignUpPolicy,
-} = anonymousOperations;
-const { acceptInvitation, changeEmail, changePassword, showProfile, verifyEmail } = personOperations;
-const { createToken, inviteMember, listInvitations, listMembers, withdrawInvitation } = innerOperations;
 
 let house: TestOrganisation;
 let mailbox: Mailbox;

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { anonymousOperations, innerOperations, personOperations } from '../../../coordinator/contracts.ts';
+import { inviteMember } from '../../../coordinator/organisations/contract.ts';
+import { changeEmail, requestPasswordReset, showSignUpPolicy, signIn, signUp } from '../../../coordinator/people/contract.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { codeOfRefusal, signUpPolicyOf } from '../../support/coming-in.ts';
 import { gateBench } from '../../support/gate.ts';
@@ -8,8 +9,6 @@ import { createTestOrganisation, type TestOrganisation } from '../../support/peo
 /** An installation without mail, as `npm start` makes one. */
 const bench = gateBench();
 const door = signUpPolicyOf(bench);
-const { signIn, signUp, requestPasswordReset, showDoor: showSignUpPolicy } = anonymousOperations;
-const { inviteMember } = innerOperations;
 const password = 'correct horse';
 let house: TestOrganisation;
 
@@ -47,7 +46,7 @@ test('an e-mail address changes at once and counts as not proven; one that is ta
   const session = await door.comeIn(house.member.email);
   const { person } = await door.signedIn(session);
   const email = `new-${newId()}@shop.example`;
-  expect(await door.act(personOperations.changeEmail, person, { email })).toEqual({ email, must_confirm: false });
+  expect(await door.act(changeEmail, person, { email })).toEqual({ email, must_confirm: false });
   expect((await door.signedIn(session)).person).toMatchObject({ email, email_verified: false });
-  expect(await codeOfRefusal(door.act(personOperations.changeEmail, person, { email: house.owner.email }))).toBe('email_taken');
+  expect(await codeOfRefusal(door.act(changeEmail, person, { email: house.owner.email }))).toBe('email_taken');
 });

@@ -1,5 +1,13 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { anonymousOperations, innerOperations, installationOperations } from '../../../coordinator/contracts.ts';
+import { endOrganisation, keepOrganisation } from '../../../coordinator/organisations/contract.ts';
+import {
+  createProbe,
+  enrolProbe,
+  invitePublicProbe,
+  listAllProbeInvitations,
+  revokeAnyProbeInvitation,
+  revokeProbe,
+} from '../../../coordinator/probes/contract.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { inviteProbe, listProbeInvitations, revokeProbeInvitation } from '../../../shared/api/probes.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -12,8 +20,6 @@ import { createTestOrganisation, type TestOrganisation } from '../../support/peo
 
 const bench = gateBench();
 const hour = 3_600_000;
-const { enrolProbe } = anonymousOperations;
-const { invitePublicProbe, listAllProbeInvitations, revokeAnyProbeInvitation } = installationOperations;
 let house: TestOrganisation;
 
 beforeAll(async () => {
@@ -185,7 +191,7 @@ describe('a host that enrols', () => {
     // Killed before it heard the answer.
     expect(await enrol(again.token, key)).toMatchObject({ probe, name });
     expect(await refusalOf(enrol(again.token, createKey('user')))).toBe('join_token_used');
-    await bench.gate.executeForInstallation(installationOperations.revokeProbe, { path: { probe_id: probe } });
+    await bench.gate.executeForInstallation(revokeProbe, { path: { probe_id: probe } });
     expect(await refusalOf(enrol((await invitePrivate()).token, key))).toBe('join_proof_invalid');
   });
 
@@ -193,7 +199,7 @@ describe('a host that enrols', () => {
     const { token, name } = await invitePrivate();
     const key = createKey('user');
     const { probe } = await enrol(token, key);
-    await bench.gate.executeForInstallation(installationOperations.revokeProbe, { path: { probe_id: probe } });
+    await bench.gate.executeForInstallation(revokeProbe, { path: { probe_id: probe } });
     expect(await refusalOf(enrol(token, key))).toBe('join_token_invalid');
     // Its name is free again.
     expect(await bench.refusal(inviteProbe, house.owner, { name, continent: 'Africa' })).toBe('taken');
@@ -202,7 +208,7 @@ describe('a host that enrols', () => {
   test('finds its name taken meanwhile: nothing is spent', async () => {
     const { token, name } = await invitePrivate();
     const create = { name, continent: 'Africa', organisation: house.organisation };
-    await bench.gate.executeForInstallation(installationOperations.createProbe, rawInput(installationOperations.createProbe, create));
+    await bench.gate.executeForInstallation(createProbe, rawInput(createProbe, create));
     expect(await refusalOf(enrol(token, createKey('user')))).toBe('name_taken');
     const [row] = await bench.sql`select used_at from probe_invitations where name = ${name}`;
     expect(row).toEqual({ used_at: null });
@@ -220,9 +226,9 @@ describe('a host that enrols', () => {
     const ending = await createTestOrganisation(bench.sql, { plan: 'business' });
     const { token } = await invitePrivate(ending);
     const key = createKey('user');
-    await bench.call(innerOperations.endOrganisation, ending.owner, { name: ending.name });
+    await bench.call(endOrganisation, ending.owner, { name: ending.name });
     expect(await refusalOf(enrol(token, key))).toBe('organisation_ending');
-    await bench.call(innerOperations.keepOrganisation, ending.owner);
+    await bench.call(keepOrganisation, ending.owner);
     expect(await refusalOf(enrol(token, key))).toBe('taken');
   });
 });

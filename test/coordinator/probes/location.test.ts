@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { installationOperations } from '../../../coordinator/contracts.ts';
 import { listNotices } from '../../../coordinator/operator/contract.ts';
 import { listCheckers, listProbes, trustProbe } from '../../../coordinator/probes/contract.ts';
 import { createDirectory } from '../../../coordinator/probes/directory.ts';
@@ -58,7 +57,7 @@ const notices = async () => (await said(listNotices, { days: 1 })).items.filter(
 const said = async <Op extends Operation>(operation: Op, flat: object = {}): Promise<OutputOf<Op>> =>
   // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
   (await bench.gate.executeForInstallation(operation, rawInput(operation, flat))).body as OutputOf<Op>;
-const trust = (name: string, is_trusted = true) => said(installationOperations.trustProbe, { probe_id: ids.get(name), is_trusted });
+const trust = (name: string, is_trusted = true) => said(trustProbe, { probe_id: ids.get(name), is_trusted });
 
 describe('rule 16: a probe that is where it cannot be', () => {
   test('is found by two continents, twice in a row, told once, and held until the operator says that it is there', async () => {

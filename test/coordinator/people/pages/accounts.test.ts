@@ -1,9 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { innerOperations } from '../../../../coordinator/contracts.ts';
 import { createMailer, type Mailer } from '../../../../coordinator/mail/delivery.ts';
 import { createMailSender, type MailSender } from '../../../../coordinator/mail/sender.ts';
-import { createUser } from '../../../../coordinator/organisations/contract.ts';
+import { createUser, inviteMember } from '../../../../coordinator/organisations/contract.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { createLog } from '../../../../shared/base/log.ts';
@@ -207,7 +206,7 @@ describeInBrowser('people', (browser) => {
       });
 
       test('with an account join by an invitation, and switch between organisations', async () => {
-        const operation = innerOperations.inviteMember;
+        const operation = inviteMember;
         const { body } = await small.gate.execute(
           operation,
           small.house.owner.caller,
@@ -233,7 +232,7 @@ describeInBrowser('people', (browser) => {
     });
 
   test('find nothing in their way, light or dark, narrow or wide', async () => {
-    const operation = innerOperations.inviteMember;
+    const operation = inviteMember;
     const { body } = await small.gate.execute(operation, small.house.owner.caller, rawInput(operation, { email: fresh(), role: 'member' }));
     const cookie = await cookieFor(small, await person(small));
     const join = new URL((body as { address: string }).address).pathname;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { installationOperations } from '../../../../coordinator/contracts.ts';
 import { createUser } from '../../../../coordinator/organisations/contract.ts';
+import { createSignInLink } from '../../../../coordinator/people/contract.ts';
 import { createAccountSecrets } from '../../../../coordinator/people/secrets.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
@@ -25,7 +25,7 @@ const person = async (): Promise<string> => {
   return email;
 };
 const linkFor = async (email: string): Promise<string> => {
-  const operation = installationOperations.createSignInLink;
+  const operation = createSignInLink;
   const { body } = await web.gate.executeForInstallation(operation, rawInput(operation, { email }));
   return new URL((body as { address: string }).address).pathname;
 };
