@@ -10,7 +10,6 @@ import { channelKinds } from '../notifications/channels.ts';
 import type { ChannelKind, Field } from '../notifications/kinds/types.ts';
 import { type Plan, planNames, plans } from '../organisations/plans.ts';
 import { copyable, escapeHtml, figuresText, figuresType, meaningOf, prose, statusOfCode, told, toldObject } from './document-words.ts';
-import { examples, validationExample } from './examples.ts';
 import { keyHeader, keyPattern, maxKeyCharacters, replayedHeader } from './idempotency-key.ts';
 import { prefix } from './server.ts';
 
@@ -277,7 +276,7 @@ const counted = {
 
 const parametersOf = (where: 'path' | 'query', shape: Shape): readonly Parameter[] =>
   Object.entries(shape).map(([name, field]) => {
-    const { description, ...schema } = told(name, field.schema, true);
+    const { description, ...schema } = told(name, field);
     return {
       name,
       in: where,
@@ -297,14 +296,13 @@ const sessionCookie: Parameter & { readonly description: string } = {
 
 const successOf = (operation: RestOperation): Readonly<Record<string, Response>> => {
   if (!operation.response) return { [operation.success]: { description: 'Done; no body.', headers: counted } };
-  const name = operation.response.components[0]?.name ?? '';
   const common = operation.method === 'POST' ? { ...counted, [replayedHeader]: replayed } : counted;
   const headers = {
     ...common,
     ...(operation.method === 'GET' ? { ETag: header('ETag') } : {}),
     ...(hasPlace(operation) ? { Location: header('Location') } : {}),
   };
-  const content = { 'application/json': { schema: operation.response.schema, example: examples[name] } };
+  const content = { 'application/json': { schema: operation.response.schema, example: operation.response.documented.example } };
   return {
     [operation.success]: { description: operation.success === 201 ? 'Created.' : 'What was asked for.', headers, content },
     ...(operation.otherSuccess && {
@@ -334,6 +332,19 @@ const refusedWith = (codes: readonly RefusalCode[], status: number): Response =>
     },
   },
 });
+
+/** An example of a validation failure. */
+const validationExample = {
+  detail: [
+    {
+      type: 'uuid_parsing',
+      loc: ['path', 'monitor_id'],
+      msg: 'Input should be a valid UUID, invalid length: expected length 32 for simple format, found 3',
+      input: '123',
+      ctx: { error: 'invalid length: expected length 32 for simple format, found 3' },
+    },
+  ],
+};
 
 const validationFailure: Response = {
   description: 'The path, the query or the body is not of the described form; every fault is named.',
@@ -406,7 +417,7 @@ const entryOf = (operation: RestOperation, success = successOf(operation)): Oper
   ...(operation.body && {
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: operation.body.schema, example: examples[operation.body.name] } },
+      content: { 'application/json': { schema: operation.body.schema, example: operation.body.documented.example } },
     },
   }),
   responses: {
@@ -419,9 +430,9 @@ const entryOf = (operation: RestOperation, success = successOf(operation)): Oper
 
 /** Every named object that the operations use, and those inside them. */
 const componentsOf = (named: readonly NamedSchema[]): readonly (readonly [string, JsonSchema])[] =>
-  named.flatMap(({ name, schema, components }) => [
-    [name, withConfigSchemas(name, withConfigKeys(name, toldObject(name, schema)))] as const,
-    ...componentsOf(components),
+  named.flatMap((component) => [
+    [component.name, withConfigSchemas(component.name, withConfigKeys(component.name, toldObject(component)))] as const,
+    ...componentsOf(component.components),
   ]);
 
 const about = `Watches targets from several continents and tells when one fails. What the web interface can do to monitors, incidents,
@@ -475,7 +486,7 @@ const components = (): ApiDocument['components'] => ({
       ...componentsOf([...restOperations.flatMap(({ body, response }) => [...(body?.components ?? []), ...(response?.components ?? [])])]),
       ...componentsOf(ErrorOut.components),
       ...configComponents(),
-      ...Object.entries(validationSchemas).map(([name, schema]) => [name, toldObject(name, schema)] as const),
+      ...Object.entries(validationSchemas),
     ].toSorted(([one], [other]) => (one < other ? -1 : 1)),
   ),
   responses: sharedResponses(),

@@ -50,7 +50,7 @@ const ofTheMoment: ReadonlySet<RefusalCode> = new Set([
 ]);
 
 /** Whether a refusal is stored, so that the repeated call gets it again. */
-export const isKept = (code: RefusalCode): boolean => decided.has(refusalCodes[code]) && !ofTheMoment.has(code);
+export const isKept = (code: RefusalCode): boolean => decided.has(refusalCodes[code][0]) && !ofTheMoment.has(code);
 
 /** A call that named a key, and its caller: fingerprints in hexadecimal. */
 export type NamedCall = { readonly organisation: string; readonly call: string; readonly request: string };

@@ -1,5 +1,5 @@
 import { array, boolean, dateTime, dict, integer, literal, maybe, nullable, number, object, optional, string, uuid } from './fields.ts';
-import { maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
+import { exampleIds, maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
 
 /** Who is notified of outages, how, and when. */
 
@@ -14,63 +14,82 @@ const Hours = object('ChannelHours', {
         description: 'Such as 17:00; earlier than `from` means the next day.',
       }),
     }),
-    { maxItems: 21 },
+    { maxItems: 21, meaning: 'The hours, each on some days.' },
   ),
 });
 
 const channelShape = {
-  id: uuid(),
-  kind: string({ description: 'Such as `email`, `slack` or `webhook`.' }),
-  name: string(),
-  config: dict({ description: 'What its kind asks for; `***` stands for a secret.' }),
-  enabled: boolean(),
-  verified: boolean({ description: 'Whether a mailbox said that it wants this; other kinds always are.' }),
-  unsubscribed: boolean({ description: 'Whether its address wants no more.' }),
-  covers: string({ description: '`all` monitors, or those that were `chosen`.' }),
-  monitors: array(uuid()),
-  groups: array(uuid()),
-  delay_s: integer({}, { description: 'It is told so much later, if the incident is then still open and not acknowledged.' }),
-  reminder_s: nullable(integer(), { description: 'After so long it is reminded, then at doubling distances; null: never.' }),
-  hours: nullable(Hours, { description: 'When it may be told; null: at any hour.' }),
-  owner: nullableString('The member whose own it is; null when it is the organisation’s.'),
-  delivering: boolean({ description: 'False once it refused for good, or failed for an hour.' }),
-  failure: nullableString('What was wrong with the last attempt.'),
-  last_taken_at: nullable(dateTime()),
+  id: uuid({ example: exampleIds.channel }),
+  kind: string({ description: 'Such as `email`, `slack` or `webhook`.', example: 'webhook' }),
+  name: string({ example: 'Pager' }),
+  config: dict({
+    description: 'What its kind asks for; `***` stands for a secret.',
+    example: { url: 'https://hooks.example.com/antipode', secret: '***' },
+  }),
+  enabled: boolean({ example: true }),
+  verified: boolean({ description: 'Whether a mailbox said that it wants this; other kinds always are.', example: true }),
+  unsubscribed: boolean({ description: 'Whether its address wants no more.', example: false }),
+  covers: string({ description: '`all` monitors, or those that were `chosen`.', example: 'chosen' }),
+  monitors: array(uuid(), { example: [exampleIds.monitor] }),
+  groups: array(uuid(), { example: [] }),
+  delay_s: integer({}, { description: 'It is told so much later, if the incident is then still open and not acknowledged.', example: 300 }),
+  reminder_s: nullable(integer(), { description: 'After so long it is reminded, then at doubling distances; null: never.', example: null }),
+  hours: nullable(Hours, { description: 'When it may be told; null: at any hour.', example: null }),
+  owner: nullableString('The member whose own it is; null when it is the organisation’s.', { example: null }),
+  delivering: boolean({ description: 'False once it refused for good, or failed for an hour.', example: true }),
+  failure: nullableString('What was wrong with the last attempt.', { example: null }),
+  last_taken_at: nullable(dateTime({ meaning: 'When it last took a message; null before.', example: '2026-11-18T04:03:37.022Z' })),
   p95_ms: nullable(number(), {
     description: 'From when nothing held it any more until taken, 95 in 100 messages of the last week took no longer.',
+    example: 412,
   }),
-  created_at: dateTime(),
+  created_at: dateTime({ example: '2026-11-02T09:30:00.000Z' }),
 };
 
 export const ChannelOut = object('ChannelOut', channelShape);
 
 export const ChannelMadeOut = object('ChannelMadeOut', {
   ...channelShape,
-  secret: nullableString('What the messages of a webhook are signed with (`whsec_…`). It is shown once.'),
+  secret: nullableString('What the messages of a webhook are signed with (`whsec_…`). It is shown once.', {
+    example: 'whsec_cGxlYXNlIG1ha2Ugb25lIG9mIHlvdXIgb3duIGhlcmU=',
+  }),
 });
 
 const ChannelPage = page('ChannelPage', ChannelOut);
 
 const maxIds = { maxItems: maxIdsIn.body };
 const monitors = { ...maxIds, description: 'With `covers: chosen`.' };
-const wait = integer({}, { minimum: 0, maximum: 86_400 });
+const wait = { minimum: 0, maximum: 86_400 };
 
 const ChannelIn = object('ChannelIn', {
-  kind: string(),
-  name: maybe(string({ minLength: 1 })),
-  config: dict({ description: 'What its kind asks for: the object `…ChannelConfig` that begins with the name of the kind.' }),
+  kind: string({ meaning: 'Which kind it is.', example: 'webhook' }),
+  name: maybe(string({ minLength: 1, limits: { maxLength: 200 }, example: 'Pager' })),
+  config: dict({
+    description: 'What its kind asks for: the object `…ChannelConfig` that begins with the name of the kind.',
+    example: { url: 'https://hooks.example.com/antipode' },
+  }),
   enabled: optional(boolean(), true),
-  covers: optional(literal(['all', 'chosen']), 'all'),
+  covers: optional(literal(['all', 'chosen'], { meaning: 'Whether it is told of all monitors or of chosen ones.', example: 'all' }), 'all'),
   monitors: optional(array(uuid(), monitors), []),
   groups: optional(array(uuid(), monitors), []),
-  delay_s: optional(wait, 0),
-  reminder_s: maybe(wait),
-  hours: maybe(Hours),
+  delay_s: optional(
+    integer(
+      {},
+      {
+        ...wait,
+        meaning: 'Told only when the outage lasts so many seconds and nobody has acknowledged it.',
+      },
+    ),
+    0,
+  ),
+  reminder_s: maybe(integer({}, wait), { meaning: 'Reminded after so many seconds, then at doubling distances; null for never.' }),
+  hours: maybe(Hours, { meaning: 'When it may be told; null for always.' }),
   personal: optional(boolean({ description: 'Your own, and not the organisation’s: any member may have some.' }), false),
   try: optional(
     boolean({
       description:
         'Whether a message is really sent before it is saved; one that is not taken is refused by 422 `channel_test_failed`, and nothing is saved. A mailbox that must confirm first, and a browser, are never tried.',
+      example: false,
     }),
     true,
   ),
@@ -79,14 +98,17 @@ const ChannelIn = object('ChannelIn', {
 const ChannelPatch = object(
   'ChannelPatch',
   {
-    name: maybe(string({ minLength: 1 })),
+    name: maybe(string({ minLength: 1, limits: { maxLength: 200 } })),
     config: maybe(dict(), { description: 'The whole of it. `***` keeps a secret, as long as its host stays.' }),
     enabled: maybe(boolean()),
-    covers: maybe(literal(['all', 'chosen'])),
+    covers: maybe(literal(['all', 'chosen'], { meaning: 'Whether it is told of all monitors or of chosen ones.' })),
     monitors: maybe(array(uuid(), maxIds)),
     groups: maybe(array(uuid(), maxIds)),
-    delay_s: maybe(wait),
-    reminder_s: maybe(wait, { description: '0 ends reminders.' }),
+    delay_s: maybe(integer({}, wait), {
+      meaning: 'Told only when the outage lasts so many seconds and nobody has acknowledged it.',
+      example: 300,
+    }),
+    reminder_s: maybe(integer({}, wait), { description: '0 ends reminders.' }),
     hours: maybe(Hours, { description: 'Without spans: at any hour.' }),
   },
   { description: 'A field that is not sent, or null, stays as it is.' },

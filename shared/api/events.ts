@@ -1,18 +1,19 @@
 import { array, boolean, dateTime, maybe, nullable, object, string, uuid } from './fields.ts';
-import { nullableString, operation, pageQuery } from './operation.ts';
+import { exampleIds, nullableString, operation, pageQuery } from './operation.ts';
 
 const EventOut = object('EventOut', {
-  id: uuid({ description: 'Of the event: one that is told twice is the same.' }),
-  at: dateTime({ description: 'When it was written down.' }),
+  id: uuid({ description: 'Of the event: one that is told twice is the same.', example: exampleIds.post }),
+  at: dateTime({ description: 'When it was written down.', example: '2026-11-18T04:03:36.902Z' }),
   event: string({
     description:
       '`incident.opened`, `.confirmed`, `.acknowledged`, `.resolved`; `monitor.created`, `.changed`, `.paused`, `.resumed`, `.deleted`; `group.created`, `.changed`, `.deleted`; `maintenance.created`, `.changed`, `.deleted`. There may be others later: ignore what you do not know.',
+    example: 'incident.confirmed',
   }),
-  monitor: nullable(uuid()),
-  incident: nullable(uuid()),
-  group: nullable(uuid()),
-  window: nullable(uuid()),
-  name: nullableString('What the monitor, the group or the window was called then.'),
+  monitor: nullable(uuid({ example: exampleIds.monitor })),
+  incident: nullable(uuid({ meaning: 'The id of the incident.', example: exampleIds.incident })),
+  group: nullable(uuid({ example: null })),
+  window: nullable(uuid({ meaning: 'The id of the maintenance window; null where it is about none.', example: null })),
+  name: nullableString('What the monitor, the group or the window was called then.', { example: 'Shop' }),
 });
 
 export const listEvents = operation({
@@ -27,14 +28,18 @@ export const listEvents = operation({
   query: {
     after: maybe(string({ minLength: 1 }), {
       description: 'The `after` of the answer before; without it the list begins with the oldest.',
+      limits: { maxLength: 1_000 },
     }),
     monitor: maybe(uuid(), { description: 'Only events of this monitor.' }),
     limit: pageQuery.limit,
   },
   response: object('EventListOut', {
     items: array(EventOut),
-    after: string({ description: 'Where to go on; never null, also when there is nothing new.' }),
-    more: boolean({ description: 'Whether there is more at once.' }),
+    after: string({
+      description: 'Where to go on; never null, also when there is nothing new.',
+      example: 'b3VyIG93biBwbGFjZSBpbiB0aGUgbGlzdA',
+    }),
+    more: boolean({ description: 'Whether there is more at once.', example: false }),
   }),
   success: 200,
 });

@@ -26,17 +26,37 @@ export const valueFault = (loc: Place, sentence: string, input: unknown): Fault 
 /** The part of JSON Schema 2020-12 that we write. */
 export type JsonSchema = { readonly [key: string]: unknown };
 
+/**
+ * What the API document alone says of a value: an example, what it means where its description does
+ * not say so, and the limits that the domain enforces.
+ */
+type Documented = {
+  readonly example?: unknown;
+  readonly meaning?: string | undefined;
+  readonly limits?: JsonSchema | undefined;
+};
+
+/** What a field may say beside its form: words of JSON Schema, and what the document alone says. */
+type More = JsonSchema & Documented;
+
 /** A described value: how it is read from a caller's input, and how the API document shows it. */
 export type Field<T> = {
   readonly parse: (input: unknown, place: Place) => Parsed<T>;
   readonly schema: JsonSchema;
+  readonly documented: Documented;
   /** Named objects that this field refers to; the document lists them once. */
   readonly components: readonly NamedSchema[];
   /** The value to use when none was sent; a field without it is required. */
   readonly absent?: { readonly value: T };
 };
 
-export type NamedSchema = { readonly name: string; readonly schema: JsonSchema; readonly components: readonly NamedSchema[] };
+export type NamedSchema = {
+  readonly name: string;
+  readonly schema: JsonSchema;
+  readonly shape: Shape;
+  readonly example: unknown;
+  readonly components: readonly NamedSchema[];
+};
 
 export type ValueOf<F> = F extends Field<infer T> ? T : never;
 
@@ -52,6 +72,16 @@ export type Shape = { readonly [key: string]: Field<unknown> };
 export type Values<S extends Shape> = { readonly [K in keyof S]: ValueOf<S[K]> };
 
 export type ObjectField<S extends Shape> = Field<Values<S>> & { readonly name: string; readonly shape: S };
+
+/** The schema of a field, and what the document alone says of it: its own words before the inner ones. */
+const described = (form: JsonSchema, { example, meaning, limits, ...more }: More, inner: Documented = {}) => ({
+  schema: { ...form, ...more },
+  documented: {
+    example: example === undefined ? inner.example : example,
+    meaning: meaning ?? inner.meaning,
+    limits: limits ?? inner.limits,
+  },
+});
 
 const missing = (place: Place, key: string, enclosing: unknown): Fault => ({
   type: 'missing',
@@ -91,20 +121,19 @@ const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/$
 export type Clash<S extends Shape> = (values: Values<S>, place: Place) => Fault | undefined;
 
 /** An object with a name in the API document. */
-export const object = <S extends Shape>(name: string, shape: S, more: JsonSchema = {}, clash?: Clash<S>): ObjectField<S> => {
+export const object = <S extends Shape>(name: string, shape: S, more: More = {}, clash?: Clash<S>): ObjectField<S> => {
   const fields = Object.entries(shape);
   const required = fields.filter(([, field]) => field.absent === undefined).map(([key]) => key);
-  const schema: JsonSchema = {
-    type: 'object',
-    properties: Object.fromEntries(fields.map(([key, field]) => [key, field.schema])),
-    ...(required.length === 0 ? {} : { required }),
-    ...more,
-  };
-  const component: NamedSchema = { name, schema, components: fields.flatMap(([, field]) => field.components) };
+  const properties = Object.fromEntries(fields.map(([key, field]) => [key, field.schema]));
+  const form = { type: 'object', properties, ...(required.length === 0 ? {} : { required }) };
+  const { schema, documented } = described(form, more, { example: exampleOf(shape) });
+  const components = fields.flatMap(([, field]) => field.components);
+  const component: NamedSchema = { name, schema, shape, example: documented.example, components };
   return {
     name,
     shape,
     schema: reference(name),
+    documented,
     components: [component],
     parse: (input, place) => {
       if (!isRecord(input))
@@ -116,8 +145,20 @@ export const object = <S extends Shape>(name: string, shape: S, more: JsonSchema
   };
 };
 
-export const array = <T>(item: Field<T>, more: JsonSchema = {}): Field<readonly T[]> => ({
-  schema: { type: 'array', items: item.schema, ...more },
+/** Of those members that have one; undefined where none has. */
+const exampleOf = (shape: Shape): unknown => {
+  const members = Object.entries(shape).flatMap(([key, { documented }]) =>
+    documented.example === undefined ? [] : [[key, documented.example] as const],
+  );
+  return members.length === 0 ? undefined : Object.fromEntries(members);
+};
+
+export const array = <T>(item: Field<T>, more: More = {}): Field<readonly T[]> => ({
+  ...described(
+    { type: 'array', items: item.schema },
+    more,
+    item.documented.example === undefined ? {} : { example: [item.documented.example] },
+  ),
   components: item.components,
   parse: (input, place) => {
     if (!Array.isArray(input)) return bad('list_type', place, 'Input should be a valid list', input);
@@ -133,8 +174,8 @@ export const array = <T>(item: Field<T>, more: JsonSchema = {}): Field<readonly 
 });
 
 /** The value, or JSON null. */
-export const nullable = <T>(inner: Field<T>, more: JsonSchema = {}): Field<T | null> => ({
-  schema: { anyOf: [inner.schema, { type: 'null' }], ...more },
+export const nullable = <T>(inner: Field<T>, more: More = {}): Field<T | null> => ({
+  ...described({ anyOf: [inner.schema, { type: 'null' }] }, more, inner.documented),
   components: inner.components,
   parse: (input, place) => (input === null ? good(null) : inner.parse(input, place)),
 });
@@ -157,7 +198,7 @@ export const defaulted = <T>(inner: Field<T>, value: T): Field<T | null> => ({
 });
 
 /** A nullable field where "not sent" and null mean the same: not mentioned. */
-export const maybe = <T>(inner: Field<T>, more: JsonSchema = {}): Field<T | null> => optional<T | null>(nullable(inner, more), null);
+export const maybe = <T>(inner: Field<T>, more: More = {}): Field<T | null> => optional<T | null>(nullable(inner, more), null);
 
 /**
  * A later addition to an answer: not required in the document, so answers of an older service
@@ -236,8 +277,8 @@ const fromText = (text: string): Read => {
 };
 
 /** A date-time in an answer: UTC with Z and milliseconds. */
-export const dateTime = (more: JsonSchema = {}): Field<string> => ({
-  schema: { type: 'string', format: 'date-time', ...more },
+export const dateTime = (more: More = {}): Field<string> => ({
+  ...described({ type: 'string', format: 'date-time' }, more),
   components: [],
   parse: (input, place) =>
     typeof input === 'string' ? good(input) : bad('datetime_type', place, 'Input should be a valid datetime', input),
@@ -248,8 +289,8 @@ export const dateTime = (more: JsonSchema = {}): Field<string> => ({
  * clients generated from `date-time` use a type that always has an offset, and could not send a
  * local time.
  */
-export const moment = (more: JsonSchema = {}): Field<Moment> => ({
-  schema: { type: 'string', ...more },
+export const moment = (more: More = {}): Field<Moment> => ({
+  ...described({ type: 'string' }, more),
   components: [],
   parse: (input, place) => {
     if (typeof input !== 'number' && typeof input !== 'bigint' && typeof input !== 'string')
@@ -263,7 +304,11 @@ export const moment = (more: JsonSchema = {}): Field<Moment> => ({
   },
 });
 
-const scalar = <T>(schema: JsonSchema, parse: Field<T>['parse']): Field<T> => ({ schema, parse, components: [] });
+const scalar = <T>(form: JsonSchema, more: More, parse: Field<T>['parse']): Field<T> => ({
+  ...described(form, more),
+  parse,
+  components: [],
+});
 
 type Bounds = { readonly ge?: number; readonly le?: number };
 
@@ -300,16 +345,16 @@ const integerOf = (input: unknown, place: Place): Parsed<number> => {
   return good(Number(text.replaceAll('_', '')));
 };
 
-export const integer = (bounds: Bounds = {}, more: JsonSchema = {}): Field<number> =>
-  scalar({ type: 'integer', ...boundsSchema(bounds), ...more }, (input, place) => {
+export const integer = (bounds: Bounds = {}, more: More = {}): Field<number> =>
+  scalar({ type: 'integer', ...boundsSchema(bounds) }, more, (input, place) => {
     const parsed = integerOf(input, place);
     return parsed.ok ? within(parsed.value, bounds, input, place) : parsed;
   });
 
 const numberText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
-export const number = (more: JsonSchema = {}): Field<number> =>
-  scalar({ type: 'number', ...more }, (input, place) => {
+export const number = (more: More = {}): Field<number> =>
+  scalar({ type: 'number' }, more, (input, place) => {
     if (typeof input === 'boolean' || typeof input === 'bigint') return good(Number(input));
     if (typeof input === 'number') return good(input);
     if (typeof input !== 'string') return bad('float_type', place, 'Input should be a valid number', input);
@@ -321,8 +366,8 @@ export const number = (more: JsonSchema = {}): Field<number> =>
 const yes: readonly unknown[] = ['1', 'true', 't', 'yes', 'y', 'on', 1, true];
 const no: readonly unknown[] = ['0', 'false', 'f', 'no', 'n', 'off', 0, false];
 
-export const boolean = (more: JsonSchema = {}): Field<boolean> =>
-  scalar({ type: 'boolean', ...more }, (input, place) => {
+export const boolean = (more: More = {}): Field<boolean> =>
+  scalar({ type: 'boolean' }, more, (input, place) => {
     const folded = typeof input === 'string' ? input.toLowerCase() : input;
     if (yes.includes(folded)) return good(true);
     if (no.includes(folded)) return good(false);
@@ -332,8 +377,8 @@ export const boolean = (more: JsonSchema = {}): Field<boolean> =>
   });
 
 /** pydantic refuses a lone surrogate. It accepts NUL, which the domain refuses. */
-export const string = (more: JsonSchema = {}): Field<string> => ({
-  schema: { type: 'string', ...more },
+export const string = (more: More = {}): Field<string> => ({
+  ...described({ type: 'string' }, more),
   components: [],
   parse: (input, place) => {
     if (typeof input !== 'string') return bad('string_type', place, 'Input should be a valid string', input);
@@ -357,22 +402,19 @@ export const shortString = (most: number): Field<string> => {
 };
 
 /** An object with free keys, passed through unchanged: the domain validates it. */
-export const dict = (more: JsonSchema = {}): Field<Readonly<Record<string, unknown>>> => ({
-  schema: { type: 'object', additionalProperties: true, ...more },
+export const dict = (more: More = {}): Field<Readonly<Record<string, unknown>>> => ({
+  ...described({ type: 'object', additionalProperties: true }, more),
   components: [],
   parse: (input, place) => (isRecord(input) ? good(input) : bad('dict_type', place, 'Input should be a valid dictionary', input)),
 });
 
 /** One of a few strings, exactly. */
-export const literal = <const Values extends readonly [string, ...string[]]>(
-  values: Values,
-  more: JsonSchema = {},
-): Field<Values[number]> => {
+export const literal = <const Values extends readonly [string, ...string[]]>(values: Values, more: More = {}): Field<Values[number]> => {
   const quoted = values.map((value) => `'${value}'`);
   const last = quoted.at(-1) ?? '';
   const expected = quoted.length === 1 ? last : `${quoted.slice(0, -1).join(', ')} or ${last}`;
   return {
-    schema: { type: 'string', enum: [...values], ...more },
+    ...described({ type: 'string', enum: [...values] }, more),
     components: [],
     parse: (input, place) => {
       const found = values.find((value) => value === input);
@@ -427,8 +469,8 @@ const judged = (text: string): string => {
 };
 
 /** A UUID in any form that pydantic accepts, returned in lower case with dashes. */
-export const uuid = (more: JsonSchema = {}): Field<string> => ({
-  schema: { type: 'string', format: 'uuid', ...more },
+export const uuid = (more: More = {}): Field<string> => ({
+  ...described({ type: 'string', format: 'uuid' }, more),
   components: [],
   parse: (input, place) => {
     if (typeof input !== 'string') return bad('uuid_type', place, 'UUID input should be a string, bytes or UUID object', input);

@@ -1,43 +1,49 @@
 import { dateTime, grown, integer, maybe, nullable, object, string, uuid } from './fields.ts';
-import { operation, page, pageQuery } from './operation.ts';
+import { exampleIds, operation, page, pageQuery } from './operation.ts';
 
 export const GroupOut = object('GroupOut', {
-  id: uuid(),
-  name: string(),
-  description: nullable(string()),
-  monitors: integer({}, { description: 'How many monitors are in the group; each monitor names its group.' }),
-  created_at: dateTime(),
-  external_id: maybe(string(), { description: 'What a program calls it by; unique among the groups of the organisation.' }),
+  id: uuid({ example: exampleIds.group }),
+  name: string({ example: 'Web' }),
+  description: nullable(string({ example: 'Everything that customers see' })),
+  monitors: integer({}, { description: 'How many monitors are in the group; each monitor names its group.', example: 4 }),
+  created_at: dateTime({ example: '2026-11-02T09:30:00.000Z' }),
+  external_id: maybe(string(), { description: 'What a program calls it by; unique among the groups of the organisation.', example: null }),
   status: grown(
     string({
       description:
         'The one status of the group, the worst of its enabled monitors that affect it: `down`, `verifying`, `pending` or `up`; `paused` when none is enabled, `pending` without monitors.',
+      example: 'verifying',
     }),
     'pending',
   ),
-  down: grown(integer({}, { description: 'How many of its monitors are so; the five add up to `monitors`.' }), 0),
-  verifying: grown(integer(), 0),
-  up: grown(integer(), 0),
-  pending: grown(integer(), 0),
-  paused: grown(integer(), 0),
+  down: grown(integer({}, { description: 'How many of its monitors are so; the five add up to `monitors`.', example: 0 }), 0),
+  verifying: grown(integer({}, { meaning: 'How many are being verified.', example: 1 }), 0),
+  up: grown(integer({}, { meaning: 'How many are up.', example: 3 }), 0),
+  pending: grown(integer({}, { meaning: 'How many have no result yet.', example: 0 }), 0),
+  paused: grown(integer({}, { meaning: 'How many are paused.', example: 0 }), 0),
 });
 
 const GroupPage = page('GroupPage', GroupOut);
 
 const GroupIn = object('GroupIn', {
-  name: string({ minLength: 1 }),
-  description: maybe(string()),
+  name: string({ minLength: 1, limits: { maxLength: 200 }, example: 'Web' }),
+  description: maybe(string({ limits: { maxLength: 2_000 }, example: 'Everything that customers see' })),
   external_id: maybe(string(), {
     description: 'What your program calls it by, up to 200 characters. Where a group has it already, that one is changed.',
+    limits: { maxLength: 200 },
   }),
 });
 
 const GroupPatch = object(
   'GroupPatch',
   {
-    name: maybe(string({ minLength: 1 })),
-    description: maybe(string(), { description: 'An empty one takes it away; null leaves it.' }),
-    external_id: maybe(string(), { description: 'An empty one takes it away.' }),
+    name: maybe(string({ minLength: 1, limits: { maxLength: 200 } })),
+    description: maybe(string(), {
+      description: 'An empty one takes it away; null leaves it.',
+      limits: { maxLength: 2_000 },
+      example: 'Everything that customers see',
+    }),
+    external_id: maybe(string(), { description: 'An empty one takes it away.', limits: { maxLength: 200 } }),
   },
   { description: 'A field that is not sent, or null, stays as it is.' },
 );

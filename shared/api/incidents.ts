@@ -15,34 +15,42 @@ import {
   uuid,
 } from './fields.ts';
 import { daysBounds } from './monitors.ts';
-import { nullableString, operation, page, pageQuery } from './operation.ts';
+import { exampleIds, nullableString, operation, page, pageQuery } from './operation.ts';
 
-const ProbeRef = object('ProbeRef', { name: string(), continent: string() });
+const ProbeRef = object('ProbeRef', { name: string({ example: 'fra-1' }), continent: string({ example: 'Europe' }) });
 
 export const IncidentOut = object('IncidentOut', {
-  id: uuid(),
-  monitor: uuid(),
-  monitor_name: string(),
-  cause: nullableString('One plain sentence of our own; never text that the target sent.'),
-  started_at: dateTime(),
-  confirmed_at: nullable(dateTime()),
-  resolved_at: nullable(dateTime()),
-  open: boolean(),
+  id: uuid({ example: exampleIds.incident }),
+  monitor: uuid({ example: exampleIds.monitor }),
+  monitor_name: string({ meaning: 'What the monitor is called.', example: 'Shop' }),
+  cause: nullableString('One plain sentence of our own; never text that the target sent.', { example: 'Status 503, expected 2xx' }),
+  started_at: dateTime({ meaning: 'When the first failing check began.', example: '2026-11-18T04:03:35.000Z' }),
+  confirmed_at: nullable(
+    dateTime({ meaning: 'When a probe of another continent had seen it; null before.', example: '2026-11-18T04:03:36.410Z' }),
+  ),
+  resolved_at: nullable(dateTime({ meaning: 'When it was over; null before.', example: '2026-11-18T04:12:09.000Z' })),
+  open: boolean({ meaning: 'Whether it goes on.', example: false }),
   seen_from: nullable(ProbeRef, { description: 'The probe that first saw the outage.' }),
-  confirmed_from: nullable(ProbeRef, { description: 'The probe that confirmed it, from another continent.' }),
-  note: nullable(string()),
+  confirmed_from: nullable(ProbeRef, {
+    description: 'The probe that confirmed it, from another continent.',
+    example: { name: 'syd-1', continent: 'Oceania' },
+  }),
+  note: nullable(string({ meaning: 'What is to be said of how it ended; null when nothing is.', example: null })),
   scope: maybe(string(), {
     description: 'How far it is seen: `everywhere`, `some_continents` or `one_continent`; null while that is not known.',
+    example: 'everywhere',
   }),
   layer: maybe(string(), {
     description: 'How deep the cause lies: `dns`, `tcp`, `tls`, `http`, `assertion`, `timeout`, `heartbeat` or `probe`.',
+    example: 'http',
   }),
-  acknowledged_at: maybe(dateTime()),
+  acknowledged_at: maybe(dateTime({ meaning: 'When it was acknowledged; null before.', example: '2026-11-18T04:05:12.200Z' })),
   acknowledged_by: maybe(string(), {
     description:
       'Who acknowledged it, as messages and the event feed say it: a member, or the channel whose link was followed; null when nobody has.',
+    example: 'Ada',
   }),
-  duration_s: grown(number({ description: 'Seconds from `started_at` to `resolved_at`, or to now while it is open.' }), 0),
+  duration_s: grown(number({ description: 'Seconds from `started_at` to `resolved_at`, or to now while it is open.', example: 514 }), 0),
 });
 
 const IncidentPage = page('IncidentPage', IncidentOut);
@@ -56,7 +64,10 @@ export const listIncidents = operation({
   summary: 'List incidents',
   description: 'Newest first. An open incident is listed whatever `days` says.',
   query: {
-    state: optional(literal(['all', 'open', 'resolved']), 'all'),
+    state: optional(
+      literal(['all', 'open', 'resolved'], { meaning: 'Which of them: all, those that go on, or those that are over.' }),
+      'all',
+    ),
     monitor: maybe(uuid(), { description: 'Only incidents of this monitor.' }),
     days: optional(integer(daysBounds, { description: 'How many days the list looks back.' }), 30),
     ...pageQuery,
@@ -88,7 +99,11 @@ export const acknowledgeIncident = operation({
   summary: 'Acknowledge an incident',
   description: 'Ends reminders and later channels, and is told to whoever was told of the outage. Asking again changes nothing.',
   params: { incident_id: uuid() },
-  response: object('AcknowledgementOut', { incident: uuid(), acknowledged_at: dateTime(), acknowledged_by: string() }),
+  response: object('AcknowledgementOut', {
+    incident: uuid({ meaning: 'The id of the incident.', example: exampleIds.incident }),
+    acknowledged_at: dateTime({ meaning: 'When it was acknowledged; null before.', example: '2026-11-18T04:05:12.200Z' }),
+    acknowledged_by: string({ meaning: 'Who acknowledged it; null when nobody has.', example: 'Ada' }),
+  }),
   success: 200,
   refusals: ['incident_not_found', 'incident_over'],
 });
@@ -96,33 +111,42 @@ export const acknowledgeIncident = operation({
 /** An incident with its evidence, which came from the target and is for members only. */
 
 const EvidenceOut = object('EvidenceOut', {
-  part: string({ description: '`seen`, `confirmed` or `matrix`.' }),
-  continent: nullable(string(), { description: 'null: a job said so itself.' }),
-  probe: string({ description: 'Who saw it, or took what a job said.' }),
-  at: dateTime(),
-  outcome: string(),
-  took_ms: number(),
-  cause: nullable(string()),
-  cause_class: nullable(string()),
-  phases: nullable(dict()),
-  evidence: nullable(dict()),
+  part: string({ description: '`seen`, `confirmed` or `matrix`.', example: 'seen' }),
+  continent: nullable(string(), { description: 'null: a job said so itself.', example: 'Europe' }),
+  probe: string({ description: 'Who saw it, or took what a job said.', example: 'fra-1' }),
+  at: dateTime({ meaning: 'When it was.', example: '2026-11-18T04:03:35.000Z' }),
+  outcome: string({ meaning: 'How the check ended.', example: 'fail' }),
+  took_ms: number({ meaning: 'How long the check took, in milliseconds.', example: 212.4 }),
+  cause: nullable(string({ meaning: 'Why it failed, in one sentence.', example: 'Status 503, expected 2xx' })),
+  cause_class: nullable(
+    string({ meaning: 'The class of the cause, from a closed list; null when the check succeeded.', example: 'http_status' }),
+  ),
+  phases: nullable(
+    dict({
+      meaning: 'How long each phase of the check took.',
+      example: { dns: 3.1, tcp: 11.8, tls: 24.5, first_byte: 172.6, total: 212.4 },
+    }),
+  ),
+  evidence: nullable(dict({ meaning: 'What the failing check itself saw.', example: { status: 503, address: '203.0.113.7' } })),
 });
 
 const SampleOut = object('SampleOut', {
-  at: dateTime(),
-  continent: string(),
-  probe: string(),
-  outcome: string(),
-  took_ms: number(),
-  cause_class: nullable(string()),
+  at: dateTime({ meaning: 'When it was.', example: '2026-11-18T04:03:35.000Z' }),
+  continent: string({ example: 'Europe' }),
+  probe: string({ meaning: 'The probe.', example: 'fra-1' }),
+  outcome: string({ meaning: 'How the check ended.', example: 'fail' }),
+  took_ms: number({ meaning: 'How long the check took, in milliseconds.', example: 212.4 }),
+  cause_class: nullable(
+    string({ meaning: 'The class of the cause, from a closed list; null when the check succeeded.', example: 'http_status' }),
+  ),
 });
 
 const ToldOut = object('ToldOut', {
-  event: string({ description: '`down`, `up` or `closed`.' }),
-  channel: string(),
-  state: string({ description: '`held`, `due`, `sent` or `dropped`.' }),
-  due_at: nullable(dateTime()),
-  settled_at: nullable(dateTime()),
+  event: string({ description: '`down`, `up` or `closed`.', example: 'down' }),
+  channel: string({ meaning: 'The channel that it went to.', example: 'ada@harbour.example.com' }),
+  state: string({ description: '`held`, `due`, `sent` or `dropped`.', example: 'sent' }),
+  due_at: nullable(dateTime({ meaning: 'When it was due.', example: '2026-11-18T04:03:36.410Z' })),
+  settled_at: nullable(dateTime({ meaning: 'When it was taken, or given up; null before.', example: '2026-11-18T04:03:36.410Z' })),
 });
 
 export const getIncidentEvidence = operation({
@@ -137,19 +161,33 @@ export const getIncidentEvidence = operation({
   params: { incident_id: uuid() },
   response: object('IncidentEvidenceOut', {
     ...IncidentOut.shape,
-    checks: array(EvidenceOut),
-    samples: array(SampleOut),
-    samples_complete: boolean({ description: 'False when every so many of the samples in the middle stand for all of them.' }),
-    told: array(ToldOut),
-    notes: array(object('NoteOut', { id: uuid(), by: nullable(string()), at: dateTime(), text: string() })),
-    share: nullable(object('ShareOut', { by: nullable(string()), at: dateTime() }), {
+    checks: array(EvidenceOut, { meaning: 'How many checks there were.' }),
+    samples: array(SampleOut, { meaning: 'What the continents saw meanwhile.' }),
+    samples_complete: boolean({
+      description: 'False when every so many of the samples in the middle stand for all of them.',
+      example: true,
+    }),
+    told: array(ToldOut, { meaning: 'Who was told.' }),
+    notes: array(
+      object('NoteOut', {
+        id: uuid({ example: exampleIds.post }),
+        by: nullable(string({ meaning: 'Who did it.', example: 'ada@harbour.example.com' })),
+        at: dateTime({ meaning: 'When it was.', example: '2026-11-18T04:20:00.000Z' }),
+        text: string({ meaning: 'What is written there.', example: 'A disk was full.' }),
+      }),
+      { meaning: 'What is to be said of it, in words.' },
+    ),
+    share: nullable(object('ShareOut', { by: nullable(string({ meaning: 'Who did it.' })), at: dateTime({ meaning: 'When it was.' }) }), {
       description: 'The link that shows it to others, while there is one.',
+      example: null,
     }),
     effect: object('EffectOut', {
-      days: number(),
-      down_seconds: number({ description: 'What this incident alone counts as down in so many days.' }),
-      percent: nullable(number()),
-      percent_without: nullable(number()),
+      days: number({ meaning: 'So many days back from now.', example: 30 }),
+      down_seconds: number({ description: 'What this incident alone counts as down in so many days.', example: 514 }),
+      percent: nullable(
+        number({ meaning: 'Percent of the time, rounded down to four decimals; null when nothing is known.', example: 99.967 }),
+      ),
+      percent_without: nullable(number({ meaning: 'The same without what is named.', example: 100 })),
     }),
   }),
   success: 200,

@@ -1,5 +1,5 @@
 import { array, dateTime, maybe, moment, object, optional, string, uuid } from './fields.ts';
-import { maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
+import { exampleIds, maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
 
 /** A form that any client can write. Other forms remain accepted, such as seconds since 1970. */
 const written = {
@@ -11,30 +11,33 @@ const written = {
 
 const local = { ...written, description: 'As 2026-11-24T02:00 a local time of the organisation; with Z or an offset an instant.' };
 
-const localTime = string({ description: 'What the clock of the window shows then, as 2026-11-24T02:00:00.' });
+const localTime = { description: 'What the clock of the window shows then, as 2026-11-24T02:00:00.' };
 
 const OccurrenceOut = object('OccurrenceOut', {
-  starts_at: dateTime(),
-  ends_at: dateTime(),
-  local_start: localTime,
-  local_end: localTime,
-  notes: array(string(), { description: 'What a change of the clock does to it, in words.' }),
+  starts_at: dateTime({ meaning: 'When the first occurrence begins.', example: '2026-11-24T01:00:00.000Z' }),
+  ends_at: dateTime({ meaning: 'When the first occurrence ends.', example: '2026-11-24T02:00:00.000Z' }),
+  local_start: string({ ...localTime, example: '2026-11-24T02:00:00' }),
+  local_end: string({ ...localTime, example: '2026-11-24T03:00:00' }),
+  notes: array(string(), { description: 'What a change of the clock does to it, in words.', example: [] }),
 });
 
 const ahead = {
-  time_zone: string({ description: 'The clock by which it repeats: that of the organisation when the window was made.' }),
-  repeats: nullableString('How it repeats, in words; null when it does not.'),
+  time_zone: string({
+    description: 'The clock by which it repeats: that of the organisation when the window was made.',
+    example: 'Europe/Berlin',
+  }),
+  repeats: nullableString('How it repeats, in words; null when it does not.', { example: 'every week on Tuesday' }),
   next_occurrences: array(OccurrenceOut, { description: 'Those that are not over, the next ten at most.' }),
 };
 
 export const MaintenanceOut = object('MaintenanceOut', {
-  id: uuid(),
-  name: nullableString('What the window is for.'),
-  starts_at: dateTime(),
-  ends_at: dateTime(),
-  rrule: nullableString('How it repeats, as an RFC 5545 rule; null when it does not.'),
-  monitors: array(uuid(), { description: 'Monitors covered directly.' }),
-  groups: array(uuid(), { description: 'Groups covered.' }),
+  id: uuid({ example: exampleIds.window }),
+  name: nullableString('What the window is for.', { example: 'Weekly release' }),
+  starts_at: dateTime({ meaning: 'When the first occurrence begins.', example: '2026-11-24T01:00:00.000Z' }),
+  ends_at: dateTime({ meaning: 'When the first occurrence ends.', example: '2026-11-24T02:00:00.000Z' }),
+  rrule: nullableString('How it repeats, as an RFC 5545 rule; null when it does not.', { example: 'FREQ=WEEKLY;BYDAY=TU' }),
+  monitors: array(uuid(), { description: 'Monitors covered directly.', example: [exampleIds.monitor] }),
+  groups: array(uuid(), { description: 'Groups covered.', example: [] }),
   ...ahead,
 });
 
@@ -43,11 +46,15 @@ const MaintenancePage = page('MaintenancePage', MaintenanceOut);
 const maxIds = { maxItems: maxIdsIn.largeBody };
 
 const MaintenanceIn = object('MaintenanceIn', {
-  name: maybe(string({ minLength: 1 })),
-  starts_at: moment(local),
-  ends_at: moment(local),
-  rrule: maybe(string({ minLength: 1 }), { description: 'An RFC 5545 RRULE value without DTSTART; occurrences keep the local time.' }),
-  monitors: optional(array(uuid(), maxIds), []),
+  name: maybe(string({ minLength: 1, limits: { maxLength: 200 }, example: 'Weekly release' })),
+  starts_at: moment({ ...local, example: '2026-11-24T02:00:00+01:00' }),
+  ends_at: moment({ ...local, example: '2026-11-24T03:00:00+01:00' }),
+  rrule: maybe(string({ minLength: 1 }), {
+    description: 'An RFC 5545 RRULE value without DTSTART; occurrences keep the local time.',
+    limits: { maxLength: 1_000 },
+    example: 'FREQ=WEEKLY;BYDAY=TU',
+  }),
+  monitors: optional(array(uuid(), { ...maxIds, example: [exampleIds.monitor] }), []),
   groups: optional(array(uuid(), maxIds), []),
 });
 
@@ -56,10 +63,10 @@ const ofWindow = { ...written, description: 'As 2026-11-24T02:00 a local time of
 const MaintenancePatch = object(
   'MaintenancePatch',
   {
-    name: maybe(string(), { description: 'An empty one takes the name away.' }),
-    starts_at: maybe(moment(ofWindow)),
-    ends_at: maybe(moment(ofWindow)),
-    rrule: maybe(string(), { description: 'An empty one: it no longer repeats.' }),
+    name: maybe(string(), { description: 'An empty one takes the name away.', limits: { maxLength: 200 } }),
+    starts_at: maybe(moment({ ...ofWindow, meaning: 'When the first occurrence begins.' })),
+    ends_at: maybe(moment({ ...ofWindow, meaning: 'When the first occurrence ends.', example: '2026-11-24T04:00:00+01:00' })),
+    rrule: maybe(string(), { description: 'An empty one: it no longer repeats.', limits: { maxLength: 1_000 } }),
     monitors: maybe(array(uuid(), maxIds)),
     groups: maybe(array(uuid(), maxIds)),
   },
@@ -140,9 +147,9 @@ export const previewMaintenanceWindow = operation({
   summary: 'Preview when a maintenance window would occur',
   description: 'Nothing is saved. Refused for the reasons for which such a window would be.',
   query: {
-    starts_at: moment(local),
-    ends_at: moment(local),
-    rrule: maybe(string({ minLength: 1 }), { description: 'An RFC 5545 RRULE value without DTSTART.' }),
+    starts_at: moment({ ...local, meaning: 'When the first occurrence begins.' }),
+    ends_at: moment({ ...local, meaning: 'When the first occurrence ends.' }),
+    rrule: maybe(string({ minLength: 1 }), { description: 'An RFC 5545 RRULE value without DTSTART.', limits: { maxLength: 1_000 } }),
     window: maybe(uuid(), { description: 'The window that would be changed so: the preview is by its clock.' }),
   },
   response: object('MaintenancePreviewOut', ahead),

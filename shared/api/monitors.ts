@@ -18,26 +18,32 @@ import {
   uuid,
   valueFault,
 } from './fields.ts';
-import { operation, page, pageQuery } from './operation.ts';
+import { exampleIds, operation, page, pageQuery } from './operation.ts';
 
 const config = { description: 'Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are.' };
 
 export const MonitorOut = object('MonitorOut', {
-  id: uuid(),
-  name: string(),
-  type: string({ description: '`https`, `dns` or `heartbeat`; never changes.' }),
-  target: string({ description: 'The address being watched.' }),
-  interval_s: integer({}, { description: 'Seconds between checks.' }),
-  enabled: boolean({ description: 'False while paused.' }),
-  config: dict(config),
-  group: maybe(uuid(), { description: 'The group that the monitor is in.' }),
-  affects_group_status: optional(boolean(), true),
-  created_at: dateTime(),
-  status: grown(string({ description: '`pending`, `up`, `verifying`, `down` or `paused`.' }), 'pending'),
-  since: maybe(dateTime(), { description: 'When that status began.' }),
-  last_checked_at: maybe(dateTime(), { description: 'When the newest check began that passed or failed; null before the first.' }),
-  external_id: maybe(string(), { description: 'What a program calls it by; unique among the monitors of the organisation.' }),
-  tags: grown(array(string()), []),
+  id: uuid({ example: exampleIds.monitor }),
+  name: string({ example: 'Shop' }),
+  type: string({ description: '`https`, `dns` or `heartbeat`; never changes.', example: 'https' }),
+  target: string({ description: 'The address being watched.', example: 'https://shop.example.com/' }),
+  interval_s: integer({}, { description: 'Seconds between checks.', example: 60 }),
+  enabled: boolean({ description: 'False while paused.', example: true }),
+  config: dict({ ...config, example: { expected_status: ['2xx'], bearer_token: '***' } }),
+  group: maybe(uuid(), { description: 'The group that the monitor is in.', example: exampleIds.group }),
+  affects_group_status: optional(boolean({ meaning: 'Whether it counts for the status of its group.', example: true }), true),
+  created_at: dateTime({ example: '2026-11-02T09:30:00.000Z' }),
+  status: grown(string({ description: '`pending`, `up`, `verifying`, `down` or `paused`.', example: 'up' }), 'pending'),
+  since: maybe(dateTime(), { description: 'When that status began.', example: '2026-11-18T04:12:09.000Z' }),
+  last_checked_at: maybe(dateTime(), {
+    description: 'When the newest check began that passed or failed; null before the first.',
+    example: '2026-11-20T11:59:42.318Z',
+  }),
+  external_id: maybe(string(), {
+    description: 'What a program calls it by; unique among the monitors of the organisation.',
+    example: 'shop/checkout',
+  }),
+  tags: grown(array(string(), { meaning: 'Words by which monitors are found.', example: ['eu', 'shop'] }), []),
 });
 
 const tagWords = 'Up to 20 words of up to 50 characters, kept in small letters.';
@@ -51,11 +57,22 @@ const types = { pattern: '^(?:https|dns|heartbeat)$' };
 const MonitorPage = page('MonitorPage', MonitorOut);
 
 export const MonitorIn = object('MonitorIn', {
-  type: string({ ...types, description: '`https`, `dns` or `heartbeat`.' }),
-  target: optional(string({ description: 'An address for https, a name for dns, nothing for a heartbeat.' }), ''),
-  name: optional(string({ description: 'When empty, the host of the target.' }), ''),
-  interval_s: maybe(integer(), { description: 'Seconds; 60 or the floor of the plan when not given.' }),
-  config: maybe(dict(), config),
+  type: string({ ...types, description: '`https`, `dns` or `heartbeat`.', example: 'https' }),
+  target: optional(
+    string({
+      description: 'An address for https, a name for dns, nothing for a heartbeat.',
+      limits: { maxLength: 2_048 },
+      example: 'https://shop.example.com/',
+    }),
+    '',
+  ),
+  name: optional(string({ description: 'When empty, the host of the target.', limits: { maxLength: 200 }, example: 'Shop' }), ''),
+  interval_s: maybe(integer(), {
+    description: 'Seconds; 60 or the floor of the plan when not given.',
+    limits: { minimum: 10, maximum: 31_536_000 },
+    example: 60,
+  }),
+  config: maybe(dict(), { ...config, example: { expected_status: ['2xx'] } }),
   group: maybe(uuid()),
   affects_group_status: defaulted(
     boolean({ description: 'Whether it counts for the status of its group; not sent, a known one keeps its own.' }),
@@ -63,6 +80,7 @@ export const MonitorIn = object('MonitorIn', {
   ),
   external_id: maybe(string(), {
     description: 'What your program calls it by, up to 200 characters. Where a monitor has it already, that one is changed.',
+    limits: { maxLength: 200 },
   }),
   tags: maybe(tags, { description: tagWords }),
 });
@@ -70,15 +88,23 @@ export const MonitorIn = object('MonitorIn', {
 const MonitorPatch = object(
   'MonitorPatch',
   {
-    name: maybe(string(), { description: 'An empty one is the host of the target again; null leaves it.' }),
-    target: maybe(string()),
-    interval_s: maybe(integer()),
+    name: maybe(string(), { description: 'An empty one is the host of the target again; null leaves it.', limits: { maxLength: 200 } }),
+    target: maybe(string({ meaning: 'What is watched.', limits: { maxLength: 2_048 } })),
+    interval_s: maybe(
+      integer(
+        {},
+        {
+          meaning: 'Seconds between two checks: 10 to 86,400, heartbeats 30 to 31,536,000, and no shorter than the plan allows.',
+          limits: { minimum: 10, maximum: 31_536_000 },
+        },
+      ),
+    ),
     config: maybe(dict(), config),
-    enabled: maybe(boolean(), { description: 'False pauses the monitor, true resumes it.' }),
+    enabled: maybe(boolean(), { description: 'False pauses the monitor, true resumes it.', example: false }),
     group: maybe(uuid(), { description: 'The group that it moves to; null leaves it where it is, and `ungroup` takes it out.' }),
     ungroup: optional(boolean({ description: 'True takes the monitor out of its group; not together with `group`.' }), false),
-    affects_group_status: maybe(boolean()),
-    external_id: maybe(string(), { description: 'An empty one takes it away.' }),
+    affects_group_status: maybe(boolean({ meaning: 'Whether it counts for the status of its group.' })),
+    external_id: maybe(string(), { description: 'An empty one takes it away.', limits: { maxLength: 200 } }),
     tags: maybe(tags, { description: `All of them from now on; an empty list takes them away. ${tagWords}` }),
   },
   { description: 'A field that is not sent, or null, stays as it is.' },
@@ -93,23 +119,31 @@ const MonitorPatch = object(
 );
 
 export const UptimeOut = object('UptimeOut', {
-  days: integer(),
-  percent: nullable(number(), { description: 'Null when nothing in the window counts.' }),
-  down_seconds: number(),
-  from: grown(dateTime({ description: 'The later of the creation of the monitor and so many days back.' }), ''),
-  to: grown(dateTime(), ''),
-  up_seconds: grown(number({ description: 'The five states of seconds always add up to the time from `from` to `to`.' }), 0),
-  maintenance_seconds: grown(number(), 0),
-  unknown_seconds: grown(number(), 0),
-  paused_seconds: grown(number(), 0),
+  days: integer({}, { meaning: 'So many days back from now.', example: 30 }),
+  percent: nullable(number(), { description: 'Null when nothing in the window counts.', example: 99.967 }),
+  down_seconds: number({ meaning: 'Seconds down.', example: 514.2 }),
+  from: grown(
+    dateTime({ description: 'The later of the creation of the monitor and so many days back.', example: '2026-11-02T09:30:00.000Z' }),
+    '',
+  ),
+  to: grown(dateTime({ meaning: 'Where the stretch or the window ends.', example: '2026-11-20T12:00:00.000Z' }), ''),
+  up_seconds: grown(
+    number({ description: 'The five states of seconds always add up to the time from `from` to `to`.', example: 1_560_085.8 }),
+    0,
+  ),
+  maintenance_seconds: grown(number({ meaning: 'Seconds under maintenance.', example: 3600 }), 0),
+  unknown_seconds: grown(number({ meaning: 'Seconds of which nothing is known.', example: 0 }), 0),
+  paused_seconds: grown(number({ meaning: 'Seconds paused.', example: 0 }), 0),
 });
 
 export const StatusOut = object('StatusOut', {
-  monitor: uuid(),
-  status: string({ description: '`pending`, `up`, `verifying`, `down` or `paused`.' }),
-  since: nullable(dateTime()),
-  last_checked_at: nullable(dateTime()),
-  enabled: boolean(),
+  monitor: uuid({ example: exampleIds.monitor }),
+  status: string({ description: '`pending`, `up`, `verifying`, `down` or `paused`.', example: 'up' }),
+  since: nullable(dateTime({ meaning: 'When this status began.', example: '2026-11-18T04:12:09.000Z' })),
+  last_checked_at: nullable(
+    dateTime({ meaning: 'When the newest check that counts began; null before there is one.', example: '2026-11-20T11:59:42.318Z' }),
+  ),
+  enabled: boolean({ example: true }),
   uptime: UptimeOut,
 });
 
@@ -146,12 +180,12 @@ export const listMonitors = operation({
     type: maybe(literal(['https', 'dns', 'heartbeat']), { description: 'Only monitors of this type.' }),
     group: maybe(uuid(), { description: 'Only monitors of this group.' }),
     enabled: maybe(boolean(), { description: 'True: only those that are checked; false: only paused ones.' }),
-    tag: maybe(string(), { description: 'Only monitors with this tag.' }),
-    external_id: maybe(string(), { description: 'Only the monitor of this external id.' }),
+    tag: maybe(string(), { description: 'Only monitors with this tag.', limits: { maxLength: 50 } }),
+    external_id: maybe(string(), { description: 'Only the monitor of this external id.', limits: { maxLength: 200 } }),
     text: maybe(shortString(1_000), {
       description: 'Only monitors with each of these words in their name, target, group or tags.',
     }),
-    sort: optional(literal(['created', 'name', 'changed'], {}), 'created'),
+    sort: optional(literal(['created', 'name', 'changed'], { meaning: 'The order of the list.' }), 'created'),
     ...pageQuery,
   },
   response: MonitorPage,
@@ -241,11 +275,18 @@ const BatchResultOut = object('MonitorBatchResultOut', {
   result: string({
     description:
       '`created`, `changed` (its `external_id` was known), `refused`, or `left`: nothing was wrong with it, but all were wanted or none.',
+    example: 'changed',
   }),
-  id: nullable(uuid(), { description: 'Of the monitor, where it was created or changed.' }),
-  name: nullable(string()),
-  external_id: nullable(string()),
-  error: nullable(object('MonitorBatchErrorOut', { code: string(), message: string() }), { description: 'Why it was refused.' }),
+  id: nullable(uuid(), { description: 'Of the monitor, where it was created or changed.', example: exampleIds.monitor }),
+  name: nullable(string({ example: 'Shop' })),
+  external_id: nullable(string({ example: 'shop/checkout' })),
+  error: nullable(
+    object('MonitorBatchErrorOut', {
+      code: string({ meaning: 'What it is, to branch on.' }),
+      message: string({ meaning: 'What it is, to read.' }),
+    }),
+    { description: 'Why it was refused.', example: null },
+  ),
 });
 
 export const batchMonitors = operation({
@@ -260,8 +301,12 @@ export const batchMonitors = operation({
   body: object(
     'MonitorBatchIn',
     {
-      items: array(MonitorIn, { minItems: 1, maxItems: maxInBatch }),
-      mode: optional(literal(['all', 'each']), 'all'),
+      items: array(MonitorIn, {
+        minItems: 1,
+        maxItems: maxInBatch,
+        example: [{ type: 'https', target: 'https://shop.example.com/', external_id: 'shop/checkout' }],
+      }),
+      mode: optional(literal(['all', 'each'], { meaning: 'Whether all are made or none, or each by itself.', example: 'each' }), 'all'),
     },
     {},
     ({ items }, place) =>
@@ -270,10 +315,10 @@ export const batchMonitors = operation({
         : valueFault([...place, 'items'], `send between one and ${maxInBatch} monitors`, items.length),
   ),
   response: object('MonitorBatchOut', {
-    applied: boolean({ description: 'False when nothing was done because one was refused.' }),
-    created: integer(),
-    changed: integer(),
-    refused: integer(),
+    applied: boolean({ description: 'False when nothing was done because one was refused.', example: true }),
+    created: integer({}, { meaning: 'How many were made.', example: 0 }),
+    changed: integer({}, { meaning: 'How many were changed.', example: 1 }),
+    refused: integer({}, { meaning: 'How many were refused.', example: 0 }),
     items: array(BatchResultOut),
   }),
   success: 200,
@@ -283,22 +328,24 @@ export const batchMonitors = operation({
 
 /** The history of a monitor. */
 
-const ledgerState = string({ description: '`up`, `down`, `maintenance`, `unknown` or `paused`.' });
+const ledgerState = string({ description: '`up`, `down`, `maintenance`, `unknown` or `paused`.', example: 'down' });
 
 const StretchOut = object('StretchOut', {
-  from: dateTime(),
-  to: dateTime(),
+  from: dateTime({ meaning: 'Where the stretch or the window begins.', example: '2026-11-18T04:03:35.000Z' }),
+  to: dateTime({ meaning: 'Where the stretch or the window ends.', example: '2026-11-18T04:12:09.000Z' }),
   state: ledgerState,
-  incident: nullable(uuid(), { description: 'The confirmed incident that made it count as down.' }),
-  window: nullable(uuid(), { description: 'The maintenance window that covered it.' }),
-  window_name: nullable(string()),
+  incident: nullable(uuid(), { description: 'The confirmed incident that made it count as down.', example: exampleIds.incident }),
+  window: nullable(uuid(), { description: 'The maintenance window that covered it.', example: null }),
+  window_name: nullable(
+    string({ meaning: 'What the maintenance window is called; null where it is none, or has no name.', example: null }),
+  ),
 });
 
 const LedgerOut = object('LedgerOut', {
-  monitor: uuid(),
+  monitor: uuid({ example: exampleIds.monitor }),
   ...UptimeOut.shape,
-  stretches: array(StretchOut),
-  left_out: integer({}, { description: 'How many older stretches are not listed; the sums count them.' }),
+  stretches: array(StretchOut, { meaning: 'The stretches that the time is made of.' }),
+  left_out: integer({}, { description: 'How many older stretches are not listed; the sums count them.', example: 0 }),
 });
 
 export const getMonitorLedger = operation({
@@ -321,15 +368,15 @@ export const getMonitorLedger = operation({
 export const resultWindows = ['24h', '7d', '30d', '1y'] as const;
 
 const PointOut = object('PointOut', {
-  at: dateTime({ description: 'When the stretch of this point begins.' }),
-  ok: integer(),
-  failed: integer(),
-  unknown: integer(),
-  mean_ms: nullable(number(), { description: 'Of the passes; null when there was none.' }),
-  least_ms: nullable(number()),
-  most_ms: nullable(number()),
-  median_ms: nullable(number(), { description: 'Known where raw results are read.' }),
-  p95_ms: nullable(number()),
+  at: dateTime({ description: 'When the stretch of this point begins.', example: '2026-11-20T11:55:00.000Z' }),
+  ok: integer({}, { meaning: 'How many succeeded.', example: 5 }),
+  failed: integer({}, { meaning: 'How many failed.', example: 0 }),
+  unknown: integer({}, { meaning: 'How many of which nothing is known.', example: 0 }),
+  mean_ms: nullable(number(), { description: 'Of the passes; null when there was none.', example: 121.4 }),
+  least_ms: nullable(number({ meaning: 'The quickest, in milliseconds.', example: 98.2 })),
+  most_ms: nullable(number({ meaning: 'The slowest, in milliseconds.', example: 164 })),
+  median_ms: nullable(number(), { description: 'Known where raw results are read.', example: 118.9 }),
+  p95_ms: nullable(number({ meaning: 'Of twenty, the slowest but one, in milliseconds.', example: 160.1 })),
 });
 
 export const getMonitorResults = operation({
@@ -344,12 +391,18 @@ export const getMonitorResults = operation({
   params: { monitor_id: uuid() },
   query: { window: optional(literal(resultWindows, { description: 'How far the series look back.' }), '24h') },
   response: object('ResultSeriesOut', {
-    monitor: uuid(),
-    from: dateTime(),
-    to: dateTime(),
-    step_s: integer(),
-    source: string({ description: '`raw` or `hourly`.' }),
-    series: array(object('ContinentSeriesOut', { continent: string(), points: array(PointOut) })),
+    monitor: uuid({ example: exampleIds.monitor }),
+    from: dateTime({ meaning: 'Where the stretch or the window begins.', example: '2026-11-19T12:00:00.000Z' }),
+    to: dateTime({ meaning: 'Where the stretch or the window ends.', example: '2026-11-20T12:00:00.000Z' }),
+    step_s: integer({}, { meaning: 'Seconds between two points.', example: 300 }),
+    source: string({ description: '`raw` or `hourly`.', example: 'raw' }),
+    series: array(
+      object('ContinentSeriesOut', {
+        continent: string({ example: 'Europe' }),
+        points: array(PointOut, { meaning: 'The points, in their order.' }),
+      }),
+      { meaning: 'One row of points for each continent.' },
+    ),
   }),
   success: 200,
   refusals: ['monitor_not_found'],

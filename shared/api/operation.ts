@@ -259,6 +259,19 @@ export const statusOf = {
   internal: 500,
 } as const satisfies Record<RefusalKind, number>;
 
+/** What the document's examples are about. */
+export const exampleIds = {
+  organisation: '019a9c10-4f0e-7b52-9a6d-0c1d5b8f2e31',
+  monitor: '019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44',
+  group: '019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22',
+  incident: '019aa1f0-63b5-7e08-a1c9-3d2e7f50b866',
+  window: '019aa3c4-10de-7f93-b672-9a8b0c4d5e77',
+  channel: '019aa7d2-0b6e-7c34-9e58-1a2f4c6d8b90',
+  invitation: '019aab04-5d1e-7c72-8f60-9b3d7a1c5e24',
+  post: '019aa1f2-1c07-7a93-8e46-5b9d0f2c7a18',
+  page: '019a9c1a-77f1-7a25-8c04-2f6d3b9e1a55',
+} as const;
+
 /** The body of every refusal. */
 export const ErrorOut = object('ErrorOut', {
   error: object('ErrorDetail', {
@@ -267,25 +280,31 @@ export const ErrorOut = object('ErrorOut', {
   }),
 });
 
-const anyObject = { type: 'object' } as const;
-
 /** The two shapes that clients generated for a FastAPI service know by name. */
 export const validationSchemas = {
   ValidationError: {
     type: 'object',
     properties: {
-      loc: { type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'integer' }] } },
-      msg: { type: 'string' },
-      type: { type: 'string' },
-      input: {},
-      ctx: anyObject,
+      loc: {
+        type: 'array',
+        items: { anyOf: [{ type: 'string' }, { type: 'integer' }] },
+        description: 'Where the fault is, from `body`, `query` or `path` on.',
+      },
+      msg: { type: 'string', description: 'What is wrong.' },
+      type: { type: 'string', description: 'The type of the monitor, or of the fault.' },
+      input: { description: 'What was sent there; never a secret.' },
+      ctx: { type: 'object', description: 'What the words of the fault are made of.' },
     },
     required: ['loc', 'msg', 'type'],
   },
   HTTPValidationError: {
     type: 'object',
     properties: {
-      detail: { type: 'array', items: { $ref: '#/components/schemas/ValidationError' } },
+      detail: {
+        type: 'array',
+        items: { $ref: '#/components/schemas/ValidationError' },
+        description: 'Every fault.',
+      },
       error: { $ref: '#/components/schemas/ErrorDetail' },
     },
   },
@@ -325,7 +344,7 @@ export const pageQuery = {
     integer({ ge: pageSize.least, le: pageSize.most }, { description: 'How many items the page may hold.' }),
     pageSize.default,
   ),
-  cursor: maybe(string({ minLength: 1 }), {
+  cursor: maybe(string({ minLength: 1, limits: { maxLength: 1_000 } }), {
     description: 'The `next_cursor` of the page before, as it is: it is good for this list with these filters alone, and has no end.',
   }),
 };
@@ -335,7 +354,10 @@ export const page = <Name extends string, Item>(name: Name, item: Field<Item>, m
     name,
     {
       items: array(item),
-      next_cursor: maybe(string(), { description: 'Send it back as `cursor` for the next page; null when the walk is over.' }),
+      next_cursor: maybe(string(), {
+        description: 'Send it back as `cursor` for the next page; null when the walk is over.',
+        example: null,
+      }),
     },
     more,
   );
@@ -344,7 +366,7 @@ export const page = <Name extends string, Item>(name: Name, item: Field<Item>, m
 export const cursorFault = (cursor: string): Fault =>
   valueFault(['query', 'cursor'], 'not a cursor of this list as it is asked for now; begin again without one', cursor);
 
-export const nullableString = (description: string) => nullable(string(), { description });
+export const nullableString = (description: string, more: JsonSchema = {}) => nullable(string(), { description, ...more });
 
 /**
  * Version of the API document: the first number is that of `/api/v1`; the rest grows with

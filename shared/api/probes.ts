@@ -1,33 +1,44 @@
 import { continents } from '../base/continents.ts';
 import { array, dateTime, integer, nullable, object, string, uuid } from './fields.ts';
-import { operation, page, pageQuery } from './operation.ts';
+import { exampleIds, operation, page, pageQuery } from './operation.ts';
 
 /** Private probes of an organisation: inviting and revoking them. */
 
 const invitation = {
-  id: uuid(),
-  name: string(),
-  continent: string(),
-  shown: string({ description: 'How the join token begins, to know it by.' }),
-  state: string({ description: '`open`, `expired`, or `used` once a host has become the probe.' }),
-  probe: nullable(uuid(), { description: 'The probe that came of it.' }),
-  heard_at: nullable(dateTime(), { description: 'When that probe was last heard.' }),
-  created_at: dateTime(),
-  expires_at: dateTime(),
+  id: uuid({ example: exampleIds.invitation }),
+  name: string({ example: 'Nairobi' }),
+  continent: string({ example: 'Africa' }),
+  shown: string({ description: 'How the join token begins, to know it by.', example: 'svcj_4fTq' }),
+  state: string({ description: '`open`, `expired`, or `used` once a host has become the probe.', example: 'open' }),
+  probe: nullable(uuid(), { description: 'The probe that came of it.', example: null }),
+  heard_at: nullable(dateTime(), { description: 'When that probe was last heard.', example: null }),
+  created_at: dateTime({ example: '2026-11-20T12:00:00.000Z' }),
+  expires_at: dateTime({ meaning: 'When it ends; null for never.', example: '2026-11-20T13:00:00.000Z' }),
 };
 
 export const ProbeInvitationOut = object('ProbeInvitationOut', invitation);
 
 export const ProbeInvitationMadeOut = object('ProbeInvitationMadeOut', {
   ...invitation,
-  token: string({ description: 'The join token (`svcj_…`), good once within the hour. It is shown once.' }),
-  command: string({ description: 'What to type on the host that is to be the probe.' }),
+  token: string({
+    description: 'The join token (`svcj_…`), good once within the hour. It is shown once.',
+    example: 'svcj_4fTq0000000000000000000000000000000000000',
+  }),
+  command: string({
+    description: 'What to type on the host that is to be the probe.',
+    example:
+      'curl -fsSO https://antipode.example.com/downloads/antipode-probe.mjs && node antipode-probe.mjs join https://antipode.example.com svcj_4fTq0000000000000000000000000000000000000',
+  }),
 });
 
 /** What an invitation says of the future probe. */
 export const invited = {
-  name: string({ minLength: 1 }),
-  continent: string({ pattern: `^(?:${continents.join('|')})$`, description: 'Where it stands, such as `Europe` or `North America`.' }),
+  name: string({ minLength: 1, limits: { maxLength: 200 }, example: 'Nairobi' }),
+  continent: string({
+    pattern: `^(?:${continents.join('|')})$`,
+    description: 'Where it stands, such as `Europe` or `North America`.',
+    example: 'Africa',
+  }),
 };
 
 export const inviteProbe = operation({
@@ -74,13 +85,13 @@ export const revokeProbeInvitation = operation({
 
 /** A private probe, and the monitors that only it checks. */
 const onlyByIt = {
-  id: uuid(),
-  name: string(),
-  continent: string(),
-  monitors: array(object('MonitorOfProbeOut', { id: uuid(), name: string() }), {
+  id: uuid({ example: exampleIds.invitation }),
+  name: string({ example: 'Nairobi' }),
+  continent: string({ example: 'Africa' }),
+  monitors: array(object('MonitorOfProbeOut', { id: uuid({ example: exampleIds.monitor }), name: string({ example: 'Shop' }) }), {
     description: 'Monitors that name this probe, which nobody else checks: by name, the first fifty.',
   }),
-  monitor_count: integer({}, { description: 'How many these are.' }),
+  monitor_count: integer({}, { description: 'How many these are.', example: 1 }),
 };
 
 export const EndedProbeOut = object('EndedProbeOut', onlyByIt);

@@ -1,82 +1,108 @@
 import { array, boolean, dateTime, integer, literal, maybe, nullable, object, optional, string, uuid } from './fields.ts';
-import { maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
+import { exampleIds, maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
 
 const summary = {
-  id: uuid(),
-  name: string(),
-  slug: string({ description: 'The page is published at `/status/<slug>`.' }),
+  id: uuid({ example: exampleIds.page }),
+  name: string({ example: 'Harbour status' }),
+  slug: string({ description: 'The page is published at `/status/<slug>`.', example: 'harbour' }),
 };
 
-export const StatusPageSummaryOut = object('StatusPageSummaryOut', { ...summary, enabled: boolean(), created_at: dateTime() });
+export const StatusPageSummaryOut = object('StatusPageSummaryOut', {
+  ...summary,
+  enabled: boolean({ example: true }),
+  created_at: dateTime({ example: '2026-11-02T09:30:00.000Z' }),
+});
 
 const StatusPagePage = page('StatusPagePage', StatusPageSummaryOut);
 
 export const StatusPageMonitorOut = object('StatusPageMonitorOut', {
-  monitor: uuid(),
-  display_name: string({ description: 'The name chosen for the audience of the page.' }),
-  group: nullable(uuid(), { description: 'The heading that it stands under.' }),
-  position: integer(),
+  monitor: uuid({ example: exampleIds.monitor }),
+  display_name: string({ description: 'The name chosen for the audience of the page.', example: 'Online shop' }),
+  group: nullable(uuid(), { description: 'The heading that it stands under.', example: exampleIds.group }),
+  position: integer({}, { meaning: 'Its place among the rows, from 0.', example: 0 }),
 });
 
-export const StatusPageGroupOut = object('StatusPageGroupOut', { group: uuid(), display_name: string(), position: integer() });
+export const StatusPageGroupOut = object('StatusPageGroupOut', {
+  group: uuid({ example: exampleIds.group }),
+  display_name: string({ meaning: 'The name by which the page shows it.', example: 'Website' }),
+  position: integer({}, { meaning: 'Its place among the rows, from 0.', example: 0 }),
+});
 
 const language = { description: 'Of the words that the page itself says: `en`, `de`, `fr` or `es`.' };
 const access = { description: 'Who sees it: everybody (`public`), who has its `password`, or who has its `link`.' };
 
 export const StatusPageDomainOut = object('StatusPageDomainOut', {
-  name: string(),
-  proved_at: nullable(dateTime(), { description: 'Null until the record was found.' }),
-  record_name: string({ description: 'Where a TXT record proves the domain.' }),
-  record_text: string({ description: 'What it has to say.' }),
+  name: string({ example: 'status.harbour.example.com' }),
+  proved_at: nullable(dateTime(), { description: 'Null until the record was found.', example: '2026-11-03T10:02:11.000Z' }),
+  record_name: string({ description: 'Where a TXT record proves the domain.', example: '_antipode.status.harbour.example.com' }),
+  record_text: string({ description: 'What it has to say.', example: 'antipode-status-page=6f1d0c5e9a7b4f28' }),
 });
 
 const StatusPageOfferOut = object('StatusPageOfferOut', { monitor: uuid(), group: uuid() });
 
 export const StatusPageOut = object('StatusPageOut', {
   ...summary,
-  description: nullable(string()),
-  enabled: boolean(),
-  created_at: dateTime(),
+  description: nullable(string({ example: null })),
+  enabled: boolean({ example: true }),
+  created_at: dateTime({ example: '2026-11-02T09:30:00.000Z' }),
   monitors: array(StatusPageMonitorOut),
   groups: array(StatusPageGroupOut),
-  language: string(language),
-  accent: nullableString('As `#rrggbb`.'),
-  logo: nullableString('A mark of its logo, which changes with it; null when it has none.'),
-  access: string(access),
-  has_password: boolean(),
-  has_link: boolean(),
-  domain: nullable(StatusPageDomainOut),
-  subscribers: integer({}, { description: 'How many are mailed what happens.' }),
+  language: string({ ...language, example: 'en' }),
+  accent: nullableString('As `#rrggbb`.', { example: '#0a5bb5' }),
+  logo: nullableString('A mark of its logo, which changes with it; null when it has none.', { example: null }),
+  access: string({ ...access, example: 'public' }),
+  has_password: boolean({ meaning: 'Whether the page has a password.', example: false }),
+  has_link: boolean({ meaning: 'Whether the page has a secret link.', example: false }),
+  domain: nullable(StatusPageDomainOut, { meaning: 'The domain under which the page answers.' }),
+  subscribers: integer({}, { description: 'How many are mailed what happens.', example: 42 }),
   offered: array(StatusPageOfferOut, {
     description: 'Monitors that joined a published group and are not on the page: each is published under a name that somebody chooses.',
+    example: [],
   }),
 });
 
-const languages = literal(['en', 'de', 'fr', 'es'], language);
+const pageLanguages = ['en', 'de', 'fr', 'es'] as const;
 const accessKinds = literal(['public', 'password', 'link'], access);
 
 const StatusPageIn = object('StatusPageIn', {
-  name: string({ minLength: 1 }),
-  slug: string({ description: 'The last part of its address: small letters, digits and dashes between them.' }),
-  description: maybe(string()),
+  name: string({ minLength: 1, limits: { maxLength: 200 }, example: 'Harbour status' }),
+  slug: string({
+    description: 'The last part of its address: small letters, digits and dashes between them.',
+    limits: { maxLength: 60, pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$' },
+    example: 'harbour',
+  }),
+  description: maybe(string({ limits: { maxLength: 2_000 } })),
   enabled: optional(boolean(), true),
-  language: optional(languages, 'en'),
+  language: optional(literal(pageLanguages, { ...language, example: 'en' }), 'en'),
 });
 
 const StatusPagePatch = object(
   'StatusPagePatch',
   {
-    name: maybe(string({ minLength: 1 })),
-    slug: maybe(string()),
-    description: maybe(string(), { description: 'An empty one takes the old one away.' }),
+    name: maybe(string({ minLength: 1, limits: { maxLength: 200 } })),
+    slug: maybe(
+      string({
+        meaning: 'The last part of the address: small letters, digits and dashes.',
+        limits: { maxLength: 60, pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$' },
+      }),
+    ),
+    description: maybe(string(), { description: 'An empty one takes the old one away.', limits: { maxLength: 2_000 } }),
     enabled: maybe(boolean(), { description: 'A page that is not enabled answers as if it did not exist.' }),
-    language: maybe(languages),
+    language: maybe(literal(pageLanguages, language), { meaning: 'The language of the page.' }),
     accent: maybe(string({ pattern: '^(?:#?(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6}))?$' }), {
       description: 'As `#rrggbb`, dark enough to be read on white; an empty one is the usual one.',
+      example: '#0a5bb5',
     }),
-    access: maybe(accessKinds),
-    password: maybe(string({ minLength: 8 }), { description: 'Whoever was let in with another is let in no more.' }),
-    domain: maybe(string(), { description: 'It answers once it is proved; an empty one takes it away.' }),
+    access: maybe(accessKinds, { meaning: 'Who may see the page.' }),
+    password: maybe(string({ minLength: 8 }), {
+      description: 'Whoever was let in with another is let in no more.',
+      limits: { maxLength: 200 },
+    }),
+    domain: maybe(string(), {
+      description: 'It answers once it is proved; an empty one takes it away.',
+      limits: { maxLength: 240 },
+      example: 'status.harbour.example.com',
+    }),
   },
   { description: 'A field that is not sent, or null, stays as it is.' },
 );
@@ -85,22 +111,38 @@ const StatusPageOrderIn = object('StatusPageOrderIn', {
   rows: array(uuid(), {
     maxItems: maxIdsIn.body,
     description: 'The monitors and groups of the page from top to bottom, each once. Under a heading stand its own monitors.',
+    example: [exampleIds.group, exampleIds.monitor],
   }),
 });
 
 const StatusPageMonitorIn = object('StatusPageMonitorIn', {
-  monitor: uuid(),
-  display_name: maybe(string({ minLength: 1 }), { description: 'The name of the monitor when not given.' }),
+  monitor: uuid({ example: exampleIds.monitor }),
+  display_name: maybe(string({ minLength: 1 }), {
+    description: 'The name of the monitor when not given.',
+    limits: { maxLength: 200 },
+    example: 'Online shop',
+  }),
   position: maybe(integer({}, { minimum: 0, maximum: 1_000_000 }), { description: 'At the end when not given.' }),
 });
 
 const StatusPageGroupIn = object('StatusPageGroupIn', {
-  group: uuid(),
-  display_name: maybe(string({ minLength: 1 }), { description: 'The name of the group when not given.' }),
+  group: uuid({ example: exampleIds.group }),
+  display_name: maybe(string({ minLength: 1 }), {
+    description: 'The name of the group when not given.',
+    limits: { maxLength: 200 },
+    example: 'Website',
+  }),
   monitors: optional(boolean({ description: 'False publishes the heading alone; its monitors are then offered.' }), true),
 });
 
-const StatusPageRowPatch = object('StatusPageRowPatch', { display_name: string({ minLength: 1 }) });
+const StatusPageRowPatch = object('StatusPageRowPatch', {
+  display_name: string({
+    minLength: 1,
+    meaning: 'The name by which the page shows it.',
+    limits: { maxLength: 200 },
+    example: 'Online shop',
+  }),
+});
 
 const pageId = { page_id: uuid() };
 
@@ -273,9 +315,12 @@ export const orderStatusPage = operation({
 });
 
 const DomainCheckOut = object('StatusPageDomainCheckOut', {
-  proved: boolean(),
-  domain: nullable(StatusPageDomainOut),
-  found: array(string(), { description: 'The texts of the records that stand there now.' }),
+  proved: boolean({ meaning: 'Whether the domain was proved.', example: true }),
+  domain: nullable(StatusPageDomainOut, { meaning: 'The domain under which the page answers.' }),
+  found: array(string(), {
+    description: 'The texts of the records that stand there now.',
+    example: ['antipode-status-page=6f1d0c5e9a7b4f28'],
+  }),
 });
 
 export const checkStatusPageDomain = operation({
@@ -301,7 +346,12 @@ export const renewStatusPageLink = operation({
   summary: 'Make the link of a private status page anew',
   description: 'The page is then seen by whoever has this link, and by nobody with an older one. It is shown once.',
   params: pageId,
-  response: object('StatusPageLinkOut', { link: string() }),
+  response: object('StatusPageLinkOut', {
+    link: string({
+      meaning: 'The secret link.',
+      example: 'https://antipode.example.com/status/harbour?key=b3VyIG93biBrZXksIHNlbnQgdG8gZnJpZW5k',
+    }),
+  }),
   success: 201,
   refusals: ['status_page_not_found'],
 });
@@ -309,26 +359,27 @@ export const renewStatusPageLink = operation({
 /** What a status page says of an incident, and how many subscribers get it by mail. */
 
 export const StatusPagePostOut = object('StatusPagePostOut', {
-  id: uuid(),
-  incident: uuid(),
-  kind: string({ description: '`investigating`, `identified`, `monitoring` or `resolved`.' }),
-  text: string(),
-  written_by: nullableString('Who wrote it; it is not shown on the page.'),
-  written_at: dateTime(),
+  id: uuid({ example: exampleIds.post }),
+  incident: uuid({ meaning: 'The id of the incident.', example: exampleIds.incident }),
+  kind: string({ description: '`investigating`, `identified`, `monitoring` or `resolved`.', example: 'identified' }),
+  text: string({ meaning: 'What is written there.', example: 'A disk is full. We are moving the shop to another.' }),
+  written_by: nullableString('Who wrote it; it is not shown on the page.', { example: 'ada@harbour.example.com' }),
+  written_at: dateTime({ meaning: 'When it was written.', example: '2026-11-18T04:06:40.000Z' }),
 });
 
 const StatusPagePostPage = page('StatusPagePostPage', StatusPagePostOut);
 
 const StatusPagePostIn = object('StatusPagePostIn', {
-  kind: literal(['investigating', 'identified', 'monitoring', 'resolved']),
+  kind: literal(['investigating', 'identified', 'monitoring', 'resolved'], { meaning: 'Which kind it is.', example: 'identified' }),
   text: maybe(string({ minLength: 1, maxLength: 2_000 }), {
     description: 'The usual words of that kind, in the language of the page, when not given.',
+    example: 'A disk is full. We are moving the shop to another.',
   }),
 });
 
 const SubscribersOut = object('StatusPageSubscribersOut', {
-  confirmed: integer({}, { description: 'Who are mailed what happens.' }),
-  waiting: integer({}, { description: 'Who were asked by mail and have not answered.' }),
+  confirmed: integer({}, { description: 'Who are mailed what happens.', example: 42 }),
+  waiting: integer({}, { description: 'Who were asked by mail and have not answered.', example: 3 }),
 });
 
 export const listStatusPagePosts = operation({

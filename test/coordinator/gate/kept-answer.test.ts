@@ -33,7 +33,7 @@ test('a refusal is kept where it was decided about what was asked, and not where
     Object.keys(refusalCodes)
       .filter((code): code is RefusalCode => Object.hasOwn(refusalCodes, code))
       .filter(isKept)
-      .map((code) => refusalCodes[code]),
+      .map((code) => refusalCodes[code][0]),
   );
   expect([...kinds].toSorted()).toEqual(['conflict', 'forbidden', 'invalid', 'not_found']);
 });
