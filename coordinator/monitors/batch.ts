@@ -10,19 +10,18 @@ import { groupsAmong } from '../groups/queries.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { checkersOf } from '../probes/queries.ts';
 import { pingTokenOf, secretsOf } from '../secrets/at-rest.ts';
-import { labelsAfter, labelsOf, monitorFrom, patchOf, typeDiffers } from './changes.ts';
-import { amendMonitor, type Circumstances, draftMonitor } from './model.ts';
+import { patchOf, typeDiffers } from './changes.ts';
+import { amendMonitor, type Circumstances, draftMonitor, labelsFrom } from './model.ts';
 import {
-  type BulkRow,
   countMonitors,
   insertMonitors,
   insertPingTokens,
   monitorsCalled,
   monitorsForChange,
-  type StoredMonitor,
   updateMonitors,
   writeMemberships,
 } from './queries.ts';
+import { monitorFrom, type StoredMonitor, type WrittenMonitor } from './row.ts';
 import { openSecrets } from './secrets.ts';
 
 type Output = OutputOf<typeof operation>;
@@ -34,7 +33,7 @@ type Item = InputOf<typeof operation>['items'][number];
  */
 type Planned = {
   readonly result: 'created' | 'changed';
-  readonly row: Omit<BulkRow, 'secrets'>;
+  readonly row: Omit<WrittenMonitor, 'secrets'>;
   readonly moved: boolean;
   readonly change: Pick<MonitorChange, 'change' | 'what_is_checked_changed'> | null;
 };
@@ -51,17 +50,16 @@ type Known = Circumstances & {
 const planNew = (item: Item, known: Known): Planned => {
   const id = newId();
   const monitor = draftMonitor(item, known.of, known);
-  const row = { id, partition: known.partitionOf(id), monitor, labels: labelsOf(item) };
+  const row = { id, partition: known.partitionOf(id), monitor };
   return { result: 'created', row, moved: monitor.group !== null, change: { change: 'created', what_is_checked_changed: false } };
 };
 
 const planChange = (item: Item, before: StoredMonitor, known: Known): Planned => {
   if (before.type !== item.type) throw typeDiffers(before);
-  const patch = patchOf(item);
   const was = monitorFrom(before, known.of, known.secretsIn.get(before.id) ?? {});
-  const { monitor, edited, what_is_checked_changed, moved } = amendMonitor(was, patch, known);
+  const { monitor, edited, what_is_checked_changed, moved } = amendMonitor(was, patchOf(item), known);
   const { id, partition } = before;
-  const row = { id, partition, monitor, labels: labelsAfter(before, patch) };
+  const row = { id, partition, monitor };
   return { result: 'changed', row, moved, change: edited ? { change: 'edited', what_is_checked_changed } : null };
 };
 
@@ -71,7 +69,7 @@ const judgeAll = (items: readonly Item[], known: Known, present: number): readon
   let count = present;
   return items.map((item) => {
     try {
-      const { external_id } = labelsOf(item);
+      const { external_id } = labelsFrom(item);
       if (external_id !== null && called.has(external_id))
         throw new Refusal('external_id_taken', `external_id: "${external_id}" stands twice in this batch; send each once.`);
       if (item.group !== null && !known.groups.has(item.group)) throw notFound('group_not_found');
@@ -93,7 +91,7 @@ const judgeAll = (items: readonly Item[], known: Known, present: number): readon
 const write = async ({ sql, organisation, with: { secrets } }: InOrganisation, planned: readonly Planned[]): Promise<void> => {
   const { id: of } = organisation;
   const seal = await secrets.sealer(sql);
-  const rowsOf = (result: Planned['result']): BulkRow[] =>
+  const rowsOf = (result: Planned['result']): WrittenMonitor[] =>
     planned.flatMap((each) => {
       const own = each.row.monitor.secrets;
       const box = Object.keys(own).length === 0 ? null : seal(JSON.stringify(own), secretsOf(each.row.id));
@@ -112,7 +110,7 @@ const write = async ({ sql, organisation, with: { secrets } }: InOrganisation, p
     of,
     beating.map(({ row: { id } }) => {
       const token = newPingToken();
-      return { fingerprint: pingFingerprint(token), monitor: id, organisation: of, box: seal(token, pingTokenOf(id)) };
+      return { fingerprint: pingFingerprint(token), monitor: id, box: seal(token, pingTokenOf(id)) };
     }),
   );
   await enqueueAll(
@@ -167,7 +165,7 @@ export const batchMonitors = async (context: InOrganisation, { items, mode }: In
       if (each instanceof Refusal) return { ...item, result: 'refused', error: { code: each.code, message: each.message } };
       if (!applied) return { ...item, result: 'left' };
       const { row, result } = each;
-      return { result, id: row.id, name: row.monitor.name, external_id: row.labels.external_id, error: null };
+      return { result, id: row.id, name: row.monitor.name, external_id: row.monitor.external_id, error: null };
     }),
   };
 };

@@ -13,6 +13,7 @@ import {
   uuid,
   valueFault,
 } from '../../shared/api/fields.ts';
+import { MonitorOut } from '../../shared/api/monitors.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 import { tokenOverlapMs } from '../../shared/checks/heartbeat/config.ts';
 
@@ -30,12 +31,11 @@ const maxPages = 10_000;
 
 const statusRow = string({ description: '`down`, `verifying`, `up`, `maintenance`, `pending` or `paused`.' });
 
+/** What a list shows of a monitor, without its config. */
+const { config: _, created_at: __, ...listed } = MonitorOut.shape;
+
 const DashboardRowOut = object('DashboardRowOut', {
-  id: uuid(),
-  name: string(),
-  type: string(),
-  target: string(),
-  interval_s: integer(),
+  ...listed,
   status: statusRow,
   since: dateTime(),
   /** The cause, in our own words. */
@@ -53,9 +53,6 @@ const DashboardRowOut = object('DashboardRowOut', {
   response: array(nullable(number())),
   response_ms: nullable(number()),
   percent: nullable(number(), { description: 'Uptime of 30 days.' }),
-  last_checked_at: nullable(dateTime()),
-  group: nullable(uuid()),
-  tags: array(string()),
 });
 
 const DashboardGroupOut = object('DashboardGroupOut', { id: uuid(), name: string(), status: string(), monitors: integer() });

@@ -11,6 +11,7 @@ import {
   dashboardRows as rowsOfPage,
 } from './contract.ts';
 import { monitorsAtOnce, notifyOwners, regroupMonitors, switchMonitors } from './queries.ts';
+import { listedJson } from './row.ts';
 import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from './status.ts';
 import {
   countMatching,
@@ -81,8 +82,7 @@ const rowJson = (row: DashboardRow, history: MonitorHistory, now: number): Out['
   const day = windowOf(1, now);
   const response = row.hours ?? row.looks ?? [];
   return {
-    ...{ id: row.id, name: row.name, type: row.type, target: row.target, interval_s: row.interval_s, group: row.group_id },
-    tags: row.tags,
+    ...listedJson(row),
     status: isCovered ? 'maintenance' : status,
     since: iso(isCovered ? cover.from : since),
     cause: row.cause === null ? null : causeSentence(row.cause),

@@ -1,3 +1,5 @@
+import type { ValueOf } from '../../shared/api/fields.ts';
+import type { MonitorIn, MonitorPatch as MonitorPatchIn } from '../../shared/api/monitors.ts';
 import { type Continent, isContinent } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom, storable } from '../../shared/base/names.ts';
@@ -144,8 +146,6 @@ export const checksTheSame = (kind: Kind, a: SplitConfig, b: SplitConfig): boole
 /** Labels by which people and programs find a monitor again; they decide nothing. */
 export type Labels = { readonly external_id: string | null; readonly tags: readonly string[] };
 
-export const noLabels: Labels = { external_id: null, tags: [] };
-
 const maxTags = 20;
 const longestTag = 50;
 // Includes the comma, which separates tags wherever several are written.
@@ -185,6 +185,12 @@ export const tagsFrom = (given: readonly string[]): readonly string[] => {
   if (tags.length > maxTags) throw new Refusal('tags_invalid', `tags: there are ${tags.length}; ${maxTags} are the most.`);
   return tags;
 };
+
+/** @throws Refusal `external_id_invalid` or `tags_invalid`. */
+export const labelsFrom = ({ external_id, tags }: Pick<MonitorInput, keyof Labels>): Labels => ({
+  external_id: external_id === null ? null : externalIdFrom(external_id),
+  tags: tagsFrom(tags ?? []),
+});
 
 /**
  * What a probe's row says about it, whether or not it is present this second. Revoked ones are not
@@ -255,7 +261,7 @@ export const refuseUnreachable = (
 };
 
 /** A monitor without its row's bookkeeping: its organisation, what it checks and how. */
-export type Monitor = {
+export type Monitor = Labels & {
   readonly organisation: string;
   readonly kind: Kind;
   readonly name: string;
@@ -274,30 +280,10 @@ export type Monitor = {
 /** What the model must know to accept or refuse. */
 export type Circumstances = { readonly plan: PlanName; readonly checkers: readonly Checker[] };
 
-type FreeConfig = Readonly<Record<string, unknown>>;
-
-export type MonitorInput = {
-  readonly type: string;
-  readonly target: string;
-  readonly name: string;
-  readonly interval_s: number | null;
-  readonly config: FreeConfig | null;
-  readonly group: string | null;
-  /** Null: not mentioned, which means that it does. */
-  readonly affects_group_status: boolean | null;
-};
+export type MonitorInput = ValueOf<typeof MonitorIn>;
 
 /** Null: not mentioned. */
-export type MonitorPatch = {
-  readonly name: string | null;
-  readonly target: string | null;
-  readonly interval_s: number | null;
-  readonly config: FreeConfig | null;
-  readonly enabled: boolean | null;
-  readonly group: string | null;
-  readonly ungroup: boolean;
-  readonly affects_group_status: boolean | null;
-};
+export type MonitorPatch = ValueOf<typeof MonitorPatchIn>;
 
 const bounds = { https: [10, 86_400], dns: [10, 86_400], heartbeat: [30, 31_536_000] } as const satisfies Record<Kind, unknown>;
 const usualInterval = 60;
@@ -339,15 +325,27 @@ export const draftMonitor = (
   { plan, checkers }: Circumstances,
   stored?: StoredSecrets,
 ): Monitor => {
+  const labels = labelsFrom(input);
   const kind = kindFrom(input.type);
   const target = targetFrom(kind, input.target);
   const name = monitorName(kind, input.name, target);
   const interval_s = intervalFrom(kind, input.interval_s ?? Math.max(usualInterval, plans[plan].min_interval_s), plan);
   const { open: config, secrets } = configFrom(input.config ?? {}, { kind, target, interval_s }, stored?.secrets ?? {}, stored?.target);
   refuseUnreachable({ kind, target, config, organisation }, checkers);
-  const { group } = input;
-  const affects_group_status = input.affects_group_status ?? true;
-  return { organisation, kind, name, target, interval_s, enabled: true, config, secrets, group, affects_group_status, config_version: 1 };
+  return {
+    ...labels,
+    organisation,
+    kind,
+    name,
+    target,
+    interval_s,
+    enabled: true,
+    config,
+    secrets,
+    group: input.group,
+    affects_group_status: input.affects_group_status ?? true,
+    config_version: 1,
+  };
 };
 
 export type Amendment = {
@@ -369,6 +367,8 @@ export type Amendment = {
  */
 export const amendMonitor = (before: Monitor, patch: MonitorPatch, { plan, checkers }: Circumstances): Amendment => {
   const { kind } = before;
+  const external_id = patch.external_id === null ? before.external_id : externalIdFrom(patch.external_id);
+  const tags = patch.tags === null ? before.tags : tagsFrom(patch.tags);
   const target = patch.target === null ? before.target : targetFrom(kind, patch.target);
   const name = patch.name === null ? before.name : monitorName(kind, patch.name, target);
   const interval_s = patch.interval_s === null ? before.interval_s : intervalFrom(kind, patch.interval_s, plan);
@@ -387,7 +387,13 @@ export const amendMonitor = (before: Monitor, patch: MonitorPatch, { plan, check
   const group = patch.group ?? (patch.ungroup ? null : before.group);
   const monitor: Monitor = {
     ...before,
-    ...{ name, target, interval_s, enabled, group },
+    name,
+    target,
+    interval_s,
+    enabled,
+    group,
+    external_id,
+    tags,
     config: config.open,
     secrets: config.secrets,
     affects_group_status: patch.affects_group_status ?? before.affects_group_status,

@@ -24,7 +24,7 @@ import { keptPings, newestPings } from '../heartbeats/queries.ts';
 import { enforceLimit, plans } from '../organisations/plans.ts';
 import { checkersOf } from '../probes/queries.ts';
 import { pingTokenOf } from '../secrets/at-rest.ts';
-import { changeMonitor, labelsOf, monitorJson, monitorNow, patchOf, typeDiffers, uptimeJson } from './changes.ts';
+import { changeMonitor, monitorNow, patchOf, typeDiffers, uptimeJson } from './changes.ts';
 import type {
   getPingAddress as getBeatAddressContract,
   getMonitorChoices as getMonitorChoicesContract,
@@ -32,12 +32,12 @@ import type {
   listMonitorFigures as listMonitorFiguresContract,
   rotatePingAddress as rotateBeatAddressContract,
 } from './contract.ts';
-import { draftMonitor } from './model.ts';
+import { draftMonitor, labelsFrom } from './model.ts';
 import {
   countMonitors,
   endPingTokens,
-  insertMonitor,
-  insertPingToken,
+  insertMonitors,
+  insertPingTokens,
   monitorById,
   monitorFigures,
   monitorForChange,
@@ -47,8 +47,9 @@ import {
   pingTokenBox,
   removeMonitor,
   retirePingTokens,
-  writeMembership,
+  writeMemberships,
 } from './queries.ts';
+import { monitorJson } from './row.ts';
 import { openSecrets, sealSecrets } from './secrets.ts';
 import { type Status, statusOf, stretchesOf } from './status.ts';
 import { monitorHistories, monitorWithStatus } from './status-queries.ts';
@@ -70,26 +71,28 @@ export const createMonitor = async (context: InOrganisation, input: Input): Answ
   const { sql, organisation, note, now } = context;
   const { secrets, partitionOf } = context.with;
   const { id: of, plan } = organisation;
-  const labels = labelsOf(input);
   // A repeated call creates one monitor: the organisation's lock lets the second caller see what
   // the first created.
-  const existing = labels.external_id === null ? undefined : (await monitorsCalled(sql, of, [labels.external_id])).get(labels.external_id);
+  const { external_id } = labelsFrom(input);
+  const existing = external_id === null ? undefined : (await monitorsCalled(sql, of, [external_id])).get(external_id);
   if (existing !== undefined) return changeExisting(context, existing, input);
   const draft = draftMonitor(input, of, { plan, checkers: await checkersOf(sql, of) });
   if (draft.group !== null && !(await groupsAmong(sql, of, [draft.group])).has(draft.group)) throw notFound('group_not_found');
   enforceLimit('monitors', plan, await countMonitors(sql, of));
   const id = newId();
   const partition = partitionOf(id);
-  const row = await insertMonitor(sql, id, partition, draft, await sealSecrets(secrets, sql, id, draft.secrets), labels);
-  if (draft.group !== null) await writeMembership(sql, of, id, draft.group);
+  const written = { id, partition, monitor: draft, secrets: await sealSecrets(secrets, sql, id, draft.secrets) };
+  await insertMonitors(sql, of, [written]);
+  if (draft.group !== null) await writeMemberships(sql, of, [{ monitor: id, group: draft.group }]);
   if (draft.kind === 'heartbeat') {
     const token = newPingToken();
     const box = await secrets.seal(sql, token, pingTokenOf(id));
-    await insertPingToken(sql, { fingerprint: pingFingerprint(token), monitor: id, organisation: of, box });
+    await insertPingTokens(sql, of, [{ fingerprint: pingFingerprint(token), monitor: id, box }]);
   }
   await notifyOwner(sql, { organisation: of, partition }, { monitor: id, change: 'created', what_is_checked_changed: false });
+  const row = orNotFound(await monitorWithStatus(sql, of, id), 'monitor_not_found');
   note({ after: monitorJson(row) });
-  return monitorNow(orNotFound(await monitorWithStatus(sql, of, id), 'monitor_not_found'), now);
+  return monitorNow(row, now);
 };
 
 /**
@@ -297,7 +300,7 @@ export const rotatePingAddress = async (
     throw new Refusal('not_a_heartbeat', `This is a monitor of type ${type}; only heartbeat monitors have an address.`);
   const token = newPingToken();
   const box = await secrets.seal(sql, token, pingTokenOf(id));
-  await insertPingToken(sql, { fingerprint: pingFingerprint(token), monitor: id, organisation: organisation.id, box });
+  await insertPingTokens(sql, organisation.id, [{ fingerprint: pingFingerprint(token), monitor: id, box }]);
   return { id, address: `${baseUrl()}/beat/${token}`, old_until: new Date(until).toISOString() };
 };
 
@@ -345,7 +348,7 @@ export const testMonitor = async (
     secrets: asSplit(row.type, row.config, await openSecrets(atRest, sql, row.id, row.secrets)).secrets,
     target: row.target,
   };
-  const wanted = { ...input, name: 'trial', group: null, affects_group_status: true };
+  const wanted = { ...input, name: 'trial', group: null, affects_group_status: true, external_id: null, tags: null };
   const { kind, target, interval_s, config, secrets } = draftMonitor(wanted, of, { plan, checkers: await checkersOf(sql, of) }, stored);
   if (kind === 'heartbeat') throw new Refusal('trial_impossible', 'A heartbeat cannot be tried: it waits for your job to speak.');
   if ((await countTestRun(sql, of, new Date(now))) > maxAMinute)

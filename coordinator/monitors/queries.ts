@@ -1,10 +1,17 @@
-import type { Config } from '../../shared/checks/assignment.ts';
-import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Queryable } from '../database/connect.ts';
 import { enqueue, enqueueAll, type MonitorChange, outboxChannel } from '../database/outbox.ts';
 import { utcText } from '../database/sql.ts';
+import { insertRows, updateRows } from '../database/table.ts';
 import { inPages } from '../gate/cursors.ts';
-import type { Labels, Monitor } from './model.ts';
+import {
+  changedColumns,
+  insertedColumns,
+  type MonitorRow,
+  monitorRecord,
+  type StoredMonitor,
+  shownNames,
+  type WrittenMonitor,
+} from './row.ts';
 import type { Status } from './status.ts';
 
 export type AssignedRow = {
@@ -90,10 +97,11 @@ export const regroupMonitors = async (
   group: string | null,
 ): Promise<void> => {
   await sql`update monitors set group_id = ${group} where id = any(${[...ids]}::uuid[])`;
-  await sql`update group_memberships set ended_at = now() where monitor_id = any(${[...ids]}::uuid[]) and ended_at is null`;
-  if (group === null) return;
-  await sql`insert into group_memberships (organisation_id, monitor_id, group_id, began_at)
-    select ${organisation}, id, ${group}, now() from unnest(${[...ids]}::uuid[]) as t (id)`;
+  await writeMemberships(
+    sql,
+    organisation,
+    ids.map((monitor) => ({ monitor, group })),
+  );
 };
 
 /** For the owners of their partitions. */
@@ -117,14 +125,7 @@ export const notifyOwners = async (
  * A heartbeat's token: its fingerprint, to verify pings, and the token itself, encrypted, for the
  * monitor's page.
  */
-export type PingTokenRow = { readonly fingerprint: string; readonly monitor: string; readonly organisation: string; readonly box: Buffer };
-
-/** Writes the token and announces its key to the ping receivers. */
-export const insertPingToken = async (sql: Queryable, { fingerprint, monitor, organisation, box }: PingTokenRow): Promise<void> => {
-  await sql`insert into beat_tokens (fingerprint, organisation_id, monitor_id, token)
-    values (${Buffer.from(fingerprint, 'hex')}, ${organisation}, ${monitor}, ${box})`;
-  await enqueue(sql, { topic: 'beat_key', payload: { key: fingerprint, monitor, until: null }, partition: null, organisation });
-};
+export type PingTokenRow = { readonly fingerprint: string; readonly monitor: string; readonly box: Buffer };
 
 /**
  * Announces to the ping receivers, before a monitor is deleted, that its keys are no longer valid.
@@ -145,7 +146,7 @@ export const pingTokenBox = async (sql: Queryable, organisation: string, monitor
 
 /**
  * Gives the token in force an end. Tokens that were rotated out before end no later.
- * `insertPingToken` writes the next one. Returns false when there was none.
+ * `insertPingTokens` writes the next one. Returns false when there was none.
  */
 export const retirePingTokens = async (sql: Queryable, organisation: string, monitor: string, until: number): Promise<boolean> => {
   const rows = await sql<{ key: string }[]>`
@@ -156,48 +157,18 @@ export const retirePingTokens = async (sql: Queryable, organisation: string, mon
   return rows.length > 0;
 };
 
-/** Writes many monitors in a few statements, under the organisation's lock. */
+/** Writes new monitors by one statement. */
+export const insertMonitors = (sql: Queryable, organisation: string, monitors: readonly WrittenMonitor[]): Promise<void> =>
+  insertRows(sql, 'monitors', insertedColumns, organisation, monitors.map(monitorRecord));
 
-export type BulkRow = {
-  readonly id: string;
-  readonly partition: number;
-  readonly monitor: Monitor;
-  readonly secrets: Buffer | null;
-  readonly labels: Labels;
-};
-
-const recordOf = ({ id, partition, monitor, secrets, labels }: BulkRow) => {
-  const { name, kind: type, target, interval_s, config, group, affects_group_status, config_version } = monitor;
-  const sealed = secrets === null ? null : secrets.toString('base64');
-  return { id, partition, name, type, target, interval_s, config, secrets: sealed, group, affects_group_status, config_version, ...labels };
-};
-
-const records = (sql: Queryable, rows: readonly BulkRow[]) => sql`
-  jsonb_to_recordset(${JSON.stringify(rows.map(recordOf))}::text::jsonb) as r (id uuid, partition smallint, name text, type text, target text,
-    interval_s int, config jsonb, secrets text, "group" uuid, affects_group_status boolean, config_version int, external_id text, tags jsonb)`;
-
-const tags = (sql: Queryable) => sql`array(select jsonb_array_elements_text(r.tags))`;
-
-/** In the order of the input. */
-export const insertMonitors = async (sql: Queryable, organisation: string, rows: readonly BulkRow[]): Promise<void> => {
-  if (rows.length === 0) return;
-  await sql`
-    insert into monitors (id, organisation_id, partition, name, type, target, interval_s, config, secrets, group_id, affects_group_status,
-      external_id, tags)
-    select r.id, ${organisation}, r.partition, r.name, r.type, r.target, r.interval_s, r.config, decode(r.secrets, 'base64'), r."group",
-      r.affects_group_status, r.external_id, ${tags(sql)}
-    from ${records(sql, rows)}`;
-};
-
-/** Updates everything but whether they are checked. */
-export const updateMonitors = async (sql: Queryable, organisation: string, rows: readonly BulkRow[]): Promise<void> => {
-  if (rows.length === 0) return;
-  await sql`
-    update monitors m set name = r.name, target = r.target, interval_s = r.interval_s, config = r.config, secrets = decode(r.secrets, 'base64'),
-      group_id = r."group", affects_group_status = r.affects_group_status, config_version = r.config_version,
-      external_id = r.external_id, tags = ${tags(sql)}
-    from ${records(sql, rows)} where m.id = r.id and m.organisation_id = ${organisation}`;
-};
+/**
+ * Writes changed monitors by one statement. `paused_at` is the transaction's time, which is also
+ * that of the outbox line: the engine writes the same moment to the ledger.
+ */
+export const updateMonitors = (sql: Queryable, organisation: string, monitors: readonly WrittenMonitor[]): Promise<void> =>
+  updateRows(sql, 'monitors', changedColumns, organisation, monitors.map(monitorRecord), [
+    'paused_at = case when r.enabled then null else coalesce(t.paused_at, now()) end',
+  ]);
 
 /** Sets their groups from now on (rule 26: cover follows membership). */
 export const writeMemberships = async (
@@ -208,10 +179,12 @@ export const writeMemberships = async (
   if (moves.length === 0) return;
   const all = moves.map(({ monitor }) => monitor);
   await sql`update group_memberships set ended_at = now() where monitor_id = any(${all}::uuid[]) and ended_at is null`;
+  const rows = moves.filter(({ group }) => group !== null);
+  if (rows.length === 0) return;
   await sql`
     insert into group_memberships (organisation_id, monitor_id, group_id, began_at)
     select ${organisation}, r.monitor, r."group", now()
-    from jsonb_to_recordset(${JSON.stringify(moves)}::text::jsonb) as r (monitor uuid, "group" uuid) where r."group" is not null`;
+    from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as r (monitor uuid, "group" uuid)`;
 };
 
 /** Writes the tokens and announces their keys to the ping receivers. */
@@ -231,47 +204,26 @@ export const insertPingTokens = async (sql: Queryable, organisation: string, tok
   );
 };
 
-/** A monitor as lists and answers show it. */
-export type MonitorRow = {
-  /** Changes with every change of the row. */
-  readonly version: string;
-  readonly key: number;
-  readonly id: string;
-  readonly name: string;
-  readonly type: Kind;
-  readonly target: string;
-  readonly interval_s: number;
-  readonly enabled: boolean;
-  readonly config: Config;
-  readonly group_id: string | null;
-  readonly affects_group_status: boolean;
-  readonly external_id: string | null;
-  readonly tags: readonly string[];
-  /** In the format of utcText(). */
-  readonly created_at: string;
-};
-
-const shown = (sql: Queryable) =>
-  sql`xmin as version, key, id, name, type, target, interval_s, enabled, config, group_id, affects_group_status, external_id, tags, ${utcText(sql, 'created_at')} as created_at`;
+const shown = (sql: Queryable) => sql`m.xmin as version, m.key, ${sql.unsafe(shownNames)}, ${utcText(sql, 'm.created_at')} as created_at`;
 
 export const monitorById = async (sql: Queryable, organisation: string, id: string): Promise<MonitorRow | undefined> => {
-  const [row] = await sql<MonitorRow[]>`select ${shown(sql)} from monitors where organisation_id = ${organisation} and id = ${id}`;
+  const [row] = await sql<MonitorRow[]>`select ${shown(sql)} from monitors m where m.organisation_id = ${organisation} and m.id = ${id}`;
   return row;
 };
 
-/** What only a change needs, beside what is shown. */
-export type StoredMonitor = MonitorRow & {
-  readonly partition: number;
-  readonly secrets: Uint8Array | null;
-  readonly config_version: number;
-};
+const stored = (sql: Queryable) => sql`${shown(sql)}, m.partition, m.secrets, m.config_version`;
 
 /** Under the organisation's lock, so that no one else changes it meanwhile. */
 export const monitorForChange = async (sql: Queryable, organisation: string, id: string): Promise<StoredMonitor | undefined> => {
   const [row] = await sql<StoredMonitor[]>`
-    select ${shown(sql)}, partition, secrets, config_version from monitors where organisation_id = ${organisation} and id = ${id}`;
+    select ${stored(sql)} from monitors m where m.organisation_id = ${organisation} and m.id = ${id}`;
   return row;
 };
+
+/** Like monitorForChange(), for several. */
+export const monitorsForChange = (sql: Queryable, organisation: string, ids: readonly string[]): Promise<StoredMonitor[]> =>
+  sql<StoredMonitor[]>`
+    select ${stored(sql)} from monitors m where m.organisation_id = ${organisation} and m.id = any(${[...ids]}::uuid[])`;
 
 /** The monitors of the organisation with these external ids. */
 export const monitorsCalled = async (
@@ -284,12 +236,6 @@ export const monitorsCalled = async (
     select id, external_id from monitors where organisation_id = ${organisation} and external_id = any(${[...external]}::text[])`;
   return new Map(rows.map(({ id, external_id }) => [external_id, id]));
 };
-
-/** Like monitorForChange(), for several. */
-export const monitorsForChange = (sql: Queryable, organisation: string, ids: readonly string[]): Promise<StoredMonitor[]> =>
-  sql<StoredMonitor[]>`
-    select ${shown(sql)}, partition, secrets, config_version from monitors
-    where organisation_id = ${organisation} and id = any(${[...ids]}::uuid[])`;
 
 export const countMonitors = async (sql: Queryable, organisation: string): Promise<number> => {
   const [row] = await sql<{ count: number }[]>`select count(*) as count from monitors where organisation_id = ${organisation}`;
@@ -313,50 +259,6 @@ export const monitorKey = async (sql: Queryable, organisation: string, id: strin
   return row?.key;
 };
 
-export const insertMonitor = async (
-  sql: Queryable,
-  id: string,
-  partition: number,
-  monitor: Monitor,
-  secrets: Buffer | null,
-  { external_id, tags }: Labels,
-): Promise<MonitorRow> => {
-  const { organisation, name, kind, target, interval_s, config, group, affects_group_status } = monitor;
-  const rows = await sql<MonitorRow[]>`
-    insert into monitors (id, organisation_id, partition, name, type, target, interval_s, config, secrets, group_id, affects_group_status,
-      external_id, tags)
-    values (${id}, ${organisation}, ${partition}, ${name}, ${kind}, ${target}, ${interval_s}, ${JSON.stringify(config)}::text::jsonb,
-      ${secrets}, ${group}, ${affects_group_status}, ${external_id}, ${[...tags]}::text[])
-    returning ${shown(sql)}`;
-  return only(rows);
-};
-
-/**
- * `paused_at` is the transaction's time, which is also that of the outbox line: the engine writes
- * the same moment to the ledger.
- */
-export const updateMonitor = async (
-  sql: Queryable,
-  id: string,
-  monitor: Monitor,
-  secrets: Buffer | null,
-  { external_id, tags }: Labels,
-): Promise<MonitorRow> => {
-  const { name, target, interval_s, enabled, config, group, affects_group_status, config_version } = monitor;
-  const rows = await sql<MonitorRow[]>`
-    update monitors set name = ${name}, target = ${target}, interval_s = ${interval_s}, enabled = ${enabled},
-      config = ${JSON.stringify(config)}::text::jsonb, secrets = ${secrets}, group_id = ${group},
-      affects_group_status = ${affects_group_status}, config_version = ${config_version}, external_id = ${external_id}, tags = ${[...tags]}::text[],
-      paused_at = ${enabled ? null : sql`coalesce(paused_at, now())`}
-    where id = ${id} returning ${shown(sql)}`;
-  return only(rows);
-};
-
-const only = <Row>([row]: readonly Row[]): Row => {
-  if (row === undefined) throw new Error('a row that was just written did not come back');
-  return row;
-};
-
 /**
  * Deletes the row and its references now; results and rollups are marked to be deleted in small
  * batches.
@@ -374,10 +276,3 @@ export const notifyOwner = (
   of: { readonly organisation: string; readonly partition: number },
   payload: MonitorChange,
 ): Promise<void> => enqueue(sql, { topic: 'monitor', payload, partition: of.partition, organisation: of.organisation });
-
-/** Sets its group from now on (rule 26: cover follows membership). */
-export const writeMembership = async (sql: Queryable, organisation: string, monitor: string, group: string | null): Promise<void> => {
-  await sql`update group_memberships set ended_at = now() where monitor_id = ${monitor} and ended_at is null`;
-  if (group === null) return;
-  await sql`insert into group_memberships (organisation_id, monitor_id, group_id, began_at) values (${organisation}, ${monitor}, ${group}, now())`;
-};

@@ -5,7 +5,7 @@ import type { Cause } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 import { literally, lookedFor, utcText, wordsOf } from '../database/sql.ts';
 import { type CoverRow, causedCoverFrom, coverColumns, coverFrom, ms } from '../maintenance/queries.ts';
-import type { MonitorRow } from './queries.ts';
+import { type ListedRow, listedNames, type MonitorRow, shownNames } from './row.ts';
 import type { MonitorHistory, Standing, Status } from './status.ts';
 
 /**
@@ -156,16 +156,8 @@ export const dashboardPage = async (
   return sql<Found[]>`select ${orNotFound(sql)} from monitor_status s where ${where} order by s.name_folded, s.monitor_id ${page}`;
 };
 
-export type DashboardRow = {
-  readonly id: string;
-  readonly name: string;
-  readonly type: string;
-  readonly target: string;
-  readonly enabled: boolean;
-  readonly interval_s: number;
-  readonly group_id: string | null;
+export type DashboardRow = ListedRow & {
   readonly group_name: string | null;
-  readonly tags: readonly string[];
   /** Of the open incident. */
   readonly incident: string | null;
   readonly cause: Cause | null;
@@ -186,7 +178,7 @@ const hour = 3_600_000;
 export const dashboardRows = (sql: Queryable, organisation: string, ids: readonly string[], now: number): Promise<DashboardRow[]> => {
   const from = new Date(Math.floor(now / hour) * hour - sparkHours * hour);
   return sql<DashboardRow[]>`
-    select m.id, m.name, m.type, m.target, m.enabled, m.interval_s, m.group_id, g.name as group_name, m.tags, i.id as incident, i.cause, i.seen_continent, r.hours,
+    select ${sql.unsafe(listedNames)}, g.name as group_name, i.id as incident, i.cause, i.seen_continent, r.hours,
       case when r.hours is null then (
         select array_agg(took_ms order by at) from (
           select x.took_ms, x.at from results x where x.monitor_key = m.key and x.outcome = 0 order by x.at desc limit ${sparkChecks}) newest)
@@ -440,11 +432,8 @@ const whole = (sql: Queryable, column: string) => ms(sql, `date_trunc('milliseco
 
 const version = (sql: Queryable) => sql`m.xmin::text || ' ' || s.xmin::text as version`;
 
-const settings = (
-  sql: Queryable,
-) => sql`${version(sql)}, m.key, m.id, m.name, m.type, m.target, m.interval_s, m.enabled, m.config, m.group_id,
-  m.affects_group_status, m.external_id, m.tags, ${utcText(sql, 'm.created_at')} as created_at, s.status, s.seen, ${whole(sql, 's.since')} as since,
-  ${whole(sql, 'm.created_at')} as created`;
+const settings = (sql: Queryable) => sql`${version(sql)}, m.key, ${sql.unsafe(shownNames)}, ${utcText(sql, 'm.created_at')} as created_at,
+  s.status, s.seen, ${whole(sql, 's.since')} as since, ${whole(sql, 'm.created_at')} as created`;
 
 const sighting = (sql: Queryable) => sql`
   (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome < 2 order by r.at desc limit 1) as last_result_at,

@@ -1,4 +1,5 @@
 import type { Queryable } from '../database/connect.ts';
+import { shownNames } from '../monitors/row.ts';
 
 /**
  * The export of an organisation, by parts. Every column is named here; a column added later is not
@@ -32,8 +33,7 @@ const parts = {
   },
   groups: { columns: 'g.id, g.name, g.description, g.external_id, g.created_at', from: 'groups g', key: 'g.key', where: of('g') },
   monitors: {
-    columns: `m.id, m.name, m.type, m.target, m.interval_s, m.enabled, m.config, m.group_id, m.affects_group_status, m.external_id, m.tags,
-      m.created_at, m.paused_at,
+    columns: `${shownNames}, m.created_at, m.paused_at,
       ${many('l.kind, l.began_at, l.ended_at, l.interval_s', 'ledger l where l.monitor_id = m.id', 'began_at')} as ledger,
       ${many('g.group_id, g.began_at, g.ended_at', 'group_memberships g where g.monitor_id = m.id', 'began_at')} as groups,
       ${many('b.kind, b.exit_code, b.at, b.rid, b.run_ms, b.method, b.body, b.ear', 'beats b where b.monitor_id = m.id', 'at')} as beats`,

@@ -85,7 +85,7 @@ export const MonitorIn = object('MonitorIn', {
   tags: maybe(tags, { description: tagWords }),
 });
 
-const MonitorPatch = object(
+export const MonitorPatch = object(
   'MonitorPatch',
   {
     name: maybe(string(), { description: 'An empty one is the host of the target again; null leaves it.', limits: { maxLength: 200 } }),

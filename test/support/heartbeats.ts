@@ -1,7 +1,7 @@
 /** For test files: heartbeat monitors with their addresses, and calls of them. */
 
 import type { Sql } from '../../coordinator/database/connect.ts';
-import { insertPingToken } from '../../coordinator/monitors/queries.ts';
+import { insertPingTokens } from '../../coordinator/monitors/queries.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { eventually, passed } from './eventually.ts';
@@ -13,7 +13,7 @@ export const addToken = async (network: Network, monitor: string): Promise<Heart
   const token = newPingToken();
   const key = pingFingerprint(token);
   const { organisation } = network;
-  await network.sql.begin((tx) => insertPingToken(tx, { fingerprint: key, monitor, organisation, box: Buffer.from(token) }));
+  await network.sql.begin((tx) => insertPingTokens(tx, organisation, [{ fingerprint: key, monitor, box: Buffer.from(token) }]));
   return { monitor, token, key };
 };
 

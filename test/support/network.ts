@@ -8,7 +8,7 @@ import { readConfig } from '../../coordinator/config.ts';
 import { connect, type Sql, type Transaction } from '../../coordinator/database/connect.ts';
 import { enqueue } from '../../coordinator/database/outbox.ts';
 import type { Timing } from '../../coordinator/engine/timing.ts';
-import { insertMonitor } from '../../coordinator/monitors/queries.ts';
+import { insertMonitors } from '../../coordinator/monitors/queries.ts';
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
 import { createProbe, type ProbeApp } from '../../probe/app.ts';
 import { readConfig as readProbeConfig } from '../../probe/config.ts';
@@ -260,10 +260,12 @@ export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl
         secrets: {},
         group: null,
         affects_group_status: true,
+        external_id: null,
+        tags: [],
         config_version: 1,
       };
       await sql.begin(async (transaction) => {
-        await insertMonitor(transaction, id, partitionOf(id), monitor, null, { external_id: null, tags: [] });
+        await insertMonitors(transaction, organisation, [{ id, partition: partitionOf(id), monitor, secrets: null }]);
         const payload = { monitor: id, change: 'created', what_is_checked_changed: true } as const;
         await enqueue(transaction, { topic: 'monitor', payload, partition: partitionOf(id), organisation });
       });

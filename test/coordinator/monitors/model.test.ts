@@ -25,7 +25,7 @@ const draft = (input: Partial<MonitorInput>, plan: PlanName = 'self_hosted', of:
   draftMonitor(
     {
       ...{ type: 'https', target: 'https://example.com/health', name: '', interval_s: null, config: null, group: null },
-      affects_group_status: true,
+      ...{ affects_group_status: true, external_id: null, tags: null },
       ...input,
     },
     organisation,
@@ -34,7 +34,7 @@ const draft = (input: Partial<MonitorInput>, plan: PlanName = 'self_hosted', of:
 
 const nothing: MonitorPatch = {
   ...{ name: null, target: null, interval_s: null, config: null, enabled: null, group: null, ungroup: false },
-  affects_group_status: null,
+  ...{ affects_group_status: null, external_id: null, tags: null },
 };
 const amend = (monitor: Monitor, patch: Partial<MonitorPatch>, plan: PlanName = 'self_hosted') =>
   amendMonitor(monitor, { ...nothing, ...patch }, { plan, checkers });

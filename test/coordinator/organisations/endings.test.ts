@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { forgetMonitors } from '../../../coordinator/engine/result-queries.ts';
-import { insertPingToken } from '../../../coordinator/monitors/queries.ts';
+import { insertPingTokens } from '../../../coordinator/monitors/queries.ts';
 import { beginEnding, createFarewells, endOrganisation, undoEnding } from '../../../coordinator/organisations/deletion.ts';
 import { insertAudit } from '../../../coordinator/organisations/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -42,10 +42,8 @@ const endingEstate = async (now: number): Promise<TestOrganisation> => {
   const { organisation } = house;
   await sql`insert into probes (id, organisation_id, name, continent, keys)
     values (${newId()}, ${organisation}, ${newId()}, 'Europe', '[{"key": "K", "until": null}]')`;
-  await insertPingToken(sql, {
-    ...{ organisation, monitor: idOf('Nightly backup'), box: Buffer.from('box') },
-    fingerprint: Buffer.from(newId()).toString('hex'),
-  });
+  const fingerprint = Buffer.from(newId()).toString('hex');
+  await insertPingTokens(sql, organisation, [{ fingerprint, monitor: idOf('Nightly backup'), box: Buffer.from('box') }]);
   await sql`insert into invitations (id, organisation_id, email, role, created_at, expires_at)
     values (${newId()}, ${organisation}, 'x@example.org', 'viewer', now(), now() + interval '30 days')`;
   await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)

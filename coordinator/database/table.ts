@@ -1,0 +1,49 @@
+import type { Queryable } from './connect.ts';
+
+/** The columns of a table by name, each with its type in the database. */
+export type Columns = Readonly<Record<string, string>>;
+
+/** `id, name`, or `m.id, m.name`: all of them, for a statement. */
+export const namesOf = (columns: Columns, table?: string): string =>
+  Object.keys(columns)
+    .map((name) => (table === undefined ? name : `${table}.${name}`))
+    .join(', ');
+
+/** Writes rows of one organisation by one statement, in the order of the input. */
+export const insertRows = async (
+  sql: Queryable,
+  table: string,
+  columns: Columns,
+  organisation: string,
+  rows: readonly Record<string, unknown>[],
+): Promise<void> => {
+  if (rows.length === 0) return;
+  await sql`insert into ${sql(table)} (organisation_id, ${sql.unsafe(namesOf(columns))})
+    select ${organisation}, ${sql.unsafe(namesOf(columns, 'r'))} from ${recordset(sql, columns, rows)}`;
+};
+
+/**
+ * Gives the rows of one organisation these values, by their ids and by one statement. `also`: what
+ * follows from a row `r` for `t`, in SQL.
+ */
+export const updateRows = async (
+  sql: Queryable,
+  table: string,
+  columns: Columns,
+  organisation: string,
+  rows: readonly Record<string, unknown>[],
+  also: readonly string[] = [],
+): Promise<void> => {
+  if (rows.length === 0) return;
+  const sets = [...Object.keys(columns).map((name) => `${name} = r.${name}`), ...also];
+  await sql`update ${sql(table)} t set ${sql.unsafe(sets.join(', '))}
+    from ${recordset(sql, { id: 'uuid', ...columns }, rows)} where t.id = r.id and t.organisation_id = ${organisation}`;
+};
+
+/** The text of bytes in such a row. */
+export const bytesText = (bytes: Uint8Array | null): string | null => (bytes === null ? null : `\\x${Buffer.from(bytes).toString('hex')}`);
+
+const recordset = (sql: Queryable, columns: Columns, rows: readonly Record<string, unknown>[]) => {
+  const types = Object.entries(columns).map(([name, type]) => `${name} ${type}`);
+  return sql`jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as r (${sql.unsafe(types.join(', '))})`;
+};

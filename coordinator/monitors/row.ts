@@ -1,0 +1,131 @@
+import type { Config } from '../../shared/checks/assignment.ts';
+import { asSplit, splitSecrets } from '../../shared/checks/config.ts';
+import type { Secrets } from '../../shared/checks/config-secrets.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import { isoOf } from '../database/sql.ts';
+import { bytesText, namesOf } from '../database/table.ts';
+import type { Monitor } from './model.ts';
+
+/** A monitor in the database, in the model, and in an answer. */
+
+/**
+ * What people set and see. Lists, answers and exports show all of it, so no secret may be here
+ * unmasked.
+ */
+const shownColumns = {
+  name: 'text',
+  type: 'text',
+  target: 'text',
+  interval_s: 'int',
+  enabled: 'boolean',
+  config: 'jsonb',
+  group_id: 'uuid',
+  affects_group_status: 'boolean',
+  external_id: 'text',
+  tags: 'text[]',
+} as const;
+
+const { type: _type, ...changed } = shownColumns;
+export const changedColumns = { ...changed, secrets: 'bytea', config_version: 'int' } as const;
+export const insertedColumns = { id: 'uuid', partition: 'smallint', type: 'text', ...changedColumns } as const;
+
+/** What is shown, of `m`. */
+export const shownNames = namesOf({ id: 'uuid', ...shownColumns }, 'm');
+const { config: _config, ...listed } = shownColumns;
+/** The same without the config, which is the largest of it. */
+export const listedNames = namesOf({ id: 'uuid', ...listed }, 'm');
+
+/** A monitor as lists and answers show it. */
+export type MonitorRow = {
+  /** Changes with every change of the row. */
+  readonly version: string;
+  readonly key: number;
+  readonly id: string;
+  readonly name: string;
+  readonly type: Kind;
+  readonly target: string;
+  readonly interval_s: number;
+  readonly enabled: boolean;
+  readonly config: Config;
+  readonly group_id: string | null;
+  readonly affects_group_status: boolean;
+  readonly external_id: string | null;
+  readonly tags: readonly string[];
+  /** In the format of utcText(). */
+  readonly created_at: string;
+};
+
+/** What a row of the dashboard shows of it. */
+export type ListedRow = Omit<MonitorRow, 'version' | 'key' | 'config' | 'created_at'>;
+
+/** What only a change needs, beside what is shown. */
+export type StoredMonitor = MonitorRow & {
+  readonly partition: number;
+  readonly secrets: Uint8Array | null;
+  readonly config_version: number;
+};
+
+/** A new or changed monitor, with its secrets encrypted. */
+export type WrittenMonitor = {
+  readonly id: string;
+  readonly partition: number;
+  readonly monitor: Monitor;
+  readonly secrets: Uint8Array | null;
+};
+
+export const monitorRecord = ({ id, partition, monitor, secrets }: WrittenMonitor) => {
+  const { organisation: _organisation, kind, group, ...same } = monitor;
+  return { ...same, id, partition, type: kind, group_id: group, secrets: bytesText(secrets) };
+};
+
+export const monitorFrom = (row: StoredMonitor, organisation: string, stored: Secrets): Monitor => {
+  const { open, secrets } = asSplit(row.type, row.config, stored);
+  return {
+    organisation,
+    kind: row.type,
+    name: row.name,
+    target: row.target,
+    interval_s: row.interval_s,
+    enabled: row.enabled,
+    config: open,
+    secrets,
+    group: row.group_id,
+    affects_group_status: row.affects_group_status,
+    external_id: row.external_id,
+    tags: row.tags,
+    config_version: row.config_version,
+  };
+};
+
+/** A monitor as the dashboard shows it. */
+export const listedJson = (row: ListedRow) => ({
+  id: row.id,
+  name: row.name,
+  type: row.type,
+  target: row.target,
+  interval_s: row.interval_s,
+  enabled: row.enabled,
+  group: row.group_id,
+  affects_group_status: row.affects_group_status,
+  external_id: row.external_id,
+  tags: row.tags,
+});
+
+/**
+ * A monitor as answers show it. Secrets stay masked, even those stored before their key counted as
+ * secret.
+ */
+export const monitorJson = (row: MonitorRow) => {
+  const { id, name, type, target, interval_s, enabled, ...labels } = listedJson(row);
+  const config = openOf(row);
+  return { id, name, type, target, interval_s, enabled, config, ...labels, created_at: isoOf(row.created_at) };
+};
+
+/** A cached row is shown many times. */
+const opened = new WeakMap<Config, Config>();
+
+const openOf = ({ type, config }: Pick<MonitorRow, 'type' | 'config'>): Config => {
+  const known = opened.get(config) ?? splitSecrets(type, config).open;
+  opened.set(config, known);
+  return known;
+};
