@@ -3,10 +3,11 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { UsageFault } from '../base/env.ts';
 import { version } from '../base/process.ts';
-import { nearest } from '../base/text.ts';
-import { findCommand, type Line, readLine } from './arguments.ts';
+import { booleansOf, findCommand, helpAskedFor, isTyped, type Line, readLine } from './arguments.ts';
+import { everywhere } from './calls.ts';
 import { commands, commandsOfDocument, usageOf } from './commands.ts';
-import { commandHelp, completion, configHelp, generalHelp, isShell, shells } from './help.ts';
+import { completion } from './completion.ts';
+import { commandHelp, configHelp, generalHelp } from './help.ts';
 import { CallRefused, type Exit, exits, ServiceNotReached, type Surroundings, useProxies } from './http.ts';
 import { NothingCalledSo } from './ids.ts';
 import { login, loginHelp } from './login.ts';
@@ -50,71 +51,42 @@ const printUsage = async (fault: UsageFault, world: Surroundings): Promise<Exit>
   return exits.usage;
 };
 
-const inColour = (world: Surroundings, line: Line): boolean =>
-  line.switches.colour && world.columns !== undefined && !world.environment.NO_COLOR;
-
 const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
-  const { words, switches } = line;
-  const paint = painter(inColour(world, line));
-  if (switches.version) {
-    world.out(`antipode ${version}\n`);
+  const { words, typed } = line;
+  const [first, second, third] = words;
+  const says = (text: string): Exit => {
+    world.out(text);
     return exits.done;
+  };
+  const isPlain = isTyped(line, 'no-color') || isTyped(line, 'no-colour') || Boolean(world.environment.NO_COLOR);
+  const paint = painter(!isPlain && world.columns !== undefined);
+  if (isTyped(line, 'version')) return says(`antipode ${version}\n`);
+  if (first === 'completion' && !isTyped(line, 'help')) return says(completion(second, words.slice(2)));
+  const isHelp = first === 'help' || isTyped(line, 'help');
+  const own = isHelp && words.find((word) => word !== 'help');
+  if (own === 'login' || own === 'run') return says(own === 'login' ? loginHelp : runHelp);
+  if (first === 'login') return login(words.slice(1), world);
+  if (first === 'help' && second === 'config') return says(configHelp(third, paint));
+  if (words.length === 0 && !isHelp) {
+    const [early] = typed.filter(({ name }) => !everywhere.some((one) => one.name === name && one.kind === 'boolean'));
+    if (early)
+      throw new UsageFault(`--${early.name} stands without a command; flags come after it, as in antipode monitors list --limit 5.`);
+    world.err(generalHelp(paint));
+    return exits.usage;
   }
-  if (words[0] === 'completion') {
-    const shell = words[1];
-    if (!isShell(shell)) {
-      const meant = nearest(shell ?? '', shells);
-      throw new UsageFault(`completion takes ${shells.join(', ')}.${meant ? ` Did you mean ${meant}?` : ''}`);
-    }
-    world.out(completion(shell, commands));
-    return exits.done;
-  }
-  if (words[0] === 'login' && !switches.help) return login(words.slice(1), world);
-  const ownHelp = words.find((word) => word !== 'help');
-  if (ownHelp === 'login' || ownHelp === 'run') {
-    world.out(ownHelp === 'login' ? loginHelp : runHelp);
-    return exits.done;
-  }
-  const [early] = line.flags;
-  if (words.length === 0 && early && !switches.help) {
-    const example = 'antipode monitors list --limit 5';
-    throw new UsageFault(`--${early.name} stands without a command; flags come after it, as in ${example}.`);
-  }
-  if (words.length === 0 || words[0] === 'help') {
-    if (words.length === 0 && !switches.help) {
-      world.err(generalHelp(commands, paint));
-      return exits.usage;
-    }
-    if (words.length <= 1) {
-      world.out(generalHelp(commands, paint));
-      return exits.done;
-    }
-    if (words[1] === 'config') {
-      world.out(configHelp(words[2], paint));
-      return exits.done;
-    }
-  }
-  const asked = words[0] === 'help' ? words.slice(1) : words;
-  const wantsHelp = switches.help || words[0] === 'help';
-  const ofNoun = commands.filter((command) => command.words[0] === asked[0]);
-  if (wantsHelp && asked.length === 1 && ofNoun.length > 1) {
-    world.out(ofNoun.map((command) => `${usageOf(command)}\n    ${command.operation.summary}\n`).join(''));
-    return exits.done;
-  }
-  const { command, rest } = findCommand(commands, asked);
-  if (wantsHelp) {
-    world.out(commandHelp(command, paint));
-    return exits.done;
-  }
+  const helped = helpAskedFor(commands, line);
+  if (helped === commands) return says(generalHelp(paint));
+  const [one, ...others] = helped ?? [];
+  if (one && others.length === 0) return says(commandHelp(one, paint));
+  if (helped) return says(helped.map((command) => `${usageOf(command)}\n    ${command.operation.summary}\n`).join(''));
+  const { command, rest } = findCommand(commands, words);
   return perform(command, rest, line, world, paint);
 };
 
 /** Statuses of calls that may well succeed later. */
 const later: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-const booleans: ReadonlySet<string> = new Set(
-  commands.flatMap(({ flags }) => flags.filter(({ kind }) => kind === 'boolean').flatMap(({ name, key }) => [name, key])),
-);
+const booleans = booleansOf([...everywhere, ...commands.flatMap(({ flags }) => flags)]);
 
 /**
  * One command, one call (and a read before it, when single keys are changed or a name replaces an

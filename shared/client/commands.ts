@@ -2,6 +2,7 @@ import type { JsonSchema, Shape } from '../api/fields.ts';
 import { restOperations } from '../api/index.ts';
 import { commandName } from '../base/env.ts';
 import { isRecord, memberOf } from '../base/json.ts';
+import type { Flag, FlagKind } from './arguments.ts';
 
 /**
  * What a command needs of an operation: our own table provides it, and so does the document of a
@@ -19,21 +20,6 @@ export type CommandSource = {
 };
 
 type FlagSource = { readonly schema: JsonSchema; readonly required: boolean };
-
-export type FlagKind = 'text' | 'integer' | 'number' | 'boolean' | 'object' | 'objects' | 'list';
-
-export type Flag = {
-  /** As typed, without the dashes: `interval-s`; lists repeat under their singular. */
-  readonly name: string;
-  readonly key: string;
-  readonly where: 'query' | 'body';
-  readonly kind: FlagKind;
-  readonly required: boolean;
-  readonly choices: readonly string[];
-  /** Words that a shell completes; others are sent too, because the service may know more. */
-  readonly offered: readonly string[];
-  readonly hint: string;
-};
 
 export type Command = {
   /** `['monitors', 'list']` */
@@ -71,10 +57,11 @@ const alternatives = (schema: JsonSchema): JsonSchema[] =>
     ? schema.anyOf.filter((one: unknown): one is JsonSchema => typeof one === 'object' && one !== null)
     : [schema];
 
-const kindOf = ({ type, items }: JsonSchema): FlagKind => {
-  if (type === 'array' && isRecord(items) && (typeof items.$ref === 'string' || items.type === 'object')) return 'objects';
-  if (type === 'integer' || type === 'number' || type === 'boolean' || type === 'object') return type;
-  return type === 'array' ? 'list' : 'text';
+const kindOf = ({ type, items, $ref }: JsonSchema): FlagKind => {
+  if (type === 'array') return isRecord(items) && (items.$ref !== undefined || items.type === 'object') ? 'objects' : 'list';
+  if (type === 'integer' || type === 'number') return 'number';
+  if (type === 'boolean') return type;
+  return type === 'object' || $ref !== undefined ? 'object' : 'text';
 };
 
 /** The words of a pattern that only lists words. */
@@ -83,56 +70,56 @@ const wordsOf = ({ pattern }: JsonSchema): string[] => {
   return told === '' ? [] : told.split('|');
 };
 
-const flagOf = (where: Flag['where'], key: string, { schema, required }: FlagSource): Flag => {
+const flagOf = ([key, { schema, required }]: [string, FlagSource]): Flag => {
   const main = alternatives(schema).find((one) => one.type !== 'null') ?? schema;
   const kind = kindOf(main);
   const choices = Array.isArray(main.enum) ? main.enum.map(String) : [];
   const offered = choices.length > 0 ? choices : wordsOf(main);
   const words = schema.description ?? main.description;
   const hint = typeof words === 'string' ? words : '';
-  return { name: kebab(kind === 'list' ? singular(key) : key), key, where, kind, required, choices, offered, hint };
+  return { name: kebab(kind === 'list' ? singular(key) : key), key, kind, required, choices, offered, hint };
 };
 
 const shown = (param: string): string => (param.includes('_') ? param.toUpperCase() : 'ID');
 
 export const commandOf = (operation: CommandSource): Command => {
-  const flags = [
-    ...Object.entries(operation.query).map(([key, source]) => flagOf('query', key, source)),
-    ...Object.entries(operation.body).map(([key, source]) => flagOf('body', key, source)),
-  ];
   const alone = operation.params.length === 1;
   return {
     words: commandWords(operation),
     operation,
     positionals: operation.params.map((name) => ({ name, shown: alone ? 'ID' : shown(name) })),
-    flags,
+    flags: Object.entries({ ...operation.query, ...operation.body }).map(flagOf),
     paged: Object.hasOwn(operation.query, 'cursor') || Object.hasOwn(operation.query, 'after'),
   };
 };
 
 /** `antipode monitors get ID [--flag …]` */
 export const usageOf = (command: Command): string => {
-  const required = command.flags.filter((flag) => flag.required).map((flag) => `--${flag.name} ${placeholderOf(flag)}`);
+  const required = command.flags.filter((flag) => flag.required).map(withPlaceholder);
   const rest = command.flags.some((flag) => !flag.required) ? ['[FLAGS]'] : [];
   return ['antipode', ...command.words, ...command.positionals.map(({ shown: name }) => name), ...required, ...rest].join(' ');
 };
 
-/** The placeholder of a flag's value in help texts. */
-export const placeholderOf = (flag: Flag): string => {
-  if (flag.choices.length > 0) return flag.choices.join('|');
-  if (flag.kind === 'object') return "'{…}'|@FILE";
-  if (flag.kind === 'objects') return '@FILE';
-  if (flag.kind === 'boolean') return 'true|false';
-  if (flag.kind === 'integer' || flag.kind === 'number') return 'N';
-  if (/_at$/.test(flag.key)) return '2027-01-01T02:00';
-  if (flag.kind === 'list' || /^(monitor|group)$/.test(flag.key)) return 'ID';
+/** The flag as help texts show it: `--interval-s N`. */
+export const withPlaceholder = (flag: Flag): string => `--${flag.name} ${placeholderOf(flag)}`.trimEnd();
+
+const placeholderOf = ({ placeholder, choices, kind, key }: Flag): string => {
+  if (placeholder !== undefined) return placeholder;
+  if (choices.length > 0) return choices.join('|');
+  if (kind === 'object') return "'{…}'|@FILE";
+  if (kind === 'objects') return '@FILE';
+  if (kind === 'boolean') return 'true|false';
+  if (kind === 'number') return 'N';
+  if (/_at$/.test(key)) return '2027-01-01T02:00';
+  if (kind === 'list' || /^(monitor|group)$/.test(key)) return 'ID';
   return 'TEXT';
 };
 
-const sources = (shape: Shape | undefined): CommandSource['body'] =>
-  Object.fromEntries(
-    Object.entries(shape ?? {}).map(([key, field]) => [key, { schema: field.schema, required: field.absent === undefined }]),
-  );
+const sources = (shape: Shape = {}): CommandSource['body'] =>
+  Object.fromEntries(Object.entries(shape).map(([key, field]) => [key, { schema: field.schema, required: field.absent === undefined }]));
+
+/** The flags of these fields. */
+export const flagsOf = (shape: Shape): readonly Flag[] => Object.entries(sources(shape)).map(flagOf);
 
 const nouns = ['me', 'monitors', 'incidents', 'events', 'channels', 'maintenance', 'groups', 'status-pages'];
 

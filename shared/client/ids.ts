@@ -1,6 +1,6 @@
 import { UsageFault } from '../base/env.ts';
 import { memberOf } from '../base/json.ts';
-import type { Line } from './arguments.ts';
+import type { Given } from './arguments.ts';
 import type { Command } from './commands.ts';
 import type { HttpClient } from './http.ts';
 
@@ -89,9 +89,9 @@ const listPaths: Readonly<Record<string, string>> = {
  */
 export const withIds = async (
   command: Command,
-  { rest, line }: { readonly rest: readonly string[]; readonly line: Line },
+  { rest, values }: { readonly rest: readonly string[]; readonly values: readonly Given[] },
   { client, commands }: { readonly client: HttpClient; readonly commands: readonly Command[] },
-): Promise<{ readonly rest: readonly string[]; readonly line: Line }> => {
+): Promise<{ readonly rest: readonly string[]; readonly values: readonly Given[] }> => {
   const read = readerOf(client);
   const listAt = (path: string | undefined): Command | undefined =>
     commands.find(({ operation, paged }) => paged && operation.method === 'GET' && operation.path === path);
@@ -111,10 +111,9 @@ export const withIds = async (
     known.set(name, id);
     words.push(id);
   }
-  const flags = line.flags.map(async (given) => {
-    const flag = command.flags.find((one) => one.name === given.name || one.key === given.name);
-    const list = listAt(flag && listPaths[flag.key]);
-    return given.value === undefined ? given : { ...given, value: await idIn(list, given.value) };
+  const resolved = values.map(async (given) => {
+    const list = listAt(listPaths[given.flag.key]);
+    return typeof given.value === 'string' ? { ...given, value: await idIn(list, given.value) } : given;
   });
-  return { rest: words, line: { ...line, flags: await Promise.all(flags) } };
+  return { rest: words, values: await Promise.all(resolved) };
 };

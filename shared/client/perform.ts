@@ -1,13 +1,14 @@
 import { commandName, UsageFault } from '../base/env.ts';
 import { isRecord, memberOf } from '../base/json.ts';
 import { version } from '../base/process.ts';
-import { amendedCall, type CommandCall, callOf, hasRefused, type Line, partsOf, summaryOf, togetherOf, withTimes } from './arguments.ts';
+import { type Given, inputOf, type Line, valuesOf } from './arguments.ts';
+import { amendedCall, type CommandCall, callOf, everywhere, hasRefused, partsOf, summaryOf, togetherOf, withTimes } from './calls.ts';
 import type { Command } from './commands.ts';
 import { commands } from './commands.ts';
 import { configWarnings } from './help.ts';
 import { type Answer, createHttpClient, type Exit, exits, type HttpClient, nextOf, type Surroundings } from './http.ts';
 import { withIds } from './ids.ts';
-import { fieldsOf, missingFields, render, withFields } from './output.ts';
+import { type Fields, fieldsOf, missingFields, render, withFields } from './output.ts';
 import { readSettings } from './settings.ts';
 import { harmless, type Paint } from './terminal.ts';
 
@@ -62,9 +63,16 @@ const mayGo = async (
   return answer === undefined ? exits.interrupted : exits.usage;
 };
 
-const printAnswer = (body: unknown, line: Line, world: Surroundings, paint: Paint): void => {
-  const fields = line.fields === undefined ? undefined : fieldsOf(line.fields);
-  if (world.columns !== undefined && !line.switches.json) {
+/** What the flags of every command wish for. */
+type Wishes = { readonly json: boolean; readonly all: boolean; readonly yes: boolean; readonly fields: Fields | undefined };
+
+const wishesOf = (values: readonly Given[]): Wishes => {
+  const { json, all, yes, fields } = inputOf(values);
+  return { json: json === true, all: all === true, yes: yes === true, fields: typeof fields === 'string' ? fieldsOf(fields) : undefined };
+};
+
+const printAnswer = (body: unknown, { json, fields }: Wishes, world: Surroundings, paint: Paint): void => {
+  if (world.columns !== undefined && !json) {
     const text = render(body, { columns: world.columns, paint, now: world.now(), fields });
     world.out(text === '' ? 'Done.\n' : text);
   } else if (body !== null) world.out(`${JSON.stringify(fields ? withFields(body, fields) : body)}\n`);
@@ -75,29 +83,16 @@ const printAnswer = (body: unknown, line: Line, world: Surroundings, paint: Pain
 };
 
 /** A script would take the first page for the whole list without this message. */
-const printMore = (body: unknown, call: CommandCall, line: Line, world: Surroundings): void => {
-  const seen = world.columns !== undefined && !line.switches.json;
+const printMore = (body: unknown, call: CommandCall, { json }: Wishes, world: Surroundings): void => {
+  const seen = world.columns !== undefined && !json;
   const asked = call.query?.limit !== undefined || call.query?.cursor !== undefined;
   if (seen || asked || nextOf(body) === undefined || !isRecord(body) || !Array.isArray(body.items)) return;
   world.err(`antipode: only the first ${body.items.length} are here, there are more: --all gives all of them\n`);
 };
 
-/**
- * Piped input can be read once, but the line is read twice: before a name in it is resolved, and
- * after.
- */
-const readOnce = (readText: Surroundings['readText']): Surroundings['readText'] => {
-  const read = new Map<string, string>();
-  return (path) => {
-    const text = read.get(path) ?? readText(path);
-    read.set(path, text);
-    return text;
-  };
-};
-
 type Sending = {
   readonly client: HttpClient;
-  readonly line: Line;
+  readonly wishes: Wishes;
   readonly world: Surroundings;
   readonly paint: Paint;
   readonly progress: ((count: number) => void) | undefined;
@@ -112,13 +107,13 @@ const memberCount = (body: unknown): number => {
  * Sends part after part. What was done before a failed call stays done, and is reported before the
  * failure.
  */
-const sendMany = async (call: CommandCall, { client, line, world, paint, progress }: Sending): Promise<Exit> => {
+const sendMany = async (call: CommandCall, { client, wishes, world, paint, progress }: Sending): Promise<Exit> => {
   const answers: unknown[] = [];
   const tell = (): void => {
     const body = togetherOf(answers);
     if (progress) world.err(clearLine);
-    printAnswer(body, line, world, paint);
-    if (world.columns !== undefined && !line.switches.json) world.out(`\n${summaryOf(body)}`);
+    printAnswer(body, wishes, world, paint);
+    if (world.columns !== undefined && !wishes.json) world.out(`\n${summaryOf(body)}`);
   };
   try {
     for (const body of partsOf(call.body)) {
@@ -134,18 +129,18 @@ const sendMany = async (call: CommandCall, { client, line, world, paint, progres
 };
 
 export const perform = async (command: Command, given: readonly string[], line: Line, world: Surroundings, paint: Paint): Promise<Exit> => {
-  const { switches } = line;
-  const timed = withTimes(command, line, world.now());
-  const readText = readOnce(world.readText);
+  const typed = valuesOf({ ...command, flags: [...command.flags, ...everywhere] }, line, world.readText);
+  const values = withTimes(command, typed, world.now());
+  const wishes = wishesOf(values);
   // Reports faults of the line before any request to the service.
-  const early = callOf(command, given, timed, readText);
+  const early = callOf(command, given, values);
   const isOfMany = command.operation.id === 'batchMonitors';
   if (isOfMany) partsOf(early.body);
-  if (switches.all && !command.paged) throw new UsageFault(`${commandName(command)} is not a list: --all has no meaning there.`);
-  if (switches.all && early.query?.cursor !== undefined) throw new UsageFault('--all walks from the first page: leave --cursor out.');
+  if (wishes.all && !command.paged) throw new UsageFault(`${commandName(command)} is not a list: --all has no meaning there.`);
+  if (wishes.all && early.query?.cursor !== undefined) throw new UsageFault('--all walks from the first page: leave --cursor out.');
   const settings = readSettings(world.environment, world.settingsFiles);
 
-  const asks = switches.yes ? undefined : deadly[command.operation.id];
+  const asks = wishes.yes ? undefined : deadly[command.operation.id];
   if (asks && !world.attended) {
     world.err(`${asks.left}: ${asks.because}, and nobody can be asked here. Say it with --yes.\n`);
     return exits.usage;
@@ -158,24 +153,24 @@ export const perform = async (command: Command, given: readonly string[], line: 
     onWait: (seconds) => world.err(`antipode: over the rate of calls; going on in ${seconds} s, as told\n`),
     ...(world.wait && { wait: world.wait }),
   });
-  const whole = await withIds(command, { rest: given, line: timed }, { client, commands });
-  const call = callOf(command, whole.rest, whole.line, readText);
+  const whole = await withIds(command, { rest: given, values }, { client, commands });
+  const call = callOf(command, whole.rest, whole.values);
   if (asks) {
     const refused = await mayGo(asks, client, call.path, world);
     if (refused !== undefined) return refused;
   }
 
-  const progress = world.attended && (switches.all || isOfMany) ? (count: number) => world.err(`\r${count} so far …`) : undefined;
+  const progress = world.attended && (wishes.all || isOfMany) ? (count: number) => world.err(`\r${count} so far …`) : undefined;
   let answer: Answer;
   try {
-    if (isOfMany) return await sendMany(call, { client, line, world, paint, progress });
+    if (isOfMany) return await sendMany(call, { client, wishes, world, paint, progress });
     const complete = call.amendments ? amendedCall(call, (await client.call({ method: 'GET', path: call.path })).body) : call;
-    answer = switches.all ? await client.callAllPages(call, progress) : await client.call(complete);
+    answer = wishes.all ? await client.callAllPages(call, progress) : await client.call(complete);
   } finally {
     if (progress) world.err(clearLine);
   }
-  printAnswer(answer.body, line, world, paint);
-  printMore(answer.body, call, line, world);
+  printAnswer(answer.body, wishes, world, paint);
+  printMore(answer.body, call, wishes, world);
   for (const warning of configWarnings(call.body, answer.body))
     world.err(`antipode: ${harmless(warning)} (antipode help config lists what is)\n`);
   return exits.done;

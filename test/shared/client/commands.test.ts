@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest';
 import { commandName, UsageFault } from '../../../shared/base/env.ts';
-import { type CommandCall, callOf, findCommand, readLine } from '../../../shared/client/arguments.ts';
+import { findCommand, readLine, valuesOf } from '../../../shared/client/arguments.ts';
+import { type CommandCall, callOf } from '../../../shared/client/calls.ts';
 import { commands, commandWords } from '../../../shared/client/commands.ts';
 
 const call = (...given: string[]): CommandCall => {
   const line = readLine(given, new Set(['ungroup', 'enabled']));
   const { command, rest } = findCommand(commands, line.words);
-  return callOf(command, rest, line, (path) => (path === 'config.json' ? '{"timeout_ms": 3000}' : ''));
+  const values = valuesOf(command, line, (path) => (path === 'config.json' ? '{"timeout_ms": 3000}' : ''));
+  return callOf(command, rest, values);
 };
 
 test('every command that the service is promised with stands there, and no other', () => {
@@ -84,8 +86,8 @@ test.each<[string[], CommandCall]>([
       query: {},
       body: {},
       amendments: [
-        { path: ['config', 'headers', 'Accept'], value: 'text/html' },
-        { path: ['config', 'timeout_ms'], value: 5000 },
+        { flag: expect.objectContaining({ key: 'config' }), inner: ['headers', 'Accept'], value: 'text/html' },
+        { flag: expect.objectContaining({ key: 'config' }), inner: ['timeout_ms'], value: 5000 },
       ],
     },
   ],

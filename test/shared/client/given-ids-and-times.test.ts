@@ -1,7 +1,8 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commandName, UsageFault } from '../../../shared/base/env.ts';
-import { readLine, withTimes } from '../../../shared/client/arguments.ts';
+import { readLine, valuesOf } from '../../../shared/client/arguments.ts';
+import { everywhere, withTimes } from '../../../shared/client/calls.ts';
 import { commands } from '../../../shared/client/commands.ts';
 import { exits } from '../../../shared/client/http.ts';
 import { createCommand } from '../../support/cli.ts';
@@ -9,11 +10,14 @@ import { openServed, type Served } from '../../support/served-api.ts';
 
 const now = Date.parse('2027-03-01T12:00:00.500Z');
 
-const timed = (...given: string[]): Record<string, string | undefined> => {
+const timed = (...given: string[]): Record<string, unknown> => {
   const line = readLine(given, new Set());
   const command = commands.find((one) => commandName(one) === line.words.slice(0, 2).join(' '));
   if (!command) throw new Error('no such command');
-  return Object.fromEntries(withTimes(command, line, now).flags.map(({ name, value }) => [name, value]));
+  const values = valuesOf({ ...command, flags: [...command.flags, ...everywhere] }, line, () => '');
+  return Object.fromEntries(
+    withTimes(command, values, now).flatMap(({ flag: { name }, value }) => (name === 'for' ? [] : [[name, value]])),
+  );
 };
 
 describe('times on the command line', () => {
