@@ -114,7 +114,9 @@ test('the layout of a template in its source does not reach the page', () => {
       ${html`<li></li>`}
     </ul>
   `;
-  expect(String(list)).toBe('<ul class="names"><li class="first" id="ada">Ada is the first of <b>them</b><br class="end"/></li><li></li></ul>');
+  expect(String(list)).toBe(
+    '<ul class="names"><li class="first" id="ada">Ada is the first of <b>them</b><br class="end"/></li><li></li></ul>',
+  );
 });
 
 test('a line break of a value is kept, and so is a space within a line', () => {
