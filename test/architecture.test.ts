@@ -58,7 +58,7 @@ const kits: Readonly<Record<string, readonly string[]>> = {
     'coordinator/gate',
     'coordinator/health/installation.ts',
     'coordinator/monitors/contract.ts',
-    'coordinator/notifications/channels.ts',
+    'coordinator/notifications/kinds/index.ts',
     'coordinator/organisations/plans.ts',
   ],
   'coordinator/engine': [

@@ -6,7 +6,7 @@ import { apiRevision, apiVersion, ErrorOut, type RestOperation, refusalsOf, vali
 import type { RefusalCode } from '../../shared/base/errors.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import { listMonitorFigures } from '../monitors/contract.ts';
-import { channelKinds } from '../notifications/channels.ts';
+import { channelKinds } from '../notifications/kinds/index.ts';
 import type { ChannelKind, Field } from '../notifications/kinds/types.ts';
 import { type Plan, planNames, plans } from '../organisations/plans.ts';
 import { copyable, escapeHtml, figuresText, figuresType, meaningOf, prose, statusOfCode, told, toldObject } from './document-words.ts';

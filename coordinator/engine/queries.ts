@@ -317,7 +317,7 @@ export function watchedOf(row: MonitorRow): Watched {
     inside: insideOf(row.type, row.target, config)?.addresses,
     config_version: row.config_version,
     alert_after_ms: typeof after === 'number' ? after * 1_000 : 0,
-    sampled: harmless(row.type, config),
+    sampled: isHarmless[row.type](config),
     created_at: row.created_at.getTime(),
     paused_at: row.paused_at?.getTime() ?? null,
   };
@@ -333,9 +333,12 @@ export function probeIn(config: Config): string | null {
   return typeof config.probe === 'string' ? config.probe : null;
 }
 
-function harmless(kind: Kind, { method }: Config): boolean {
-  return kind === 'dns' || (kind === 'https' && (method === undefined || method === 'GET' || method === 'HEAD'));
-}
+/** Whether one check more changes nothing at the target. */
+const isHarmless: Readonly<Record<Kind, (config: Config) => boolean>> = {
+  https: ({ method }) => method === undefined || method === 'GET' || method === 'HEAD',
+  dns: () => true,
+  heartbeat: () => false,
+};
 
 /** Equal for targets on the same host. */
 export const targetHash = ({ type, target }: Pick<MonitorRow, 'type' | 'target'>): number => hashOf(defaultName(type, target) ?? target);

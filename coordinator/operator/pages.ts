@@ -1,4 +1,5 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
+import { isKind, type Kind } from '../../shared/checks/kinds.ts';
 import { listProbes } from '../probes/contract.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
 import { countText, heading, linkButton, notice, type State, stateMark } from '../web/layout.ts';
@@ -107,7 +108,7 @@ const noticesOf = ({ items }: Notices, { times }: OperatorsRequest): Html => {
   );
 };
 
-const kinds: Readonly<Record<string, string>> = { https: 'https', dns: 'DNS', heartbeat: 'heartbeats' };
+const kinds: Readonly<Record<Kind, string>> = { https: 'https', dns: 'DNS', heartbeat: 'heartbeats' };
 
 const zonesText = ({ version, released_on, least_age_days: days }: OutputOf<typeof showFigures>['time_zone_data']): Part => {
   if (version === null) return 'unknown';
@@ -120,7 +121,7 @@ const figuresOf = (figures: OutputOf<typeof showFigures>, { times }: OperatorsRe
   const { organisations, monitors, checks, open_incidents, alerts_waiting, version, time_zone_data } = figures;
   const sum = monitors.reduce((all, { count }) => all + count, 0);
   const row = (label: string, value: Part): Html => html`<div class="setting"><dt>${label}</dt><dd>${value}</dd></div>`;
-  const byKind = monitors.map(({ kind, count }) => `${countText(count)} ${kinds[kind] ?? kind}`).join(', ');
+  const byKind = monitors.map(({ kind, count }) => `${countText(count)} ${isKind(kind) ? kinds[kind] : kind}`).join(', ');
   return section(
     'Figures of the house',
     html`<dl class="card settings">${row('Organisations', countText(organisations))}${row('Monitors', sum === 0 ? 'none' : `${countText(sum)}: ${byKind}`)}${row(

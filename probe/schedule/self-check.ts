@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import { causeLayer } from '../../shared/checks/causes.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Layer, Verdict } from '../../shared/checks/result.ts';
 import type { Guard } from '../checks/guard.ts';
 import type { Pulse } from '../presence/clock.ts';
@@ -151,7 +152,7 @@ export function createSelfCheck(parts: { readonly guard: Guard; readonly reachab
   const hostKnown = (assignment: Assignment): string => {
     const known = hosts.get(assignment);
     if (known !== undefined) return known;
-    const host = hostOf(assignment);
+    const host = hostsOf[assignment.kind](assignment);
     hosts.set(assignment, host);
     return host;
   };
@@ -175,10 +176,11 @@ export function createSelfCheck(parts: { readonly guard: Guard; readonly reachab
 }
 
 /** The name of the target's host. Reaching a host of another name vouches for the probe. */
-function hostOf({ kind, target, config }: Assignment): string {
-  if (kind === 'https') return URL.parse(target)?.hostname ?? target;
-  return kind === 'dns' ? `dns ${String(config.resolver ?? '')}` : kind;
-}
+const hostsOf: Readonly<Record<Kind, (assignment: Assignment) => string>> = {
+  https: ({ target }) => URL.parse(target)?.hostname ?? target,
+  dns: ({ config }) => `dns ${String(config.resolver ?? '')}`,
+  heartbeat: () => 'heartbeat',
+};
 
 /**
  * A check that ended this many ms after its timeout was held up by the probe itself (frozen,

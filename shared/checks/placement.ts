@@ -33,12 +33,24 @@ export type Inside = {
 
 /** Undefined for a public address or a name. */
 export const insideOf = (kind: Kind, target: string, config: Config): Inside | undefined => {
-  const resolver = kind === 'dns' && typeof config.resolver === 'string' ? parseResolver(config.resolver)?.address : undefined;
-  const host = kind === 'https' ? httpsUrl(target)?.hostname : resolver;
+  const { key, hostIn } = dialed[kind];
+  const host = hostIn(target, config);
   if (host === undefined) return undefined;
   const addresses = addressesOf(host);
   if (addresses.length === 0 || addresses.some((text) => isOpen(text))) return undefined;
-  return { key: kind === 'https' ? 'target' : 'config.resolver', host, addresses };
+  return { key, host, addresses };
+};
+
+/** The host that a probe connects to for a check, and the member that names it. */
+const dialed: Readonly<
+  Record<Kind, { readonly key: Inside['key']; readonly hostIn: (target: string, config: Config) => string | undefined }>
+> = {
+  https: { key: 'target', hostIn: (target) => httpsUrl(target)?.hostname },
+  dns: {
+    key: 'config.resolver',
+    hostIn: (_, { resolver }) => (typeof resolver === 'string' ? parseResolver(resolver)?.address : undefined),
+  },
+  heartbeat: { key: 'target', hostIn: () => undefined },
 };
 
 const isOpen = (text: string): boolean => {

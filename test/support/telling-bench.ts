@@ -1,9 +1,9 @@
 /** For test files: the parts that tell people, on a database of their own, with a clock that is moved by hand and a receiver that answers as it is told. */
 
 import type { Sql } from '../../coordinator/database/connect.ts';
-import { kindOf } from '../../coordinator/notifications/channels.ts';
 import { createComposer } from '../../coordinator/notifications/compose.ts';
 import { createDeliverer } from '../../coordinator/notifications/deliver.ts';
+import { kindOf } from '../../coordinator/notifications/kinds/index.ts';
 import type { Answer, Outgoing } from '../../coordinator/notifications/kinds/types.ts';
 import { createOwnerFallback } from '../../coordinator/notifications/last-resort.ts';
 import { createPlanner } from '../../coordinator/notifications/plan.ts';

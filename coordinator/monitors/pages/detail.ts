@@ -1,4 +1,4 @@
-import { configKeys, isKind, unknownConfigKeys } from '../../../shared/api/config-keys.ts';
+import { configKeys, unknownConfigKeys } from '../../../shared/api/config-keys.ts';
 import { listIncidents } from '../../../shared/api/incidents.ts';
 import {
   deleteMonitor,
@@ -11,6 +11,7 @@ import {
 } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { briefDuration, durationText } from '../../../shared/base/time.ts';
+import { isKind, type Kind } from '../../../shared/checks/kinds.ts';
 import { recipients } from '../../incidents/pages/detail.ts';
 import { listNotified } from '../../notifications/contract.ts';
 import { meanOf, type Results, responseChart, responseTable } from '../../web/charts.ts';
@@ -179,9 +180,9 @@ export const ledgerTable = (ledger: Ledger, times: Times): Html => {
 
 export type Settings = { readonly type: string; readonly interval_s: number; readonly config: Readonly<Record<string, unknown>> };
 
-const kindWords: Readonly<Record<string, string>> = { https: 'Web address', dns: 'DNS name', heartbeat: 'Heartbeat' };
+const kindWords: Readonly<Record<Kind, string>> = { https: 'Web address', dns: 'DNS name', heartbeat: 'Heartbeat' };
 
-export const kindWord = (type: string): string => kindWords[type] ?? type;
+export const kindWord = (type: string): string => (isKind(type) ? kindWords[type] : type);
 
 /** `every minute`, `every 10 s`. */
 export const everyText = (interval_s: number): string => `every ${briefDuration(interval_s * 1_000)}`;

@@ -2,7 +2,7 @@ import type { Told } from '../message.ts';
 
 /**
  * What a kind of channel is. The form, masking, documents and the operator's command follow from
- * its row, so a kind is one file and one line in `notifications/channels.ts`. All of it is pure: a
+ * its row, so a kind is one file and one line in `index.ts` beside it. All of it is pure: a
  * message from a notification, a verdict from an answer.
  */
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { apiDocument } from '../../../coordinator/api/openapi.ts';
-import { channelKinds } from '../../../coordinator/notifications/channels.ts';
+import { channelKinds } from '../../../coordinator/notifications/kinds/index.ts';
 import { configKeys, kinds } from '../../../shared/api/config-keys.ts';
 import { moment } from '../../../shared/api/fields.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
   type ConfigRead,
-  channelKinds,
-  kindOf,
   mask,
   maskedChannelConfig,
   readChannelConfig,
   splitChannelConfig,
 } from '../../../coordinator/notifications/channels.ts';
+import { channelKinds, kindOf } from '../../../coordinator/notifications/kinds/index.ts';
 import type { ChannelKind } from '../../../coordinator/notifications/kinds/types.ts';
 import { configs } from '../../support/told-and-configs.ts';
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { channelKinds, kindOf } from '../../../coordinator/notifications/channels.ts';
+import { channelKinds, kindOf } from '../../../coordinator/notifications/kinds/index.ts';
 import { clean } from '../../../coordinator/notifications/kinds/text.ts';
 import type { Outgoing, OutgoingRequest } from '../../../coordinator/notifications/kinds/types.ts';
 import type { Told } from '../../../coordinator/notifications/message.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { kindOf } from '../../../coordinator/notifications/channels.ts';
+import { kindOf } from '../../../coordinator/notifications/kinds/index.ts';
 import type { Outgoing, OutgoingRequest } from '../../../coordinator/notifications/kinds/types.ts';
 import type { Told } from '../../../coordinator/notifications/message.ts';
 import { at, configs, hostileMessages, monitorOf, overOf, toldOf } from '../../support/told-and-configs.ts';

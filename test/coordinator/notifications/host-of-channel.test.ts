@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { channelKinds, hostOf, kindOf } from '../../../coordinator/notifications/channels.ts';
+import { hostOf } from '../../../coordinator/notifications/channels.ts';
+import { channelKinds, kindOf } from '../../../coordinator/notifications/kinds/index.ts';
 import { configs } from '../../support/told-and-configs.ts';
 
 /** By what a channel shares places on the way with others. */

@@ -1,7 +1,7 @@
 import { createECDH } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { channelKinds, kindOf } from '../../../coordinator/notifications/channels.ts';
+import { channelKinds, kindOf } from '../../../coordinator/notifications/kinds/index.ts';
 import type { Verdict } from '../../../coordinator/notifications/kinds/types.ts';
 import { createSender, type Sender } from '../../../coordinator/notifications/transport.ts';
 import { systemClock } from '../../../shared/base/time.ts';

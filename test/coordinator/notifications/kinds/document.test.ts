@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { channelKinds } from '../../../../coordinator/notifications/channels.ts';
+import { channelKinds } from '../../../../coordinator/notifications/kinds/index.ts';
 import type { Field } from '../../../../coordinator/notifications/kinds/types.ts';
 import { projectFolder } from '../../../../deploy/node/places.mjs';
 
@@ -23,7 +23,7 @@ const document = (): string =>
     'What stands in `kind` and `config` of `POST /api/v1/channels`, `antipode channels create` and `npm run operator -- channel create`. The pages ask for',
     'it in a form. What is secret is stored encrypted and shown as `***`.',
     '',
-    'Made from the rows of `notifications/channels.ts`; `npm test -- test/coordinator/notifications/kinds/document.test.ts -u` writes it anew.',
+    'Made from the rows of `index.ts`; `npm test -- test/coordinator/notifications/kinds/document.test.ts -u` writes it anew.',
     '',
     '| `kind` | | `config` |',
     '|---|---|---|',
