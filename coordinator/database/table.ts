@@ -1,7 +1,10 @@
 import type { Queryable } from './connect.ts';
 
-/** The columns of a table by name, each with its type in the database. */
+/** Columns of a table by name, each with its type in the database. */
 export type Columns = Readonly<Record<string, string>>;
+
+/** A value for each column, as JSON. */
+type RowOf<Own extends Columns> = { readonly [Name in keyof Own]: unknown };
 
 /** `id, name`, or `m.id, m.name`: all of them, for a statement. */
 export const namesOf = (columns: Columns, table?: string): string =>
@@ -10,12 +13,12 @@ export const namesOf = (columns: Columns, table?: string): string =>
     .join(', ');
 
 /** Writes rows of one organisation by one statement, in the order of the input. */
-export const insertRows = async (
+export const insertRows = async <Own extends Columns>(
   sql: Queryable,
   table: string,
-  columns: Columns,
+  columns: Own,
   organisation: string,
-  rows: readonly Record<string, unknown>[],
+  rows: readonly RowOf<Own>[],
 ): Promise<void> => {
   if (rows.length === 0) return;
   await sql`insert into ${sql(table)} (organisation_id, ${sql.unsafe(namesOf(columns))})
@@ -23,27 +26,31 @@ export const insertRows = async (
 };
 
 /**
- * Gives the rows of one organisation these values, by their ids and by one statement. `also`: what
+ * Gives rows of one organisation these values, by their ids and by one statement. `also`: what
  * follows from a row `r` for `t`, in SQL.
  */
-export const updateRows = async (
+export const updateRows = async <Own extends Columns>(
   sql: Queryable,
   table: string,
-  columns: Columns,
+  columns: Own,
   organisation: string,
-  rows: readonly Record<string, unknown>[],
+  rows: readonly (RowOf<Own> & { readonly id: string })[],
   also: readonly string[] = [],
 ): Promise<void> => {
   if (rows.length === 0) return;
   const sets = [...Object.keys(columns).map((name) => `${name} = r.${name}`), ...also];
   await sql`update ${sql(table)} t set ${sql.unsafe(sets.join(', '))}
-    from ${recordset(sql, { id: 'uuid', ...columns }, rows)} where t.id = r.id and t.organisation_id = ${organisation}`;
+    from ${recordset(sql, { id: 'uuid', ...columns }, rows)}
+    where t.id = r.id and t.organisation_id = ${organisation}`;
 };
 
-/** The text of bytes in such a row. */
+/** Bytes as the text that the database reads as bytes. */
 export const bytesText = (bytes: Uint8Array | null): string | null => (bytes === null ? null : `\\x${Buffer.from(bytes).toString('hex')}`);
 
-const recordset = (sql: Queryable, columns: Columns, rows: readonly Record<string, unknown>[]) => {
+/** The rows as `r`; what they hold beside the columns stays here. */
+const recordset = (sql: Queryable, columns: Columns, rows: readonly Readonly<Record<string, unknown>>[]) => {
+  const kept = rows.map((row) => Object.fromEntries(Object.keys(columns).map((name) => [name, row[name]])));
   const types = Object.entries(columns).map(([name, type]) => `${name} ${type}`);
-  return sql`jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as r (${sql.unsafe(types.join(', '))})`;
+  return sql`jsonb_to_recordset(${JSON.stringify(kept)}::text::jsonb)
+    as r (${sql.unsafe(types.join(', '))})`;
 };

@@ -9,31 +9,32 @@ import type { Monitor } from './model.ts';
 /** A monitor in the database, in the model, and in an answer. */
 
 /**
- * What people set and see. Lists, answers and exports show all of it, so no secret may be here
- * unmasked.
+ * What people set and see, by column, with its type in the database. Lists, answers and exports show
+ * all of it, so no secret may be here unmasked.
  */
-const shownColumns = {
+const settingColumns = {
   name: 'text',
-  type: 'text',
   target: 'text',
   interval_s: 'int',
   enabled: 'boolean',
-  config: 'jsonb',
   group_id: 'uuid',
   affects_group_status: 'boolean',
   external_id: 'text',
   tags: 'text[]',
 } as const;
 
-const { type: _type, ...changed } = shownColumns;
-export const changedColumns = { ...changed, secrets: 'bytea', config_version: 'int' } as const;
+export const changedColumns = {
+  ...settingColumns,
+  config: 'jsonb',
+  secrets: 'bytea',
+  config_version: 'int',
+} as const;
 export const insertedColumns = { id: 'uuid', partition: 'smallint', type: 'text', ...changedColumns } as const;
 
-/** What is shown, of `m`. */
-export const shownNames = namesOf({ id: 'uuid', ...shownColumns }, 'm');
-const { config: _config, ...listed } = shownColumns;
-/** The same without the config, which is the largest of it. */
-export const listedNames = namesOf({ id: 'uuid', ...listed }, 'm');
+/** Of `m`, for statements: all that is shown, and all but the config, which is the largest. */
+const listedColumns = { id: 'uuid', type: 'text', ...settingColumns } as const;
+export const listedNames = namesOf(listedColumns, 'm');
+export const shownNames = namesOf({ ...listedColumns, config: 'jsonb' }, 'm');
 
 /** A monitor as lists and answers show it. */
 export type MonitorRow = {

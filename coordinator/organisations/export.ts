@@ -1,5 +1,6 @@
 import type { Queryable } from '../database/connect.ts';
 import { shownNames } from '../monitors/row.ts';
+import { shownNames as shownPageNames } from '../status-pages/row.ts';
 
 /**
  * The export of an organisation, by parts. Every column is named here; a column added later is not
@@ -80,7 +81,7 @@ const parts = {
     where: of('m'),
   },
   status_pages: {
-    columns: `p.id, p.name, p.slug, p.description, p.enabled, p.language, p.accent, p.access, p.domain, p.created_at,
+    columns: `p.id, ${shownPageNames}, p.created_at,
       ${many('s.monitor_id, s.display_name, s.group_id, s.position', 'status_page_monitors s where s.page_id = p.id', 'position')} as monitors,
       ${many('s.group_id, s.display_name, s.position', 'status_page_groups s where s.page_id = p.id', 'position')} as groups,
       ${many('s.incident_id, s.kind, s.text, s.written_by, s.written_at', 'status_page_posts s where s.page_id = p.id', 'written_at')} as posts`,

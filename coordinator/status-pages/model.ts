@@ -1,6 +1,8 @@
+import type { ValueOf } from '../../shared/api/fields.ts';
+import type { StatusPageIn, StatusPagePatch } from '../../shared/api/status-pages.ts';
 import { contrastOf, leastContrast, readableOn } from '../../shared/base/contrast.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { storable } from '../../shared/base/names.ts';
+import { descriptionFrom, nameFrom, storable } from '../../shared/base/names.ts';
 import { dnsName } from '../../shared/checks/dns/values.ts';
 
 const white = '#ffffff';
@@ -74,6 +76,13 @@ export const pageDomainFrom = (text: string, baseUrl: string): string => {
   if (name === hostOf(baseUrl)) throw refuse('is where this service itself is; give another name, such as status.example.com.');
   return name;
 };
+
+/**
+ * The name of the record that proves a domain: beside the domain itself, which may be an alias and
+ * then can have no other record.
+ */
+export const proofRecordName = (domain: string): string => `_antipode.${domain}`;
+export const proofRecordText = (token: string): string => `antipode-status-page=${token}`;
 
 /** The languages of a public page's own words. */
 export const pageLanguages = ['en', 'de', 'fr', 'es'] as const;
@@ -174,4 +183,89 @@ export const postTextFrom = (given: string): string => {
     'post_invalid',
     `text: write 1 to ${maxLengths} characters, without NUL or broken ones; or leave it out for the usual words.`,
   );
+};
+
+/** What people set and visitors see. */
+export type PageLook = {
+  readonly description: string | null;
+  readonly language: PageLanguage;
+  readonly accent: string | null;
+};
+
+export const lookOf = ({ description, language, accent }: PageLook): PageLook => ({ description, language, accent });
+
+/** What anyone who may change a page can set, and what follows from it. */
+export type PageSettings = PageLook & {
+  readonly name: string;
+  readonly slug: string;
+  readonly enabled: boolean;
+  readonly access: PageAccess;
+  readonly password_hash: string | null;
+  readonly access_version: number;
+  readonly domain: string | null;
+  readonly domain_token: string | null;
+  readonly domain_proved_at: Date | null;
+};
+
+/** A new page as requested. @throws Refusal. */
+export const draftPage = ({ name, slug, description, enabled, language }: ValueOf<typeof StatusPageIn>): PageSettings => ({
+  name: nameFrom(name),
+  slug: slugFrom(slug),
+  description: descriptionFrom(description),
+  enabled,
+  language,
+  accent: null,
+  access: 'public',
+  password_hash: null,
+  access_version: 0,
+  domain: null,
+  domain_token: null,
+  domain_proved_at: null,
+});
+
+type Circumstances = {
+  /** Of the password that was sent. */
+  readonly hash: string | null;
+  readonly baseUrl: string;
+  /** What a record of another domain has to say. */
+  readonly domainToken: string;
+};
+
+/** A changed page: only what the patch mentions is another. @throws Refusal. */
+export const amendPage = (
+  before: PageSettings,
+  patch: ValueOf<typeof StatusPagePatch>,
+  { hash, ...domain }: Circumstances,
+): PageSettings => {
+  const access = patch.access ?? before.access;
+  const password_hash = hash ?? before.password_hash;
+  if (access === 'password' && password_hash === null)
+    throw new Refusal('password_invalid', 'password: give one of 8 to 200 characters; without it nobody could see the page.');
+  return {
+    name: patch.name === null ? before.name : nameFrom(patch.name),
+    slug: patch.slug === null ? before.slug : slugFrom(patch.slug),
+    description: patch.description === null ? before.description : descriptionFrom(patch.description),
+    enabled: patch.enabled ?? before.enabled,
+    language: patch.language ?? before.language,
+    accent: patch.accent === null ? before.accent : accentFrom(patch.accent),
+    access,
+    password_hash,
+    access_version: before.access_version + (hash !== null || access !== before.access ? 1 : 0),
+    ...domainOf(before, patch.domain, domain),
+  };
+};
+
+type Domain = Pick<PageSettings, 'domain' | 'domain_token' | 'domain_proved_at'>;
+
+/** A different domain must be proved again. */
+const domainOf = (
+  { domain: was, domain_token, domain_proved_at }: Domain,
+  given: string | null,
+  { baseUrl, domainToken }: Pick<Circumstances, 'baseUrl' | 'domainToken'>,
+): Domain => {
+  const present = { domain: was, domain_token, domain_proved_at };
+  if (given === null) return present;
+  if (given.trim() === '') return { domain: null, domain_token: null, domain_proved_at: null };
+  const domain = pageDomainFrom(given, baseUrl);
+  return domain === was ? present : { domain, domain_token: domainToken, domain_proved_at: null };
 };

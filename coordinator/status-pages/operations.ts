@@ -16,7 +16,7 @@ import type {
 } from '../../shared/api/status-pages.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { descriptionFrom, nameFrom } from '../../shared/base/names.ts';
+import { nameFrom } from '../../shared/base/names.ts';
 import { inSteps } from '../gate/bind.ts';
 import { type Answer, type Early, type InOrganisation, notFound, orNotFound, type Place } from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
@@ -34,18 +34,7 @@ import type {
   removeStatusPageLogo as removeStatusPageLogoContract,
   setStatusPageLogo as setStatusPageLogoContract,
 } from './contract.ts';
-import { pageGroupJson, pageJson, pageMonitorJson, postJson, summaryJson } from './json.ts';
-import {
-  accentFrom,
-  logoFrom,
-  orderFrom,
-  pageDomainFrom,
-  pagePasswordFrom,
-  positionFrom,
-  postKinds,
-  slugFrom,
-  usualPost,
-} from './model.ts';
+import { amendPage, draftPage, logoFrom, orderFrom, pagePasswordFrom, positionFrom, postKinds, usualPost } from './model.ts';
 import { logoOfPage, rowsOfPage } from './public/queries.ts';
 import {
   countStatusPages,
@@ -57,7 +46,6 @@ import {
   insertStatusPage,
   nextPosition,
   type PageOverview,
-  type PageSettings,
   pageOverviews,
   pagesOfIncident,
   publishable,
@@ -76,6 +64,7 @@ import {
   writeOrder,
   writePageLogo,
 } from './queries.ts';
+import { pageGroupJson, pageJson, pageMonitorJson, postJson, settingsJson, summaryJson } from './row.ts';
 
 /**
  * Adds the heading, and the group's present monitors if requested. Monitors that join the group
@@ -118,12 +107,12 @@ export const addStatusPageMonitor = async (
 
 export const createStatusPage = async (
   { sql, organisation }: InOrganisation,
-  { enabled, language, ...input }: InputOf<typeof createStatusPageContract>,
+  input: InputOf<typeof createStatusPageContract>,
 ): Answer<OutputOf<typeof createStatusPageContract>> => {
-  const [name, slug, description] = [nameFrom(input.name), slugFrom(input.slug), descriptionFrom(input.description)];
+  const settings = draftPage(input);
   enforceLimit('status_pages', organisation.plan, await countStatusPages(sql, organisation.id));
   const id = newId();
-  await insertStatusPage(sql, { id, organisation: organisation.id, name, slug, description, enabled, language });
+  await insertStatusPage(sql, organisation.id, id, settings);
   return pageJson(orNotFound(await statusPageById(sql, organisation.id, id), 'status_page_not_found'));
 };
 
@@ -304,46 +293,16 @@ const before = async ({ pool, organisation }: Early<Place>, { page_id, password 
   return password === null ? null : hashPassword(pagePasswordFrom(password));
 };
 
-type Domain = Pick<PageSettings, 'domain' | 'domain_token' | 'domain_proved_at'>;
-
-/** A different domain must be proved again. */
-const domainOf = ({ domain: was, domain_token, domain_proved_at }: Domain, given: string | null, baseUrl: string): Domain => {
-  const present = { domain: was, domain_token, domain_proved_at };
-  if (given === null) return present;
-  if (given.trim() === '') return { domain: null, domain_token: null, domain_proved_at: null };
-  const domain = pageDomainFrom(given, baseUrl);
-  return domain === was ? present : { domain, domain_token: randomBytes(16).toString('hex'), domain_proved_at: null };
-};
-
-/** The audit details of a change; never the password. */
-const told = ({ name, slug, description, enabled, language, accent, access, domain, password_hash }: PageSettings) => ({
-  ...{ name, slug, description, enabled, language, accent, access, domain },
-  has_password: password_hash !== null,
-});
-
 const act = async (
   { sql, organisation, note, with: { baseUrl } }: InOrganisation,
   input: Input,
   hash: string | null,
 ): Answer<OutputOf<typeof updateStatusPageContract>> => {
   const present = orNotFound(await statusPageById(sql, organisation.id, input.page_id), 'status_page_not_found');
-  const access = input.access ?? present.access;
-  const password_hash = hash ?? present.password_hash;
-  if (access === 'password' && password_hash === null)
-    throw new Refusal('password_invalid', 'password: give one of 8 to 200 characters; without it nobody could see the page.');
-  const settings: PageSettings = {
-    name: input.name === null ? present.name : nameFrom(input.name),
-    slug: input.slug === null ? present.slug : slugFrom(input.slug),
-    description: input.description === null ? present.description : descriptionFrom(input.description),
-    enabled: input.enabled ?? present.enabled,
-    language: input.language ?? present.language,
-    accent: input.accent === null ? present.accent : accentFrom(input.accent),
-    ...{ access, password_hash },
-    access_version: present.access_version + (hash !== null || access !== present.access ? 1 : 0),
-    ...domainOf(present, input.domain, baseUrl()),
-  };
+  const domainToken = randomBytes(16).toString('hex');
+  const settings = amendPage(present, input, { hash, baseUrl: baseUrl(), domainToken });
   await write(sql, organisation.id, present.id, settings);
-  const [was, is] = [told(present), told(settings)];
+  const [was, is] = [settingsJson(present), settingsJson(settings)];
   note({ before: was, after: hash === null ? is : { ...is, password: 'another' } });
   return pageJson(orNotFound(await statusPageById(sql, organisation.id, present.id), 'status_page_not_found'));
 };

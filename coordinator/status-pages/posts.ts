@@ -13,24 +13,22 @@ import { inSteps } from '../gate/bind.ts';
 import { type Answer, type Early, type InOrganisation, notFound, orNotFound, type Place } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { incidentById } from '../incidents/queries.ts';
-import { domainJson, postJson } from './json.ts';
-import { postTextFrom, usualPost } from './model.ts';
-import { newPageKey, pageKeyFingerprint, proofRecordName, proofRecordText } from './public/access.ts';
+import { postTextFrom, proofRecordName, proofRecordText, usualPost } from './model.ts';
+import { newPageKey, pageKeyFingerprint } from './public/access.ts';
 import {
   countPosts,
   countSubscribers,
   deletePost,
   insertPost,
-  type PostRow,
   postById,
   postPage,
   shownIncident,
   statusPageById,
   statusPageExists,
   updateStatusPage,
-  type WholePage,
   writePageLink,
 } from './queries.ts';
+import { domainJson, type PostRow, postJson, type WholePage } from './row.ts';
 
 const claimed = ({ domain }: WholePage): string => {
   if (domain === null) throw new Refusal('domain_missing', 'The page has no domain; give it one first.');

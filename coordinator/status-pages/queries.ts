@@ -1,16 +1,8 @@
 import { Refusal } from '../../shared/base/errors.ts';
 import { isViolationOf, type Queryable } from '../database/connect.ts';
-import type { PageAccess, PageLanguage, PostKind } from './model.ts';
-
-export type PostRow = {
-  readonly key: number;
-  readonly id: string;
-  readonly incident_id: string;
-  readonly kind: PostKind;
-  readonly text: string;
-  readonly written_by: string | null;
-  readonly written_at: Date;
-};
+import { insertRows, updateRows } from '../database/table.ts';
+import type { PageAccess, PageLanguage, PageSettings, PostKind } from './model.ts';
+import { type PageGroup, type PageMonitor, type PageSummary, type PostRow, settingColumns, settingNames, type WholePage } from './row.ts';
 
 const post = (sql: Queryable) => sql`o.key, o.id, o.incident_id, o.kind, o.text, u.email as written_by, o.written_at
   from status_page_posts o left join users u on u.id = o.written_by`;
@@ -137,47 +129,6 @@ export const publishable = async (
   return { monitors, groups };
 };
 
-export type PageSummary = {
-  readonly key: number;
-  readonly id: string;
-  readonly name: string;
-  readonly slug: string;
-  readonly enabled: boolean;
-  readonly created_at: Date;
-};
-export type PageMonitor = {
-  readonly monitor_id: string;
-  readonly display_name: string;
-  readonly group_id: string | null;
-  readonly position: number;
-};
-export type PageGroup = { readonly group_id: string; readonly display_name: string; readonly position: number };
-/** What anyone who may change a page can set. */
-export type PageSettings = {
-  readonly name: string;
-  readonly slug: string;
-  readonly description: string | null;
-  readonly enabled: boolean;
-  readonly language: PageLanguage;
-  readonly accent: string | null;
-  readonly access: PageAccess;
-  readonly password_hash: string | null;
-  readonly access_version: number;
-  readonly domain: string | null;
-  readonly domain_token: string | null;
-  readonly domain_proved_at: Date | null;
-};
-
-export type WholePage = PageSummary &
-  PageSettings & {
-    readonly has_link: boolean;
-    readonly logo: string | null;
-    readonly subscribers: number;
-    readonly offered: readonly { readonly monitor: string; readonly group: string }[];
-    readonly monitors: readonly PageMonitor[];
-    readonly groups: readonly PageGroup[];
-  };
-
 export const statusPagePage = (sql: Queryable, organisation: string, after: number, most: number): Promise<PageSummary[]> =>
   sql<PageSummary[]>`
     select key, id, name, slug, enabled, created_at from status_pages
@@ -205,8 +156,7 @@ export const pageOverviews = (sql: Queryable, organisation: string, after: numbe
 /** A page with its rows in order, all of one moment. */
 export const statusPageById = async (sql: Queryable, organisation: string, id: string): Promise<WholePage | undefined> => {
   const [row] = await sql<WholePage[]>`
-    select p.key, p.id, p.name, p.slug, p.description, p.enabled, p.created_at, p.language, p.accent, p.access, p.password_hash,
-      p.access_version, p.domain, p.domain_token, p.domain_proved_at, p.link_fingerprint is not null as has_link,
+    select p.key, p.id, p.created_at, ${sql.unsafe(settingNames)}, p.link_fingerprint is not null as has_link,
       (select version from status_page_logos l where l.page_id = p.id) as logo,
       (select count(*) from status_page_subscribers s where s.page_id = p.id and s.confirmed_at is not null)::int as subscribers,
       (select coalesce(json_agg(json_build_object('monitor', m.id, 'group', m.group_id) order by g.position, m.key), '[]')
@@ -233,16 +183,11 @@ export const countStatusPages = async (sql: Queryable, organisation: string): Pr
   return row?.count ?? 0;
 };
 
-export type NewPage = Pick<PageSettings, 'name' | 'slug' | 'description' | 'enabled' | 'language'> & {
-  readonly id: string;
-  readonly organisation: string;
-};
-
 /**
  * Slugs and domains of pages are shared by all organisations. @throws Refusal `slug_taken`,
  * `domain_taken`.
  */
-const refusingWhatIsTaken = async (slug: string, domain: string | null, write: () => Promise<unknown>): Promise<void> => {
+const refusingWhatIsTaken = async ({ slug, domain }: PageSettings, write: () => Promise<void>): Promise<void> => {
   try {
     await write();
   } catch (error) {
@@ -253,27 +198,13 @@ const refusingWhatIsTaken = async (slug: string, domain: string | null, write: (
   }
 };
 
-export const insertStatusPage = (sql: Queryable, page: NewPage): Promise<void> => {
-  const { id, organisation, name, slug, description, enabled, language } = page;
-  return refusingWhatIsTaken(
-    slug,
-    null,
-    () => sql`insert into status_pages (id, organisation_id, name, slug, description, enabled, language)
-      values (${id}, ${organisation}, ${name}, ${slug}, ${description}, ${enabled}, ${language})`,
+export const insertStatusPage = (sql: Queryable, organisation: string, id: string, settings: PageSettings): Promise<void> =>
+  refusingWhatIsTaken(settings, () =>
+    insertRows(sql, 'status_pages', { id: 'uuid', ...settingColumns }, organisation, [{ id, ...settings }]),
   );
-};
 
-export const updateStatusPage = (sql: Queryable, organisation: string, id: string, settings: PageSettings): Promise<void> => {
-  const { name, slug, description, enabled, language, accent, access, password_hash, access_version } = settings;
-  const { domain, domain_token, domain_proved_at } = settings;
-  return refusingWhatIsTaken(
-    slug,
-    domain,
-    () => sql`update status_pages set name = ${name}, slug = ${slug}, description = ${description}, enabled = ${enabled}, language = ${language},
-      accent = ${accent}, access = ${access}, password_hash = ${password_hash}, access_version = ${access_version}, domain = ${domain},
-      domain_token = ${domain_token}, domain_proved_at = ${domain_proved_at} where organisation_id = ${organisation} and id = ${id}`,
-  );
-};
+export const updateStatusPage = (sql: Queryable, organisation: string, id: string, settings: PageSettings): Promise<void> =>
+  refusingWhatIsTaken(settings, () => updateRows(sql, 'status_pages', settingColumns, organisation, [{ ...settings, id }]));
 
 /** Makes a page visible only by a link, and only by this one. */
 export const writePageLink = async (sql: Queryable, organisation: string, id: string, fingerprint: Buffer): Promise<boolean> => {

@@ -64,7 +64,7 @@ export const StatusPageOut = object('StatusPageOut', {
 const pageLanguages = ['en', 'de', 'fr', 'es'] as const;
 const accessKinds = literal(['public', 'password', 'link'], access);
 
-const StatusPageIn = object('StatusPageIn', {
+export const StatusPageIn = object('StatusPageIn', {
   name: string({ minLength: 1, limits: { maxLength: 200 }, example: 'Harbour status' }),
   slug: string({
     description: 'The last part of its address: small letters, digits and dashes between them.',
@@ -76,7 +76,7 @@ const StatusPageIn = object('StatusPageIn', {
   language: optional(literal(pageLanguages, { ...language, example: 'en' }), 'en'),
 });
 
-const StatusPagePatch = object(
+export const StatusPagePatch = object(
   'StatusPagePatch',
   {
     name: maybe(string({ minLength: 1, limits: { maxLength: 200 } })),

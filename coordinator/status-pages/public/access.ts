@@ -16,13 +16,6 @@ export const pageKeyFingerprint = (text: string): Buffer | undefined =>
   shape.test(text) ? createHash('sha256').update(`status page ${text}`).digest() : undefined;
 
 /**
- * The name of the record that proves a domain: beside the domain itself, which may be an alias and
- * then can have no other record.
- */
-export const proofRecordName = (domain: string): string => `_antipode.${domain}`;
-export const proofRecordText = (token: string): string => `antipode-status-page=${token}`;
-
-/**
  * The cookie of a browser with access to a private page. It is the page's only cookie, limited to
  * its path.
  */

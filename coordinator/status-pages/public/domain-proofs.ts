@@ -2,8 +2,8 @@ import type { Log } from '../../../shared/base/log.ts';
 import type { Clock } from '../../../shared/base/time.ts';
 import type { Sql } from '../../database/connect.ts';
 import type { TextRecords } from '../../outbound/documents.ts';
+import { proofRecordName, proofRecordText } from '../model.ts';
 import { domainsToProve, writeDomainCheck } from '../queries.ts';
-import { proofRecordName, proofRecordText } from './access.ts';
 
 /**
  * Domains of status pages are proved again each week: an expired domain may belong to someone else

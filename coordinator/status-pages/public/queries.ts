@@ -2,7 +2,8 @@ import type { Queryable, Sql } from '../../database/connect.ts';
 import { ms } from '../../maintenance/queries.ts';
 import { monitorHistories } from '../../monitors/status-queries.ts';
 import type { AccountSecrets } from '../../people/secrets.ts';
-import type { PageAccess, PageLanguage, PostKind } from '../model.ts';
+import { lookOf, type PageAccess, type PageSettings, type PostKind } from '../model.ts';
+import { publishedNames } from '../row.ts';
 import {
   figuresWindow,
   monitorsOf,
@@ -104,19 +105,10 @@ export type PublishedRow = {
   readonly under: string | null;
 };
 
-export type PublishedPage = {
+export type PublishedPage = Omit<PageSettings, 'enabled' | 'domain' | 'domain_token' | 'domain_proved_at'> & {
   readonly id: string;
   readonly organisation_id: string;
-  readonly slug: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly language: PageLanguage;
-  readonly accent: string | null;
-  readonly access: PageAccess;
-  readonly password_hash: string | null;
   readonly link_fingerprint: Uint8Array | null;
-  /** Access that was granted under another version is invalid. */
-  readonly access_version: number;
   /** A proved domain; a claimed one is null. */
   readonly domain: string | null;
   readonly logo_version: string | null;
@@ -154,8 +146,8 @@ export const publishedPage = async (
 ): Promise<PublishedPage | undefined> => {
   const is = 'slug' in by ? sql`p.slug = ${by.slug}` : sql`p.domain = ${by.domain} and p.domain_proved_at is not null`;
   const [row] = await sql<PublishedPage[]>`
-    select p.id, p.organisation_id, p.slug, p.name, p.description, p.language, p.accent, p.access, p.password_hash, p.link_fingerprint,
-      p.access_version, case when p.domain_proved_at is not null then p.domain end as domain,
+    select p.id, p.organisation_id, ${sql.unsafe(publishedNames)}, p.link_fingerprint,
+      case when p.domain_proved_at is not null then p.domain end as domain,
       (select version from status_page_logos l where l.page_id = p.id) as logo_version,
       ${rowsOf(sql)} as rows
     from status_pages p join organisations o on o.id = p.organisation_id and o.ends_at is null where p.enabled and ${is}`;
@@ -246,8 +238,8 @@ export const readPage = async (sql: Sql, ids: Ids, slug: string, now: number): P
     pageMaintenance(sql, organisation, monitors, { now, until: now + maintenanceAheadDays * day, most: maxOccurrences }),
   ]);
   const page: PublicPage = {
-    ...{ slug, title: found.name, description: found.description, language: found.language, accent: found.accent },
-    ...{ hasLogo: found.logo_version !== null, zone, now },
+    ...lookOf(found),
+    ...{ slug, title: found.name, hasLogo: found.logo_version !== null, zone, now },
     rows: publicRows({ now, zone, rows, publicIds, histories, responses }),
     incidents: publicIncidents(incidents, { names, publicIds, histories, now }),
     maintenance: publicMaintenance(occurrences, rows),

@@ -2,7 +2,7 @@ import { type Interval, length, subtract, union } from '../../../shared/base/tim
 import { type Stretch, windowOf } from '../../core/uptime.ts';
 import { instantsIn, localOf } from '../../maintenance/recurrence.ts';
 import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from '../../monitors/status.ts';
-import type { PageLanguage, PostKind } from '../model.ts';
+import type { PageLook, PostKind } from '../model.ts';
 
 /**
  * The public view of an organisation: names that were chosen for the public, and nothing that was
@@ -69,12 +69,9 @@ export type PublicMaintenance = {
   readonly names: readonly string[];
 };
 
-export type PublicPage = {
+export type PublicPage = PageLook & {
   readonly slug: string;
   readonly title: string;
-  readonly description: string | null;
-  readonly language: PageLanguage;
-  readonly accent: string | null;
   readonly hasLogo: boolean;
   /** The time zone of its times. */
   readonly zone: string;

@@ -6,7 +6,8 @@ import {
   removeStatusPageLogo,
   setStatusPageLogo,
 } from '../../../coordinator/status-pages/contract.ts';
-import { pageKeyFingerprint, proofRecordText } from '../../../coordinator/status-pages/public/access.ts';
+import { proofRecordText } from '../../../coordinator/status-pages/model.ts';
+import { pageKeyFingerprint } from '../../../coordinator/status-pages/public/access.ts';
 import { createDomainProofs } from '../../../coordinator/status-pages/public/domain-proofs.ts';
 import { logoOfPage, publishedPage } from '../../../coordinator/status-pages/public/queries.ts';
 import { createGroup } from '../../../shared/api/groups.ts';

@@ -1,0 +1,123 @@
+import { namesOf } from '../database/table.ts';
+import { type PageSettings, type PostKind, proofRecordName, proofRecordText } from './model.ts';
+
+/** What people set and everyone sees, by column, with its type in the database. */
+const lookColumns = {
+  name: 'text',
+  slug: 'text',
+  description: 'text',
+  language: 'text',
+  accent: 'text',
+  access: 'text',
+} as const;
+
+/** Everything that a change writes. */
+const shownColumns = { ...lookColumns, enabled: 'boolean', domain: 'text' } as const;
+const accessColumns = { password_hash: 'text', access_version: 'int' } as const;
+export const settingColumns = {
+  ...shownColumns,
+  ...accessColumns,
+  domain_token: 'text',
+  domain_proved_at: 'timestamptz',
+} as const;
+
+/** Of `p`, for statements: all of it, what its people see, and what a visitor's view needs. */
+export const settingNames = namesOf(settingColumns, 'p');
+export const shownNames = namesOf(shownColumns, 'p');
+export const publishedNames = namesOf({ ...lookColumns, ...accessColumns }, 'p');
+
+export type PageSummary = {
+  readonly key: number;
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly enabled: boolean;
+  readonly created_at: Date;
+};
+export type PageMonitor = {
+  readonly monitor_id: string;
+  readonly display_name: string;
+  readonly group_id: string | null;
+  readonly position: number;
+};
+export type PageGroup = { readonly group_id: string; readonly display_name: string; readonly position: number };
+export type WholePage = PageSummary &
+  PageSettings & {
+    readonly has_link: boolean;
+    readonly logo: string | null;
+    readonly subscribers: number;
+    readonly offered: readonly { readonly monitor: string; readonly group: string }[];
+    readonly monitors: readonly PageMonitor[];
+    readonly groups: readonly PageGroup[];
+  };
+
+export type PostRow = {
+  readonly key: number;
+  readonly id: string;
+  readonly incident_id: string;
+  readonly kind: PostKind;
+  readonly text: string;
+  readonly written_by: string | null;
+  readonly written_at: Date;
+};
+
+export const pageMonitorJson = ({ monitor_id, display_name, group_id, position }: PageMonitor) => ({
+  monitor: monitor_id,
+  display_name,
+  group: group_id,
+  position,
+});
+
+export const pageGroupJson = ({ group_id, display_name, position }: PageGroup) => ({ group: group_id, display_name, position });
+
+export const summaryJson = ({ id, name, slug, enabled, created_at }: PageSummary) => ({
+  id,
+  name,
+  slug,
+  enabled,
+  created_at: created_at.toISOString(),
+});
+
+export const domainJson = ({ domain, domain_token, domain_proved_at }: Pick<WholePage, 'domain' | 'domain_token' | 'domain_proved_at'>) =>
+  domain === null || domain_token === null
+    ? null
+    : {
+        name: domain,
+        proved_at: domain_proved_at?.toISOString() ?? null,
+        record_name: proofRecordName(domain),
+        record_text: proofRecordText(domain_token),
+      };
+
+/** The audit details of a change; never the password. */
+export const settingsJson = ({ name, slug, description, enabled, language, accent, access, domain, password_hash }: PageSettings) => ({
+  ...{ name, slug, description, enabled, language, accent, access, domain },
+  has_password: password_hash !== null,
+});
+
+/** For its password and its link, only whether they exist. */
+export const pageJson = (page: WholePage) => ({
+  ...summaryJson(page),
+  description: page.description,
+  monitors: page.monitors.map(pageMonitorJson),
+  groups: page.groups.map(pageGroupJson),
+  language: page.language,
+  accent: page.accent,
+  logo: page.logo,
+  access: page.access,
+  has_password: page.password_hash !== null,
+  has_link: page.has_link,
+  domain: domainJson(page),
+  subscribers: page.subscribers,
+  offered: page.offered,
+});
+
+type Posted = Omit<PostRow, 'key' | 'written_at'> & { readonly written_at: Date | string };
+
+export const postJson = ({ id, incident_id, kind, text, written_by, written_at }: Posted) => ({
+  id,
+  incident: incident_id,
+  kind,
+  text,
+  written_by,
+  written_at: typeof written_at === 'string' ? written_at : written_at.toISOString(),
+});
