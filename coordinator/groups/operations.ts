@@ -64,7 +64,7 @@ export const changeGroup = async ({ sql, organisation, note }: InOrganisation, b
   if (named && named.id !== before.id) throw new Refusal('name_taken', `name: there is a group "${name}" already; choose another name.`);
   const called = external_id === null || external_id === before.external_id ? undefined : await groupCalled(sql, of, external_id);
   if (called) throw new Refusal('external_id_taken', `external_id: another group is "${external_id}" already; choose another one.`);
-  await writeGroup(sql, before.id, { name, description, external_id });
+  await writeGroup(sql, of, before.id, { name, description, external_id });
   const was = { name: before.name, description: before.description, external_id: before.external_id };
   note({ before: was, after: { name, description, external_id } });
   return groupJson({ ...before, name, description, external_id });
@@ -99,7 +99,7 @@ export const createGroup = async (
   }
   enforceLimit('groups', organisation.plan, await countGroups(sql, organisation.id));
   const id = newId();
-  await insertGroup(sql, { id, organisation: organisation.id, name, description, external_id });
+  await insertGroup(sql, organisation.id, id, { name, description, external_id });
   return groupJson(orNotFound(await groupById(sql, organisation.id, id), 'group_not_found'));
 };
 

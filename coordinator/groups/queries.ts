@@ -1,5 +1,6 @@
 import { folded } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
+import { insertRows, namesOf, updateRows } from '../database/table.ts';
 import type { Status } from '../monitors/status.ts';
 
 export type GroupRow = {
@@ -13,11 +14,18 @@ export type GroupRow = {
   readonly members: readonly { readonly status: Status; readonly affects_group_status: boolean; readonly count: number }[];
 };
 
+/** What people set and see, by column, with its type in the database. */
+const settingColumns = { name: 'text', description: 'text', external_id: 'text' } as const;
+const changedColumns = { ...settingColumns, name_folded: 'text' } as const;
+
+/** Of `g`, for statements. */
+export const shownNames = namesOf({ id: 'uuid', ...settingColumns }, 'g');
+
 /**
  * Statuses are counted in the index of the status that the database keeps of each monitor
  * (monitor_status, migration 018).
  */
-export const groupRow = (sql: Queryable) => sql`g.key, g.id, g.name, g.description, g.external_id, g.created_at, (
+export const groupRow = (sql: Queryable) => sql`g.key, ${sql.unsafe(shownNames)}, g.created_at, (
     select coalesce(jsonb_agg(jsonb_build_object('status', c.status, 'affects_group_status', c.affects, 'count', c.count)), '[]')
     from (select s.status, s.affects, count(*) as count from monitor_status s where s.group_id = g.id group by s.status, s.affects) c) as members`;
 
@@ -52,25 +60,16 @@ export const groupCalled = async (sql: Queryable, organisation: string, external
   return row;
 };
 
-export type NewGroup = {
-  readonly id: string;
-  readonly external_id: string | null;
-  readonly organisation: string;
-  readonly name: string;
-  readonly description: string | null;
-};
+/** What people set. */
+export type GroupSettings = Pick<GroupRow, 'name' | 'description' | 'external_id'>;
 
-export const insertGroup = async (sql: Queryable, { id, organisation, name, description, external_id }: NewGroup): Promise<void> => {
-  await sql`insert into groups (id, organisation_id, name, name_folded, description, external_id)
-    values (${id}, ${organisation}, ${name}, ${folded(name)}, ${description}, ${external_id})`;
-};
+const recordOf = (id: string, settings: GroupSettings) => [{ ...settings, id, name_folded: folded(settings.name) }];
 
-export type GroupSettings = Pick<NewGroup, 'name' | 'description' | 'external_id'>;
+export const insertGroup = (sql: Queryable, organisation: string, id: string, settings: GroupSettings): Promise<void> =>
+  insertRows(sql, 'groups', { id: 'uuid', ...changedColumns }, organisation, recordOf(id, settings));
 
-export const updateGroup = async (sql: Queryable, id: string, { name, description, external_id }: GroupSettings): Promise<void> => {
-  await sql`update groups set name = ${name}, name_folded = ${folded(name)}, description = ${description}, external_id = ${external_id}
-    where id = ${id}`;
-};
+export const updateGroup = (sql: Queryable, organisation: string, id: string, settings: GroupSettings): Promise<void> =>
+  updateRows(sql, 'groups', changedColumns, organisation, recordOf(id, settings));
 
 /** Its monitors stay, without a group; cover through it ends. */
 export const removeGroup = async (sql: Queryable, organisation: string, id: string): Promise<void> => {

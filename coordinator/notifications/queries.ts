@@ -1,5 +1,6 @@
 import { newId } from '../../shared/base/crypto.ts';
 import type { Queryable } from '../database/connect.ts';
+import { bytesText, insertRows, namesOf, updateRows } from '../database/table.ts';
 import type { Because, HeldBy, Hours, StepEvent } from './policy.ts';
 import type { Attempt } from './story.ts';
 
@@ -38,40 +39,52 @@ export type ChannelRow = {
   readonly p95_ms: number | null;
 };
 
-export const channelPage = (sql: Queryable, organisation: string, after: number, most: number, now: number): Promise<ChannelRow[]> =>
-  sql<ChannelRow[]>`select ${columns(sql)}, ${p95(sql, now)} as p95_ms from channels c left join users u on u.id = c.user_id
-    where c.organisation_id = ${organisation} and c.deleted_at is null and c.key > ${after} order by c.key limit ${most}`;
-
-function columns(sql: Queryable) {
-  return sql`
-  c.key, c.id, c.organisation_id, c.user_id, u.email as owner_email, c.kind, c.name, c.config, c.secrets, c.enabled, c.verified_at, c.unsubscribed_at,
-  c.covers, c.delay_s, c.reminder_s, c.hours, c.created_at, c.failing_since, c.refused_at, c.failure, c.last_taken_at, c.deleted_at,
-  array(select monitor_id from channel_monitors where channel_id = c.id order by monitor_id) as monitors,
-  array(select group_id from channel_groups where channel_id = c.id order by group_id) as groups`;
-}
-
 const weekMs = 7 * 86_400_000;
 
 /**
  * A channel with a delay of 5 min, or with active hours, is not slow: a step's wait is not part of
  * its message's latency. A reminder waits by itself.
  */
-function p95(sql: Queryable, now: number) {
-  return sql`
+const p95 = (sql: Queryable, now: number) => sql`
   (select percentile_cont(0.95) within group (order by greatest(0, extract(epoch from m.settled_at) * 1000 - greatest(
       extract(epoch from m.due_at) * 1000,
       (select min(coalesce((select max((hold ->> 2)::float8) from jsonb_array_elements(s.holds) as hold), extract(epoch from s.due_at) * 1000))
         from alert_steps s where s.message_id = m.id)))) from messages m
     where m.channel_id = c.id and m.state = 'taken' and m.event <> 'reminder' and m.created_at > ${new Date(now - weekMs)})::float8`;
-}
 
-export async function channelById(sql: Queryable, organisation: string, id: string, now: number): Promise<ChannelRow | undefined> {
+/** What people set, by column, with its type in the database. Exports show all of it. */
+const settingColumns = {
+  name: 'text',
+  config: 'jsonb',
+  enabled: 'boolean',
+  covers: 'text',
+  delay_s: 'int',
+  reminder_s: 'int',
+  hours: 'jsonb',
+} as const;
+const changedColumns = { ...settingColumns, secrets: 'bytea', host: 'text', verified_at: 'timestamptz' } as const;
+const insertedColumns = { id: 'uuid', user_id: 'uuid', kind: 'text', ...changedColumns } as const;
+
+/** Of `c`, for statements. */
+export const shownNames = namesOf({ id: 'uuid', user_id: 'uuid', kind: 'text', ...settingColumns }, 'c');
+
+const columns = (sql: Queryable) => sql`
+  c.key, ${sql.unsafe(shownNames)}, c.organisation_id, u.email as owner_email, c.secrets, c.verified_at, c.unsubscribed_at,
+  c.created_at, c.failing_since, c.refused_at, c.failure, c.last_taken_at, c.deleted_at,
+  array(select monitor_id from channel_monitors where channel_id = c.id order by monitor_id) as monitors,
+  array(select group_id from channel_groups where channel_id = c.id order by group_id) as groups`;
+
+export const channelPage = (sql: Queryable, organisation: string, after: number, most: number, now: number): Promise<ChannelRow[]> =>
+  sql<ChannelRow[]>`select ${columns(sql)}, ${p95(sql, now)} as p95_ms from channels c left join users u on u.id = c.user_id
+    where c.organisation_id = ${organisation} and c.deleted_at is null and c.key > ${after} order by c.key limit ${most}`;
+
+export const channelById = async (sql: Queryable, organisation: string, id: string, now: number): Promise<ChannelRow | undefined> => {
   const [row] = await sql<
     ChannelRow[]
   >`select ${columns(sql)}, ${p95(sql, now)} as p95_ms from channels c left join users u on u.id = c.user_id
     where c.organisation_id = ${organisation} and c.id = ${id} and c.deleted_at is null`;
   return row;
-}
+};
 
 /**
  * All channels of an organisation, including deleted ones, for the history of an incident.
@@ -89,27 +102,15 @@ export const channelsOfKind = (
   sql<Pick<ChannelRow, 'id' | 'name' | 'config' | 'secrets'>[]>`select id, name, config, secrets from channels
     where organisation_id = ${organisation} and kind = ${kind} and deleted_at is null`;
 
-export async function countChannels(sql: Queryable, organisation: string): Promise<number> {
+export const countChannels = async (sql: Queryable, organisation: string): Promise<number> => {
   const [row] = await sql<{ count: number }[]>`
     select count(*) as count from channels where organisation_id = ${organisation} and deleted_at is null`;
   return row?.count ?? 0;
-}
+};
 
 export type ChannelWrite = Pick<
   ChannelRow,
-  | 'id'
-  | 'kind'
-  | 'name'
-  | 'config'
-  | 'secrets'
-  | 'enabled'
-  | 'covers'
-  | 'monitors'
-  | 'groups'
-  | 'delay_s'
-  | 'reminder_s'
-  | 'hours'
-  | 'verified_at'
+  'id' | 'kind' | 'secrets' | 'verified_at' | 'monitors' | 'groups' | keyof typeof settingColumns
 > & {
   readonly organisation: string;
   readonly user: string | null;
@@ -117,148 +118,141 @@ export type ChannelWrite = Pick<
   readonly host: string | null;
 };
 
-export async function insertChannel(sql: Queryable, channel: ChannelWrite): Promise<void> {
-  const { id, organisation, user, kind, name, config, secrets, host, enabled, covers, delay_s, reminder_s, hours, verified_at } = channel;
-  await sql`
-    insert into channels (id, organisation_id, user_id, kind, name, config, secrets, host, enabled, covers, delay_s, reminder_s, hours, verified_at)
-    values (${id}, ${organisation}, ${user}, ${kind}, ${name}, ${json(config)}::text::jsonb, ${bytes(secrets)}, ${host}, ${enabled}, ${covers},
-      ${delay_s}, ${reminder_s}, ${json(hours)}::text::jsonb, ${verified_at})`;
-  await writeChosen(sql, channel);
-}
+const recordOf = (channel: ChannelWrite) => ({ ...channel, user_id: channel.user, secrets: bytesText(channel.secrets) });
 
-function json(value: unknown): string | null {
-  return value === null ? null : JSON.stringify(value);
-}
-
-function bytes(box: Uint8Array | null): Buffer | null {
-  return box === null ? null : Buffer.from(box);
-}
-
-async function writeChosen(sql: Queryable, { id, organisation, monitors, groups }: ChannelWrite): Promise<void> {
+const writeChosen = async (sql: Queryable, { id, organisation, monitors, groups }: ChannelWrite): Promise<void> => {
   await sql`delete from channel_monitors where channel_id = ${id}`;
   await sql`delete from channel_groups where channel_id = ${id}`;
   await sql`insert into channel_monitors (channel_id, monitor_id)
     select ${id}, id from monitors where organisation_id = ${organisation} and id = any(${[...monitors]}::uuid[])`;
   await sql`insert into channel_groups (channel_id, group_id)
     select ${id}, id from groups where organisation_id = ${organisation} and id = any(${[...groups]}::uuid[])`;
-}
+};
 
-export async function updateChannel(sql: Queryable, channel: ChannelWrite, at: Date): Promise<void> {
-  const { id, organisation, name, config, secrets, host, enabled, covers, delay_s, reminder_s, hours, verified_at } = channel;
-  await sql`
-    update channels set name = ${name}, config = ${json(config)}::text::jsonb, secrets = ${bytes(secrets)}, host = ${host}, enabled = ${enabled},
-      covers = ${covers},
-      delay_s = ${delay_s}, reminder_s = ${reminder_s}, hours = ${json(hours)}::text::jsonb, verified_at = ${verified_at},
-      unsubscribed_at = case when config = ${json(config)}::text::jsonb then unsubscribed_at end,
-      failing_since = null, refused_at = null, failure = null, owners_told_at = null
-    where id = ${id} and organisation_id = ${organisation}`;
+export const insertChannel = async (sql: Queryable, channel: ChannelWrite): Promise<void> => {
+  await insertRows(sql, 'channels', insertedColumns, channel.organisation, [recordOf(channel)]);
   await writeChosen(sql, channel);
-  await askAgain(sql, id, at);
-}
+};
 
 /**
  * Held steps may now wait for something else, so they are decided again. Reminders keep their time.
  */
-async function askAgain(sql: Queryable, channel: string, at: Date): Promise<void> {
+const askAgain = async (sql: Queryable, channel: string, at: Date): Promise<void> => {
   await sql`update alert_steps set look_at = ${at} where channel_id = ${channel} and state = 'held' and event <> 'reminder' and look_at > ${at}`;
-}
+};
+
+export const updateChannel = async (sql: Queryable, channel: ChannelWrite, at: Date): Promise<void> => {
+  await updateRows(
+    sql,
+    'channels',
+    changedColumns,
+    channel.organisation,
+    [recordOf(channel)],
+    [
+      'unsubscribed_at = case when t.config = r.config then t.unsubscribed_at end',
+      ...['failing_since', 'refused_at', 'failure', 'owners_told_at'].map((name) => `${name} = null`),
+    ],
+  );
+  await writeChosen(sql, channel);
+  await askAgain(sql, channel.id, at);
+};
 
 /** The history of its notifications stays; its address and secrets are deleted. */
-export async function deleteChannel(sql: Queryable, organisation: string, id: string, at: Date): Promise<void> {
+export const deleteChannel = async (sql: Queryable, organisation: string, id: string, at: Date): Promise<void> => {
   await sql`update channels set deleted_at = ${at}, config = '{}', secrets = null, verification = null, enabled = false
     where id = ${id} and organisation_id = ${organisation}`;
   await sql`update messages set state = 'given_up', settled_at = ${at}, words = 'The channel was deleted.' where channel_id = ${id} and state = 'waiting'`;
   await askAgain(sql, id, at);
-}
+};
 
 /**
  * Creates the first channel only where there is none yet, so that the first alert reaches someone
  * before anyone configures a rule (rule 30).
  */
-export async function insertFirstChannel(
+export const insertFirstChannel = async (
   sql: Queryable,
   { organisation, email, at }: { readonly organisation: string; readonly email: string; readonly at: Date },
-): Promise<void> {
+): Promise<void> => {
   await sql`
     insert into channels (id, organisation_id, kind, name, config, verified_at)
     select ${newId()}, ${organisation}, 'email', ${email}, ${JSON.stringify({ address: email })}::text::jsonb, ${at}
     where not exists (select 1 from channels where organisation_id = ${organisation})`;
-}
+};
 
 /**
  * Stores the link that confirms a mailbox. Returns its organisation, or undefined when there is
  * nothing left to confirm.
  */
-export async function linkChannel(sql: Queryable, id: string, fingerprint: Buffer): Promise<string | undefined> {
+export const linkChannel = async (sql: Queryable, id: string, fingerprint: Buffer): Promise<string | undefined> => {
   const [row] = await sql<{ name: string }[]>`
     update channels c set verification = ${fingerprint} from organisations o
     where o.id = c.organisation_id and c.id = ${id} and c.verified_at is null and c.deleted_at is null returning o.name`;
   return row?.name;
-}
+};
 
 /** Confirms the mailbox. The link is valid once, for a day. */
-export async function verifyChannel(
+export const verifyChannel = async (
   sql: Queryable,
   fingerprint: Buffer,
   at: Date,
-): Promise<{ id: string; name: string; organisation_id: string } | undefined> {
+): Promise<{ id: string; name: string; organisation_id: string } | undefined> => {
   const [row] = await sql<{ id: string; name: string; organisation_id: string }[]>`
     update channels set verified_at = ${at}, unsubscribed_at = null
     where verification = ${fingerprint} and verification_until > ${at} and verified_at is null and deleted_at is null
     returning id, name, organisation_id`;
   return row;
-}
+};
 
 /**
  * What a link asks the mailbox to confirm; undefined when the link never existed, is too old, or
  * was replaced by a newer mail.
  */
-export async function askedMailbox(
+export const askedMailbox = async (
   sql: Queryable,
   fingerprint: Buffer,
   at: Date,
-): Promise<{ organisation: string; address: string; said: boolean } | undefined> {
+): Promise<{ organisation: string; address: string; said: boolean } | undefined> => {
   const [row] = await sql<{ organisation: string; address: string; said: boolean }[]>`
     select o.name as organisation, c.config ->> 'address' as address, c.verified_at is not null as said
     from channels c join organisations o on o.id = c.organisation_id
     where c.verification = ${fingerprint} and c.deleted_at is null and (c.verified_at is not null or c.verification_until > ${at})`;
   return row;
-}
+};
 
-export async function wantVerification(sql: Queryable, id: string, until: Date): Promise<void> {
+export const wantVerification = async (sql: Queryable, id: string, until: Date): Promise<void> => {
   await sql`update channels set verified_at = null, verification = null, verification_until = ${until} where id = ${id}`;
-}
+};
 
 /**
  * Unsubscribes this address from all channels of the organisation that write to it, present and
  * future.
  */
-export async function suppress(sql: Queryable, organisation: string, address: string, at: Date): Promise<void> {
+export const suppress = async (sql: Queryable, organisation: string, address: string, at: Date): Promise<void> => {
   await sql`insert into suppressions (organisation_id, address, at) values (${organisation}, lower(${address}), ${at}) on conflict do nothing`;
   await sql`update channels set unsubscribed_at = ${at} where organisation_id = ${organisation} and kind = 'email'
     and lower(config ->> 'address') = lower(${address}) and unsubscribed_at is null`;
-}
+};
 
 /**
  * Counts one more test of this organisation, and returns the number of the last hour including it.
  */
-export async function countChannelTest(sql: Queryable, organisation: string, now: Date): Promise<number> {
+export const countChannelTest = async (sql: Queryable, organisation: string, now: Date): Promise<number> => {
   const since = new Date(now.getTime() - 3_600_000);
   await sql`delete from channel_tests where organisation_id = ${organisation} and at <= ${since}`;
   await sql`insert into channel_tests (organisation_id, at) values (${organisation}, ${now})`;
   const [row] = await sql<{ count: number }[]>`select count(*) as count from channel_tests where organisation_id = ${organisation}`;
   return row?.count ?? 0;
-}
+};
 
 export const isSuppressed = async (sql: Queryable, organisation: string, address: string): Promise<boolean> =>
   (await sql`select 1 from suppressions where organisation_id = ${organisation} and address = lower(${address})`).length > 0;
 
 /** A user's own address, and whether it is verified. */
-export async function ownMailbox(sql: Queryable, user: string): Promise<{ email: string; verified: boolean } | undefined> {
+export const ownMailbox = async (sql: Queryable, user: string): Promise<{ email: string; verified: boolean } | undefined> => {
   const [row] = await sql<{ email: string; verified: boolean }[]>`
     select email, email_verified_at is not null as verified from users where id = ${user}`;
   return row;
-}
+};
 
 /** Messages and steps for the pages (rule 40). */
 
@@ -281,30 +275,26 @@ export type MessageRow = {
   readonly attempts: readonly AttemptRow[];
 };
 
+const attempts = (sql: Queryable) => sql`
+  coalesce((select json_agg(json_build_object('at', (extract(epoch from a.at) * 1000)::bigint, 'took_ms', a.took_ms, 'status', a.status,
+    'class', a.class, 'verdict', a.verdict, 'words', a.words) order by a.attempt) from message_attempts a where a.message_id = m.id), '[]')`;
+
+const messageColumns = (sql: Queryable) => sql`
+  m.id, m.channel_id, c.name as channel_name, c.kind, m.event, m.told ->> 'sentence' as sentence, m.state, m.due_at, m.created_at, m.settled_at,
+  m.next_at, m.words, m.told -> 'monitors' as monitors, ${attempts(sql)} as attempts`;
+
 export const lastMessages = (sql: Queryable, organisation: string, channel: string | null, most: number): Promise<MessageRow[]> =>
   sql<MessageRow[]>`
     select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
     where c.organisation_id = ${organisation} ${channel === null ? sql`` : sql`and m.channel_id = ${channel}`}
     order by m.key desc limit ${most}`;
 
-function messageColumns(sql: Queryable) {
-  return sql`
-  m.id, m.channel_id, c.name as channel_name, c.kind, m.event, m.told ->> 'sentence' as sentence, m.state, m.due_at, m.created_at, m.settled_at,
-  m.next_at, m.words, m.told -> 'monitors' as monitors, ${attempts(sql)} as attempts`;
-}
-
-function attempts(sql: Queryable) {
-  return sql`
-  coalesce((select json_agg(json_build_object('at', (extract(epoch from a.at) * 1000)::bigint, 'took_ms', a.took_ms, 'status', a.status,
-    'class', a.class, 'verdict', a.verdict, 'words', a.words) order by a.attempt) from message_attempts a where a.message_id = m.id), '[]')`;
-}
-
 /** A message of this channel; another channel's message is not found. */
-export async function messageById(sql: Queryable, organisation: string, channel: string, id: string): Promise<MessageRow | undefined> {
+export const messageById = async (sql: Queryable, organisation: string, channel: string, id: string): Promise<MessageRow | undefined> => {
   const [row] = await sql<MessageRow[]>`select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
     where c.organisation_id = ${organisation} and m.channel_id = ${channel} and m.id = ${id}`;
   return row;
-}
+};
 
 export type StepRow = {
   readonly channel_id: string;
@@ -359,12 +349,6 @@ export const downsOfIncidents = (sql: Queryable, organisation: string, incidents
       left join last_resorts l on l.incident_id = i.id
     where i.organisation_id = ${organisation} and i.id = any(${[...incidents]}::uuid[])`;
 
-/** The message with this running number. */
-export async function messageOfKey(sql: Queryable, key: number): Promise<string | undefined> {
-  const [row] = await sql<{ id: string }[]>`select id from messages where key = ${key}`;
-  return row?.id;
-}
-
 export type LinkedMessage = {
   readonly organisation_id: string;
   readonly organisation: string;
@@ -376,8 +360,14 @@ export type LinkedMessage = {
   readonly acknowledged_as: readonly string[];
 };
 
+/** The message with this running number. */
+export const messageOfKey = async (sql: Queryable, key: number): Promise<string | undefined> => {
+  const [row] = await sql<{ id: string }[]>`select id from messages where key = ${key}`;
+  return row?.id;
+};
+
 /** The message that a signed link belongs to. */
-export async function messageOfLink(sql: Queryable, id: string): Promise<LinkedMessage | undefined> {
+export const messageOfLink = async (sql: Queryable, id: string): Promise<LinkedMessage | undefined> => {
   const [row] = await sql<LinkedMessage[]>`
     select o.id as organisation_id, o.name as organisation, c.name as channel, c.config ->> 'address' as address, m.told ->> 'sentence' as sentence,
       array(select value ->> 'incident' from jsonb_array_elements(m.told -> 'monitors')) as incidents,
@@ -388,20 +378,27 @@ export async function messageOfLink(sql: Queryable, id: string): Promise<LinkedM
     from messages m join channels c on c.id = m.channel_id join organisations o on o.id = c.organisation_id
     where m.id = ${id} and c.deleted_at is null`;
   return row;
-}
+};
 
 /** When notifications are muted (rule 36). */
 
 export type MuteRow = { readonly until: Date; readonly by: string | null };
 
-export async function muteNow(sql: Queryable, organisation: string, at: Date): Promise<MuteRow | undefined> {
+export const muteNow = async (sql: Queryable, organisation: string, at: Date): Promise<MuteRow | undefined> => {
   const [row] = await sql<MuteRow[]>`
     select m.until, coalesce(nullif(u.name, ''), u.email) as by from mutes m left join users u on u.id = m.muted_by
     where m.organisation_id = ${organisation} and m.ended_at is null and m.until > ${at} order by m.until desc limit 1`;
   return row;
-}
+};
 
-export async function beginMute(
+/** There is one mute at a time: a new one replaces it. Held steps are decided again. */
+export const endMute = async (sql: Queryable, organisation: string, at: Date): Promise<void> => {
+  await sql`update mutes set ended_at = ${at} where organisation_id = ${organisation} and ended_at is null and until > ${at}`;
+  await sql`update alert_steps set look_at = ${at} where organisation_id = ${organisation} and state = 'held' and holds -> -1 ->> 0 = 'mute'
+    and look_at > ${at}`;
+};
+
+export const beginMute = async (
   sql: Queryable,
   {
     organisation,
@@ -409,14 +406,7 @@ export async function beginMute(
     at,
     until,
   }: { readonly organisation: string; readonly user: string | null; readonly at: Date; readonly until: Date },
-): Promise<void> {
+): Promise<void> => {
   await endMute(sql, organisation, at);
   await sql`insert into mutes (id, organisation_id, began_at, until, muted_by) values (${newId()}, ${organisation}, ${at}, ${until}, ${user})`;
-}
-
-/** There is one mute at a time: a new one replaces it. Held steps are decided again. */
-export async function endMute(sql: Queryable, organisation: string, at: Date): Promise<void> {
-  await sql`update mutes set ended_at = ${at} where organisation_id = ${organisation} and ended_at is null and until > ${at}`;
-  await sql`update alert_steps set look_at = ${at} where organisation_id = ${organisation} and state = 'held' and holds -> -1 ->> 0 = 'mute'
-    and look_at > ${at}`;
-}
+};

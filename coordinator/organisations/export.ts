@@ -1,5 +1,7 @@
 import type { Queryable } from '../database/connect.ts';
+import { shownNames as shownGroupNames } from '../groups/queries.ts';
 import { shownNames } from '../monitors/row.ts';
+import { shownNames as shownChannelNames } from '../notifications/queries.ts';
 import { shownNames as shownPageNames } from '../status-pages/row.ts';
 
 /**
@@ -32,7 +34,7 @@ const parts = {
     key: 'c.key',
     where: of('c'),
   },
-  groups: { columns: 'g.id, g.name, g.description, g.external_id, g.created_at', from: 'groups g', key: 'g.key', where: of('g') },
+  groups: { columns: `${shownGroupNames}, g.created_at`, from: 'groups g', key: 'g.key', where: of('g') },
   monitors: {
     columns: `${shownNames}, m.created_at, m.paused_at,
       ${many('l.kind, l.began_at, l.ended_at, l.interval_s', 'ledger l where l.monitor_id = m.id', 'began_at')} as ledger,
@@ -67,7 +69,7 @@ const parts = {
     where: of('w'),
   },
   channels: {
-    columns: `c.id, c.user_id, c.kind, c.name, c.config, c.enabled, c.covers, c.delay_s, c.reminder_s, c.hours, c.created_at,
+    columns: `${shownChannelNames}, c.created_at,
       array(select monitor_id from channel_monitors where channel_id = c.id) as monitors,
       array(select group_id from channel_groups where channel_id = c.id) as groups`,
     from: 'channels c',
