@@ -128,6 +128,7 @@ export const listChannels = operation({
   query: pageQuery,
   response: ChannelPage,
   success: 200,
+  columns: ['kind', 'name', 'enabled', 'verified', 'delivering', 'covers', 'failure', 'owner', 'id'],
 });
 
 export const createChannel = operation({

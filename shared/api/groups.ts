@@ -61,6 +61,7 @@ export const listGroups = operation({
   query: pageQuery,
   response: GroupPage,
   success: 200,
+  columns: ['status', 'name', 'description', 'monitors', 'id'],
 });
 
 export const createGroup = operation({

@@ -75,6 +75,7 @@ export const listIncidents = operation({
   response: IncidentPage,
   success: 200,
   refusals: ['monitor_not_found'],
+  columns: ['state', 'monitor_name', 'cause', 'acknowledged_by', 'started_at', 'resolved_at', 'seen_from', 'confirmed_from', 'id'],
 });
 
 export const getIncident = operation({

@@ -88,6 +88,7 @@ export const listMaintenanceWindows = operation({
   query: pageQuery,
   response: MaintenancePage,
   success: 200,
+  columns: ['name', 'starts_at', 'ends_at', 'rrule', 'monitors', 'groups', 'id'],
 });
 
 export const createMaintenanceWindow = operation({

@@ -191,6 +191,7 @@ export const listMonitors = operation({
   response: MonitorPage,
   success: 200,
   refusals: ['group_not_found'],
+  columns: ['status', 'name', 'type', 'target', 'interval_s', 'enabled', 'id'],
 });
 
 export const createMonitor = operation({
@@ -324,6 +325,7 @@ export const batchMonitors = operation({
   success: 200,
   takesMuch: true,
   calls: (body) => Math.ceil((isRecord(body) && Array.isArray(body.items) ? body.items.length : 1) / monitorsForACall),
+  columns: ['result', 'name', 'external_id', 'error', 'id'],
 });
 
 /** The history of a monitor. */

@@ -132,6 +132,8 @@ export type RestOperation<Id extends string = string, Input = unknown, Output = 
   readonly takesMuch?: true;
   /** How many calls it counts as when the input asks for much work; the default is one. */
   readonly calls?: (body: unknown) => number;
+  /** What the client's table of its items shows, in this order; the default is every member. */
+  readonly columns?: readonly string[];
 };
 
 export type InputOf<Op> = Op extends { readonly parse: (raw: RawInput) => Parsed<infer Input> } ? Input : never;
@@ -156,7 +158,7 @@ type Dependencies<Id extends string, P extends Shape, Q extends Shape, B extends
 export const isReadOnly = ({ does, access, body }: Pick<Operation, 'does' | 'access' | 'body'>): boolean =>
   does === undefined ? access === 'read' && body === undefined : does === 'looks';
 
-type RestDependencies = Pick<RestOperation, 'method' | 'path' | 'tag' | 'success' | 'otherSuccess' | 'takesMuch' | 'calls'>;
+type RestDependencies = Pick<RestOperation, 'method' | 'path' | 'tag' | 'success' | 'otherSuccess' | 'takesMuch' | 'calls' | 'columns'>;
 
 /** Path before query before body, in FastAPI's order of faults. */
 const parseAll = (params: Shape, query: Shape, body: ObjectField<Shape> | undefined, raw: RawInput): Parsed<Record<string, unknown>> => {
@@ -220,6 +222,7 @@ export const operation = <const Id extends string, P extends Shape = None, Q ext
   ...(parts.otherSuccess === undefined ? {} : { otherSuccess: parts.otherSuccess }),
   ...(parts.takesMuch === undefined ? {} : { takesMuch: parts.takesMuch }),
   ...(parts.calls === undefined ? {} : { calls: parts.calls }),
+  ...(parts.columns === undefined ? {} : { columns: parts.columns }),
 });
 
 /** Sorts the flat arguments of a tool, a command or a form into path, query and body. */

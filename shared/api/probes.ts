@@ -68,6 +68,7 @@ export const listProbeInvitations = operation({
   query: pageQuery,
   response: page('ProbeInvitationPage', ProbeInvitationOut),
   success: 200,
+  columns: ['state', 'name', 'continent', 'expires_at', 'heard_at', 'shown', 'id'],
 });
 
 export const revokeProbeInvitation = operation({

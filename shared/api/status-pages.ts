@@ -157,6 +157,7 @@ export const listStatusPages = operation({
   query: pageQuery,
   response: StatusPagePage,
   success: 200,
+  columns: ['name', 'enabled', 'slug', 'id'],
 });
 
 const settingFaults = ['name_invalid', 'slug_invalid', 'slug_taken', 'description_invalid'] as const;

@@ -14,6 +14,7 @@ export type CommandSource = {
   readonly path: string;
   readonly summary: string;
   readonly description?: string | undefined;
+  readonly columns?: readonly string[] | undefined;
   readonly params: readonly string[];
   readonly query: Readonly<Record<string, FlagSource>>;
   readonly body: Readonly<Record<string, FlagSource>>;
@@ -137,6 +138,7 @@ export const commands: readonly Command[] = restOperations
       path: operation.path,
       summary: operation.summary,
       description: operation.description,
+      columns: operation.columns,
       params: Object.keys(operation.params),
       query: sources(operation.query),
       body: sources(operation.body?.shape),

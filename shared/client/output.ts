@@ -58,7 +58,14 @@ export const missingFields = (body: unknown, fields: Fields): { readonly missing
  * Answers for people: a list as a table, a single thing as a card. Fields that a newer service adds
  * are shown too.
  */
-export type Terminal = { readonly columns: number; readonly paint: Paint; readonly now: number; readonly fields?: Fields | undefined };
+export type Terminal = {
+  readonly columns: number;
+  readonly paint: Paint;
+  readonly now: number;
+  readonly fields?: Fields | undefined;
+  /** The columns of the list, from its operation. */
+  readonly listed?: readonly string[] | undefined;
+};
 
 export type Item = Readonly<Record<string, unknown>>;
 
@@ -124,41 +131,9 @@ export const painted = (key: string, text: string, paint: Paint): string => {
 
 export const title = (key: string): string => key.replaceAll('_', ' ').replace(/ (s|at|seconds)$/, '');
 
-/** Lists with their own columns, each recognised by a field that no other list has. */
-const ownColumns: readonly { readonly has: string; readonly columns: readonly string[] }[] = [
-  { has: 'event', columns: ['at', 'event', 'name', 'monitor', 'incident', 'id'] },
-  { has: 'delivering', columns: ['kind', 'name', 'enabled', 'verified', 'delivering', 'covers', 'failure', 'owner', 'id'] },
-  { has: 'shown', columns: ['state', 'name', 'continent', 'expires_at', 'heard_at', 'shown', 'id'] },
-];
-
-/** Columns of known lists, most important first; an unknown list shows all its plain fields. */
-const columnsOf = (item: Item): string[] => {
-  const own = ownColumns.find(({ has }) => Object.hasOwn(item, has));
-  if (own) return own.columns.filter((key) => Object.hasOwn(item, key));
-  // In a bulk answer, each line begins with the item's result.
-  if (Object.hasOwn(item, 'result')) return ['result', 'name', 'external_id', 'error', 'id'].filter((key) => Object.hasOwn(item, key));
-  const wanted = [
-    ...[
-      'status',
-      'state',
-      'name',
-      'monitor_name',
-      'type',
-      'target',
-      'interval_s',
-      'enabled',
-      'cause',
-      'acknowledged_by',
-      'started_at',
-      'resolved_at',
-      'seen_from',
-      'confirmed_from',
-    ],
-    ...['starts_at', 'ends_at', 'rrule', 'description', 'monitors', 'groups', 'slug', 'id'],
-  ];
-  const plain = wanted.filter((key) => Object.hasOwn(item, key));
-  return plain.length > 1 ? plain : Object.keys(item);
-};
+/** Of the list's columns those that its items have; every member where the list has none. */
+const columnsOf = (item: Item, listed: readonly string[] | undefined): readonly string[] =>
+  listed === undefined ? Object.keys(item) : listed.filter((key) => Object.hasOwn(item, key));
 
 /** The columns that a narrow terminal drops, in this order; half of every word helps no one. */
 const givenUp = [
@@ -320,7 +295,7 @@ export const table = (items: readonly unknown[], terminal: Terminal): string => 
   const rows = items.filter(isRecord).map(withState);
   const [first] = rows;
   if (!first) return 'None.\n';
-  const all = terminal.fields ? terminal.fields.map((path) => path.join('.')) : columnsOf(first);
+  const all = terminal.fields ? terminal.fields.map((path) => path.join('.')) : columnsOf(first, terminal.listed);
   const { lines, hidden } = tableOf(rows, all, terminal);
   const note =
     hidden.length > 0

@@ -71,9 +71,15 @@ const wishesOf = (values: readonly Given[]): Wishes => {
   return { json: json === true, all: all === true, yes: yes === true, fields: typeof fields === 'string' ? fieldsOf(fields) : undefined };
 };
 
-const printAnswer = (body: unknown, { json, fields }: Wishes, world: Surroundings, paint: Paint): void => {
+const printAnswer = (
+  body: unknown,
+  { json, fields }: Wishes,
+  world: Surroundings,
+  paint: Paint,
+  listed: Command['operation']['columns'],
+): void => {
   if (world.columns !== undefined && !json) {
-    const text = render(body, { columns: world.columns, paint, now: world.now(), fields });
+    const text = render(body, { columns: world.columns, paint, now: world.now(), fields, listed });
     world.out(text === '' ? 'Done.\n' : text);
   } else if (body !== null) world.out(`${JSON.stringify(fields ? withFields(body, fields) : body)}\n`);
   if (!fields) return;
@@ -107,12 +113,12 @@ const memberCount = (body: unknown): number => {
  * Sends part after part. What was done before a failed call stays done, and is reported before the
  * failure.
  */
-const sendMany = async (call: CommandCall, { client, wishes, world, paint, progress }: Sending): Promise<Exit> => {
+const sendMany = async ({ operation }: Command, call: CommandCall, { client, wishes, world, paint, progress }: Sending): Promise<Exit> => {
   const answers: unknown[] = [];
   const tell = (): void => {
     const body = togetherOf(answers);
     if (progress) world.err(clearLine);
-    printAnswer(body, wishes, world, paint);
+    printAnswer(body, wishes, world, paint, operation.columns);
     if (world.columns !== undefined && !wishes.json) world.out(`\n${summaryOf(body)}`);
   };
   try {
@@ -163,13 +169,13 @@ export const perform = async (command: Command, given: readonly string[], line: 
   const progress = world.attended && (wishes.all || isOfMany) ? (count: number) => world.err(`\r${count} so far …`) : undefined;
   let answer: Answer;
   try {
-    if (isOfMany) return await sendMany(call, { client, wishes, world, paint, progress });
+    if (isOfMany) return await sendMany(command, call, { client, wishes, world, paint, progress });
     const complete = call.amendments ? amendedCall(call, (await client.call({ method: 'GET', path: call.path })).body) : call;
     answer = wishes.all ? await client.callAllPages(call, progress) : await client.call(complete);
   } finally {
     if (progress) world.err(clearLine);
   }
-  printAnswer(answer.body, wishes, world, paint);
+  printAnswer(answer.body, wishes, world, paint, command.operation.columns);
   printMore(answer.body, call, wishes, world);
   for (const warning of configWarnings(call.body, answer.body))
     world.err(`antipode: ${harmless(warning)} (antipode help config lists what is)\n`);

@@ -1,10 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { operations } from '../../../shared/api/index.ts';
 import { render, type Terminal } from '../../../shared/client/output.ts';
 import { cut, duration, harmless, padded, painter, relative, widthOf } from '../../../shared/client/terminal.ts';
 
 const now = Date.parse('2027-01-01T12:00:00.000Z');
-const terminal: Terminal = { columns: 100, paint: painter(false), now };
+const terminal: Terminal = { columns: 100, paint: painter(false), now, listed: operations.listMonitors.columns };
+const listedOf = {
+  events: operations.listEvents.columns,
+  channels: operations.listChannels.columns,
+  invitations: operations.listProbeInvitations.columns,
+};
+const incidents: Terminal = { ...terminal, listed: operations.listIncidents.columns };
 
 const monitor = {
   id: '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f',
@@ -96,7 +103,9 @@ test.each<[keyof typeof lists, number, string, RegExp]>([
   ['invitations', 80, 'state name continent expires heard shown id', /^open +Shop +North America +in 57 min +– +svcj_abcd +1c2d3e4f$/],
   ['invitations', 200, 'state name continent expires heard shown id', /– +svcj_abcd +0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f$/],
 ])('a list of %s on %i columns says what it is about: %s', (list, columns, titles, said) => {
-  const [head = '', row = ''] = render({ items: [lists[list]], next_cursor: null }, { ...terminal, columns }).split('\n');
+  const [head = '', row = ''] = render({ items: [lists[list]], next_cursor: null }, { ...terminal, columns, listed: listedOf[list] }).split(
+    '\n',
+  );
   expect(head.trim().split(/ +/).join(' ')).toBe(titles);
   expect(row).toMatch(said);
   expect(Math.max(widthOf(head), widthOf(row))).toBeLessThanOrEqual(columns);
@@ -122,7 +131,7 @@ test('on a terminal of 80 columns a list keeps what says most, and tells what it
     ...{ started_at: '2027-01-01T11:59:30.000Z', resolved_at: null },
     ...{ seen_from: { name: 'Frankfurt', continent: 'Europe' }, confirmed_from: { name: 'Virginia', continent: 'North America' } },
   };
-  const text = render({ items: [incident], next_cursor: null }, { ...terminal, columns: 80 });
+  const text = render({ items: [incident], next_cursor: null }, { ...incidents, columns: 80 });
   const [, row = ''] = text.split('\n');
   expect(widthOf(row)).toBeLessThanOrEqual(80);
   expect(row).toMatch(/^open {3}Shop front/);
@@ -130,9 +139,9 @@ test('on a terminal of 80 columns a list keeps what says most, and tells what it
   expect(row).toContain('Connection refu');
   expect(row).toMatch(/Frankfurt +Virginia +1c2d3e4f$/);
   expect(text).toContain('No room for resolved:');
-  expect(render({ items: [incident], next_cursor: null }, { ...terminal, columns: 200 })).toContain('Virginia (North America)');
+  expect(render({ items: [incident], next_cursor: null }, { ...incidents, columns: 200 })).toContain('Virginia (North America)');
   const taken = { ...incident, acknowledged_at: incident.started_at, acknowledged_by: 'Ada' };
-  expect(render({ items: [taken], next_cursor: null }, { ...terminal, columns: 200 })).toMatch(/acknowledged by.* id\n.* Ada /);
+  expect(render({ items: [taken], next_cursor: null }, { ...incidents, columns: 200 })).toMatch(/acknowledged by.* id\n.* Ada /);
 });
 
 test('the README shows the first outage as a terminal of 80 columns shows it', () => {
@@ -142,7 +151,7 @@ test('the README shows the first outage as a terminal of 80 columns shows it', (
     ...{ acknowledged_at: null, acknowledged_by: null },
     ...{ seen_from: { name: 'Singapore', continent: 'Asia' }, confirmed_from: { name: 'Virginia', continent: 'North America' } },
   };
-  const text = render({ items: [incident], next_cursor: null }, { ...terminal, columns: 80 });
+  const text = render({ items: [incident], next_cursor: null }, { ...incidents, columns: 80 });
   expect(readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')).toContain(`\`\`\`\n${text}\`\`\`\n`);
 });
 
@@ -206,8 +215,8 @@ test('a status is a word, and the colour is that of its meaning', () => {
 
 test('an incident tells its state in a word', () => {
   const incident = { id: monitor.id, open: true, confirmed_at: null, monitor_name: 'Shop', started_at: '2027-01-01T11:59:30.000Z' };
-  expect(render({ items: [incident], next_cursor: null }, terminal)).toContain('verifying');
-  expect(render({ items: [{ ...incident, open: false }], next_cursor: null }, terminal)).toContain('resolved');
+  expect(render({ items: [incident], next_cursor: null }, incidents)).toContain('verifying');
+  expect(render({ items: [{ ...incident, open: false }], next_cursor: null }, incidents)).toContain('resolved');
 });
 
 test('fields and values of a newer service are shown and do no harm', () => {
