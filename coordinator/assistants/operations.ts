@@ -6,12 +6,8 @@ import { afterAll, pageOf } from '../gate/cursors.ts';
 import { refuseWhileEnding } from '../gate/roles.ts';
 import { mayManage, mayWrite, roleFrom, scopeFrom } from '../organisations/model.ts';
 import { membershipsOf } from '../people/queries.ts';
-import {
-  connectAssistant as connectAssistantContract,
-  type disconnectAssistant as disconnectAssistantContract,
-  type getConnection as getConnectionContract,
-  type listConnections as listConnectionsContract,
-} from './contract.ts';
+import type * as contract from './contract.ts';
+import { connectAssistant as connectAssistantContract } from './contract.ts';
 import { connectionPage, deleteConnection, insertConnection, type ListedConnection } from './queries.ts';
 
 /**
@@ -56,8 +52,8 @@ const connectionJson =
 
 export const listConnections = async (
   context: InOrganisation,
-  input: InputOf<typeof listConnectionsContract>,
-): Answer<OutputOf<typeof listConnectionsContract>> => {
+  input: InputOf<typeof contract.listConnections>,
+): Answer<OutputOf<typeof contract.listConnections>> => {
   const { sql, organisation } = context;
   const of = whose(context);
   return pageOf(
@@ -76,8 +72,8 @@ const theConnection = async (context: InOrganisation, id: string): Promise<Liste
 
 export const getConnection = async (
   context: InOrganisation,
-  { connection_id }: InputOf<typeof getConnectionContract>,
-): Answer<OutputOf<typeof getConnectionContract>> => connectionJson(context)(await theConnection(context, connection_id));
+  { connection_id }: InputOf<typeof contract.getConnection>,
+): Answer<OutputOf<typeof contract.getConnection>> => connectionJson(context)(await theConnection(context, connection_id));
 
 /**
  * Everyone may disconnect their own; owners and admins those of others, too. Everything issued
@@ -85,8 +81,8 @@ export const getConnection = async (
  */
 export const disconnectAssistant = async (
   context: InOrganisation,
-  { connection_id }: InputOf<typeof disconnectAssistantContract>,
-): Answer<OutputOf<typeof disconnectAssistantContract>> => {
+  { connection_id }: InputOf<typeof contract.disconnectAssistant>,
+): Answer<OutputOf<typeof contract.disconnectAssistant>> => {
   const { client_name, redirect_host, scope, email } = await theConnection(context, connection_id);
   context.note({ before: { client: client_name, redirect_host, scope, owner: email } });
   await deleteConnection(context.sql, context.organisation.id, connection_id);

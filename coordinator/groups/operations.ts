@@ -1,10 +1,4 @@
-import type {
-  createGroup as createGroupContract,
-  deleteGroup as deleteGroupContract,
-  getGroup as getGroupContract,
-  listGroups as listGroupsContract,
-  updateGroup as updateGroupContract,
-} from '../../shared/api/groups.ts';
+import type * as api from '../../shared/api/groups.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -13,12 +7,8 @@ import { AlternateStatus, type Answer, type InOrganisation, notFound, orNotFound
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { externalIdFrom } from '../monitors/model.ts';
 import { enforceLimit } from '../organisations/plans.ts';
-import {
-  groupRows,
-  type listGroupStatuses as listGroupStandingsContract,
-  type listMonitorsOutside as listMonitorsOutsideContract,
-  type showGroup as showGroupContract,
-} from './contract.ts';
+import type * as contract from './contract.ts';
+import { groupRows } from './contract.ts';
 import { groupStatus } from './model.ts';
 import {
   countGroups,
@@ -76,8 +66,8 @@ export const changeGroup = async ({ sql, organisation, note }: InOrganisation, b
  */
 export const createGroup = async (
   context: InOrganisation,
-  input: InputOf<typeof createGroupContract>,
-): Answer<OutputOf<typeof createGroupContract>> => {
+  input: InputOf<typeof api.createGroup>,
+): Answer<OutputOf<typeof api.createGroup>> => {
   const { sql, organisation } = context;
   const name = nameFrom(input.name);
   const description = descriptionFrom(input.description);
@@ -107,23 +97,20 @@ export const createGroup = async (
  * Its monitors remain, without a group; a window that covered them through it no longer does (rule
  * 26).
  */
-export const deleteGroup = async (
-  { sql, organisation }: InOrganisation,
-  { group_id }: InputOf<typeof deleteGroupContract>,
-): Promise<void> => {
+export const deleteGroup = async ({ sql, organisation }: InOrganisation, { group_id }: InputOf<typeof api.deleteGroup>): Promise<void> => {
   if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id)) throw notFound('group_not_found');
   await removeGroup(sql, organisation.id, group_id);
 };
 
 export const getGroup = async (
   { sql, organisation }: InOrganisation,
-  { group_id }: InputOf<typeof getGroupContract>,
-): Answer<OutputOf<typeof getGroupContract>> => groupJson(orNotFound(await groupById(sql, organisation.id, group_id), 'group_not_found'));
+  { group_id }: InputOf<typeof api.getGroup>,
+): Answer<OutputOf<typeof api.getGroup>> => groupJson(orNotFound(await groupById(sql, organisation.id, group_id), 'group_not_found'));
 
 export const listGroupStatuses = async (
   { sql, organisation }: InOrganisation,
-  { page }: InputOf<typeof listGroupStandingsContract>,
-): Answer<OutputOf<typeof listGroupStandingsContract>> => {
+  { page }: InputOf<typeof contract.listGroupStatuses>,
+): Answer<OutputOf<typeof contract.listGroupStatuses>> => {
   const [matching, rows] = await Promise.all([
     countGroups(sql, organisation.id),
     groupsByName(sql, organisation.id, (page - 1) * groupRows, groupRows),
@@ -133,28 +120,28 @@ export const listGroupStatuses = async (
 
 export const listGroups = (
   { sql, organisation, with: { cursors } }: InOrganisation,
-  input: InputOf<typeof listGroupsContract>,
-): Answer<OutputOf<typeof listGroupsContract>> =>
+  input: InputOf<typeof api.listGroups>,
+): Answer<OutputOf<typeof api.listGroups>> =>
   pageOf(cursors, ['groups', organisation.id], input, (from, most) => groupPage(sql, organisation.id, from ?? beforeAll, most), groupJson);
 
 export const listMonitorsOutside = async (
   { sql, organisation }: InOrganisation,
-  { group_id }: InputOf<typeof listMonitorsOutsideContract>,
-): Answer<OutputOf<typeof listMonitorsOutsideContract>> => {
+  { group_id }: InputOf<typeof contract.listMonitorsOutside>,
+): Answer<OutputOf<typeof contract.listMonitorsOutside>> => {
   if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id)) throw notFound('group_not_found');
   return { items: await monitorsOutside(sql, organisation.id, group_id) };
 };
 
 export const showGroup = async (
   { sql, organisation, now }: InOrganisation,
-  { group_id }: InputOf<typeof showGroupContract>,
-): Answer<OutputOf<typeof showGroupContract>> => {
+  { group_id }: InputOf<typeof contract.showGroup>,
+): Answer<OutputOf<typeof contract.showGroup>> => {
   const [row, uses] = await Promise.all([groupById(sql, organisation.id, group_id), groupUses(sql, organisation.id, group_id, now)]);
   return { ...groupJson(orNotFound(row, 'group_not_found')), ...uses };
 };
 
 export const updateGroup = async (
   context: InOrganisation,
-  input: InputOf<typeof updateGroupContract>,
-): Answer<OutputOf<typeof updateGroupContract>> =>
+  input: InputOf<typeof api.updateGroup>,
+): Answer<OutputOf<typeof api.updateGroup>> =>
   changeGroup(context, orNotFound(await groupById(context.sql, context.organisation.id, input.group_id), 'group_not_found'), input);

@@ -1,9 +1,4 @@
-import type {
-  acknowledgeIncident as acknowledgeIncidentContract,
-  getIncident as getIncidentContract,
-  getIncidentEvidence as getIncidentEvidenceContract,
-  listIncidents as listIncidentsContract,
-} from '../../shared/api/incidents.ts';
+import type * as api from '../../shared/api/incidents.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -17,11 +12,7 @@ import { monitorsAmong } from '../monitors/queries.ts';
 import { uptimeOf, uptimeWithout } from '../monitors/status.ts';
 import { monitorHistories } from '../monitors/status-queries.ts';
 import { ownName } from '../people/queries.ts';
-import type {
-  addIncidentNote as addIncidentNoteContract,
-  shareIncident as shareIncidentContract,
-  withdrawIncidentShare as withdrawIncidentShareContract,
-} from './contract.ts';
+import type * as contract from './contract.ts';
 import {
   acknowledgementOf,
   countNotes,
@@ -41,25 +32,25 @@ import {
 import { newShareText, shareFingerprint } from './shared-link.ts';
 
 /** The first acknowledgement counts (rule 34). */
-export async function acknowledgeIncident(
+export const acknowledgeIncident = async (
   { sql, organisation, caller, now }: InOrganisation,
-  { incident_id: id }: InputOf<typeof acknowledgeIncidentContract>,
-): Answer<OutputOf<typeof acknowledgeIncidentContract>> {
+  { incident_id: id }: InputOf<typeof api.acknowledgeIncident>,
+): Answer<OutputOf<typeof api.acknowledgeIncident>> => {
   orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
   const as = caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
   await writeAcknowledgement(sql, { incidents: [id], organisation: organisation.id, user: caller.user, as, now });
   const acknowledged = await acknowledgementOf(sql, id);
   if (!acknowledged) throw new Refusal('incident_over', 'Only an incident that is confirmed and still open can be acknowledged.');
   return { incident: id, acknowledged_at: acknowledged.at.toISOString(), acknowledged_by: acknowledged.as };
-}
+};
 
 const longest = 5_000;
 const maxNotes = 200;
 
-export async function addIncidentNote(
+export const addIncidentNote = async (
   { sql, organisation, caller, now }: InOrganisation,
-  { incident_id: incident, text: given }: InputOf<typeof addIncidentNoteContract>,
-): Answer<OutputOf<typeof addIncidentNoteContract>> {
+  { incident_id: incident, text: given }: InputOf<typeof contract.addIncidentNote>,
+): Answer<OutputOf<typeof contract.addIncidentNote>> => {
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const text = given.trim();
   if (text === '' || text.length > longest || !storable(text))
@@ -68,16 +59,44 @@ export async function addIncidentNote(
   const id = newId();
   await insertNote(sql, { ...{ id, incident, text }, organisation: organisation.id, user: caller.user, at: new Date(now) });
   return { id };
-}
+};
+
+const probeRef = (name: string | null, continent: string | null) => (name === null || continent === null ? null : { name, continent });
+
+/**
+ * An incident as answers show it now; its cause is a sentence of our own list, never text of the
+ * target.
+ */
+export const incidentJson = (row: IncidentRow, now: number) => ({
+  id: row.id,
+  monitor: row.monitor_id,
+  monitor_name: row.monitor_name,
+  cause: row.cause === null ? null : causeSentence(row.cause),
+  started_at: row.started_at.toISOString(),
+  confirmed_at: row.confirmed_at?.toISOString() ?? null,
+  resolved_at: row.resolved_at?.toISOString() ?? null,
+  open: row.resolved_at === null,
+  seen_from: probeRef(row.seen_probe, row.seen_continent),
+  confirmed_from: probeRef(row.confirmed_probe, row.confirmed_continent),
+  note: row.note,
+  scope: row.scope,
+  layer: row.layer,
+  acknowledged_at: row.acknowledged_at?.toISOString() ?? null,
+  acknowledged_by: row.acknowledged_as,
+  // If our clock is behind a probe's, the outage still has no negative length.
+  duration_s: Math.max(0, (row.resolved_at?.getTime() ?? now) - row.started_at.getTime()) / 1_000,
+});
+
+const record = (json: Json | null) => (typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : null);
 
 /** The effect covers the same days as a monitor's figures. */
 const effectDays = 30;
 
 /** With its evidence, which came from the target and is only for members. */
-export async function getIncidentEvidence(
+export const getIncidentEvidence = async (
   { sql, organisation, now }: InOrganisation,
-  { incident_id: id }: InputOf<typeof getIncidentEvidenceContract>,
-): Answer<OutputOf<typeof getIncidentEvidenceContract>> {
+  { incident_id: id }: InputOf<typeof api.getIncidentEvidence>,
+): Answer<OutputOf<typeof api.getIncidentEvidence>> => {
   const row = orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
   const window = windowOf(effectDays, now);
   const [evidence, { samples, whole }, told, notes, share, [history]] = await Promise.all([
@@ -116,53 +135,19 @@ export async function getIncidentEvidence(
       percent_without: without.percent,
     },
   };
-}
-
-/**
- * An incident as answers show it now; its cause is a sentence of our own list, never text of the
- * target.
- */
-export function incidentJson(row: IncidentRow, now: number) {
-  return {
-    id: row.id,
-    monitor: row.monitor_id,
-    monitor_name: row.monitor_name,
-    cause: row.cause === null ? null : causeSentence(row.cause),
-    started_at: row.started_at.toISOString(),
-    confirmed_at: row.confirmed_at?.toISOString() ?? null,
-    resolved_at: row.resolved_at?.toISOString() ?? null,
-    open: row.resolved_at === null,
-    seen_from: probeRef(row.seen_probe, row.seen_continent),
-    confirmed_from: probeRef(row.confirmed_probe, row.confirmed_continent),
-    note: row.note,
-    scope: row.scope,
-    layer: row.layer,
-    acknowledged_at: row.acknowledged_at?.toISOString() ?? null,
-    acknowledged_by: row.acknowledged_as,
-    // If our clock is behind a probe's, the outage still has no negative length.
-    duration_s: Math.max(0, (row.resolved_at?.getTime() ?? now) - row.started_at.getTime()) / 1_000,
-  };
-}
-
-function probeRef(name: string | null, continent: string | null) {
-  return name === null || continent === null ? null : { name, continent };
-}
-
-function record(json: Json | null) {
-  return typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : null;
-}
+};
 
 export const getIncident = async (
   { sql, organisation, now }: InOrganisation,
-  { incident_id }: InputOf<typeof getIncidentContract>,
-): Answer<OutputOf<typeof getIncidentContract>> =>
+  { incident_id }: InputOf<typeof api.getIncident>,
+): Answer<OutputOf<typeof api.getIncident>> =>
   incidentJson(orNotFound(await incidentById(sql, organisation.id, incident_id), 'incident_not_found'), now);
 
 /** Newest first; open ones whatever `days` says, the others when they touch the window. */
-export async function listIncidents(
+export const listIncidents = async (
   { sql, organisation, now, with: { cursors } }: InOrganisation,
-  input: InputOf<typeof listIncidentsContract>,
-): Answer<OutputOf<typeof listIncidentsContract>> {
+  input: InputOf<typeof api.listIncidents>,
+): Answer<OutputOf<typeof api.listIncidents>> => {
   const { state, monitor, days } = input;
   if (monitor !== null && !(await monitorsAmong(sql, organisation.id, [monitor])).has(monitor)) throw notFound('monitor_not_found');
   const filter = { state, monitor, since: windowOf(days, now).from };
@@ -173,23 +158,23 @@ export async function listIncidents(
     (from, most) => incidentPage(sql, organisation.id, filter, from ?? afterAll, most),
     (row) => incidentJson(row, now),
   );
-}
+};
 
 /** The link holds the only copy of its secret. */
-export async function shareIncident(
+export const shareIncident = async (
   { sql, organisation, caller, now, with: { baseUrl } }: InOrganisation,
-  { incident_id: incident }: InputOf<typeof shareIncidentContract>,
-): Answer<OutputOf<typeof shareIncidentContract>> {
+  { incident_id: incident }: InputOf<typeof contract.shareIncident>,
+): Answer<OutputOf<typeof contract.shareIncident>> => {
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const text = newShareText();
   const fingerprint = shareFingerprint(text);
   await writeShare(sql, { ...{ incident, fingerprint }, organisation: organisation.id, user: caller.user, at: new Date(now) });
   return { link: `${baseUrl()}/shared/incidents/${text}` };
-}
+};
 
-export async function withdrawIncidentShare(
+export const withdrawIncidentShare = async (
   { sql, organisation }: InOrganisation,
-  { incident_id: incident }: InputOf<typeof withdrawIncidentShareContract>,
-): Answer<OutputOf<typeof withdrawIncidentShareContract>> {
+  { incident_id: incident }: InputOf<typeof contract.withdrawIncidentShare>,
+): Answer<OutputOf<typeof contract.withdrawIncidentShare>> => {
   if (!(await removeShare(sql, organisation.id, incident))) throw notFound('share_not_found');
-}
+};

@@ -1,11 +1,4 @@
-import type {
-  createMaintenanceWindow as createMaintenanceWindowContract,
-  deleteMaintenanceWindow as deleteMaintenanceWindowContract,
-  getMaintenanceWindow as getMaintenanceWindowContract,
-  listMaintenanceWindows as listMaintenanceWindowsContract,
-  previewMaintenanceWindow as previewMaintenanceWindowContract,
-  updateMaintenanceWindow as updateMaintenanceWindowContract,
-} from '../../shared/api/maintenance.ts';
+import type * as api from '../../shared/api/maintenance.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -14,13 +7,8 @@ import { afterAll, pageOf } from '../gate/cursors.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { monitorsAmong } from '../monitors/queries.ts';
 import { enforceLimit, mayOccur } from '../organisations/plans.ts';
-import {
-  type endMaintenanceNow as endMaintenanceNowContract,
-  type listMaintenanceByTime as listMaintenanceByTimeContract,
-  maintenanceRows,
-  type showMaintenanceWindow as showMaintenanceWindowContract,
-  type startMaintenanceNow as startMaintenanceNowContract,
-} from './contract.ts';
+import type * as contract from './contract.ts';
+import { maintenanceRows } from './contract.ts';
 import {
   changeWindow,
   countByTime,
@@ -114,8 +102,8 @@ export const windowNoted = ({ name, starts_at, ends_at, rrule, monitors, groups 
 /** Interpreted in the organisation's present time zone; the window keeps that zone. */
 export const createMaintenanceWindow = async (
   context: InOrganisation,
-  input: InputOf<typeof createMaintenanceWindowContract>,
-): Answer<OutputOf<typeof createMaintenanceWindowContract>> => {
+  input: InputOf<typeof api.createMaintenanceWindow>,
+): Answer<OutputOf<typeof api.createMaintenanceWindow>> => {
   const { sql, organisation, now } = context;
   const draft = draftWindow(input, organisation.time_zone);
   refuseOver(draft.schedule, now);
@@ -133,7 +121,7 @@ export const createMaintenanceWindow = async (
  */
 export const deleteMaintenanceWindow = async (
   { sql, organisation, now }: InOrganisation,
-  { window_id }: InputOf<typeof deleteMaintenanceWindowContract>,
+  { window_id }: InputOf<typeof api.deleteMaintenanceWindow>,
 ): Promise<void> => {
   if (!(await deleteWindow(sql, organisation.id, window_id, now))) throw notFound('maintenance_window_not_found');
 };
@@ -141,8 +129,8 @@ export const deleteMaintenanceWindow = async (
 /** Alerts that it held are sent when due (rule 25). */
 export const endMaintenanceNow = async (
   { sql, organisation, now, note }: InOrganisation,
-  { window_id }: InputOf<typeof endMaintenanceNowContract>,
-): Answer<OutputOf<typeof endMaintenanceNowContract>> => {
+  { window_id }: InputOf<typeof contract.endMaintenanceNow>,
+): Answer<OutputOf<typeof contract.endMaintenanceNow>> => {
   const before = orNotFound(await lockedWindow(sql, organisation.id, window_id), 'maintenance_window_not_found');
   if (stateAt(before, now) !== 'running') throw new Refusal('window_invalid', 'It does not run now; there is nothing to end.');
   const { name, rrule, schedule, monitors, groups } = before;
@@ -158,8 +146,8 @@ export const endMaintenanceNow = async (
 
 export const getMaintenanceWindow = async (
   { sql, organisation, now }: InOrganisation,
-  { window_id }: InputOf<typeof getMaintenanceWindowContract>,
-): Answer<OutputOf<typeof getMaintenanceWindowContract>> =>
+  { window_id }: InputOf<typeof api.getMaintenanceWindow>,
+): Answer<OutputOf<typeof api.getMaintenanceWindow>> =>
   windowJson(orNotFound(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found'), now);
 
 /** A window whose next occurrence is months away has none stored yet. */
@@ -182,8 +170,8 @@ const rowJson = (row: WindowByTime, now: number) => {
 
 export const listMaintenanceByTime = async (
   { sql, organisation, now }: InOrganisation,
-  { over, page }: InputOf<typeof listMaintenanceByTimeContract>,
-): Answer<OutputOf<typeof listMaintenanceByTimeContract>> => {
+  { over, page }: InputOf<typeof contract.listMaintenanceByTime>,
+): Answer<OutputOf<typeof contract.listMaintenanceByTime>> => {
   const place = { over, now, offset: (page - 1) * maintenanceRows, most: maintenanceRows };
   const [counts, rows] = await Promise.all([countByTime(sql, organisation.id, now), windowsByTime(sql, organisation.id, place)]);
   return { ...counts, items: rows.map((row) => rowJson(row, now)) };
@@ -191,8 +179,8 @@ export const listMaintenanceByTime = async (
 
 export const listMaintenanceWindows = (
   { sql, organisation, now, with: { cursors } }: InOrganisation,
-  input: InputOf<typeof listMaintenanceWindowsContract>,
-): Answer<OutputOf<typeof listMaintenanceWindowsContract>> =>
+  input: InputOf<typeof api.listMaintenanceWindows>,
+): Answer<OutputOf<typeof api.listMaintenanceWindows>> =>
   pageOf(
     cursors,
     ['maintenance', organisation.id],
@@ -204,8 +192,8 @@ export const listMaintenanceWindows = (
 /** When an unsaved window would occur, in the time zone that it would have. */
 export const previewMaintenanceWindow = async (
   { sql, organisation, now }: InOrganisation,
-  { window, ...input }: InputOf<typeof previewMaintenanceWindowContract>,
-): Answer<OutputOf<typeof previewMaintenanceWindowContract>> => {
+  { window, ...input }: InputOf<typeof api.previewMaintenanceWindow>,
+): Answer<OutputOf<typeof api.previewMaintenanceWindow>> => {
   const zone =
     window === null
       ? organisation.time_zone
@@ -218,8 +206,8 @@ export const previewMaintenanceWindow = async (
 
 export const showMaintenanceWindow = async (
   { sql, organisation, now }: InOrganisation,
-  { window_id }: InputOf<typeof showMaintenanceWindowContract>,
-): Answer<OutputOf<typeof showMaintenanceWindowContract>> => {
+  { window_id }: InputOf<typeof contract.showMaintenanceWindow>,
+): Answer<OutputOf<typeof contract.showMaintenanceWindow>> => {
   const row = orNotFound(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found');
   const [names, ended] = await Promise.all([coveredNames(sql, organisation.id, row.id), lastEnded(sql, row.id, now)]);
   return { window: windowJson(row, now), state: stateAt(row, now), last_ended_at: ended?.toISOString() ?? null, ...names };
@@ -227,8 +215,8 @@ export const showMaintenanceWindow = async (
 
 export const startMaintenanceNow = async (
   { sql, organisation, now, note }: InOrganisation,
-  { window_id }: InputOf<typeof startMaintenanceNowContract>,
-): Answer<OutputOf<typeof startMaintenanceNowContract>> => {
+  { window_id }: InputOf<typeof contract.startMaintenanceNow>,
+): Answer<OutputOf<typeof contract.startMaintenanceNow>> => {
   const before = orNotFound(await lockedWindow(sql, organisation.id, window_id), 'maintenance_window_not_found');
   const state = stateAt(before, now);
   if (state === 'running') throw new Refusal('window_invalid', 'It runs already; there is nothing to begin.');
@@ -257,8 +245,8 @@ export const startMaintenanceNow = async (
  */
 export const updateMaintenanceWindow = async (
   context: InOrganisation,
-  input: InputOf<typeof updateMaintenanceWindowContract>,
-): Answer<OutputOf<typeof updateMaintenanceWindowContract>> => {
+  input: InputOf<typeof api.updateMaintenanceWindow>,
+): Answer<OutputOf<typeof api.updateMaintenanceWindow>> => {
   const { sql, organisation, now, note } = context;
   const before = orNotFound(await lockedWindow(sql, organisation.id, input.window_id), 'maintenance_window_not_found');
   const draft = changedWindow(before, input);

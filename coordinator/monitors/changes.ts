@@ -1,4 +1,4 @@
-import type { createMonitor as createMonitorContract, updateMonitor as updateMonitorContract } from '../../shared/api/monitors.ts';
+import type * as api from '../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { createRecentCache } from '../../shared/base/async.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -40,7 +40,7 @@ export const changeMonitor = async (
   { sql, organisation, note, now, with: { secrets } }: InOrganisation,
   row: StoredMonitor,
   patch: MonitorPatch,
-): Promise<OutputOf<typeof updateMonitorContract>> => {
+): Promise<OutputOf<typeof api.updateMonitor>> => {
   const { id } = row;
   const { id: of, plan } = organisation;
   const before = monitorFrom(row, of, await openSecrets(secrets, sql, id, row.secrets));
@@ -67,7 +67,7 @@ export const changeMonitor = async (
 
 /** A create call for a monitor that a program may have created before, under an id of its own. */
 
-type Input = InputOf<typeof createMonitorContract>;
+type Input = InputOf<typeof api.createMonitor>;
 
 const unless = (text: string, nothing: string): string | null => (text.trim() === nothing ? null : text);
 

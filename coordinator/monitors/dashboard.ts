@@ -4,12 +4,8 @@ import { barsOf, windowOf } from '../core/uptime.ts';
 import { type Answer, type InOrganisation, notFound } from '../gate/context.ts';
 import { groupStatus } from '../groups/model.ts';
 import { groupsAmong } from '../groups/queries.ts';
-import {
-  type changeMonitors as changeMonitorsContract,
-  type countOpenIncidents as countOpenIncidentsContract,
-  type listDashboard as listDashboardContract,
-  dashboardRows as rowsOfPage,
-} from './contract.ts';
+import type * as contract from './contract.ts';
+import { dashboardRows as rowsOfPage } from './contract.ts';
 import { monitorsAtOnce, notifyOwners, regroupMonitors, switchMonitors } from './queries.ts';
 import { listedJson } from './row.ts';
 import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from './status.ts';
@@ -36,8 +32,8 @@ import {
  */
 export const changeMonitors = async (
   { sql, organisation, note }: InOrganisation,
-  { monitors, change, group }: InputOf<typeof changeMonitorsContract>,
-): Answer<OutputOf<typeof changeMonitorsContract>> => {
+  { monitors, change, group }: InputOf<typeof contract.changeMonitors>,
+): Answer<OutputOf<typeof contract.changeMonitors>> => {
   const wanted = new Set(monitors);
   const found = await monitorsAtOnce(sql, organisation.id, [...wanted]);
   if (found.length < wanted.size) throw notFound('monitor_not_found');
@@ -60,7 +56,7 @@ export const changeMonitors = async (
   return { changed: switched.length };
 };
 
-export const countOpenIncidents = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof countOpenIncidentsContract>> => ({
+export const countOpenIncidents = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof contract.countOpenIncidents>> => ({
   open: await openIncidents(sql, organisation.id),
 });
 
@@ -68,7 +64,7 @@ const uptimeDays = 30;
 const bars = 48;
 const maxNames = 3;
 
-type Out = OutputOf<typeof listDashboardContract>;
+type Out = OutputOf<typeof contract.listDashboard>;
 
 const latestOf = (values: readonly (number | null)[]): number | null => values.findLast((value) => value !== null) ?? null;
 
@@ -116,7 +112,7 @@ const countsJson = (counts: StatusCounts): Out['counts'] => {
  */
 export const listDashboard = async (
   { sql, organisation, now }: InOrganisation,
-  { status, q, group, tag, sort, page }: InputOf<typeof listDashboardContract>,
+  { status, q, group, tag, sort, page }: InputOf<typeof contract.listDashboard>,
 ): Answer<Out> => {
   const of = organisation.id;
   const window = windowOf(uptimeDays, now);

@@ -1,15 +1,6 @@
-import type {
-  createMonitor as createMonitorContract,
-  deleteMonitor as deleteMonitorContract,
-  getMonitor as getMonitorContract,
-  getMonitorLedger as getMonitorLedgerContract,
-  getMonitorResults as getMonitorResultsContract,
-  getMonitorStatus as getMonitorStatusContract,
-  listMonitors as listMonitorsContract,
-  updateMonitor as updateMonitorContract,
-} from '../../shared/api/monitors.ts';
+import type * as api from '../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type { getTestResults as hearTrialContract, testMonitor as tryMonitorContract } from '../../shared/api/test-runs.ts';
+import type * as testRuns from '../../shared/api/test-runs.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
@@ -25,13 +16,7 @@ import { enforceLimit, plans } from '../organisations/plans.ts';
 import { checkersOf } from '../probes/queries.ts';
 import { pingTokenOf } from '../secrets/at-rest.ts';
 import { changeMonitor, monitorNow, patchOf, typeDiffers, uptimeJson } from './changes.ts';
-import type {
-  getPingAddress as getBeatAddressContract,
-  getMonitorChoices as getMonitorChoicesContract,
-  listBeats as listBeatsContract,
-  listMonitorFigures as listMonitorFiguresContract,
-  rotatePingAddress as rotateBeatAddressContract,
-} from './contract.ts';
+import type * as contract from './contract.ts';
 import { draftMonitor, labelsFrom } from './model.ts';
 import {
   countMonitors,
@@ -55,9 +40,9 @@ import { type Status, statusOf, stretchesOf } from './status.ts';
 import { monitorHistories, monitorWithStatus } from './status-queries.ts';
 import { countTestRun } from './test-run.ts';
 
-type Input = InputOf<typeof createMonitorContract>;
+type Input = InputOf<typeof api.createMonitor>;
 
-const changeExisting = async (context: InOrganisation, id: string, input: Input): Answer<OutputOf<typeof createMonitorContract>> => {
+const changeExisting = async (context: InOrganisation, id: string, input: Input): Answer<OutputOf<typeof api.createMonitor>> => {
   const row = orNotFound(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found');
   if (row.type !== input.type) throw typeDiffers(row);
   return new AlternateStatus(200, await changeMonitor(context, row, patchOf(input)));
@@ -67,7 +52,7 @@ const changeExisting = async (context: InOrganisation, id: string, input: Input)
  * The model decides what a monitor may be, the plan how many there may be. A heartbeat gets a token
  * of its own.
  */
-export const createMonitor = async (context: InOrganisation, input: Input): Answer<OutputOf<typeof createMonitorContract>> => {
+export const createMonitor = async (context: InOrganisation, input: Input): Answer<OutputOf<typeof api.createMonitor>> => {
   const { sql, organisation, note, now } = context;
   const { secrets, partitionOf } = context.with;
   const { id: of, plan } = organisation;
@@ -101,7 +86,7 @@ export const createMonitor = async (context: InOrganisation, input: Input): Answ
  */
 export const deleteMonitor = async (
   { sql, organisation, note }: InOrganisation,
-  { monitor_id: id }: InputOf<typeof deleteMonitorContract>,
+  { monitor_id: id }: InputOf<typeof api.deleteMonitor>,
 ): Promise<void> => {
   const row = orNotFound(await monitorForChange(sql, organisation.id, id), 'monitor_not_found');
   note({ before: monitorJson(row) });
@@ -115,7 +100,7 @@ export const deleteMonitor = async (
 };
 
 /** Read before a form is shown, so that the form offers what will be accepted. */
-export const getMonitorChoices = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof getMonitorChoicesContract>> => {
+export const getMonitorChoices = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof contract.getMonitorChoices>> => {
   const { id: of, plan } = organisation;
   const [checkers, groups, monitors] = await Promise.all([checkersOf(sql, of), groupChoices(sql, of), countMonitors(sql, of)]);
   const allows = plans[plan];
@@ -147,8 +132,8 @@ const stretchJson = ({ from, to, state, cause }: Stretch) => ({
 /** Rule 43. The sum and its stretches come from one reading of the ledger, so they always agree. */
 export const getMonitorLedger = async (
   { sql, organisation, now }: InOrganisation,
-  { monitor_id: id, days }: InputOf<typeof getMonitorLedgerContract>,
-): Answer<OutputOf<typeof getMonitorLedgerContract>> => {
+  { monitor_id: id, days }: InputOf<typeof api.getMonitorLedger>,
+): Answer<OutputOf<typeof api.getMonitorLedger>> => {
   const window = windowOf(days, now);
   const [history] = await monitorHistories(sql, organisation.id, [id], window);
   const of = orNotFound(history, 'monitor_not_found');
@@ -176,8 +161,8 @@ const rounded = (ms: number | null): number | null => (ms === null ? null : Math
 
 export const getMonitorResults = async (
   { sql, organisation, now }: InOrganisation,
-  { monitor_id: id, window }: InputOf<typeof getMonitorResultsContract>,
-): Answer<OutputOf<typeof getMonitorResultsContract>> => {
+  { monitor_id: id, window }: InputOf<typeof api.getMonitorResults>,
+): Answer<OutputOf<typeof api.getMonitorResults>> => {
   const key = orNotFound(await monitorKey(sql, organisation.id, id), 'monitor_not_found');
   const { long_s, step_s, source } = windows[window];
   // Whole steps, so that a point is the same from one reading to the next; the last one is still
@@ -206,8 +191,8 @@ export const getMonitorResults = async (
 /** Uses the same functions as pages and exports, over one moment's view of the ledger. */
 export const getMonitorStatus = async (
   { sql, organisation, now }: InOrganisation,
-  { monitor_id: id, days }: InputOf<typeof getMonitorStatusContract>,
-): Answer<OutputOf<typeof getMonitorStatusContract>> => {
+  { monitor_id: id, days }: InputOf<typeof api.getMonitorStatus>,
+): Answer<OutputOf<typeof api.getMonitorStatus>> => {
   const window = windowOf(days, now);
   const [history] = await monitorHistories(sql, organisation.id, [id], window);
   const of = orNotFound(history, 'monitor_not_found');
@@ -224,15 +209,15 @@ export const getMonitorStatus = async (
 
 export const getMonitor = async (
   { sql, organisation, now }: InOrganisation,
-  { monitor_id }: InputOf<typeof getMonitorContract>,
-): Answer<OutputOf<typeof getMonitorContract>> =>
+  { monitor_id }: InputOf<typeof api.getMonitor>,
+): Answer<OutputOf<typeof api.getMonitor>> =>
   monitorNow(orNotFound(await monitorWithStatus(sql, organisation.id, monitor_id), 'monitor_not_found'), now);
 
 /** The only place that reads a heartbeat's token; the API never returns it. */
 export const getPingAddress = async (
   { sql, organisation, with: { secrets, baseUrl } }: InOrganisation,
-  { monitor_id: id }: InputOf<typeof getBeatAddressContract>,
-): Answer<OutputOf<typeof getBeatAddressContract>> => {
+  { monitor_id: id }: InputOf<typeof contract.getPingAddress>,
+): Answer<OutputOf<typeof contract.getPingAddress>> => {
   const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   const box = await pingTokenBox(sql, organisation.id, id);
   if (box === undefined)
@@ -250,7 +235,7 @@ export const listMonitorFigures = async ({
   sql,
   organisation,
   now,
-}: InOrganisation): Answer<OutputOf<typeof listMonitorFiguresContract>> => {
+}: InOrganisation): Answer<OutputOf<typeof contract.listMonitorFigures>> => {
   const rows = await monitorFigures(sql, organisation.id, Math.min(plans[organisation.plan].monitors, maxOfAll), now);
   return {
     items: rows.map(({ id, name, type, status, response_ms }) => ({ id, name, type, status, is_up: isUp(status), response_ms })),
@@ -260,8 +245,8 @@ export const listMonitorFigures = async ({
 
 export const listMonitors = async (
   { sql, organisation, now, with: { cursors, shownMonitors } }: InOrganisation,
-  { sort, limit, cursor, ...filter }: InputOf<typeof listMonitorsContract>,
-): Answer<OutputOf<typeof listMonitorsContract>> => {
+  { sort, limit, cursor, ...filter }: InputOf<typeof api.listMonitors>,
+): Answer<OutputOf<typeof api.listMonitors>> => {
   const { id: of } = organisation;
   const { status, type, group, enabled, external_id } = filter;
   const [text, tag] = [filter.text ?? '', filter.tag?.trim().toLowerCase() ?? null];
@@ -278,8 +263,8 @@ export const listMonitors = async (
 
 export const listBeats = async (
   { sql, organisation }: InOrganisation,
-  { monitor_id: id }: InputOf<typeof listBeatsContract>,
-): Answer<OutputOf<typeof listBeatsContract>> => {
+  { monitor_id: id }: InputOf<typeof contract.listBeats>,
+): Answer<OutputOf<typeof contract.listBeats>> => {
   const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   if (type !== 'heartbeat') throw new Refusal('not_a_heartbeat', `This is a monitor of type ${type}; only heartbeat monitors have beats.`);
   const pings = await newestPings(sql, organisation.id, id, keptPings);
@@ -292,8 +277,8 @@ export const listBeats = async (
  */
 export const rotatePingAddress = async (
   { sql, organisation, now, with: { secrets, baseUrl } }: InOrganisation,
-  { monitor_id: id, overlap_s }: InputOf<typeof rotateBeatAddressContract>,
-): Answer<OutputOf<typeof rotateBeatAddressContract>> => {
+  { monitor_id: id, overlap_s }: InputOf<typeof contract.rotatePingAddress>,
+): Answer<OutputOf<typeof contract.rotatePingAddress>> => {
   const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   const until = now + overlap_s * 1_000;
   if (!(await retirePingTokens(sql, organisation.id, id, until)))
@@ -306,15 +291,15 @@ export const rotatePingAddress = async (
 
 export const updateMonitor = async (
   context: InOrganisation,
-  { monitor_id: id, ...patch }: InputOf<typeof updateMonitorContract>,
-): Answer<OutputOf<typeof updateMonitorContract>> =>
+  { monitor_id: id, ...patch }: InputOf<typeof api.updateMonitor>,
+): Answer<OutputOf<typeof api.updateMonitor>> =>
   changeMonitor(context, orNotFound(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found'), patch);
 
 /** Answers belong to the user who asked, and come only to the place where they asked. */
 export const getTestResults = async (
   { organisation, caller, with: { trials } }: InOrganisation,
-  { trial_id: id, known }: InputOf<typeof hearTrialContract>,
-): Answer<OutputOf<typeof hearTrialContract>> => {
+  { trial_id: id, known }: InputOf<typeof testRuns.getTestResults>,
+): Answer<OutputOf<typeof testRuns.getTestResults>> => {
   const { asked, answers, over } = orNotFound(
     await trials.hear(id, { organisation: organisation.id, user: caller.user }, known),
     'trial_not_found',
@@ -340,8 +325,8 @@ const maxAMinute = 10;
 
 export const testMonitor = async (
   { sql, organisation, caller, now, with: { secrets: atRest, trials } }: InOrganisation,
-  { monitor: id, ...input }: InputOf<typeof tryMonitorContract>,
-): Answer<OutputOf<typeof tryMonitorContract>> => {
+  { monitor: id, ...input }: InputOf<typeof testRuns.testMonitor>,
+): Answer<OutputOf<typeof testRuns.testMonitor>> => {
   const { id: of, plan } = organisation;
   const row = id === null ? undefined : orNotFound(await monitorForChange(sql, of, id), 'monitor_not_found');
   const stored = row && {

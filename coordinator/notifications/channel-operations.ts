@@ -1,12 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type {
-  createChannel as createChannelContract,
-  deleteChannel as deleteChannelContract,
-  getChannel as getChannelContract,
-  listChannels as listChannelsContract,
-  updateChannel as updateChannelContract,
-} from '../../shared/api/channels.ts';
+import type * as api from '../../shared/api/channels.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -30,13 +24,7 @@ import { monitorChoices, monitorsAmong } from '../monitors/queries.ts';
 import { mayManage } from '../organisations/model.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { channelSecretsOf, type SecretsAtRest } from '../secrets/at-rest.ts';
-import type {
-  askMailbox as askMailboxContract,
-  getChannelChoices as getChannelChoicesContract,
-  listChannelKinds as listChannelKindsContract,
-  testChannel as testChannelContract,
-  tryChannel as trial,
-} from './contract.ts';
+import type * as contract from './contract.ts';
 import { delayFrom, hoursFrom, isDelivering, reminderFrom } from './policy.ts';
 import {
   type ChannelRow,
@@ -53,42 +41,119 @@ import {
   updateChannel as write,
 } from './queries.ts';
 
-/** Sends the question again, for a reader who missed the first mail or answered too late. */
-export async function askMailbox(
-  context: InOrganisation,
-  { channel_id: id }: InputOf<typeof askMailboxContract>,
-): Answer<OutputOf<typeof askMailboxContract>> {
-  const { sql, organisation, now } = context;
-  const channel = orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found');
-  refuseUnlessTheirs(context, channel.user_id);
-  if (channel.verified_at !== null) throw new Refusal('channel_invalid', 'Nobody has to be asked: this channel is told already.');
-  const address = channel.config.address ?? '';
-  await askByMail(context, id, address);
-  return { address };
-}
+/** What the operations on channels share. */
+
+const secretsShape = z.record(z.string(), z.string());
+
+export const sealChannel = async (at: SecretsAtRest, sql: Queryable, id: string, secrets: ChannelConfig): Promise<Buffer | null> =>
+  Object.keys(secrets).length === 0 ? null : at.seal(sql, JSON.stringify(secrets), channelSecretsOf(id));
+
+/** The whole config of a channel, with its secrets. */
+export const openChannel = async (
+  at: SecretsAtRest,
+  sql: Queryable,
+  { id, config, secrets }: Pick<ChannelRow, 'id' | 'config' | 'secrets'>,
+): Promise<ChannelConfig> =>
+  secrets === null ? config : { ...config, ...secretsShape.parse(JSON.parse(await at.open(sql, secrets, channelSecretsOf(id)))) };
+
+/** @throws Refusal `channel_kind_unknown` or `channel_invalid`, with every fault at once. */
+export const channelConfigFrom = (
+  channels: ChannelsPart,
+  kind: string,
+  sent: Readonly<Record<string, unknown>>,
+  stored: ChannelConfig = {},
+): ChannelConfig => {
+  const read = channels.read(kind, sent, stored);
+  if (read === undefined) {
+    const known = channels.kinds.map(({ id }) => id).join(', ');
+    throw new Refusal('channel_kind_unknown', `kind: there is no kind of channel "${kind.slice(0, 60)}"; one of ${known} would do.`);
+  }
+  if ('config' in read) return read.config;
+  const faults = Object.entries(read.faults).map(([field, fault]) => `config.${field.slice(0, 60)} ${fault}`);
+  throw new Refusal('channel_invalid', `${faults.join('; ')}.`);
+};
+
+/** @throws Refusal when one of them is not there. */
+export const refuseUnknown = async (
+  { sql, organisation }: Pick<InOrganisation, 'sql' | 'organisation'>,
+  { monitors, groups }: { readonly monitors: readonly string[]; readonly groups: readonly string[] },
+): Promise<void> => {
+  const [known, knownGroups] = [await monitorsAmong(sql, organisation.id, monitors), await groupsAmong(sql, organisation.id, groups)];
+  if (monitors.some((id) => !known.has(id))) throw notFound('monitor_not_found');
+  if (groups.some((id) => !knownGroups.has(id))) throw notFound('group_not_found');
+};
+
+/** A browser that is already a recipient would show everything twice. @throws Refusal. */
+export const refuseSecondTime = async (
+  { sql, organisation, with: { channels, secrets } }: Pick<InOrganisation, 'sql' | 'organisation' | 'with'>,
+  kind: string,
+  config: ChannelConfig,
+): Promise<void> => {
+  const given = channels.kinds.find(({ id }) => id === kind)?.fields.find(({ input }) => input === 'subscription')?.name;
+  if (given === undefined) return;
+  // Secret keys are cached, so reading them makes no database query.
+  for (const row of await channelsOfKind(sql, organisation.id, kind))
+    if ((await openChannel(secrets, sql, row))[given] === config[given])
+      throw new Refusal('channel_invalid', `This browser is told already, by the channel ${row.name}.`);
+};
 
 /** Members manage their own channels; owners and admins manage all. @throws Refusal. */
-export function refuseUnlessTheirs({ caller }: Pick<InOrganisation, 'caller'>, owner: string | null): void {
+export const refuseUnlessTheirs = ({ caller }: Pick<InOrganisation, 'caller'>, owner: string | null): void => {
   if (caller.is === 'operator' || mayManage(caller.role) || (owner !== null && owner === caller.user)) return;
   const whose = owner === null ? 'a channel of the organisation; make one of your own' : 'the channel of another member';
   throw new Refusal('role_insufficient', `Only an owner or an admin may change ${whose}.`);
-}
+};
+
+/**
+ * A mailbox must confirm before it gets notifications, unless it is known to be the caller's or the
+ * operator vouches for it.
+ */
+export const isKnownMailbox = (
+  { caller }: Pick<InOrganisation, 'caller'>,
+  kind: string,
+  config: ChannelConfig,
+  own: { readonly email: string; readonly verified: boolean } | undefined,
+): boolean =>
+  kind !== 'email' || caller.is === 'operator' || (own?.verified === true && own.email.toLowerCase() === config.address?.toLowerCase());
+
+const refuseWithoutMail = (mail: boolean): void => {
+  if (!mail)
+    throw new Refusal(
+      'mail_missing',
+      'config.address: mail is not set up on this installation, so that no other mailbox can be asked; give your own.',
+    );
+};
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const verificationMs = dayMs;
 
+/**
+ * Tests and confirmation mails go to other people's addresses: the limit keeps them from being
+ * flooded.
+ */
+const maxAnHour = 10;
 const maxToOne = 3;
+
+/** Counts one more test or confirmation mail. @throws Refusal. */
+export const countTry = async (sql: Queryable, organisation: string, now: number): Promise<void> => {
+  if ((await countChannelTest(sql, organisation, new Date(now))) > maxAnHour)
+    throw new Refusal(
+      'channel_test_limit',
+      `An organisation may test channels and ask mailboxes ${maxAnHour} times an hour; wait a while.`,
+      hourMs / 1000,
+    );
+};
 
 /**
  * The reader is asked whether they want the alerts. The link of an earlier mail becomes invalid.
  * @throws Refusal.
  */
-export async function askByMail(
+export const askByMail = async (
   { sql, organisation, now, with: { door } }: Pick<InOrganisation, 'sql' | 'organisation' | 'now' | 'with'>,
   channel: string,
   address: string,
-): Promise<void> {
+): Promise<void> => {
   refuseWithoutMail(door.mail);
   if ((await countMailsTo(sql, 'channel', address, new Date(now - dayMs))) >= maxToOne)
     throw new Refusal(
@@ -99,105 +164,176 @@ export async function askByMail(
   await countTry(sql, organisation.id, now);
   await wantVerification(sql, channel, new Date(now + verificationMs));
   await postMail(sql, { kind: 'channel', recipient: address, about: { channel }, at: new Date(now) });
-}
+};
 
-function refuseWithoutMail(mail: boolean): void {
-  if (!mail)
-    throw new Refusal(
-      'mail_missing',
-      'config.address: mail is not set up on this installation, so that no other mailbox can be asked; give your own.',
-    );
-}
+export const channelJson = (channels: ChannelsPart, row: ChannelRow, config: ChannelConfig, now: number) => ({
+  id: row.id,
+  kind: row.kind,
+  name: row.name,
+  config: { ...channels.shown(row.kind, config) },
+  enabled: row.enabled,
+  verified: row.verified_at !== null,
+  unsubscribed: row.unsubscribed_at !== null,
+  covers: row.covers,
+  monitors: row.monitors,
+  groups: row.groups,
+  delay_s: row.delay_s,
+  reminder_s: row.reminder_s,
+  hours: row.hours,
+  owner: row.owner_email,
+  delivering: isDelivering({ failing_since: row.failing_since?.getTime() ?? null, refused_at: row.refused_at?.getTime() ?? null }, now),
+  failure: row.failure,
+  last_taken_at: row.last_taken_at?.toISOString() ?? null,
+  p95_ms: row.p95_ms,
+  created_at: row.created_at.toISOString(),
+});
+
+/** Secrets are decrypted, because a secret address is shown as its host. */
+export const channelRow = async (context: Pick<InOrganisation, 'sql' | 'with' | 'now'>, row: ChannelRow) =>
+  channelJson(context.with.channels, row, await openChannel(context.with.secrets, context.sql, row), context.now);
+
+/** Sends the question again, for a reader who missed the first mail or answered too late. */
+export const askMailbox = async (
+  context: InOrganisation,
+  { channel_id: id }: InputOf<typeof contract.askMailbox>,
+): Answer<OutputOf<typeof contract.askMailbox>> => {
+  const { sql, organisation, now } = context;
+  const channel = orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found');
+  refuseUnlessTheirs(context, channel.user_id);
+  if (channel.verified_at !== null) throw new Refusal('channel_invalid', 'Nobody has to be asked: this channel is told already.');
+  const address = channel.config.address ?? '';
+  await askByMail(context, id, address);
+  return { address };
+};
+
+/** Generates a secret, which is shown once. */
+const madeSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+
+type Input = InputOf<typeof api.createChannel>;
+
+/** The config as it will be saved, and the secret that we generated for it. */
+type Prepared = { readonly config: ChannelConfig; readonly secret: string | null };
+
+const ownerOf = ({ caller }: Pick<InOrganisation, 'caller'>, personal: boolean): string | null => {
+  if (personal && caller.user === null) throw new Refusal('channel_invalid', 'personal: the operator has no channels of his own.');
+  return personal ? caller.user : null;
+};
+
+const preparedFrom = (channels: ChannelsPart, { kind, config }: Input): Prepared => {
+  const generated = channels.kinds
+    .find(({ id }) => id === kind)
+    ?.fields.find(({ name, input: by }) => by === 'generated' && !Object.hasOwn(config, name));
+  const secret = generated === undefined ? null : madeSecret();
+  return { config: channelConfigFrom(channels, kind, generated === undefined ? config : { ...config, [generated.name]: secret }), secret };
+};
+
+/** True for the caller's own mailbox, which wants alerts, and for channels that are no mailbox. */
+const mayBeRecipient = async (
+  context: Pick<InOrganisation, 'caller' | 'organisation'>,
+  sql: Queryable,
+  kind: string,
+  config: ChannelConfig,
+): Promise<boolean> =>
+  isKnownMailbox(context, kind, config, context.caller.user === null ? undefined : await ownMailbox(sql, context.caller.user)) &&
+  !(kind === 'email' && (await isSuppressed(sql, context.organisation.id, config.address ?? '')));
 
 /**
- * Tests and confirmation mails go to other people's addresses: the limit keeps them from being
- * flooded.
+ * A request made for a browser cannot see whether that browser shows anything, so the browser's own
+ * page runs the test.
  */
-const maxAnHour = 10;
+const canBeTried = (channels: ChannelsPart, kind: string): boolean =>
+  !channels.kinds.find(({ id }) => id === kind)?.fields.some(({ input }) => input === 'subscription');
 
-/** Counts one more test or confirmation mail. @throws Refusal. */
-export async function countTry(sql: Queryable, organisation: string, now: number): Promise<void> {
-  if ((await countChannelTest(sql, organisation, new Date(now))) > maxAnHour)
-    throw new Refusal(
-      'channel_test_limit',
-      `An organisation may test channels and ask mailboxes ${maxAnHour} times an hour; wait a while.`,
-      hourMs / 1000,
-    );
-}
+/** @throws Refusal when the receiver does not accept the message. */
+const tryIt = async (early: Early<Place>, { kind, name }: Input, config: ChannelConfig): Promise<void> => {
+  const { pool, organisation, now, with: instruments } = early;
+  await countTry(pool, organisation.id, now);
+  const about = { key: newId(), name, channel: null, organisation: organisation.name };
+  const { verdict, words, status, class: sort } = await instruments.channels.test(kind, config, about);
+  if (verdict === 'taken') return;
+  const why = words ?? `${sort.replaceAll('_', ' ')}${status === null ? '' : ` (${status})`}`;
+  throw new Refusal(
+    'channel_test_failed',
+    `The test message was not taken: ${why}. Nothing is saved; \`try: false\` saves it all the same.`,
+  );
+};
 
-const secretsShape = z.record(z.string(), z.string());
+/**
+ * Runs before the transaction, because a test may take ten seconds. Only a config that could be
+ * saved is tested.
+ */
+const prepare = async (early: Early<Place>, input: Input): Promise<Prepared> => {
+  const { pool, organisation, with: instruments } = early;
+  refuseUnlessTheirs(early, ownerOf(early, input.personal));
+  const prepared = preparedFrom(instruments.channels, input);
+  if (!input.try || !canBeTried(instruments.channels, input.kind)) return prepared;
+  if (!(await mayBeRecipient(early, pool, input.kind, prepared.config))) return prepared;
+  enforceLimit('channels', organisation.plan, await countChannels(pool, organisation.id));
+  await refuseUnknown({ sql: pool, organisation }, input);
+  await tryIt(early, input, prepared.config);
+  return prepared;
+};
+
+const act = async (context: InOrganisation, input: Input, { config, secret }: Prepared): Answer<OutputOf<typeof api.createChannel>> => {
+  const { sql, organisation, now, note, with: instruments } = context;
+  const { channels, secrets: atRest } = instruments;
+  const user = ownerOf(context, input.personal);
+  refuseUnlessTheirs(context, user);
+  enforceLimit('channels', organisation.plan, await countChannels(sql, organisation.id));
+  await refuseUnknown(context, input);
+  await refuseSecondTime(context, input.kind, config);
+  const { open, secrets } = channels.split(input.kind, config);
+  const address = config.address ?? '';
+  const isKnown = await mayBeRecipient(context, sql, input.kind, config);
+  const id = newId();
+  const kindName = channels.kinds.find((kind) => kind.id === input.kind)?.name ?? input.kind;
+  await insertChannel(sql, {
+    ...{ id, user, kind: input.kind, config: open, organisation: organisation.id, verified_at: isKnown ? new Date(now) : null },
+    name: input.name === null ? (input.kind === 'email' ? address : kindName) : nameFrom(input.name),
+    secrets: await sealChannel(atRest, sql, id, secrets),
+    host: channels.host(input.kind, config),
+    ...{ enabled: input.enabled, covers: input.covers, monitors: input.monitors, groups: input.groups, delay_s: delayFrom(input.delay_s) },
+    reminder_s: reminderFrom(input.reminder_s ?? 0),
+    hours: input.hours === null ? null : hoursFrom(input.hours, organisation.time_zone),
+  });
+  if (!isKnown) await askByMail(context, id, address);
+  note({ after: { id, kind: input.kind, config: channels.shown(input.kind, config) } });
+  return { ...(await channelRow(context, orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found'))), secret };
+};
 
 export const createChannel = inSteps({ before: prepare, act });
 
-export async function deleteChannel(context: InOrganisation, { channel_id: id }: InputOf<typeof deleteChannelContract>): Promise<void> {
+export const deleteChannel = async (context: InOrganisation, { channel_id: id }: InputOf<typeof api.deleteChannel>): Promise<void> => {
   const { sql, organisation, now, note } = context;
   const channel = orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found');
   refuseUnlessTheirs(context, channel.user_id);
   await remove(sql, organisation.id, id, new Date(now));
   note({ before: { kind: channel.kind, name: channel.name } });
-}
+};
 
-export async function getChannelChoices({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof getChannelChoicesContract>> {
+export const getChannelChoices = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof contract.getChannelChoices>> => {
   const [monitors, groups] = await Promise.all([monitorChoices(sql, organisation.id), groupChoices(sql, organisation.id)]);
   return { monitors: monitors.map(({ id, name }) => ({ id, name })), groups: groups.map(({ id, name }) => ({ id, name })) };
-}
+};
 
 export const getChannel = async (
   context: InOrganisation,
-  { channel_id: id }: InputOf<typeof getChannelContract>,
-): Answer<OutputOf<typeof getChannelContract>> =>
+  { channel_id: id }: InputOf<typeof api.getChannel>,
+): Answer<OutputOf<typeof api.getChannel>> =>
   channelRow(context, orNotFound(await channelById(context.sql, context.organisation.id, id, context.now), 'channel_not_found'));
-
-/** Secrets are decrypted, because a secret address is shown as its host. */
-export async function channelRow(context: Pick<InOrganisation, 'sql' | 'with' | 'now'>, row: ChannelRow) {
-  return channelJson(context.with.channels, row, await openChannel(context.with.secrets, context.sql, row), context.now);
-}
-
-export function channelJson(channels: ChannelsPart, row: ChannelRow, config: ChannelConfig, now: number) {
-  return {
-    id: row.id,
-    kind: row.kind,
-    name: row.name,
-    config: { ...channels.shown(row.kind, config) },
-    enabled: row.enabled,
-    verified: row.verified_at !== null,
-    unsubscribed: row.unsubscribed_at !== null,
-    covers: row.covers,
-    monitors: row.monitors,
-    groups: row.groups,
-    delay_s: row.delay_s,
-    reminder_s: row.reminder_s,
-    hours: row.hours,
-    owner: row.owner_email,
-    delivering: isDelivering({ failing_since: row.failing_since?.getTime() ?? null, refused_at: row.refused_at?.getTime() ?? null }, now),
-    failure: row.failure,
-    last_taken_at: row.last_taken_at?.toISOString() ?? null,
-    p95_ms: row.p95_ms,
-    created_at: row.created_at.toISOString(),
-  };
-}
-
-/** The whole config of a channel, with its secrets. */
-export async function openChannel(
-  at: SecretsAtRest,
-  sql: Queryable,
-  { id, config, secrets }: Pick<ChannelRow, 'id' | 'config' | 'secrets'>,
-): Promise<ChannelConfig> {
-  return secrets === null ? config : { ...config, ...secretsShape.parse(JSON.parse(await at.open(sql, secrets, channelSecretsOf(id)))) };
-}
 
 export const listChannelKinds = async ({
   with: { channels, door },
-}: InOrganisation): Answer<OutputOf<typeof listChannelKindsContract>> => ({
+}: InOrganisation): Answer<OutputOf<typeof contract.listChannelKinds>> => ({
   items: channels.kinds,
   push_key: await channels.pushKey(),
   mail: door.mail,
 });
 
-export async function listChannels(
+export const listChannels = async (
   context: InOrganisation,
-  input: InputOf<typeof listChannelsContract>,
-): Answer<OutputOf<typeof listChannelsContract>> {
+  input: InputOf<typeof api.listChannels>,
+): Answer<OutputOf<typeof api.listChannels>> => {
   const { sql, organisation, now, with: instruments } = context;
   const rows = await pageOf(
     instruments.cursors,
@@ -208,13 +344,25 @@ export async function listChannels(
   );
   // Secret keys are cached, so this makes no database query.
   return { items: await Promise.all(rows.items.map((row) => channelRow(context, row))), next_cursor: rows.next_cursor };
-}
+};
 
-type Tried = OutputOf<typeof testChannelContract>;
+/**
+ * A mailbox gets nothing, not even a test, before someone has confirmed from it that it is theirs
+ * (rule 30). @throws Refusal.
+ */
+const refuseUnasked = async (early: Early<Place>, kind: string, config: ChannelConfig, verified: boolean): Promise<void> => {
+  if (kind !== 'email' || verified) return;
+  const { pool, caller, organisation } = early;
+  const own = caller.user === null ? undefined : await ownMailbox(pool, caller.user);
+  if (isKnownMailbox(early, kind, config, own) && !(await isSuppressed(pool, organisation.id, config.address ?? ''))) return;
+  throw new Refusal('channel_invalid', 'config.address has not said yet that it wants alerts: save the channel, and a mail asks it.');
+};
+
+type Tried = OutputOf<typeof contract.testChannel>;
 
 /** Sends before the transaction, because it may take ten seconds. */
 export const testChannel = inSteps({
-  before: async (early: Early<Place>, { channel_id: id }: InputOf<typeof testChannelContract>): Promise<Tried> => {
+  before: async (early: Early<Place>, { channel_id: id }: InputOf<typeof contract.testChannel>): Promise<Tried> => {
     const { pool, organisation, now, with: instruments } = early;
     const row = orNotFound(await channelById(pool, organisation.id, id, now), 'channel_not_found');
     refuseUnlessTheirs(early, row.user_id);
@@ -223,11 +371,11 @@ export const testChannel = inSteps({
     await countTry(pool, organisation.id, now);
     return instruments.channels.test(row.kind, config, { key: newId(), name: row.name, channel: id, organisation: organisation.name });
   },
-  act: async (_context: InOrganisation, _input: InputOf<typeof testChannelContract>, tried: Tried): Answer<Tried> => tried,
+  act: async (_context: InOrganisation, _input: InputOf<typeof contract.testChannel>, tried: Tried): Answer<Tried> => tried,
 });
 
 export const tryChannel = inSteps({
-  before: async (early: Early<Place>, { kind, config: sent, channel }: InputOf<typeof trial>): Promise<Tried> => {
+  before: async (early: Early<Place>, { kind, config: sent, channel }: InputOf<typeof contract.tryChannel>): Promise<Tried> => {
     const { pool, organisation, now, with: instruments } = early;
     const row = channel === null ? undefined : orNotFound(await channelById(pool, organisation.id, channel, now), 'channel_not_found');
     if (row !== undefined) refuseUnlessTheirs(early, row.user_id);
@@ -244,17 +392,17 @@ export const tryChannel = inSteps({
     await countTry(pool, organisation.id, now);
     return instruments.channels.test(kind, config, { key: newId(), name: row?.name ?? null, channel, organisation: organisation.name });
   },
-  act: async (_context: InOrganisation, _input: InputOf<typeof trial>, tried: Tried): Answer<Tried> => tried,
+  act: async (_context: InOrganisation, _input: InputOf<typeof contract.tryChannel>, tried: Tried): Answer<Tried> => tried,
 });
 
 /**
  * Null leaves a value as it is. A different mailbox must confirm again. A secret goes only to the
  * host that it was given for.
  */
-export async function updateChannel(
+export const updateChannel = async (
   context: InOrganisation,
-  input: InputOf<typeof updateChannelContract>,
-): Answer<OutputOf<typeof updateChannelContract>> {
+  input: InputOf<typeof api.updateChannel>,
+): Answer<OutputOf<typeof api.updateChannel>> => {
   const { sql, organisation, caller, now, note, with: instruments } = context;
   const { channels, secrets: atRest } = instruments;
   const before = orNotFound(await channelById(sql, organisation.id, input.channel_id, now), 'channel_not_found');
@@ -293,171 +441,4 @@ export async function updateChannel(
   if (mustAsk) await askByMail(context, before.id, config.address ?? '');
   note({ before: { config: channels.shown(before.kind, stored) }, after: { config: channels.shown(before.kind, config) } });
   return channelRow(context, orNotFound(await channelById(sql, organisation.id, before.id, now), 'channel_not_found'));
-}
-
-/** @throws Refusal `channel_kind_unknown` or `channel_invalid`, with every fault at once. */
-export function channelConfigFrom(
-  channels: ChannelsPart,
-  kind: string,
-  sent: Readonly<Record<string, unknown>>,
-  stored: ChannelConfig = {},
-): ChannelConfig {
-  const read = channels.read(kind, sent, stored);
-  if (read === undefined) {
-    const known = channels.kinds.map(({ id }) => id).join(', ');
-    throw new Refusal('channel_kind_unknown', `kind: there is no kind of channel "${kind.slice(0, 60)}"; one of ${known} would do.`);
-  }
-  if ('config' in read) return read.config;
-  const faults = Object.entries(read.faults).map(([field, fault]) => `config.${field.slice(0, 60)} ${fault}`);
-  throw new Refusal('channel_invalid', `${faults.join('; ')}.`);
-}
-
-/** @throws Refusal when one of them is not there. */
-export async function refuseUnknown(
-  { sql, organisation }: Pick<InOrganisation, 'sql' | 'organisation'>,
-  { monitors, groups }: { readonly monitors: readonly string[]; readonly groups: readonly string[] },
-): Promise<void> {
-  const [known, knownGroups] = [await monitorsAmong(sql, organisation.id, monitors), await groupsAmong(sql, organisation.id, groups)];
-  if (monitors.some((id) => !known.has(id))) throw notFound('monitor_not_found');
-  if (groups.some((id) => !knownGroups.has(id))) throw notFound('group_not_found');
-}
-
-/**
- * A mailbox must confirm before it gets notifications, unless it is known to be the caller's or the
- * operator vouches for it.
- */
-export function isKnownMailbox(
-  { caller }: Pick<InOrganisation, 'caller'>,
-  kind: string,
-  config: ChannelConfig,
-  own: { readonly email: string; readonly verified: boolean } | undefined,
-): boolean {
-  return (
-    kind !== 'email' || caller.is === 'operator' || (own?.verified === true && own.email.toLowerCase() === config.address?.toLowerCase())
-  );
-}
-
-export async function sealChannel(at: SecretsAtRest, sql: Queryable, id: string, secrets: ChannelConfig): Promise<Buffer | null> {
-  return Object.keys(secrets).length === 0 ? null : at.seal(sql, JSON.stringify(secrets), channelSecretsOf(id));
-}
-
-/** A browser that is already a recipient would show everything twice. @throws Refusal. */
-export async function refuseSecondTime(
-  { sql, organisation, with: { channels, secrets } }: Pick<InOrganisation, 'sql' | 'organisation' | 'with'>,
-  kind: string,
-  config: ChannelConfig,
-): Promise<void> {
-  const given = channels.kinds.find(({ id }) => id === kind)?.fields.find(({ input }) => input === 'subscription')?.name;
-  if (given === undefined) return;
-  // Secret keys are cached, so reading them makes no database query.
-  for (const row of await channelsOfKind(sql, organisation.id, kind))
-    if ((await openChannel(secrets, sql, row))[given] === config[given])
-      throw new Refusal('channel_invalid', `This browser is told already, by the channel ${row.name}.`);
-}
-
-/** Generates a secret, which is shown once. */
-const madeSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
-
-function ownerOf({ caller }: Pick<InOrganisation, 'caller'>, personal: boolean): string | null {
-  if (personal && caller.user === null) throw new Refusal('channel_invalid', 'personal: the operator has no channels of his own.');
-  return personal ? caller.user : null;
-}
-
-type Input = InputOf<typeof createChannelContract>;
-
-/** The config as it will be saved, and the secret that we generated for it. */
-type Prepared = { readonly config: ChannelConfig; readonly secret: string | null };
-
-function preparedFrom(channels: ChannelsPart, { kind, config }: Input): Prepared {
-  const generated = channels.kinds
-    .find(({ id }) => id === kind)
-    ?.fields.find(({ name, input: by }) => by === 'generated' && !Object.hasOwn(config, name));
-  const secret = generated === undefined ? null : madeSecret();
-  return { config: channelConfigFrom(channels, kind, generated === undefined ? config : { ...config, [generated.name]: secret }), secret };
-}
-
-/** True for the caller's own mailbox, which wants alerts, and for channels that are no mailbox. */
-const mayBeRecipient = async (
-  context: Pick<InOrganisation, 'caller' | 'organisation'>,
-  sql: Queryable,
-  kind: string,
-  config: ChannelConfig,
-): Promise<boolean> =>
-  isKnownMailbox(context, kind, config, context.caller.user === null ? undefined : await ownMailbox(sql, context.caller.user)) &&
-  !(kind === 'email' && (await isSuppressed(sql, context.organisation.id, config.address ?? '')));
-
-/**
- * A request made for a browser cannot see whether that browser shows anything, so the browser's own
- * page runs the test.
- */
-const canBeTried = (channels: ChannelsPart, kind: string): boolean =>
-  !channels.kinds.find(({ id }) => id === kind)?.fields.some(({ input }) => input === 'subscription');
-
-/** @throws Refusal when the receiver does not accept the message. */
-async function tryIt(early: Early<Place>, { kind, name }: Input, config: ChannelConfig): Promise<void> {
-  const { pool, organisation, now, with: instruments } = early;
-  await countTry(pool, organisation.id, now);
-  const about = { key: newId(), name, channel: null, organisation: organisation.name };
-  const { verdict, words, status, class: sort } = await instruments.channels.test(kind, config, about);
-  if (verdict === 'taken') return;
-  const why = words ?? `${sort.replaceAll('_', ' ')}${status === null ? '' : ` (${status})`}`;
-  throw new Refusal(
-    'channel_test_failed',
-    `The test message was not taken: ${why}. Nothing is saved; \`try: false\` saves it all the same.`,
-  );
-}
-
-/**
- * Runs before the transaction, because a test may take ten seconds. Only a config that could be
- * saved is tested.
- */
-async function prepare(early: Early<Place>, input: Input): Promise<Prepared> {
-  const { pool, organisation, with: instruments } = early;
-  refuseUnlessTheirs(early, ownerOf(early, input.personal));
-  const prepared = preparedFrom(instruments.channels, input);
-  if (!input.try || !canBeTried(instruments.channels, input.kind)) return prepared;
-  if (!(await mayBeRecipient(early, pool, input.kind, prepared.config))) return prepared;
-  enforceLimit('channels', organisation.plan, await countChannels(pool, organisation.id));
-  await refuseUnknown({ sql: pool, organisation }, input);
-  await tryIt(early, input, prepared.config);
-  return prepared;
-}
-
-async function act(context: InOrganisation, input: Input, { config, secret }: Prepared): Answer<OutputOf<typeof createChannelContract>> {
-  const { sql, organisation, now, note, with: instruments } = context;
-  const { channels, secrets: atRest } = instruments;
-  const user = ownerOf(context, input.personal);
-  refuseUnlessTheirs(context, user);
-  enforceLimit('channels', organisation.plan, await countChannels(sql, organisation.id));
-  await refuseUnknown(context, input);
-  await refuseSecondTime(context, input.kind, config);
-  const { open, secrets } = channels.split(input.kind, config);
-  const address = config.address ?? '';
-  const isKnown = await mayBeRecipient(context, sql, input.kind, config);
-  const id = newId();
-  const kindName = channels.kinds.find((kind) => kind.id === input.kind)?.name ?? input.kind;
-  await insertChannel(sql, {
-    ...{ id, user, kind: input.kind, config: open, organisation: organisation.id, verified_at: isKnown ? new Date(now) : null },
-    name: input.name === null ? (input.kind === 'email' ? address : kindName) : nameFrom(input.name),
-    secrets: await sealChannel(atRest, sql, id, secrets),
-    host: channels.host(input.kind, config),
-    ...{ enabled: input.enabled, covers: input.covers, monitors: input.monitors, groups: input.groups, delay_s: delayFrom(input.delay_s) },
-    reminder_s: reminderFrom(input.reminder_s ?? 0),
-    hours: input.hours === null ? null : hoursFrom(input.hours, organisation.time_zone),
-  });
-  if (!isKnown) await askByMail(context, id, address);
-  note({ after: { id, kind: input.kind, config: channels.shown(input.kind, config) } });
-  return { ...(await channelRow(context, orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found'))), secret };
-}
-
-/**
- * A mailbox gets nothing, not even a test, before someone has confirmed from it that it is theirs
- * (rule 30). @throws Refusal.
- */
-async function refuseUnasked(early: Early<Place>, kind: string, config: ChannelConfig, verified: boolean): Promise<void> {
-  if (kind !== 'email' || verified) return;
-  const { pool, caller, organisation } = early;
-  const own = caller.user === null ? undefined : await ownMailbox(pool, caller.user);
-  if (isKnownMailbox(early, kind, config, own) && !(await isSuppressed(pool, organisation.id, config.address ?? ''))) return;
-  throw new Refusal('channel_invalid', 'config.address has not said yet that it wants alerts: save the channel, and a mail asks it.');
-}
+};

@@ -7,23 +7,7 @@ import { writeAcknowledgement } from '../incidents/queries.ts';
 import { postMails } from '../mail/queries.ts';
 import { coverOfMonitors } from '../maintenance/queries.ts';
 import { countMonitors, monitorById } from '../monitors/queries.ts';
-import type {
-  acknowledgeByLink as acknowledging,
-  confirmChannel as confirming,
-  unsubscribe as ending,
-  explainAlerts as explainAlertsContract,
-  listMessages as listMessagesContract,
-  listNotified as listToldContract,
-  muteAlerts as muting,
-  listRecipients as preview,
-  showAcknowledgement as showAcknowledgementContract,
-  showDelivery as showDeliveryContract,
-  showUnsubscribing as showingEnd,
-  showConfirmation as showingQuestion,
-  showMessage as showMessageContract,
-  showMute as showMuteContract,
-  unmuteAlerts as unmuting,
-} from './contract.ts';
+import type * as contract from './contract.ts';
 import { ownersOf } from './last-resort.ts';
 import type { AlertLinkFor } from './links.ts';
 import { isCovered, muteFrom, obstacleOf, shutBy } from './policy.ts';
@@ -51,35 +35,10 @@ import { type OnItsWay, type StoryLine, storyOf } from './story.ts';
 
 /** The history of an incident for one channel, from stored rows (rule 40). */
 
-/** Every channel that exists, and deleted ones that were notified. */
-export async function explainAlerts(
-  { sql, organisation }: InOrganisation,
-  { incident_id: id }: InputOf<typeof explainAlertsContract>,
-): Answer<OutputOf<typeof explainAlertsContract>> {
-  const downs = await downsOfIncidents(sql, organisation.id, [id]);
-  const [way] = await waysOf(sql, downs);
-  const { incident, covered } = orNotFound(way, 'incident_not_found');
-  const [channels, steps] = await Promise.all([channelsEver(sql, organisation.id), stepsToShow(sql, organisation.id, [id])]);
-  const { acknowledged_at, acknowledged_as, resort_at, resort_mailed } = incident;
-  return {
-    acknowledged: acknowledged_at === null ? null : { at: acknowledged_at.toISOString(), by: acknowledged_as ?? 'somebody' },
-    last_resort: resort_at === null ? null : { at: resort_at.toISOString(), mailed: resort_mailed ?? [] },
-    channels: channels.flatMap((channel) => {
-      const own = steps.filter(({ channel_id }) => channel_id === channel.id);
-      if (channel.deleted_at !== null && own.length === 0) return [];
-      const { id: of, name, kind, deleted_at } = channel;
-      const lines = storyOfChannel({ incident, covered }, channel, own);
-      return [
-        { channel: of, name, kind, deleted: deleted_at?.toISOString() ?? null, outcome: outcomeOf(own), took_ms: tookOf(own), lines },
-      ];
-    }),
-  };
-}
-
 export type IncidentWay = { readonly incident: DownOfIncident; readonly covered: boolean };
 
 /** How maintenance affected the "down" of each of these. */
-export async function waysOf(sql: Queryable, incidents: readonly DownOfIncident[]): Promise<IncidentWay[]> {
+export const waysOf = async (sql: Queryable, incidents: readonly DownOfIncident[]): Promise<IncidentWay[]> => {
   const moments = incidents.flatMap(({ down_due_at }) => (down_due_at === null ? [] : [down_due_at.getTime()]));
   if (moments.length === 0) return incidents.map((incident) => ({ incident, covered: false }));
   const range = { from: Math.min(...moments) - 1, to: Math.max(...moments) + 1 };
@@ -88,13 +47,13 @@ export async function waysOf(sql: Queryable, incidents: readonly DownOfIncident[
     const due = incident.down_due_at?.getTime() ?? 0;
     return { incident, covered: (covers.get(incident.monitor_id) ?? []).some(({ from, to }) => from <= due && due < to) };
   });
-}
+};
 
-export function storyOfChannel(
+export const storyOfChannel = (
   { incident, covered }: IncidentWay,
   channel: Omit<ChannelRow, 'p95_ms'>,
   steps: readonly StepRow[],
-): readonly { readonly at: string | null; readonly text: string }[] {
+): readonly { readonly at: string | null; readonly text: string }[] => {
   const time = (at: Date | null): number | null => at?.getTime() ?? null;
   const state = incident.down_state;
   const way: OnItsWay = {
@@ -120,74 +79,106 @@ export function storyOfChannel(
     })),
   };
   return storyOf(way).map(({ at, text }: StoryLine) => ({ at: at === null ? null : new Date(at).toISOString(), text }));
-}
+};
 
-function outcomeOf(steps: readonly StepRow[]): 'told' | 'waiting' | 'untold' {
+const outcomeOf = (steps: readonly StepRow[]): 'told' | 'waiting' | 'untold' => {
   if (steps.some(({ message }) => message?.state === 'taken')) return 'told';
   return steps.some(({ state, message }) => state === 'held' || message?.state === 'waiting') ? 'waiting' : 'untold';
-}
+};
 
 /** The latency of the first accepted message. */
-function tookOf(steps: readonly StepRow[]): number | null {
+const tookOf = (steps: readonly StepRow[]): number | null => {
   const taken = steps.find(({ message }) => message?.state === 'taken');
   const settled = taken?.message?.settled_at ?? null;
   if (taken === undefined || settled === null) return null;
   return Math.max(0, settled - Math.max(taken.due_at.getTime(), ...taken.holds.map(([, , until]) => until)));
-}
+};
 
-export async function showAcknowledgement(
-  context: ByAnonymous,
-  { secret }: InputOf<typeof showAcknowledgementContract>,
-): Answer<OutputOf<typeof showAcknowledgementContract>> {
-  const { organisation, channel, sentence, open, acknowledged_as } = await messageOf(context, 'acknowledge', secret);
-  return { organisation, channel, sentence, open: open > 0, acknowledged_by: acknowledged_as };
-}
+/** Every channel that exists, and deleted ones that were notified. */
+export const explainAlerts = async (
+  { sql, organisation }: InOrganisation,
+  { incident_id: id }: InputOf<typeof contract.explainAlerts>,
+): Answer<OutputOf<typeof contract.explainAlerts>> => {
+  const downs = await downsOfIncidents(sql, organisation.id, [id]);
+  const [way] = await waysOf(sql, downs);
+  const { incident, covered } = orNotFound(way, 'incident_not_found');
+  const [channels, steps] = await Promise.all([channelsEver(sql, organisation.id), stepsToShow(sql, organisation.id, [id])]);
+  const { acknowledged_at, acknowledged_as, resort_at, resort_mailed } = incident;
+  return {
+    acknowledged: acknowledged_at === null ? null : { at: acknowledged_at.toISOString(), by: acknowledged_as ?? 'somebody' },
+    last_resort: resort_at === null ? null : { at: resort_at.toISOString(), mailed: resort_mailed ?? [] },
+    channels: channels.flatMap((channel) => {
+      const own = steps.filter(({ channel_id }) => channel_id === channel.id);
+      if (channel.deleted_at !== null && own.length === 0) return [];
+      const { id: of, name, kind, deleted_at } = channel;
+      const lines = storyOfChannel({ incident, covered }, channel, own);
+      return [
+        { channel: of, name, kind, deleted: deleted_at?.toISOString() ?? null, outcome: outcomeOf(own), took_ms: tookOf(own), lines },
+      ];
+    }),
+  };
+};
 
 /** Anyone who has a message may do what its links say (rule 34). */
-async function messageOf({ sql, with: { channels } }: ByAnonymous, what: AlertLinkFor, secret: string): Promise<LinkedMessage> {
+
+const messageOf = async ({ sql, with: { channels } }: ByAnonymous, what: AlertLinkFor, secret: string): Promise<LinkedMessage> => {
   const id = await channels.links.read(what, secret);
   const message = id === undefined ? undefined : await messageOfLink(sql, id);
   if (!message) throw deadLink();
   return message;
-}
+};
 
-export async function acknowledgeByLink(
+export const showAcknowledgement = async (
   context: ByAnonymous,
-  { secret }: InputOf<typeof acknowledging>,
-): Answer<OutputOf<typeof acknowledging>> {
+  { secret }: InputOf<typeof contract.showAcknowledgement>,
+): Answer<OutputOf<typeof contract.showAcknowledgement>> => {
+  const { organisation, channel, sentence, open, acknowledged_as } = await messageOf(context, 'acknowledge', secret);
+  return { organisation, channel, sentence, open: open > 0, acknowledged_by: acknowledged_as };
+};
+
+export const acknowledgeByLink = async (
+  context: ByAnonymous,
+  { secret }: InputOf<typeof contract.acknowledgeByLink>,
+): Answer<OutputOf<typeof contract.acknowledgeByLink>> => {
   const { organisation_id: organisation, channel, incidents } = await messageOf(context, 'acknowledge', secret);
   context.note({ organisation });
   const as = `somebody with the link sent to “${channel}”`;
   return { incidents: await writeAcknowledgement(context.sql, { incidents, organisation, user: null, as, now: context.now }) };
-}
+};
 
-export async function showConfirmation(
+export const showConfirmation = async (
   { sql, now, with: { accountSecrets } }: ByAnonymous,
-  { secret }: InputOf<typeof showingQuestion>,
-): Answer<OutputOf<typeof showingQuestion>> {
+  { secret }: InputOf<typeof contract.showConfirmation>,
+): Answer<OutputOf<typeof contract.showConfirmation>> => {
   const asked = await askedMailbox(sql, await accountSecrets.fingerprint('channel', secret), new Date(now));
   if (!asked) throw deadLink();
   return asked;
-}
+};
 
-export async function confirmChannel(
+export const confirmChannel = async (
   { sql, now, note, with: { accountSecrets } }: ByAnonymous,
-  { secret }: InputOf<typeof confirming>,
-): Answer<OutputOf<typeof confirming>> {
+  { secret }: InputOf<typeof contract.confirmChannel>,
+): Answer<OutputOf<typeof contract.confirmChannel>> => {
   const channel = await verifyChannel(sql, await accountSecrets.fingerprint('channel', secret), new Date(now));
   if (!channel) throw deadLink();
   note({ organisation: channel.organisation_id });
   return { name: channel.name };
-}
+};
 
-export async function showUnsubscribing(context: ByAnonymous, { secret }: InputOf<typeof showingEnd>): Answer<OutputOf<typeof showingEnd>> {
+export const showUnsubscribing = async (
+  context: ByAnonymous,
+  { secret }: InputOf<typeof contract.showUnsubscribing>,
+): Answer<OutputOf<typeof contract.showUnsubscribing>> => {
   const { organisation, address } = await messageOf(context, 'unsubscribe', secret);
   if (address === null) throw deadLink();
   return { organisation, address };
-}
+};
 
 /** Unsubscribes that address alone. Owners are notified, because alerts may now reach no one. */
-export async function unsubscribe(context: ByAnonymous, { secret }: InputOf<typeof ending>): Answer<OutputOf<typeof ending>> {
+export const unsubscribe = async (
+  context: ByAnonymous,
+  { secret }: InputOf<typeof contract.unsubscribe>,
+): Answer<OutputOf<typeof contract.unsubscribe>> => {
   const { sql, now, note, with: instruments } = context;
   const { organisation_id: organisation, organisation: name, address } = await messageOf(context, 'unsubscribe', secret);
   if (address === null) throw deadLink();
@@ -202,44 +193,34 @@ export async function unsubscribe(context: ByAnonymous, { secret }: InputOf<type
     );
   }
   return { address };
-}
+};
+
+export const messageJson = ({ channel_id, due_at, created_at, settled_at, next_at, monitors, attempts, ...rest }: MessageRow) => ({
+  ...rest,
+  channel: channel_id,
+  due_at: due_at.toISOString(),
+  created_at: created_at.toISOString(),
+  settled_at: settled_at?.toISOString() ?? null,
+  next_at: rest.state === 'waiting' ? next_at.toISOString() : null,
+  incidents: monitors.map(({ id, incident, name, event }) => ({ incident, monitor: id, name, event })),
+  attempts: attempts.map(({ at, ...attempt }) => ({ ...attempt, at: new Date(at).toISOString() })),
+});
 
 const most = 100;
 
-export async function listMessages(
+export const listMessages = async (
   { sql, organisation, now }: InOrganisation,
-  { channel }: InputOf<typeof listMessagesContract>,
-): Answer<OutputOf<typeof listMessagesContract>> {
+  { channel }: InputOf<typeof contract.listMessages>,
+): Answer<OutputOf<typeof contract.listMessages>> => {
   if (channel !== null) orNotFound(await channelById(sql, organisation.id, channel, now), 'channel_not_found');
   return { items: (await lastMessages(sql, organisation.id, channel, most)).map(messageJson) };
-}
-
-export function messageJson({ channel_id, due_at, created_at, settled_at, next_at, monitors, attempts, ...rest }: MessageRow) {
-  return {
-    ...rest,
-    channel: channel_id,
-    due_at: due_at.toISOString(),
-    created_at: created_at.toISOString(),
-    settled_at: settled_at?.toISOString() ?? null,
-    next_at: rest.state === 'waiting' ? next_at.toISOString() : null,
-    incidents: monitors.map(({ id, incident, name, event }) => ({ incident, monitor: id, name, event })),
-    attempts: attempts.map(({ at, ...attempt }) => ({ ...attempt, at: new Date(at).toISOString() })),
-  };
-}
-
-export async function listNotified(
-  context: InOrganisation,
-  { monitor_id: id }: InputOf<typeof listToldContract>,
-): Answer<OutputOf<typeof listToldContract>> {
-  const monitor = orNotFound(await monitorById(context.sql, context.organisation.id, id), 'monitor_not_found');
-  return toldOf(context, { id, group: monitor.group_id });
-}
+};
 
 /** The channels that cover a monitor, as it is or as it would be, in order. */
-async function toldOf(
+const toldOf = async (
   { sql, organisation, now, with: { door } }: InOrganisation,
   monitor: { readonly id: string; readonly group: string | null },
-): Promise<OutputOf<typeof listToldContract>> {
+): Promise<OutputOf<typeof contract.listNotified>> => {
   const covering = (await channelsEver(sql, organisation.id)).filter(
     ({ covers, monitors, groups, deleted_at }) =>
       deleted_at === null && isCovered({ covers, monitors: new Set(monitors), groups: new Set(groups) }, monitor),
@@ -253,49 +234,60 @@ async function toldOf(
         return { channel, name, kind, owner, delay_s, shut: shutBy(state) ?? obstacle ?? null };
       }),
   };
-}
+};
+
+export const listNotified = async (
+  context: InOrganisation,
+  { monitor_id: id }: InputOf<typeof contract.listNotified>,
+): Answer<OutputOf<typeof contract.listNotified>> => {
+  const monitor = orNotFound(await monitorById(context.sql, context.organisation.id, id), 'monitor_not_found');
+  return toldOf(context, { id, group: monitor.group_id });
+};
 
 /**
  * A monitor that does not exist yet cannot have been chosen: its recipients are channels for all
  * monitors, or for its group.
  */
-export async function listRecipients(
+export const listRecipients = async (
   context: InOrganisation,
-  { monitor: id, group }: InputOf<typeof preview>,
-): Answer<OutputOf<typeof preview>> {
+  { monitor: id, group }: InputOf<typeof contract.listRecipients>,
+): Answer<OutputOf<typeof contract.listRecipients>> => {
   const { sql, organisation } = context;
   if (id !== null) orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
   if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group)) throw notFound('group_not_found');
   return toldOf(context, { id: id ?? '', group });
-}
+};
+
+export const showMute = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof contract.showMute>> => {
+  const mute = await muteNow(sql, organisation.id, new Date(now));
+  return { until: mute?.until.toISOString() ?? null, by: mute?.by ?? null };
+};
 
 /** A new mute replaces the previous one. */
-export async function muteAlerts(context: InOrganisation, { minutes }: InputOf<typeof muting>): Answer<OutputOf<typeof muting>> {
+export const muteAlerts = async (
+  context: InOrganisation,
+  { minutes }: InputOf<typeof contract.muteAlerts>,
+): Answer<OutputOf<typeof contract.muteAlerts>> => {
   const { sql, organisation, caller, now } = context;
   await beginMute(sql, {
     ...{ organisation: organisation.id, user: caller.user },
     ...{ at: new Date(now), until: new Date(now + muteFrom(minutes) * 60_000) },
   });
   return showMute(context);
-}
+};
 
-export async function showMute({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof showMuteContract>> {
-  const mute = await muteNow(sql, organisation.id, new Date(now));
-  return { until: mute?.until.toISOString() ?? null, by: mute?.by ?? null };
-}
-
-export async function unmuteAlerts(context: InOrganisation): Answer<OutputOf<typeof unmuting>> {
+export const unmuteAlerts = async (context: InOrganisation): Answer<OutputOf<typeof contract.unmuteAlerts>> => {
   await endMute(context.sql, context.organisation.id, new Date(context.now));
   return showMute(context);
-}
+};
 
 /** How many incidents of one message are explained step by step; the rest went the same way. */
 const maxBodyShown = 20;
 
-export async function showMessage(
+export const showMessage = async (
   { sql, organisation }: InOrganisation,
-  { channel_id, message_id: id }: InputOf<typeof showMessageContract>,
-): Answer<OutputOf<typeof showMessageContract>> {
+  { channel_id, message_id: id }: InputOf<typeof contract.showMessage>,
+): Answer<OutputOf<typeof contract.showMessage>> => {
   const message = orNotFound(await messageById(sql, organisation.id, channel_id, id), 'message_not_found');
   const incidents = message.monitors.slice(0, maxBodyShown).map(({ incident }) => incident);
   const [channels, downs, steps] = await Promise.all([
@@ -316,15 +308,15 @@ export async function showMessage(
       return { incident: way.incident.id, name: names.get(way.incident.id) ?? '', lines: storyOfChannel(way, channel, own) };
     }),
   };
-}
+};
 
 /** Shows before an outage which channels would not deliver an alert, and whether any would. */
-export async function showDelivery({
+export const showDelivery = async ({
   sql,
   organisation,
   now,
   with: { door },
-}: InOrganisation): Answer<OutputOf<typeof showDeliveryContract>> {
+}: InOrganisation): Answer<OutputOf<typeof contract.showDelivery>> => {
   const channels = (await channelsEver(sql, organisation.id)).filter(({ deleted_at }) => deleted_at === null);
   const open = channels.filter(
     ({ enabled, verified_at, unsubscribed_at }) =>
@@ -338,4 +330,4 @@ export async function showDelivery({
   });
   const isNeeded = channels.length > 0 || (await countMonitors(sql, organisation.id)) > 0;
   return { channels: channels.length, can_deliver: open.length > failing.length || !isNeeded, failing };
-}
+};

@@ -10,18 +10,7 @@ import { meaningOfRefused, refusedSince } from '../health/refusals.ts';
 import { sayFalse } from '../health/service-record.ts';
 import { zoneDataAt } from '../maintenance/recurrence.ts';
 import { userByEmail } from '../people/queries.ts';
-import type {
-  dropSetAside as dropSetAsideContract,
-  listNotices as listNoticesContract,
-  listOrganisations as listOrganisationsContract,
-  listRefused as listRefusedContract,
-  listSetAside as listSetAsideContract,
-  markOperator as markOperatorContract,
-  retrySetAside as retrySetAsideContract,
-  sayOutageFalse as sayOutageFalseContract,
-  showFigures as showFiguresContract,
-  showSetAside as showSetAsideContract,
-} from './contract.ts';
+import type * as contract from './contract.ts';
 import { installationFigures, organisationsByName, writeOperator } from './queries.ts';
 
 /** One, or null for all; all must be requested explicitly. @throws Refusal `request_malformed`. */
@@ -32,8 +21,8 @@ export const whichSetAside = ({ set_aside_id, all }: { readonly set_aside_id: nu
 
 export const dropSetAside = async (
   { sql }: Context,
-  input: InputOf<typeof dropSetAsideContract>,
-): Answer<OutputOf<typeof dropSetAsideContract>> => {
+  input: InputOf<typeof contract.dropSetAside>,
+): Answer<OutputOf<typeof contract.dropSetAside>> => {
   const id = whichSetAside(input);
   if (id !== null) orNotFound(await setAsideById(sql, id), 'set_aside_not_found');
   return { dropped: await forget(sql, id) };
@@ -43,8 +32,8 @@ export const daysBefore = (now: number, days: number): Date => new Date(now - da
 
 export const listNotices = async (
   { sql, now }: Context,
-  { days }: InputOf<typeof listNoticesContract>,
-): Answer<OutputOf<typeof listNoticesContract>> => {
+  { days }: InputOf<typeof contract.listNotices>,
+): Answer<OutputOf<typeof contract.listNotices>> => {
   const items = (await noticesSince(sql, daysBefore(now, days))).map(({ began_at, ended_at, ...notice }) => ({
     ...notice,
     what_to_do: ended_at === null ? remedyOf(notice.kind) : null,
@@ -56,8 +45,8 @@ export const listNotices = async (
 
 export const listRefused = async (
   { sql, now }: Context,
-  { days, probe_id }: InputOf<typeof listRefusedContract>,
-): Answer<OutputOf<typeof listRefusedContract>> => {
+  { days, probe_id }: InputOf<typeof contract.listRefused>,
+): Answer<OutputOf<typeof contract.listRefused>> => {
   const items = (await refusedSince(sql, daysBefore(now, days), probe_id)).map(({ day, probe, name, reason, count, last_at }) => ({
     ...{ day, probe, probe_name: name, reason, meaning: meaningOfRefused(reason), count },
     last_at: last_at.toISOString(),
@@ -71,7 +60,7 @@ export const setAsideJson = ({ id, subject, reason, at, bytes, attempts, retry_a
   retry_asked_at: retry_asked_at?.toISOString() ?? null,
 });
 
-export const listSetAside = async ({ sql }: Context): Answer<OutputOf<typeof listSetAsideContract>> => {
+export const listSetAside = async ({ sql }: Context): Answer<OutputOf<typeof contract.listSetAside>> => {
   const items = (await allSetAside(sql)).map(setAsideJson);
   return { items, count: items.length };
 };
@@ -82,8 +71,8 @@ export const listSetAside = async ({ sql }: Context): Answer<OutputOf<typeof lis
  */
 export const retrySetAside = async (
   { sql }: Context,
-  input: InputOf<typeof retrySetAsideContract>,
-): Answer<OutputOf<typeof retrySetAsideContract>> => {
+  input: InputOf<typeof contract.retrySetAside>,
+): Answer<OutputOf<typeof contract.retrySetAside>> => {
   const id = whichSetAside(input);
   if (id !== null) orNotFound(await setAsideById(sql, id), 'set_aside_not_found');
   return { asked: await askAgain(sql, id) };
@@ -91,8 +80,8 @@ export const retrySetAside = async (
 
 export const sayOutageFalse = async (
   { sql }: Context,
-  { incident_id: incident, is_false }: InputOf<typeof sayOutageFalseContract>,
-): Answer<OutputOf<typeof sayOutageFalseContract>> => ({
+  { incident_id: incident, is_false }: InputOf<typeof contract.sayOutageFalse>,
+): Answer<OutputOf<typeof contract.sayOutageFalse>> => ({
   incident,
   monitor: orNotFound(await sayFalse(sql, incident, is_false), 'incident_not_found'),
   is_false,
@@ -100,8 +89,8 @@ export const sayOutageFalse = async (
 
 export const showSetAside = async (
   { sql }: Context,
-  { set_aside_id }: InputOf<typeof showSetAsideContract>,
-): Answer<OutputOf<typeof showSetAsideContract>> => {
+  { set_aside_id }: InputOf<typeof contract.showSetAside>,
+): Answer<OutputOf<typeof contract.showSetAside>> => {
   const { data, ...row } = orNotFound(await setAsideById(sql, set_aside_id), 'set_aside_not_found');
   const encoding = isUtf8(data) ? 'text' : 'base64';
   return { ...setAsideJson(row), encoding, data: Buffer.from(data).toString(encoding === 'text' ? 'utf8' : 'base64') };
@@ -109,8 +98,8 @@ export const showSetAside = async (
 
 export const listOrganisations = async (
   context: Context,
-  input: InputOf<typeof listOrganisationsContract>,
-): Answer<OutputOf<typeof listOrganisationsContract>> =>
+  input: InputOf<typeof contract.listOrganisations>,
+): Answer<OutputOf<typeof contract.listOrganisations>> =>
   pageOf(
     context.with.cursors,
     ['organisations'],
@@ -124,7 +113,7 @@ export const listOrganisations = async (
 
 const marking =
   (is_operator: boolean) =>
-  async ({ sql }: Context, { email }: InputOf<typeof markOperatorContract>): Answer<OutputOf<typeof markOperatorContract>> => {
+  async ({ sql }: Context, { email }: InputOf<typeof contract.markOperator>): Answer<OutputOf<typeof contract.markOperator>> => {
     const user = orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
     await writeOperator(sql, user.id, is_operator);
     return { ...user, is_operator };
@@ -137,7 +126,7 @@ export const unmarkOperator = marking(false);
 
 const hour = 3_600_000;
 
-export const showFigures = async ({ sql, now }: Context): Answer<OutputOf<typeof showFiguresContract>> => {
+export const showFigures = async ({ sql, now }: Context): Answer<OutputOf<typeof contract.showFigures>> => {
   const { checks, ...figures } = await installationFigures(sql, new Date(now));
   const from = checks === null ? 0 : Date.parse(checks.from);
   return {

@@ -43,25 +43,7 @@ import {
 import { hashPassword } from '../people/secrets.ts';
 import { linkLives } from '../people/sessions.ts';
 import { deleteTokensOf } from '../tokens/queries.ts';
-import type {
-  beginExport as beginExportContract,
-  createOrganisation as createOrganisationContract,
-  createUser as createUserContract,
-  endOrganisation as ending,
-  getAuditChoices as getAuditChoicesContract,
-  inviteMember as inviteMemberContract,
-  keepOrganisation as keeping,
-  leaveOrganisation as leaveOrganisationContract,
-  listAudit as listAuditContract,
-  listInvitations as listInvitationsContract,
-  listMembers as listMembersContract,
-  readExport as readExportContract,
-  removeMember as removeMemberContract,
-  setMemberRole as setMemberRoleContract,
-  showOrganisation as showOrganisationContract,
-  updateOrganisation as updateOrganisationContract,
-  withdrawInvitation as withdrawInvitationContract,
-} from './contract.ts';
+import type * as contract from './contract.ts';
 import { beginEnding, undoEnding } from './deletion.ts';
 import { type ExportPart, exportPage, exportParts, isExportPart, maxRowsOf } from './export.ts';
 import { emailFrom, isSameName, keptMs, passwordFrom, roleFrom, timeZoneFrom } from './model.ts';
@@ -71,8 +53,8 @@ import { type AuditRow, auditChoices, auditPage, createdAt, insertOrganisation, 
 
 export const createOrganisation = async (
   { sql, note }: Context,
-  input: InputOf<typeof createOrganisationContract>,
-): Answer<OutputOf<typeof createOrganisationContract>> => {
+  input: InputOf<typeof contract.createOrganisation>,
+): Answer<OutputOf<typeof contract.createOrganisation>> => {
   const organisation = {
     id: newId(),
     name: nameFrom(input.name),
@@ -86,8 +68,8 @@ export const createOrganisation = async (
 
 export const createUser = async (
   context: InOrganisation,
-  input: InputOf<typeof createUserContract>,
-): Answer<OutputOf<typeof createUserContract>> => {
+  input: InputOf<typeof contract.createUser>,
+): Answer<OutputOf<typeof contract.createUser>> => {
   const { sql, organisation, now } = context;
   const email = emailFrom(input.email);
   const password = passwordFrom(input.password);
@@ -105,7 +87,7 @@ export const createUser = async (
 /**
  * The member's own things in the organisation are deleted: tokens, assistants, their own channels.
  */
-export const leaveOrganisation = async (context: InOrganisation): Answer<OutputOf<typeof leaveOrganisationContract>> => {
+export const leaveOrganisation = async (context: InOrganisation): Answer<OutputOf<typeof contract.leaveOrganisation>> => {
   const { sql, organisation, caller, note } = context;
   const member = orNotFound(caller.user === null ? undefined : await memberOf(sql, organisation.id, caller.user), 'member_not_found');
   await refuseLastOwner(context, member);
@@ -116,8 +98,8 @@ export const leaveOrganisation = async (context: InOrganisation): Answer<OutputO
 
 export const removeMember = async (
   context: InOrganisation,
-  input: InputOf<typeof removeMemberContract>,
-): Answer<OutputOf<typeof removeMemberContract>> => {
+  input: InputOf<typeof contract.removeMember>,
+): Answer<OutputOf<typeof contract.removeMember>> => {
   const { sql, organisation } = context;
   const member = orNotFound(await memberByEmail(sql, organisation.id, input.email.trim()), 'member_not_found');
   await refuseLastOwner(context, member);
@@ -133,8 +115,8 @@ export const removeMember = async (
  */
 export const setMemberRole = async (
   context: InOrganisation,
-  input: InputOf<typeof setMemberRoleContract>,
-): Answer<OutputOf<typeof setMemberRoleContract>> => {
+  input: InputOf<typeof contract.setMemberRole>,
+): Answer<OutputOf<typeof contract.setMemberRole>> => {
   const { sql, organisation, caller } = context;
   const role = roleFrom(input.role);
   const member = await memberByEmail(sql, organisation.id, input.email.trim());
@@ -161,7 +143,7 @@ export const whoami = async ({ caller }: InOrganisation): Answer<OutputOf<typeof
   return { organisation: { id, name, plan, time_zone }, role, scope, token_name: token?.name ?? connection?.client ?? '' };
 };
 
-export const listInvitations = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof listInvitationsContract>> => ({
+export const listInvitations = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof contract.listInvitations>> => ({
   items: (await invitationsOf(sql, organisation.id, new Date(now))).map(({ id, email, role, inviter, expires_at }) => ({
     ...{ id, email, role, inviter },
     expires_at: expires_at.toISOString(),
@@ -174,7 +156,7 @@ export const listInvitations = async ({ sql, organisation, now }: InOrganisation
  */
 const beforeInvite = async (
   { organisation, with: { attempts } }: Early<Place>,
-  input: InputOf<typeof inviteMemberContract>,
+  input: InputOf<typeof contract.inviteMember>,
 ): Promise<void> => {
   await attempts.count([
     { what: `mails to ${emailFrom(input.email).toLowerCase()}`, most: 5 },
@@ -188,8 +170,8 @@ const beforeInvite = async (
  */
 const actInvite = async (
   context: InOrganisation,
-  input: InputOf<typeof inviteMemberContract>,
-): Answer<OutputOf<typeof inviteMemberContract>> => {
+  input: InputOf<typeof contract.inviteMember>,
+): Answer<OutputOf<typeof contract.inviteMember>> => {
   const { sql, organisation, caller, now, note } = context;
   const { accountSecrets, baseUrl, door } = context.with;
   const [email, role] = [emailFrom(input.email), roleFrom(input.role)];
@@ -213,13 +195,13 @@ export const inviteMember = inSteps({ before: beforeInvite, act: actInvite });
 
 export const withdrawInvitation = async (
   { sql, organisation }: InOrganisation,
-  { invitation_id }: InputOf<typeof withdrawInvitationContract>,
-): Answer<OutputOf<typeof withdrawInvitationContract>> => {
+  { invitation_id }: InputOf<typeof contract.withdrawInvitation>,
+): Answer<OutputOf<typeof contract.withdrawInvitation>> => {
   if (!(await useInvitation(sql, organisation.id, invitation_id))) throw notFound('invitation_not_found');
   return { id: invitation_id };
 };
 
-export const listMembers = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof listMembersContract>> => ({
+export const listMembers = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof contract.listMembers>> => ({
   items: (await membersOf(sql, organisation.id)).map(({ id, email, name, role, created_at }) => ({
     ...{ id, email, name, role },
     joined_at: created_at.toISOString(),
@@ -245,7 +227,10 @@ const mailOwners = async (
  * From now on the organisation is read-only, and nothing is checked or notified; after some days
  * housekeeping deletes it.
  */
-export const endOrganisation = async (context: InOrganisation, { name }: InputOf<typeof ending>): Answer<OutputOf<typeof ending>> => {
+export const endOrganisation = async (
+  context: InOrganisation,
+  { name }: InputOf<typeof contract.endOrganisation>,
+): Answer<OutputOf<typeof contract.endOrganisation>> => {
   const { sql, organisation, caller, now, note } = context;
   if (!isSameName(name, organisation.name))
     throw new Refusal('name_invalid', `name: this is not what the organisation is called; type ${organisation.name} as it stands.`);
@@ -256,7 +241,7 @@ export const endOrganisation = async (context: InOrganisation, { name }: InputOf
   return { id: organisation.id, ends_at: endsAt.toISOString(), paused };
 };
 
-export const keepOrganisation = async (context: InOrganisation): Answer<OutputOf<typeof keeping>> => {
+export const keepOrganisation = async (context: InOrganisation): Answer<OutputOf<typeof contract.keepOrganisation>> => {
   const { sql, organisation, now, note } = context;
   if (organisation.ends_at === null) throw new Refusal('organisation_not_ending', `Nobody wants ${organisation.name} to be deleted.`);
   const endsAt = new Date(organisation.ends_at);
@@ -282,7 +267,7 @@ const leftOut = [
 ];
 
 /** Writes the audit entry of an export. */
-export const beginExport = async ({ sql, organisation, note }: InOrganisation): Answer<OutputOf<typeof beginExportContract>> => {
+export const beginExport = async ({ sql, organisation, note }: InOrganisation): Answer<OutputOf<typeof contract.beginExport>> => {
   const { id, name, plan, time_zone } = organisation;
   note({ after: { parts: exportParts } });
   return {
@@ -306,8 +291,8 @@ const masked = (channels: ChannelsPart, part: ExportPart, row: Row): Row => {
 
 export const readExport = async (
   { sql, organisation, with: { channels, cursors } }: InOrganisation,
-  input: InputOf<typeof readExportContract>,
-): Answer<OutputOf<typeof readExportContract>> => {
+  input: InputOf<typeof contract.readExport>,
+): Answer<OutputOf<typeof contract.readExport>> => {
   const { part } = input;
   if (!isExportPart(part))
     throw new Refusal('request_malformed', `part: there is none "${part.slice(0, 60)}"; one of ${exportParts.join(', ')} would do.`);
@@ -341,8 +326,8 @@ const entryJson = (
 
 export const listAudit = async (
   { sql, organisation, with: { cursors, summaryOf } }: InOrganisation,
-  input: InputOf<typeof listAuditContract>,
-): Answer<OutputOf<typeof listAuditContract>> => {
+  input: InputOf<typeof contract.listAudit>,
+): Answer<OutputOf<typeof contract.listAudit>> => {
   const { who, operation } = input;
   const at = (moment: typeof input.from): number | null => (moment === null ? null : epochOf(moment, organisation.time_zone));
   const filter = { who, operation, from: at(input.from), until: at(input.until) };
@@ -359,14 +344,14 @@ export const getAuditChoices = async ({
   sql,
   organisation,
   with: { summaryOf },
-}: InOrganisation): Answer<OutputOf<typeof getAuditChoicesContract>> => {
+}: InOrganisation): Answer<OutputOf<typeof contract.getAuditChoices>> => {
   const { who, operations: ids } = await auditChoices(sql, organisation.id);
   return { who, operations: ids.map((id) => ({ id, what: summaryOf(id) })).toSorted((a, b) => a.what.localeCompare(b.what, 'en')) };
 };
 
 const things = ['monitors', 'status_pages', 'members', 'private_probes', 'channels', 'groups', 'windows'] as const;
 
-export const showOrganisation = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof showOrganisationContract>> => {
+export const showOrganisation = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof contract.showOrganisation>> => {
   const { id, name, time_zone, plan: named, ends_at } = organisation;
   const plan = plans[named];
   const [usage, created_at] = await Promise.all([usageOf(sql, id, now), createdAt(sql, id)]);
@@ -383,8 +368,8 @@ export const showOrganisation = async ({ sql, organisation, now }: InOrganisatio
  */
 export const updateOrganisation = async (
   { sql, organisation, note }: InOrganisation,
-  input: InputOf<typeof updateOrganisationContract>,
-): Answer<OutputOf<typeof updateOrganisationContract>> => {
+  input: InputOf<typeof contract.updateOrganisation>,
+): Answer<OutputOf<typeof contract.updateOrganisation>> => {
   const { id, name, time_zone } = organisation;
   const next = {
     name: input.name === null ? name : nameFrom(input.name),

@@ -9,20 +9,7 @@ import { postMail } from '../mail/queries.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
 import { emailFrom, passwordFrom, planOfAnother, timeZoneFrom } from '../organisations/model.ts';
 import { insertOrganisation } from '../organisations/queries.ts';
-import type {
-  acceptInvitation as acceptInvitationContract,
-  changeEmail as changeEmailContract,
-  changePassword as changePasswordContract,
-  endOtherSessions as endOtherSessionsContract,
-  endSession as endSessionContract,
-  createOwnOrganisation as foundOrganisationContract,
-  listOwnOrganisations as listOwnOrganisationsContract,
-  listSessions as listSessionsContract,
-  showProfile as showProfileContract,
-  signOut as signOutContract,
-  switchOrganisation as switchOrganisationContract,
-  updateProfile as updateProfileContract,
-} from './contract.ts';
+import type * as contract from './contract.ts';
 import {
   insertMember,
   insertVerification,
@@ -44,8 +31,8 @@ import { join, notNow, replacePassword } from './sign-up.ts';
  */
 export const acceptInvitation = async (
   context: ByPerson,
-  { secret }: InputOf<typeof acceptInvitationContract>,
-): Answer<OutputOf<typeof acceptInvitationContract>> => {
+  { secret }: InputOf<typeof contract.acceptInvitation>,
+): Answer<OutputOf<typeof contract.acceptInvitation>> => {
   const { sql, now, note, person } = context;
   const { accountSecrets } = context.with;
   const invitation = await invitationBy(sql, await accountSecrets.fingerprint('invitation', secret), new Date(now));
@@ -60,27 +47,27 @@ export const acceptInvitation = async (
   return { id, name, role };
 };
 
-export const signOut = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof signOutContract>> => ({
+export const signOut = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof contract.signOut>> => ({
   ended: await deleteSession(sql, person.user, person.session),
 });
 
 export const endSession = async (
   { sql, person }: ByPerson,
-  { session_id }: InputOf<typeof endSessionContract>,
-): Answer<OutputOf<typeof endSessionContract>> => {
+  { session_id }: InputOf<typeof contract.endSession>,
+): Answer<OutputOf<typeof contract.endSession>> => {
   if (!(await deleteSession(sql, person.user, session_id))) throw notFound('session_not_found');
   return { id: session_id, is_this: session_id === person.session };
 };
 
-export const endOtherSessions = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof endOtherSessionsContract>> => ({
+export const endOtherSessions = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof contract.endOtherSessions>> => ({
   ended: await deleteSessions(sql, person.user, person.session),
 });
 
 /** Creates another organisation. Its creator owns it, and acts in it from now on. */
 export const createOwnOrganisation = async (
   context: ByPerson,
-  input: InputOf<typeof foundOrganisationContract>,
-): Answer<OutputOf<typeof foundOrganisationContract>> => {
+  input: InputOf<typeof contract.createOwnOrganisation>,
+): Answer<OutputOf<typeof contract.createOwnOrganisation>> => {
   const { sql, person, now, note } = context;
   const owned = await ownedPlans(sql, person.user);
   const plan = planOfAnother({ owned, isProven: person.email_verified }, context.with.door);
@@ -95,7 +82,7 @@ export const createOwnOrganisation = async (
   return { id, name };
 };
 
-export const listOwnOrganisations = async (context: ByPerson): Answer<OutputOf<typeof listOwnOrganisationsContract>> => {
+export const listOwnOrganisations = async (context: ByPerson): Answer<OutputOf<typeof contract.listOwnOrganisations>> => {
   const { sql, person } = context;
   const [memberships, owned] = await Promise.all([membershipsOf(sql, person.user), ownedPlans(sql, person.user)]);
   return {
@@ -106,15 +93,15 @@ export const listOwnOrganisations = async (context: ByPerson): Answer<OutputOf<t
 
 export const switchOrganisation = async (
   { sql, person }: ByPerson,
-  { organisation_id }: InputOf<typeof switchOrganisationContract>,
-): Answer<OutputOf<typeof switchOrganisationContract>> => {
+  { organisation_id }: InputOf<typeof contract.switchOrganisation>,
+): Answer<OutputOf<typeof contract.switchOrganisation>> => {
   const own = await membershipsOf(sql, person.user);
   if (!own.some(({ id }) => id === organisation_id)) throw notFound('organisation_not_found');
   await writeActiveOrganisation(sql, person.session, organisation_id);
   return { id: organisation_id };
 };
 
-export const listSessions = async ({ sql, now, person }: ByPerson): Answer<OutputOf<typeof listSessionsContract>> => ({
+export const listSessions = async ({ sql, now, person }: ByPerson): Answer<OutputOf<typeof contract.listSessions>> => ({
   items: (await sessionsOf(sql, person.user))
     .filter((session) => !isOver(session, now))
     .map(({ id, device, address, created_at, last_used_at }) => ({
@@ -127,15 +114,15 @@ export const listSessions = async ({ sql, now, person }: ByPerson): Answer<Outpu
     })),
 });
 
-export const showProfile = async ({ sql, now, person, with: { door } }: ByPerson): Answer<OutputOf<typeof showProfileContract>> => {
+export const showProfile = async ({ sql, now, person, with: { door } }: ByPerson): Answer<OutputOf<typeof contract.showProfile>> => {
   const { name, email, email_verified } = person;
   return { name, email, email_verified, wanted_email: (await wantedEmail(sql, person.user, new Date(now))) ?? null, mail: door.mail };
 };
 
 export const updateProfile = async (
   { sql, note, person }: ByPerson,
-  input: InputOf<typeof updateProfileContract>,
-): Answer<OutputOf<typeof updateProfileContract>> => {
+  input: InputOf<typeof contract.updateProfile>,
+): Answer<OutputOf<typeof contract.updateProfile>> => {
   const name = nameFrom(input.name);
   await writeName(sql, person.user, name);
   note({ before: { name: person.name }, after: { name } });
@@ -144,7 +131,7 @@ export const updateProfile = async (
 
 const beforeEmail = async (
   { person, with: { attempts, door } }: Early<Oneself>,
-  input: InputOf<typeof changeEmailContract>,
+  input: InputOf<typeof contract.changeEmail>,
 ): Promise<string> => {
   const email = emailFrom(input.email);
   if (door.mail)
@@ -161,9 +148,9 @@ const beforeEmail = async (
  */
 const actEmail = async (
   { sql, now, note, person, with: { door } }: ByPerson,
-  _input: InputOf<typeof changeEmailContract>,
+  _input: InputOf<typeof contract.changeEmail>,
   email: string,
-): Answer<OutputOf<typeof changeEmailContract>> => {
+): Answer<OutputOf<typeof contract.changeEmail>> => {
   if (door.mail) {
     const id = newId();
     await insertVerification(sql, { id, user: person.user, email, at: new Date(now), expires_at: new Date(now + linkLives.email) });
@@ -179,15 +166,15 @@ const actEmail = async (
 
 export const changeEmail = inSteps({ before: beforeEmail, act: actEmail });
 
-const beforePassword = (_: Early<Oneself>, { password }: InputOf<typeof changePasswordContract>): Promise<string> =>
+const beforePassword = (_: Early<Oneself>, { password }: InputOf<typeof contract.changePassword>): Promise<string> =>
   hashPassword(passwordFrom(password));
 
 /** The browser in which it was changed stays signed in, with a new session. */
 const actPassword = async (
   context: ByPerson,
-  also: InputOf<typeof changePasswordContract>,
+  also: InputOf<typeof contract.changePassword>,
   password_hash: string,
-): Answer<OutputOf<typeof changePasswordContract>> => {
+): Answer<OutputOf<typeof contract.changePassword>> => {
   const { user, email, from } = context.person;
   await replacePassword(context, { user, email }, password_hash, also);
   return { session: await beginSession({ ...context, visitor: from }, user) };

@@ -6,20 +6,7 @@ import { inSteps } from '../gate/bind.ts';
 import { type Answer, type ByPerson, type Early, type Oneself, orNotFound } from '../gate/context.ts';
 import { postMail } from '../mail/queries.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
-import type {
-  addPasskey as addPasskeyContract,
-  beginPasskey as beginPasskeyContract,
-  beginProof as beginProofContract,
-  endSecondFactor as endSecondFactorContract,
-  listPasskeys as listPasskeysContract,
-  proposeSecondFactor as proposeSecondFactorContract,
-  proveAgain as proveAgainContract,
-  proveByPasskey as proveByPasskeyContract,
-  removePasskey as removePasskeyContract,
-  replaceRecoveryCodes as replaceRecoveryCodesContract,
-  showSecondFactor as showSecondFactorContract,
-  startSecondFactor as startSecondFactorContract,
-} from './contract.ts';
+import type * as contract from './contract.ts';
 import {
   askPasskey,
   createdPasskey,
@@ -51,7 +38,7 @@ import {
 import { verifyPassword } from './secrets.ts';
 import { deviceOf, writeProven } from './sessions.ts';
 
-export const listPasskeys = async ({ sql, person, with: { baseUrl } }: ByPerson): Answer<OutputOf<typeof listPasskeysContract>> => ({
+export const listPasskeys = async ({ sql, person, with: { baseUrl } }: ByPerson): Answer<OutputOf<typeof contract.listPasskeys>> => ({
   items: (await passkeysOf(sql, person.user)).map(({ id, name, is_synced, created_at, last_used_at }) => ({
     ...{ id, name, is_synced },
     ...{ created_at: created_at.toISOString(), last_used_at: last_used_at?.toISOString() ?? null },
@@ -60,7 +47,7 @@ export const listPasskeys = async ({ sql, person, with: { baseUrl } }: ByPerson)
   suggested_name: deviceOf(person.from.device),
 });
 
-export const beginPasskey = async (context: ByPerson): Answer<OutputOf<typeof beginPasskeyContract>> => {
+export const beginPasskey = async (context: ByPerson): Answer<OutputOf<typeof contract.beginPasskey>> => {
   const { sql, now, person } = context;
   const place = placeOf(context.with);
   const known = await passkeysOf(sql, person.user);
@@ -68,16 +55,16 @@ export const beginPasskey = async (context: ByPerson): Answer<OutputOf<typeof be
   return { options: await creationOptions({ place, challenge }, { ...person, id: person.user }, known) };
 };
 
-const before = async ({ with: instruments }: Early<Oneself>, { name, answer }: InputOf<typeof addPasskeyContract>) => {
+const before = async ({ with: instruments }: Early<Oneself>, { name, answer }: InputOf<typeof contract.addPasskey>) => {
   const place = placeOf(instruments);
   return { name: nameFrom(name), made: await createdPasskey(place, answer) };
 };
 
 const act = async (
   context: ByPerson,
-  _input: InputOf<typeof addPasskeyContract>,
+  _input: InputOf<typeof contract.addPasskey>,
   { name, made }: Awaited<ReturnType<typeof before>>,
-): Answer<OutputOf<typeof addPasskeyContract>> => {
+): Answer<OutputOf<typeof contract.addPasskey>> => {
   const { sql, now, note, person, with: instruments } = context;
   const { user } = person;
   const { challenge, ...passkey } = made;
@@ -95,8 +82,8 @@ export const addPasskey = inSteps({ before, act });
 
 export const removePasskey = async (
   { sql, note, person }: ByPerson,
-  { passkey_id: id }: InputOf<typeof removePasskeyContract>,
-): Answer<OutputOf<typeof removePasskeyContract>> => {
+  { passkey_id: id }: InputOf<typeof contract.removePasskey>,
+): Answer<OutputOf<typeof contract.removePasskey>> => {
   const name = orNotFound(await deletePasskey(sql, person.user, id), 'passkey_not_found');
   note({ before: { passkey: name } });
   return { id, name };
@@ -104,7 +91,7 @@ export const removePasskey = async (
 
 const proveAgainBefore = async (
   { pool, person, with: { attempts } }: Early<Oneself>,
-  { password }: InputOf<typeof proveAgainContract>,
+  { password }: InputOf<typeof contract.proveAgain>,
 ): Promise<void> => {
   const tried = [{ what: `password in a session of ${person.user}`, most: 10 }];
   await attempts.count(tried);
@@ -113,14 +100,14 @@ const proveAgainBefore = async (
   await attempts.forget(tried);
 };
 
-const proveAgainAct = async ({ sql, now, person }: ByPerson): Answer<OutputOf<typeof proveAgainContract>> => {
+const proveAgainAct = async ({ sql, now, person }: ByPerson): Answer<OutputOf<typeof contract.proveAgain>> => {
   await writeProven(sql, person.session, new Date(now));
   return { proven: true };
 };
 
 export const proveAgain = inSteps({ before: proveAgainBefore, act: proveAgainAct });
 
-export const beginProof = async (context: ByPerson): Answer<OutputOf<typeof beginProofContract>> => {
+export const beginProof = async (context: ByPerson): Answer<OutputOf<typeof contract.beginProof>> => {
   const { sql, now, person } = context;
   const place = placeOf(context.with);
   const own = await passkeysOf(sql, person.user);
@@ -132,7 +119,7 @@ export const beginProof = async (context: ByPerson): Answer<OutputOf<typeof begi
 /** Another user's passkey does not prove who signed in here. */
 const byPasskeyBefore = async (
   { pool, person, with: instruments }: Early<Oneself>,
-  { answer }: InputOf<typeof proveByPasskeyContract>,
+  { answer }: InputOf<typeof contract.proveByPasskey>,
 ): Promise<Signed> => {
   const signed = await signedPasskey(pool, instruments, answer);
   if (signed.passkey.user_id !== person.user) throw unknownPasskey();
@@ -141,9 +128,9 @@ const byPasskeyBefore = async (
 
 const byPasskeyAct = async (
   context: ByPerson,
-  _input: InputOf<typeof proveByPasskeyContract>,
+  _input: InputOf<typeof contract.proveByPasskey>,
   signed: Signed,
-): Answer<OutputOf<typeof proveByPasskeyContract>> => {
+): Answer<OutputOf<typeof contract.proveByPasskey>> => {
   const { sql, now, note, person } = context;
   await takeSigned(context, signed, { purpose: 'prove', user: person.user });
   await writeProven(sql, person.session, new Date(now));
@@ -156,12 +143,12 @@ export const proveByPasskey = inSteps({ before: byPasskeyBefore, act: byPasskeyA
 const isOn = (): Refusal => new Refusal('second_factor_on', 'Signing in takes two steps already; turn that off first to set it up anew.');
 const isOff = (): Refusal => new Refusal('second_factor_off', 'Signing in takes no second step.');
 
-export const showSecondFactor = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof showSecondFactorContract>> => {
+export const showSecondFactor = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof contract.showSecondFactor>> => {
   const there = await secondFactorOf(sql, person.user);
   return { on_since: there?.created_at.toISOString() ?? null, recovery_codes_left: there?.recovery_codes_left ?? 0 };
 };
 
-export const proposeSecondFactor = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof proposeSecondFactorContract>> => {
+export const proposeSecondFactor = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof contract.proposeSecondFactor>> => {
   if (await hasSecondFactor(sql, person.user)) throw isOn();
   return { secret: newTotpSecret() };
 };
@@ -178,8 +165,8 @@ const newCodes = async ({ sql, person, with: { accountSecrets } }: ByPerson): Pr
  */
 export const startSecondFactor = async (
   context: ByPerson,
-  { secret, code }: InputOf<typeof startSecondFactorContract>,
-): Answer<OutputOf<typeof startSecondFactorContract>> => {
+  { secret, code }: InputOf<typeof contract.startSecondFactor>,
+): Answer<OutputOf<typeof contract.startSecondFactor>> => {
   const { sql, now, note, person } = context;
   const { user } = person;
   const step = isTotpSecret(secret) ? stepOfCode(secret, code.replaceAll(/\s/g, ''), now) : undefined;
@@ -191,7 +178,7 @@ export const startSecondFactor = async (
   return { recovery_codes: await newCodes(context) };
 };
 
-export const replaceRecoveryCodes = async (context: ByPerson): Answer<OutputOf<typeof replaceRecoveryCodesContract>> => {
+export const replaceRecoveryCodes = async (context: ByPerson): Answer<OutputOf<typeof contract.replaceRecoveryCodes>> => {
   if (!(await hasSecondFactor(context.sql, context.person.user))) throw isOff();
   return { recovery_codes: await newCodes(context) };
 };
@@ -202,7 +189,7 @@ export const endSecondFactor = async ({
   note,
   person,
   with: { door },
-}: ByPerson): Answer<OutputOf<typeof endSecondFactorContract>> => {
+}: ByPerson): Answer<OutputOf<typeof contract.endSecondFactor>> => {
   if (!(await deleteSecondFactor(sql, person.user))) throw isOff();
   const about = { what: 'second-factor-off', detail: '' } as const;
   if (door.mail) await postMail(sql, { kind: 'notice', recipient: person.email, about, at: new Date(now) });

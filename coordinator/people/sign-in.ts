@@ -7,14 +7,7 @@ import type { AnonymousCaller } from '../gate/caller.ts';
 import { type Answer, type ByAnonymous, type Context, type Early, orNotFound, type SignedOut } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
-import type {
-  beginPasskeySignIn as beginPasskeySignInContract,
-  createSignInLink as createSignInLinkContract,
-  enter as enterContract,
-  finishSignIn as finishSignInContract,
-  signInByPasskey as signInByPasskeyContract,
-  signIn as signInContract,
-} from './contract.ts';
+import type * as contract from './contract.ts';
 import { askPasskey, placeOf, requestOptions, type Signed, signedPasskey, takeSigned } from './passkeys.ts';
 import { credentialsByEmail, deleteStartLinks, insertSignInLink, userByEmail, useSignInLink } from './queries.ts';
 import {
@@ -37,8 +30,8 @@ import { deleteSessionOf, insertSession, linkLives } from './sessions.ts';
  */
 export const createSignInLink = async (
   { sql, now, with: { accountSecrets, baseUrl } }: Context,
-  { email, made_for }: InputOf<typeof createSignInLinkContract>,
-): Answer<OutputOf<typeof createSignInLinkContract>> => {
+  { email, made_for }: InputOf<typeof contract.createSignInLink>,
+): Answer<OutputOf<typeof contract.createSignInLink>> => {
   const user = orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
   const { text, fingerprint } = await accountSecrets.mint('sign-in link');
   const expires_at = made_for === 'start' ? null : new Date(now + linkLives.operator);
@@ -76,7 +69,7 @@ export const signInAs = async (
   return { session: null, second_step: text };
 };
 
-export const enter = async (context: ByAnonymous, { secret }: InputOf<typeof enterContract>): Answer<OutputOf<typeof enterContract>> => {
+export const enter = async (context: ByAnonymous, { secret }: InputOf<typeof contract.enter>): Answer<OutputOf<typeof contract.enter>> => {
   const {
     sql,
     now,
@@ -111,7 +104,7 @@ const codeFrom = async (
  * Counted per account, from all hosts: a guesser here has the password already, and six digits are
  * quickly tried from many hosts.
  */
-const before = async (early: Early<SignedOut>, { secret, code: typed }: InputOf<typeof finishSignInContract>): Promise<Prepared> => {
+const before = async (early: Early<SignedOut>, { secret, code: typed }: InputOf<typeof contract.finishSignIn>): Promise<Prepared> => {
   const { pool, now, visitor } = early;
   const { accountSecrets, attempts } = early.with;
   const fingerprint = await accountSecrets.fingerprint('second step', secret);
@@ -127,9 +120,9 @@ const before = async (early: Early<SignedOut>, { secret, code: typed }: InputOf<
 
 const act = async (
   context: ByAnonymous,
-  _input: InputOf<typeof finishSignInContract>,
+  _input: InputOf<typeof contract.finishSignIn>,
   { user, fingerprint, code, left }: Prepared,
-): Answer<OutputOf<typeof finishSignInContract>> => {
+): Answer<OutputOf<typeof contract.finishSignIn>> => {
   const { sql } = context;
   if (!(await deleteSecondStep(sql, fingerprint))) throw over();
   const isTaken = 'step' in code ? await takeStep(sql, user, code.step) : await takeRecoveryCode(sql, user, code.recovery);
@@ -146,7 +139,7 @@ export const finishSignIn = inSteps({ before, act });
 const beforeBegin = ({ visitor, with: { attempts } }: Early<SignedOut>): Promise<void> =>
   attempts.count([{ what: `passkeys from ${hostOf(visitor.address)}`, most: 60 }]);
 
-const actBegin = async (context: ByAnonymous): Answer<OutputOf<typeof beginPasskeySignInContract>> => {
+const actBegin = async (context: ByAnonymous): Answer<OutputOf<typeof contract.beginPasskeySignIn>> => {
   const place = placeOf(context.with);
   const challenge = await askPasskey(context.sql, context.with, { purpose: 'sign in', user: null, now: context.now });
   return { options: await requestOptions({ place, challenge }) };
@@ -156,14 +149,14 @@ export const beginPasskeySignIn = inSteps({ before: beforeBegin, act: actBegin }
 
 const byPasskeyBefore = (
   { pool, with: instruments }: Early<SignedOut>,
-  { answer }: InputOf<typeof signInByPasskeyContract>,
+  { answer }: InputOf<typeof contract.signInByPasskey>,
 ): Promise<Signed> => signedPasskey(pool, instruments, answer);
 
 const byPasskeyAct = async (
   context: ByAnonymous,
-  _input: InputOf<typeof signInByPasskeyContract>,
+  _input: InputOf<typeof contract.signInByPasskey>,
   signed: Signed,
-): Answer<OutputOf<typeof signInByPasskeyContract>> => {
+): Answer<OutputOf<typeof contract.signInByPasskey>> => {
   await takeSigned(context, signed, { purpose: 'sign in', user: null });
   context.note({ after: { passkey: signed.passkey.name } });
   return { session: await beginSession(context, signed.passkey.user_id) };
@@ -180,7 +173,7 @@ const triesAt = (email: string, { address }: AnonymousCaller): readonly [Tried, 
 /** The same answer after the same work, whether the account exists or not. */
 const signInBefore = async (
   { pool, visitor, with: { attempts, door } }: Early<SignedOut>,
-  { email, password }: InputOf<typeof signInContract>,
+  { email, password }: InputOf<typeof contract.signIn>,
 ): Promise<string> => {
   const tried = triesAt(email, visitor);
   // Without mail there is no other way to sign in, and a guesser with many hosts could lock the
@@ -198,7 +191,7 @@ const signInBefore = async (
   return user.id;
 };
 
-const signInAct = (context: ByAnonymous, _input: InputOf<typeof signInContract>, user: string): Answer<OutputOf<typeof signInContract>> =>
+const signInAct = (context: ByAnonymous, _input: InputOf<typeof contract.signIn>, user: string): Answer<OutputOf<typeof contract.signIn>> =>
   signInAs(context, user);
 
 export const signIn = inSteps({ before: signInBefore, act: signInAct });

@@ -13,17 +13,7 @@ import { emailFrom, passwordFrom, timeZoneFrom } from '../organisations/model.ts
 import { enforceLimit } from '../organisations/plans.ts';
 import { insertOrganisation, lockOrganisation } from '../organisations/queries.ts';
 import { deleteAllTokensOf } from '../tokens/queries.ts';
-import type {
-  finishSignUp as finishSignUpContract,
-  keepEmail as keepEmailContract,
-  requestPasswordReset as requestPasswordResetContract,
-  resetPassword as resetPasswordContract,
-  showSignUpPolicy as showDoorContract,
-  showInvitation as showInvitationContract,
-  showLink as showLinkContract,
-  signUp as signUpContract,
-  verifyEmail as verifyEmailContract,
-} from './contract.ts';
+import type * as contract from './contract.ts';
 import { deletePasskeysOf, passkeyPlace } from './passkeys.ts';
 import {
   countMembers,
@@ -119,7 +109,7 @@ export const replacePassword = async (
  */
 const before = async (
   { pool, now, visitor, with: { attempts, accountSecrets } }: Early<SignedOut>,
-  { secret, password }: InputOf<typeof finishSignUpContract>,
+  { secret, password }: InputOf<typeof contract.finishSignUp>,
 ): Promise<void> => {
   await attempts.count([{ what: `finished sign-ups from ${hostOf(visitor.address)}`, most: 20 }]);
   const waiting = await signUpBy(pool, await accountSecrets.fingerprint('sign-up', secret), new Date(now));
@@ -137,8 +127,8 @@ const before = async (
  */
 const act = async (
   context: ByAnonymous,
-  { secret }: InputOf<typeof finishSignUpContract>,
-): Answer<OutputOf<typeof finishSignUpContract>> => {
+  { secret }: InputOf<typeof contract.finishSignUp>,
+): Answer<OutputOf<typeof contract.finishSignUp>> => {
   const {
     sql,
     now,
@@ -167,7 +157,7 @@ export const finishSignUp = inSteps({ before, act });
 
 const beforeRequest = async (
   { visitor, with: { attempts, door } }: Early<SignedOut>,
-  { email }: InputOf<typeof requestPasswordResetContract>,
+  { email }: InputOf<typeof contract.requestPasswordReset>,
 ): Promise<void> => {
   if (!door.mail)
     throw new Refusal(
@@ -188,8 +178,8 @@ const beforeRequest = async (
  */
 const actRequest = async (
   { sql, now }: ByAnonymous,
-  { email }: InputOf<typeof requestPasswordResetContract>,
-): Answer<OutputOf<typeof requestPasswordResetContract>> => {
+  { email }: InputOf<typeof contract.requestPasswordReset>,
+): Answer<OutputOf<typeof contract.requestPasswordReset>> => {
   await postMail(sql, { kind: 'password-reset', recipient: email.trim(), about: {}, at: new Date(now) });
   return { sent: true };
 };
@@ -198,7 +188,7 @@ export const requestPasswordReset = inSteps({ before: beforeRequest, act: actReq
 
 const beforeReset = async (
   { visitor, with: { attempts } }: Early<SignedOut>,
-  input: InputOf<typeof resetPasswordContract>,
+  input: InputOf<typeof contract.resetPassword>,
 ): Promise<string> => {
   const password = passwordFrom(input.password);
   await attempts.count([{ what: `resets from ${hostOf(visitor.address)}`, most: 20 }]);
@@ -211,9 +201,9 @@ const beforeReset = async (
  */
 const actReset = async (
   context: ByAnonymous,
-  { secret, ...also }: InputOf<typeof resetPasswordContract>,
+  { secret, ...also }: InputOf<typeof contract.resetPassword>,
   password_hash: string,
-): Answer<OutputOf<typeof resetPasswordContract>> => {
+): Answer<OutputOf<typeof contract.resetPassword>> => {
   const {
     sql,
     now,
@@ -233,8 +223,8 @@ export const resetPassword = inSteps({ before: beforeReset, act: actReset });
 
 export const showLink = async (
   { sql, now, with: { accountSecrets } }: ByAnonymous,
-  { kind, secret }: InputOf<typeof showLinkContract>,
-): Answer<OutputOf<typeof showLinkContract>> => {
+  { kind, secret }: InputOf<typeof contract.showLink>,
+): Answer<OutputOf<typeof contract.showLink>> => {
   const [fingerprint, at] = [await accountSecrets.fingerprint(kind, secret), new Date(now)];
   const waiting = kind === 'sign-up' ? await signUpBy(sql, fingerprint, at) : undefined;
   const email = waiting?.email ?? (await lookAtLink(sql, kind, fingerprint, at)) ?? null;
@@ -243,15 +233,18 @@ export const showLink = async (
 
 export const showInvitation = async (
   { sql, now, with: { accountSecrets } }: ByAnonymous,
-  { secret }: InputOf<typeof showInvitationContract>,
-): Answer<OutputOf<typeof showInvitationContract>> => {
+  { secret }: InputOf<typeof contract.showInvitation>,
+): Answer<OutputOf<typeof contract.showInvitation>> => {
   const invitation = await invitationBy(sql, await accountSecrets.fingerprint('invitation', secret), new Date(now));
   if (!invitation) throw deadLink();
   const { organisation, role, inviter } = invitation;
   return { organisation, role, inviter };
 };
 
-export const showSignUpPolicy = async ({ sql, with: { baseUrl, door } }: ByAnonymous): Answer<OutputOf<typeof showDoorContract>> => ({
+export const showSignUpPolicy = async ({
+  sql,
+  with: { baseUrl, door },
+}: ByAnonymous): Answer<OutputOf<typeof contract.showSignUpPolicy>> => ({
   sign_up: door.signUp === 'open' && door.mail && (await hasOwner(sql)) ? 'open' : 'invited',
   mail: door.mail,
   passkeys: passkeyPlace(baseUrl())?.origin ?? null,
@@ -275,7 +268,7 @@ const closed = (): Refusal =>
  */
 const signUpBefore = async (
   { pool, now, visitor, with: { attempts, accountSecrets, door } }: Early<SignedOut>,
-  input: InputOf<typeof signUpContract>,
+  input: InputOf<typeof contract.signUp>,
 ): Promise<Prepared> => {
   const { invitation_secret: secret } = input;
   const invitation =
@@ -301,9 +294,9 @@ const signUpBefore = async (
  */
 const signUpAct = async (
   context: ByAnonymous,
-  _input: InputOf<typeof signUpContract>,
+  _input: InputOf<typeof contract.signUp>,
   prepared: Prepared,
-): Answer<OutputOf<typeof signUpContract>> => {
+): Answer<OutputOf<typeof contract.signUp>> => {
   const {
     sql,
     now,
@@ -337,8 +330,8 @@ export const signUp = inSteps({ before: signUpBefore, act: signUpAct });
  */
 export const verifyEmail = async (
   { sql, now, note, person, with: { accountSecrets } }: ByPerson,
-  { secret }: InputOf<typeof verifyEmailContract>,
-): Answer<OutputOf<typeof verifyEmailContract>> => {
+  { secret }: InputOf<typeof contract.verifyEmail>,
+): Answer<OutputOf<typeof contract.verifyEmail>> => {
   const email = await useVerification(sql, person.user, await accountSecrets.fingerprint('e-mail', secret), new Date(now));
   if (email === undefined) throw deadLink();
   await writeEmail(sql, person.user, email, new Date(now));
@@ -351,8 +344,8 @@ export const verifyEmail = async (
 /** The old mailbox can end a change of address, whoever requested it. */
 export const keepEmail = async (
   { sql, now, note, with: { accountSecrets } }: ByAnonymous,
-  { secret }: InputOf<typeof keepEmailContract>,
-): Answer<OutputOf<typeof keepEmailContract>> => {
+  { secret }: InputOf<typeof contract.keepEmail>,
+): Answer<OutputOf<typeof contract.keepEmail>> => {
   const ended = await useKeeping(sql, await accountSecrets.fingerprint('e-mail kept', secret), new Date(now));
   if (!ended) throw deadLink();
   note({ user: ended.user_id, after: { email_change: 'ended by the old mailbox', wanted: ended.email } });

@@ -1,9 +1,5 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type {
-  inviteProbe as inviteProbeContract,
-  listProbeInvitations as listProbeInvitationsContract,
-  revokeProbeInvitation as revokeProbeInvitationContract,
-} from '../../shared/api/probes.ts';
+import type * as api from '../../shared/api/probes.ts';
 import { continents, isContinent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -17,12 +13,8 @@ import { refuseWhileEnding } from '../gate/roles.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { organisationById } from '../organisations/queries.ts';
 import { isTokenText, newTokenText, shownPart } from '../tokens/authenticate.ts';
-import {
-  enrolProbe as enrolProbeContract,
-  type invitePublicProbe as invitePublicProbeContract,
-  type listAllProbeInvitations as listAllProbeInvitationsContract,
-  type revokeAnyProbeInvitation as revokeAnyProbeInvitationContract,
-} from './contract.ts';
+import type * as contract from './contract.ts';
+import { enrolProbe as enrolProbeContract } from './contract.ts';
 import {
   countPrivateProbes,
   type InvitationRow,
@@ -172,8 +164,8 @@ const inviteInto = async (
  */
 export const inviteProbe = async (
   context: InOrganisation,
-  input: InputOf<typeof inviteProbeContract>,
-): Answer<OutputOf<typeof inviteProbeContract>> => {
+  input: InputOf<typeof api.inviteProbe>,
+): Answer<OutputOf<typeof api.inviteProbe>> => {
   const { sql, organisation, now } = context;
   enforceLimit('private_probes', organisation.plan, await countPrivateProbes(sql, organisation.id, new Date(now)));
   return inviteInto(context, organisation.id, input);
@@ -181,13 +173,13 @@ export const inviteProbe = async (
 
 export const invitePublicProbe = (
   context: Context,
-  input: InputOf<typeof invitePublicProbeContract>,
-): Answer<OutputOf<typeof invitePublicProbeContract>> => inviteInto(context, null, input);
+  input: InputOf<typeof contract.invitePublicProbe>,
+): Answer<OutputOf<typeof contract.invitePublicProbe>> => inviteInto(context, null, input);
 
 export const listProbeInvitations = async (
   { sql, organisation, now, with: { cursors } }: InOrganisation,
-  input: InputOf<typeof listProbeInvitationsContract>,
-): Answer<OutputOf<typeof listProbeInvitationsContract>> =>
+  input: InputOf<typeof api.listProbeInvitations>,
+): Answer<OutputOf<typeof api.listProbeInvitations>> =>
   pageOf(
     cursors,
     ['probe invitations', organisation.id],
@@ -199,22 +191,22 @@ export const listProbeInvitations = async (
 /** As many as anyone reads. */
 const maxListed = 200;
 
-export const listAllProbeInvitations = async ({ sql, now }: Context): Answer<OutputOf<typeof listAllProbeInvitationsContract>> => {
+export const listAllProbeInvitations = async ({ sql, now }: Context): Answer<OutputOf<typeof contract.listAllProbeInvitations>> => {
   const rows = await probeInvitations(sql, 'all', afterAll, maxListed);
   return { items: rows.map((row) => ({ ...invitationJson(now)(row), organisation: row.organisation_id })) };
 };
 
 export const revokeProbeInvitation = async (
   { sql, organisation, now }: InOrganisation,
-  { probe_invitation_id: id }: InputOf<typeof revokeProbeInvitationContract>,
-): Answer<OutputOf<typeof revokeProbeInvitationContract>> => {
+  { probe_invitation_id: id }: InputOf<typeof api.revokeProbeInvitation>,
+): Answer<OutputOf<typeof api.revokeProbeInvitation>> => {
   if (!(await revokeRow(sql, { organisation: organisation.id }, id, new Date(now)))) throw notFound('invitation_not_found');
 };
 
 export const revokeAnyProbeInvitation = async (
   { sql, now }: Context,
-  { probe_invitation_id: id }: InputOf<typeof revokeAnyProbeInvitationContract>,
-): Answer<OutputOf<typeof revokeAnyProbeInvitationContract>> => {
+  { probe_invitation_id: id }: InputOf<typeof contract.revokeAnyProbeInvitation>,
+): Answer<OutputOf<typeof contract.revokeAnyProbeInvitation>> => {
   if (!(await revokeRow(sql, 'all', id, new Date(now)))) throw notFound('invitation_not_found');
   return { id };
 };

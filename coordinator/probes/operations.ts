@@ -7,16 +7,8 @@ import { type Answer, type Context, type InOrganisation, orNotFound } from '../g
 import { endNotice } from '../health/notices.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { lockOrganisation } from '../organisations/queries.ts';
-import {
-  countedMinutes,
-  type createProbe as createProbeContract,
-  type listCheckers as listCheckersContract,
-  type listProbes as listProbesContract,
-  type revokeProbe as revokeProbeContract,
-  type rotateProbe as rotateProbeContract,
-  type showOwnProbe as showOwnProbeContract,
-  type trustProbe as trustProbeContract,
-} from './contract.ts';
+import type * as contract from './contract.ts';
+import { countedMinutes } from './contract.ts';
 import {
   type CheckerRow,
   checkersFor,
@@ -31,8 +23,8 @@ import {
 
 export const createProbe = async (
   { sql, now, with: { probes } }: Context,
-  input: InputOf<typeof createProbeContract>,
-): Answer<OutputOf<typeof createProbeContract>> => {
+  input: InputOf<typeof contract.createProbe>,
+): Answer<OutputOf<typeof contract.createProbe>> => {
   const name = nameFrom(input.name);
   const { continent, organisation } = input;
   if (!isContinent(continent))
@@ -54,8 +46,8 @@ const ownProbe = async ({ sql, organisation }: InOrganisation, id: string): Prom
 
 export const showOwnProbe = async (
   context: InOrganisation,
-  { probe_id }: InputOf<typeof showOwnProbeContract>,
-): Answer<OutputOf<typeof showOwnProbeContract>> => shown(context, await ownProbe(context, probe_id));
+  { probe_id }: InputOf<typeof contract.showOwnProbe>,
+): Answer<OutputOf<typeof contract.showOwnProbe>> => shown(context, await ownProbe(context, probe_id));
 
 /** The operator removes a probe: its keys are void, and the bus learns of it with the commit. */
 export const endProbe = async (
@@ -122,7 +114,7 @@ const stateOf = ({
   return quarantined_at === null ? 'well' : 'quarantined';
 };
 
-export const listCheckers = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof listCheckersContract>> => {
+export const listCheckers = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof contract.listCheckers>> => {
   const [rows, shares] = await Promise.all([
     checkersFor(sql, organisation.id, new Date(now - countedMinutes * 60_000)),
     refutedShares(sql, now),
@@ -134,7 +126,7 @@ export const listCheckers = async ({ sql, organisation, now }: InOrganisation): 
   return { items };
 };
 
-export const listProbes = async ({ sql, now, with: { probes } }: Context): Answer<OutputOf<typeof listProbesContract>> => {
+export const listProbes = async ({ sql, now, with: { probes } }: Context): Answer<OutputOf<typeof contract.listProbes>> => {
   const [listed, shares] = await Promise.all([probes.listProbes(sql), refutedShares(sql, now)]);
   const items = listed.map((probe) => ({
     ...trustJson(probe, shares),
@@ -146,21 +138,21 @@ export const listProbes = async ({ sql, now, with: { probes } }: Context): Answe
 
 export const revokeProbe = async (
   { sql, with: { probes } }: Context,
-  { probe_id }: InputOf<typeof revokeProbeContract>,
-): Answer<OutputOf<typeof revokeProbeContract>> => {
+  { probe_id }: InputOf<typeof contract.revokeProbe>,
+): Answer<OutputOf<typeof contract.revokeProbe>> => {
   await probes.revokeProbe(sql, probe_id);
   return { id: probe_id };
 };
 
 export const rotateProbe = async (
   { sql, with: { probes } }: Context,
-  { probe_id }: InputOf<typeof rotateProbeContract>,
-): Answer<OutputOf<typeof rotateProbeContract>> => probes.rotateProbe(sql, probe_id);
+  { probe_id }: InputOf<typeof contract.rotateProbe>,
+): Answer<OutputOf<typeof contract.rotateProbe>> => probes.rotateProbe(sql, probe_id);
 
 export const trustProbe = async (
   { sql }: Context,
-  { probe_id: id, is_trusted }: InputOf<typeof trustProbeContract>,
-): Answer<OutputOf<typeof trustProbeContract>> => {
+  { probe_id: id, is_trusted }: InputOf<typeof contract.trustProbe>,
+): Answer<OutputOf<typeof contract.trustProbe>> => {
   const { name, continent } = orNotFound(await trustPlace(sql, id, is_trusted), 'probe_not_found');
   if (is_trusted) await endNotice(sql, 'continent_doubted', id);
   return { id, name, continent, is_trusted };

@@ -1,19 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type {
-  addStatusPageGroup as addStatusPageGroupContract,
-  addStatusPageMonitor as addStatusPageMonitorContract,
-  createStatusPage as createStatusPageContract,
-  deleteStatusPage as deleteStatusPageContract,
-  getStatusPage as getStatusPageContract,
-  listStatusPages as listStatusPagesContract,
-  updateStatusPageGroup as ofGroup,
-  updateStatusPageMonitor as ofMonitor,
-  orderStatusPage as orderStatusPageContract,
-  removeStatusPageGroup as removeStatusPageGroupContract,
-  removeStatusPageMonitor as removeStatusPageMonitorContract,
-  updateStatusPage as updateStatusPageContract,
-} from '../../shared/api/status-pages.ts';
+import type * as api from '../../shared/api/status-pages.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
@@ -25,15 +12,7 @@ import { incidentById } from '../incidents/queries.ts';
 import { monitorById } from '../monitors/queries.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { hashPassword } from '../people/secrets.ts';
-import type {
-  getStatusPageEditor as getStatusPageEditorContract,
-  getStatusPageIncident as getStatusPageIncidentContract,
-  getStatusPageLogo as getStatusPageLogoContract,
-  listIncidentPages as listIncidentPagesContract,
-  listStatusPageOverviews as listStatusPageOverviewsContract,
-  removeStatusPageLogo as removeStatusPageLogoContract,
-  setStatusPageLogo as setStatusPageLogoContract,
-} from './contract.ts';
+import type * as contract from './contract.ts';
 import { amendPage, draftPage, logoFrom, orderFrom, pagePasswordFrom, positionFrom, postKinds, usualPost } from './model.ts';
 import { logoOfPage, rowsOfPage } from './public/queries.ts';
 import {
@@ -72,8 +51,8 @@ import { pageGroupJson, pageJson, pageMonitorJson, postJson, settingsJson, summa
  */
 export const addStatusPageGroup = async (
   { sql, organisation }: InOrganisation,
-  { page_id, group, display_name, monitors }: InputOf<typeof addStatusPageGroupContract>,
-): Answer<OutputOf<typeof addStatusPageGroupContract>> => {
+  { page_id, group, display_name, monitors }: InputOf<typeof api.addStatusPageGroup>,
+): Answer<OutputOf<typeof api.addStatusPageGroup>> => {
   if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
   const { name } = orNotFound(await groupById(sql, organisation.id, group), 'group_not_found');
   const row = {
@@ -90,8 +69,8 @@ export const addStatusPageGroup = async (
 
 export const addStatusPageMonitor = async (
   { sql, organisation }: InOrganisation,
-  { page_id, monitor, display_name, position }: InputOf<typeof addStatusPageMonitorContract>,
-): Answer<OutputOf<typeof addStatusPageMonitorContract>> => {
+  { page_id, monitor, display_name, position }: InputOf<typeof api.addStatusPageMonitor>,
+): Answer<OutputOf<typeof api.addStatusPageMonitor>> => {
   if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
   const { name } = orNotFound(await monitorById(sql, organisation.id, monitor), 'monitor_not_found');
   const row = {
@@ -107,8 +86,8 @@ export const addStatusPageMonitor = async (
 
 export const createStatusPage = async (
   { sql, organisation }: InOrganisation,
-  input: InputOf<typeof createStatusPageContract>,
-): Answer<OutputOf<typeof createStatusPageContract>> => {
+  input: InputOf<typeof api.createStatusPage>,
+): Answer<OutputOf<typeof api.createStatusPage>> => {
   const settings = draftPage(input);
   enforceLimit('status_pages', organisation.plan, await countStatusPages(sql, organisation.id));
   const id = newId();
@@ -118,7 +97,7 @@ export const createStatusPage = async (
 
 export const deleteStatusPage = async (
   { sql, organisation, note }: InOrganisation,
-  { page_id }: InputOf<typeof deleteStatusPageContract>,
+  { page_id }: InputOf<typeof api.deleteStatusPage>,
 ): Promise<void> => {
   const { name, slug } = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
   await remove(sql, organisation.id, page_id);
@@ -131,8 +110,8 @@ const maxIncidents = 20;
 
 export const listStatusPageOverviews = (
   { sql, organisation, with: { cursors } }: InOrganisation,
-  input: InputOf<typeof listStatusPageOverviewsContract>,
-): Answer<OutputOf<typeof listStatusPageOverviewsContract>> =>
+  input: InputOf<typeof contract.listStatusPageOverviews>,
+): Answer<OutputOf<typeof contract.listStatusPageOverviews>> =>
   pageOf(
     cursors,
     ['status page overviews', organisation.id],
@@ -143,8 +122,8 @@ export const listStatusPageOverviews = (
 
 export const getStatusPageLogo = async (
   { sql, organisation }: InOrganisation,
-  { page_id: page }: InputOf<typeof getStatusPageLogoContract>,
-): Answer<OutputOf<typeof getStatusPageLogoContract>> => {
+  { page_id: page }: InputOf<typeof contract.getStatusPageLogo>,
+): Answer<OutputOf<typeof contract.getStatusPageLogo>> => {
   if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
   const { type, bytes } = orNotFound(await logoOfPage(sql, page), 'status_page_not_found');
   return { type, base64: Buffer.from(bytes).toString('base64') };
@@ -152,8 +131,8 @@ export const getStatusPageLogo = async (
 
 export const getStatusPageEditor = async (
   { sql, organisation, now, with: { baseUrl } }: InOrganisation,
-  { page_id: page }: InputOf<typeof getStatusPageEditorContract>,
-): Answer<OutputOf<typeof getStatusPageEditorContract>> => {
+  { page_id: page }: InputOf<typeof contract.getStatusPageEditor>,
+): Answer<OutputOf<typeof contract.getStatusPageEditor>> => {
   if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
   const [{ monitors, groups }, rows, incidents, { waiting }] = await Promise.all([
     publishable(sql, organisation.id),
@@ -174,8 +153,8 @@ export const getStatusPageEditor = async (
 
 export const getStatusPageIncident = async (
   { sql, organisation }: InOrganisation,
-  { page_id, incident_id }: InputOf<typeof getStatusPageIncidentContract>,
-): Answer<OutputOf<typeof getStatusPageIncidentContract>> => {
+  { page_id, incident_id }: InputOf<typeof contract.getStatusPageIncident>,
+): Answer<OutputOf<typeof contract.getStatusPageIncident>> => {
   const page = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
   const { started_at, resolved_at } = orNotFound(await incidentById(sql, organisation.id, incident_id), 'incident_not_found');
   const shown = (await pagesOfIncident(sql, organisation.id, incident_id)).find(({ id }) => id === page_id);
@@ -193,8 +172,8 @@ export const getStatusPageIncident = async (
 
 export const setStatusPageLogo = async (
   { sql, organisation, note }: InOrganisation,
-  { page_id: page, logo: text }: InputOf<typeof setStatusPageLogoContract>,
-): Answer<OutputOf<typeof setStatusPageLogoContract>> => {
+  { page_id: page, logo: text }: InputOf<typeof contract.setStatusPageLogo>,
+): Answer<OutputOf<typeof contract.setStatusPageLogo>> => {
   if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
   const { type, bytes } = logoFrom(Buffer.from(text, 'base64'));
   const version = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
@@ -205,7 +184,7 @@ export const setStatusPageLogo = async (
 
 export const removeStatusPageLogo = async (
   { sql, organisation }: InOrganisation,
-  { page_id: page }: InputOf<typeof removeStatusPageLogoContract>,
+  { page_id: page }: InputOf<typeof contract.removeStatusPageLogo>,
 ): Promise<void> => {
   if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
   await removePageLogo(sql, page);
@@ -213,8 +192,8 @@ export const removeStatusPageLogo = async (
 
 export const listIncidentPages = async (
   { sql, organisation }: InOrganisation,
-  { incident_id: incident }: InputOf<typeof listIncidentPagesContract>,
-): Answer<OutputOf<typeof listIncidentPagesContract>> => {
+  { incident_id: incident }: InputOf<typeof contract.listIncidentPages>,
+): Answer<OutputOf<typeof contract.listIncidentPages>> => {
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
   const items = await pagesOfIncident(sql, organisation.id, incident);
   return { items: items.map(({ posts, ...rest }) => ({ ...rest, posts: posts.map(postJson) })) };
@@ -222,14 +201,14 @@ export const listIncidentPages = async (
 
 export const getStatusPage = async (
   { sql, organisation }: InOrganisation,
-  { page_id }: InputOf<typeof getStatusPageContract>,
-): Answer<OutputOf<typeof getStatusPageContract>> =>
+  { page_id }: InputOf<typeof api.getStatusPage>,
+): Answer<OutputOf<typeof api.getStatusPage>> =>
   pageJson(orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'));
 
 export const listStatusPages = (
   { sql, organisation, with: { cursors } }: InOrganisation,
-  input: InputOf<typeof listStatusPagesContract>,
-): Answer<OutputOf<typeof listStatusPagesContract>> =>
+  input: InputOf<typeof api.listStatusPages>,
+): Answer<OutputOf<typeof api.listStatusPages>> =>
   pageOf(
     cursors,
     ['status pages', organisation.id],
@@ -240,8 +219,8 @@ export const listStatusPages = (
 
 export const orderStatusPage = async (
   { sql, organisation }: InOrganisation,
-  { page_id, rows }: InputOf<typeof orderStatusPageContract>,
-): Answer<OutputOf<typeof orderStatusPageContract>> => {
+  { page_id, rows }: InputOf<typeof api.orderStatusPage>,
+): Answer<OutputOf<typeof api.orderStatusPage>> => {
   const { monitors, groups } = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
   const present = [...monitors.map(({ monitor_id }) => monitor_id), ...groups.map(({ group_id }) => group_id)];
   await writeOrder(sql, page_id, orderFrom(rows, present));
@@ -250,7 +229,7 @@ export const orderStatusPage = async (
 
 export const removeStatusPageGroup = async (
   { sql, organisation }: InOrganisation,
-  { page_id, group_id }: InputOf<typeof removeStatusPageGroupContract>,
+  { page_id, group_id }: InputOf<typeof api.removeStatusPageGroup>,
 ): Promise<void> => {
   if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
   if (!(await removePageGroup(sql, page_id, group_id))) throw notFound('status_page_group_not_found');
@@ -258,7 +237,7 @@ export const removeStatusPageGroup = async (
 
 export const removeStatusPageMonitor = async (
   { sql, organisation }: InOrganisation,
-  { page_id, monitor_id }: InputOf<typeof removeStatusPageMonitorContract>,
+  { page_id, monitor_id }: InputOf<typeof api.removeStatusPageMonitor>,
 ): Promise<void> => {
   if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
   if (!(await removePageMonitor(sql, page_id, monitor_id))) throw notFound('status_page_monitor_not_found');
@@ -266,8 +245,8 @@ export const removeStatusPageMonitor = async (
 
 export const updateStatusPageMonitor = async (
   { sql, organisation }: InOrganisation,
-  { page_id, monitor_id, display_name }: InputOf<typeof ofMonitor>,
-): Answer<OutputOf<typeof ofMonitor>> => {
+  { page_id, monitor_id, display_name }: InputOf<typeof api.updateStatusPageMonitor>,
+): Answer<OutputOf<typeof api.updateStatusPageMonitor>> => {
   if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
   const name = nameFrom(display_name, 'display_name');
   return pageMonitorJson(orNotFound(await renamePageMonitor(sql, page_id, monitor_id, name), 'status_page_monitor_not_found'));
@@ -275,14 +254,14 @@ export const updateStatusPageMonitor = async (
 
 export const updateStatusPageGroup = async (
   { sql, organisation }: InOrganisation,
-  { page_id, group_id, display_name }: InputOf<typeof ofGroup>,
-): Answer<OutputOf<typeof ofGroup>> => {
+  { page_id, group_id, display_name }: InputOf<typeof api.updateStatusPageGroup>,
+): Answer<OutputOf<typeof api.updateStatusPageGroup>> => {
   if (!(await statusPageExists(sql, organisation.id, page_id))) throw notFound('status_page_not_found');
   const name = nameFrom(display_name, 'display_name');
   return pageGroupJson(orNotFound(await renamePageGroup(sql, page_id, group_id, name), 'status_page_group_not_found'));
 };
 
-type Input = InputOf<typeof updateStatusPageContract>;
+type Input = InputOf<typeof api.updateStatusPage>;
 
 /**
  * Hashing is slow, so it runs before the transaction; but only for a page that belongs to the
@@ -297,7 +276,7 @@ const act = async (
   { sql, organisation, note, with: { baseUrl } }: InOrganisation,
   input: Input,
   hash: string | null,
-): Answer<OutputOf<typeof updateStatusPageContract>> => {
+): Answer<OutputOf<typeof api.updateStatusPage>> => {
   const present = orNotFound(await statusPageById(sql, organisation.id, input.page_id), 'status_page_not_found');
   const domainToken = randomBytes(16).toString('hex');
   const settings = amendPage(present, input, { hash, baseUrl: baseUrl(), domainToken });

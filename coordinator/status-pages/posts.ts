@@ -1,12 +1,5 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type {
-  checkStatusPageDomain as checkStatusPageDomainContract,
-  createStatusPagePost as createStatusPagePostContract,
-  deleteStatusPagePost as deleteStatusPagePostContract,
-  getStatusPageSubscribers as getStatusPageSubscribersContract,
-  listStatusPagePosts as listStatusPagePostsContract,
-  renewStatusPageLink as renewStatusPageLinkContract,
-} from '../../shared/api/status-pages.ts';
+import type * as api from '../../shared/api/status-pages.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { inSteps } from '../gate/bind.ts';
@@ -39,16 +32,16 @@ const claimed = ({ domain }: WholePage): string => {
 export const checkStatusPageDomain = inSteps({
   before: async (
     { pool, organisation, with: { textRecords } }: Early<Place>,
-    { page_id }: InputOf<typeof checkStatusPageDomainContract>,
+    { page_id }: InputOf<typeof api.checkStatusPageDomain>,
   ): Promise<{ readonly domain: string; readonly texts: readonly string[] }> => {
     const domain = claimed(orNotFound(await statusPageById(pool, organisation.id, page_id), 'status_page_not_found'));
     return { domain, texts: await textRecords(proofRecordName(domain)) };
   },
   act: async (
     { sql, organisation, now, note }: InOrganisation,
-    { page_id }: InputOf<typeof checkStatusPageDomainContract>,
+    { page_id }: InputOf<typeof api.checkStatusPageDomain>,
     { domain, texts }: { readonly domain: string; readonly texts: readonly string[] },
-  ): Answer<OutputOf<typeof checkStatusPageDomainContract>> => {
+  ): Answer<OutputOf<typeof api.checkStatusPageDomain>> => {
     const page = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
     // The domain was changed in between: the result says nothing about the new one.
     const proved = claimed(page) === domain && page.domain_token !== null && texts.includes(proofRecordText(page.domain_token));
@@ -64,8 +57,8 @@ export const checkStatusPageDomain = inSteps({
 /** The link contains the only copy of its secret. */
 export const renewStatusPageLink = async (
   { sql, organisation, with: { baseUrl } }: InOrganisation,
-  { page_id }: InputOf<typeof renewStatusPageLinkContract>,
-): Answer<OutputOf<typeof renewStatusPageLinkContract>> => {
+  { page_id }: InputOf<typeof api.renewStatusPageLink>,
+): Answer<OutputOf<typeof api.renewStatusPageLink>> => {
   const { slug } = orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
   const key = newPageKey();
   const fingerprint = pageKeyFingerprint(key);
@@ -82,8 +75,8 @@ const refuseForeignPage = async ({ sql, organisation }: InOrganisation, page: st
 
 export const listStatusPagePosts = async (
   context: InOrganisation,
-  input: InputOf<typeof listStatusPagePostsContract>,
-): Answer<OutputOf<typeof listStatusPagePostsContract>> => {
+  input: InputOf<typeof api.listStatusPagePosts>,
+): Answer<OutputOf<typeof api.listStatusPagePosts>> => {
   const { sql, organisation, with: instruments } = context;
   const { page_id: page, incident } = input;
   await refuseForeignPage(context, page);
@@ -102,8 +95,8 @@ export const listStatusPagePosts = async (
  */
 export const createStatusPagePost = async (
   context: InOrganisation,
-  { page_id: page, incident_id: incident, kind, text: given }: InputOf<typeof createStatusPagePostContract>,
-): Answer<OutputOf<typeof createStatusPagePostContract>> => {
+  { page_id: page, incident_id: incident, kind, text: given }: InputOf<typeof api.createStatusPagePost>,
+): Answer<OutputOf<typeof api.createStatusPagePost>> => {
   const { sql, organisation, caller, now } = context;
   await refuseForeignPage(context, page);
   orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
@@ -123,7 +116,7 @@ export const createStatusPagePost = async (
 
 export const deleteStatusPagePost = async (
   context: InOrganisation,
-  { page_id: page, post_id: post }: InputOf<typeof deleteStatusPagePostContract>,
+  { page_id: page, post_id: post }: InputOf<typeof api.deleteStatusPagePost>,
 ): Promise<void> => {
   const { sql, organisation } = context;
   await refuseForeignPage(context, page);
@@ -132,8 +125,8 @@ export const deleteStatusPagePost = async (
 
 export const getStatusPageSubscribers = async (
   context: InOrganisation,
-  { page_id: page }: InputOf<typeof getStatusPageSubscribersContract>,
-): Answer<OutputOf<typeof getStatusPageSubscribersContract>> => {
+  { page_id: page }: InputOf<typeof api.getStatusPageSubscribers>,
+): Answer<OutputOf<typeof api.getStatusPageSubscribers>> => {
   await refuseForeignPage(context, page);
   return countSubscribers(context.sql, page);
 };

@@ -7,12 +7,7 @@ import { afterAll, pageOf } from '../gate/cursors.ts';
 import { epochOf } from '../maintenance/recurrence.ts';
 import { mayManage, scopeFrom } from '../organisations/model.ts';
 import { memberByEmail } from '../people/queries.ts';
-import type {
-  createToken as createTokenContract,
-  getToken as getTokenContract,
-  listTokens as listTokensContract,
-  revokeToken as revokeTokenContract,
-} from './contract.ts';
+import type * as contract from './contract.ts';
 import { deleteToken, insertToken, type ListedToken, tokenOwner, tokenPage } from './queries.ts';
 
 /**
@@ -21,8 +16,8 @@ import { deleteToken, insertToken, type ListedToken, tokenOwner, tokenPage } fro
  */
 export const createToken = async (
   { sql, organisation, caller, now, note, with: { mintToken } }: InOrganisation,
-  input: InputOf<typeof createTokenContract>,
-): Answer<OutputOf<typeof createTokenContract>> => {
+  input: InputOf<typeof contract.createToken>,
+): Answer<OutputOf<typeof contract.createToken>> => {
   const [name, scope] = [nameFrom(input.name), scopeFrom(input.scope)];
   if (input.email !== null && caller.is !== 'operator')
     throw new Refusal('role_insufficient', 'email: tokens are made by the user whom they belong to.');
@@ -76,8 +71,8 @@ const tokenJson =
 
 export const listTokens = async (
   context: InOrganisation,
-  input: InputOf<typeof listTokensContract>,
-): Answer<OutputOf<typeof listTokensContract>> => {
+  input: InputOf<typeof contract.listTokens>,
+): Answer<OutputOf<typeof contract.listTokens>> => {
   const { sql, organisation } = context;
   const of = whose(context);
   return pageOf(
@@ -91,8 +86,8 @@ export const listTokens = async (
 
 export const getToken = async (
   context: InOrganisation,
-  { token_id: id }: InputOf<typeof getTokenContract>,
-): Answer<OutputOf<typeof getTokenContract>> => {
+  { token_id: id }: InputOf<typeof contract.getToken>,
+): Answer<OutputOf<typeof contract.getToken>> => {
   const { sql, organisation } = context;
   const [row] = await tokenPage(sql, organisation.id, { user: whose(context), id }, afterAll, 1);
   return tokenJson(context)(orNotFound(row, 'token_not_found'));
@@ -101,8 +96,8 @@ export const getToken = async (
 /** Everyone may revoke their own tokens; owners and admins those of others, too. */
 export const revokeToken = async (
   { sql, organisation, caller, note }: InOrganisation,
-  { token_id }: InputOf<typeof revokeTokenContract>,
-): Answer<OutputOf<typeof revokeTokenContract>> => {
+  { token_id }: InputOf<typeof contract.revokeToken>,
+): Answer<OutputOf<typeof contract.revokeToken>> => {
   const token = await tokenOwner(sql, organisation.id, token_id);
   if (token === undefined || (token.user_id !== caller.user && !mayManage(caller.role))) throw notFound('token_not_found');
   note({ before: { name: token.name, scope: token.scope, owner: token.email } });
