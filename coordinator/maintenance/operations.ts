@@ -137,7 +137,8 @@ export const endMaintenanceNow = async (
   // A window without repetition is then over; the later occurrences of a repeating one keep their
   // length.
   const ends_at = Math.max(now, schedule.starts_at + 1);
-  if (rrule === null) await changeWindow(sql, before, { draft: { name, schedule: { ...schedule, ends_at } }, monitors, groups }, now);
+  if (rrule === null)
+    await changeWindow(sql, organisation.id, before, { draft: { name, schedule: { ...schedule, ends_at } }, monitors, groups }, now);
   else await cutWindow(sql, before, now);
   const after = orNotFound(await windowById(sql, organisation.id, before.id), 'maintenance_window_not_found');
   note({ before: windowNoted(before), after: windowNoted(after) });
@@ -229,7 +230,7 @@ export const startMaintenanceNow = async (
   const draft = draftWindow({ name, rrule: null, ...times }, schedule.time_zone);
   const isMoved = state === 'coming' && rrule === null;
   const id = isMoved ? before.id : newId();
-  if (isMoved) await changeWindow(sql, before, { draft, monitors, groups: before.groups }, now);
+  if (isMoved) await changeWindow(sql, organisation.id, before, { draft, monitors, groups: before.groups }, now);
   else {
     enforceLimit('windows', organisation.plan, await countWindows(sql, organisation.id, now));
     await insertWindow(sql, { id, organisation: organisation.id, draft, monitors, groups }, now);
@@ -257,7 +258,7 @@ export const updateMaintenanceWindow = async (
   }
   const named = { monitors: input.monitors ?? before.monitors, groups: input.groups ?? before.groups };
   const covered = input.monitors === null && input.groups === null ? named : await coveredFrom(context, named, before);
-  await changeWindow(sql, before, { draft, ...covered }, now);
+  await changeWindow(sql, organisation.id, before, { draft, ...covered }, now);
   const after = orNotFound(await windowById(sql, organisation.id, before.id), 'maintenance_window_not_found');
   note({ before: windowNoted(before), after: windowNoted(after) });
   return windowJson(after, now);

@@ -3,6 +3,7 @@ import { clip, type Interval, union } from '../../shared/base/time.ts';
 import type { Caused } from '../core/uptime.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
+import { insertRows, namesOf, updateRows } from '../database/table.ts';
 import {
   type CoveringWindow,
   coverOf,
@@ -30,6 +31,25 @@ export type WindowRow = {
   readonly schedule: Schedule;
   readonly cut_at: number | null;
 };
+
+/** What determines its occurrences, by column, with its type in the database. */
+const scheduleColumns = {
+  starts_at: 'timestamptz',
+  ends_at: 'timestamptz',
+  local_start: 'timestamp',
+  rrule: 'text',
+  time_zone: 'text',
+} as const;
+/** What a past version of it keeps. */
+const copiedColumns = { name: 'text', ...scheduleColumns, created_at: 'timestamptz' } as const;
+
+const scheduleRecord = ({ starts_at, ends_at, local_start, rrule, time_zone }: Schedule) => ({
+  starts_at: instant(starts_at),
+  ends_at: instant(ends_at),
+  local_start: instant(local_start).slice(0, -1),
+  rrule,
+  time_zone,
+});
 
 type Row = Omit<WindowRow, 'schedule' | 'cut_at'> & { readonly local_start: string; readonly cut_at: Date | null };
 
@@ -107,13 +127,15 @@ export const insertWindow = async (
   { id, organisation, draft, monitors, groups }: NewWindow,
   now: number,
 ): Promise<void> => {
-  const { name, schedule } = draft;
-  const { starts_at, ends_at, local_start, rrule, time_zone } = schedule;
-  const { occurrences, ended, until } = occurrencesToCome(schedule, now);
-  await sql`
-    insert into maintenance_windows (id, organisation_id, name, starts_at, ends_at, local_start, rrule, time_zone, created_at, expanded_until)
-    values (${id}, ${organisation}, ${name}, ${instant(starts_at)}, ${instant(ends_at)}, ${instant(local_start).slice(0, -1)}, ${rrule},
-      ${time_zone}, ${instant(now)}, ${ended ? null : instant(until)})`;
+  const { occurrences, ended, until } = occurrencesToCome(draft.schedule, now);
+  const row = {
+    ...scheduleRecord(draft.schedule),
+    id,
+    name: draft.name,
+    created_at: instant(now),
+    expanded_until: ended ? null : instant(until),
+  };
+  await insertRows(sql, 'maintenance_windows', { id: 'uuid', expanded_until: 'timestamptz', ...copiedColumns }, organisation, [row]);
   await writeOccurrences(sql, id, occurrences);
   await writeCovered(sql, id, monitors, groups);
 };
@@ -281,8 +303,8 @@ export const lockedWindow = async (sql: Queryable, organisation: string, id: str
 const keepPast = async (sql: Queryable, id: string, now: number): Promise<void> => {
   const version = newId();
   const kept = await sql`
-    insert into maintenance_windows (id, organisation_id, name, starts_at, ends_at, local_start, rrule, time_zone, created_at, deleted_at, version_of)
-    select ${version}, organisation_id, name, starts_at, ends_at, local_start, rrule, time_zone, created_at, ${instant(now)}, id
+    insert into maintenance_windows (id, organisation_id, ${sql.unsafe(namesOf(copiedColumns))}, deleted_at, version_of)
+    select ${version}, organisation_id, ${sql.unsafe(namesOf(copiedColumns))}, ${instant(now)}, id
     from maintenance_windows w
     where id = ${id} and created_at < ${instant(now)} and exists (
       select 1 from maintenance_occurrences o where o.window_id = w.id and o.began_at < ${instant(now)} and o.ended_at > w.created_at)`;
@@ -302,7 +324,13 @@ const sameIds = (a: readonly string[], b: readonly string[]): boolean => {
 export type ChangedWindow = { readonly draft: WindowDraft; readonly monitors: readonly string[]; readonly groups: readonly string[] };
 
 /** The window as it is from now on. `before` comes from lockedWindow(). */
-export const changeWindow = async (sql: Queryable, before: WindowRow, changed: ChangedWindow, now: number): Promise<void> => {
+export const changeWindow = async (
+  sql: Queryable,
+  organisation: string,
+  before: WindowRow,
+  changed: ChangedWindow,
+  now: number,
+): Promise<void> => {
   const { draft, monitors, groups } = changed;
   const { id } = before;
   const isMoved = !isSameSchedule(before.schedule, draft.schedule);
@@ -314,12 +342,10 @@ export const changeWindow = async (sql: Queryable, before: WindowRow, changed: C
   // The past gets the new name too, so that one window has one name.
   await sql`update maintenance_windows set name = ${draft.name} where id = ${id} or version_of = ${id}`;
   if (isMoved) {
-    const { starts_at, ends_at, local_start, rrule, time_zone } = draft.schedule;
     const { occurrences, ended, until } = occurrencesToCome(draft.schedule, now);
-    await sql`update maintenance_windows set starts_at = ${instant(starts_at)}, ends_at = ${instant(ends_at)},
-        local_start = ${instant(local_start).slice(0, -1)}, rrule = ${rrule}, time_zone = ${time_zone}, cut_at = null,
-        expanded_until = ${ended ? null : instant(until)}
-      where id = ${id}`;
+    const row = { ...scheduleRecord(draft.schedule), id, cut_at: null, expanded_until: ended ? null : instant(until) };
+    const columns = { ...scheduleColumns, cut_at: 'timestamptz', expanded_until: 'timestamptz' } as const;
+    await updateRows(sql, 'maintenance_windows', columns, organisation, [row]);
     await sql`delete from maintenance_occurrences where window_id = ${id}`;
     await writeOccurrences(sql, id, occurrences);
   }
