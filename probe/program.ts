@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { version } from '../shared/base/process.ts';
 import { busEntryFields } from '../shared/bus/setup.ts';
 import { askHealth } from './joining/health.ts';
@@ -34,31 +35,24 @@ const spoolMb = (): number => Number(process.env.PROBE_SPOOL_MB) || 256;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-type Line = { readonly words: readonly string[]; readonly flags: ReadonlyMap<string, string> };
-
-const alone = ['install', 'strict', 'help', 'version'];
-const withValue = ['ca', 'data', 'root'];
-
-/** @throws JoinFault for an unknown flag. */
-const readLine = (given: readonly string[]): Line => {
-  const words: string[] = [];
-  const flags = new Map<string, string>();
-  for (let at = 0; at < given.length; at += 1) {
-    const word = given[at] === '-h' ? '--help' : (given[at] ?? '');
-    const name = word.slice(2);
-    if (!word.startsWith('--')) words.push(word);
-    else if (alone.includes(name)) flags.set(name, 'true');
-    else if (withValue.includes(name) && given[at + 1] !== undefined) {
-      at += 1;
-      flags.set(name, given[at] ?? '');
-    } else throw new JoinFault(exits.misused, `There is no flag ${word}, or it lacks its value.\n\n${help}`);
+/** @throws JoinFault for an unknown flag, or one that lacks its value. */
+const readLine = (given: readonly string[]) => {
+  const [alone, text] = [{ type: 'boolean' } as const, { type: 'string' } as const];
+  const options = { install: alone, strict: alone, version: alone, help: { ...alone, short: 'h' }, ca: text, data: text, root: text };
+  try {
+    const { positionals: words, values: flags } = parseArgs({ args: [...given], options, allowPositionals: true });
+    return { words, flags };
+  } catch (error) {
+    const [what] = (error instanceof Error ? error.message : String(error)).split('. ');
+    throw new JoinFault(exits.misused, `${what}.\n\n${help}`);
   }
-  return { words, flags };
 };
+
+type Line = ReturnType<typeof readLine>;
 
 const roomIn = (folder: string): Room => ({ folder, results: folder, kept: folder, spoolMb: spoolMb() });
 
-const folderOf = (flags: Line['flags']): string => resolve(flags.get('data') ?? process.env.PROBE_DATA_DIR ?? 'antipode-probe');
+const folderOf = (flags: Line['flags']): string => resolve(flags.data ?? process.env.PROBE_DATA_DIR ?? 'antipode-probe');
 
 /**
  * The folder of an existing probe: the one that is named or found here, or that of the service that
@@ -66,8 +60,8 @@ const folderOf = (flags: Line['flags']): string => resolve(flags.get('data') ?? 
  */
 const roomOf = async (flags: Line['flags']): Promise<Room> => {
   const folder = folderOf(flags);
-  const isNamed = flags.has('data') || Boolean(process.env.PROBE_DATA_DIR);
-  const ofService = isNamed || existsSync(identityIn(folder)) ? undefined : await roomOfService(spoolMb(), flags.get('root'));
+  const isNamed = flags.data !== undefined || Boolean(process.env.PROBE_DATA_DIR);
+  const ofService = isNamed || existsSync(identityIn(folder)) ? undefined : await roomOfService(spoolMb(), flags.root);
   return ofService ?? roomIn(folder);
 };
 
@@ -99,13 +93,13 @@ const join = async (folder: string, { words, flags }: Line): Promise<void> => {
   const [, url, token, ...more] = words;
   if (url === undefined || token === undefined || more.length > 0)
     throw new JoinFault(exits.misused, `join takes an address and a token.\n\n${help}`);
-  const authorities = authoritiesIn(flags.get('ca'));
-  if (!flags.has('install')) {
+  const authorities = authoritiesIn(flags.ca);
+  if (!flags.install) {
     await becomeProbe({ url, token, authorities, ...roomIn(folder), next: 'run' }, say);
     say('');
     return run(folder);
   }
-  const named = flags.get('root');
+  const named = flags.root;
   const root = named === undefined ? undefined : resolve(named);
   if (root === undefined) refuseWithoutRoot();
   const { settingsGiven } = await import('./config.ts');
@@ -120,13 +114,13 @@ const begin = async (): Promise<void> => {
   const { words, flags } = line;
   const [word] = words;
   const folder = folderOf(flags);
-  if (flags.has('version')) say(version);
-  else if (word === undefined || word === 'help' || flags.has('help')) process.stdout.write(help);
+  if (flags.version) say(version);
+  else if (word === undefined || word === 'help' || flags.help) process.stdout.write(help);
   else if (word === 'run') await run(folder);
   else if (word === 'join') await join(folder, line);
   else if (word === 'check') await checkProbe(await roomOf(flags), say);
   else if (word === 'health') {
-    const { exit, words: state } = await askHealth((await roomOf(flags)).kept, flags.has('strict'));
+    const { exit, words: state } = await askHealth((await roomOf(flags)).kept, flags.strict === true);
     say(state);
     process.exitCode = exit;
   } else throw new JoinFault(exits.misused, `There is no "${word}".\n\n${help}`);

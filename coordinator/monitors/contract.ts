@@ -179,7 +179,15 @@ export const rotatePingAddress = innerOperation({
   summary: 'Give a heartbeat monitor a new address; the old one goes on working for a day, or for less',
   description: 'Older addresses go on working for `overlap_s` at most; 0 ends them at once, as one that has leaked.',
   params: { monitor_id: uuid() },
-  body: object('RotateBeatAddressIn', { overlap_s: optional(integer({ ge: 0, le: longestOverlap_s }), longestOverlap_s) }),
+  body: object('RotateBeatAddressIn', {
+    overlap_s: optional(
+      integer(
+        { ge: 0, le: longestOverlap_s },
+        { description: 'Seconds that older addresses go on working; 0 ends one that has leaked at once.' },
+      ),
+      longestOverlap_s,
+    ),
+  }),
   response: object('RotatedBeatAddressOut', { id: uuid(), address: string(), old_until: dateTime() }),
   refusals: ['monitor_not_found', 'not_a_heartbeat'],
 });

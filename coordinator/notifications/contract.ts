@@ -102,7 +102,7 @@ export const listMessages = innerOperation({
   id: 'listMessages',
   access: 'read',
   summary: 'List the last hundred messages, of one channel or of all, newest first',
-  query: { channel: maybe(uuid()) },
+  query: { channel: maybe(uuid(), { description: 'Only this channel.' }) },
   response: object('MessagesOut', { items: array(MessageOut) }),
   refusals: ['channel_not_found'],
 });

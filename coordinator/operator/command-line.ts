@@ -1,95 +1,82 @@
-import { parseArgs } from 'node:util';
-import { isKind, unknownConfigKeys } from '../../shared/api/config-keys.ts';
 import { InvalidInput } from '../../shared/api/operation.ts';
-import { commandName, commandNamed, UsageFault } from '../../shared/base/env.ts';
+import { commandName, UsageFault } from '../../shared/base/env.ts';
 import { codeOf, Refusal } from '../../shared/base/errors.ts';
 import { isRecord } from '../../shared/base/json.ts';
-import { nearest } from '../../shared/base/text.ts';
-import type { Given, LoneCommand, OperatorCommand, OperatorDependencies, OperatorFlag, Progress } from './command.ts';
+import {
+  alone,
+  booleansOf,
+  checkRequired,
+  findCommand,
+  flag,
+  helpAskedFor,
+  inputOf,
+  readLine,
+  readText,
+  valuesOf,
+} from '../../shared/client/arguments.ts';
+import { withPlaceholder } from '../../shared/client/commands.ts';
+import { configWarnings, flagLines, inColumns } from '../../shared/client/help.ts';
+import type { Input, LoneCommand, OperatorCommand, OperatorDependencies, Progress } from './command.ts';
 import { commands } from './commands.ts';
 
+export type { OperatorDependencies } from './command.ts';
+
+export type Streams = {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** Whether the output is a terminal, so that progress is worth showing. */
+  readonly watched: boolean;
+};
+
+/** A parsed command; with `alone` it needs no installation. */
+export type Understood<Kind extends OperatorCommand = OperatorCommand> = { readonly command: Kind; readonly input: Input };
+
+/** Whether it runs on any machine, without an environment. */
+export const isAlone = (understood: Understood): understood is Understood<LoneCommand> => 'alone' in understood.command;
+
 /** Flags that every command takes. */
-const everywhere: Readonly<Record<string, OperatorFlag>> = {
-  json: { what: 'print one JSON object', alone: true },
-  help: { what: 'say what the command takes', alone: true },
-};
+const everywhere = [flag('json', 'print one JSON object', alone), flag('help', 'say what the command takes', alone)];
 
-const hint = (word: string, known: readonly string[], sort: string): string => {
-  const meant = nearest(word, known);
-  return meant === undefined ? `There are: ${known.join(', ')}.` : `Did you mean ${sort}${meant}?`;
-};
+const booleans = booleansOf([...everywhere, ...commands.flatMap(({ flags }) => flags)]);
+
+const done = 0;
+const failed = 1;
+const misused = 2;
 
 /**
- * The command that the first words name, and the rest of the line. @throws UsageFault that says
- * what is valid.
+ * Parses the line alone: help and usage faults are answered without a database. Returns the exit
+ * code, or the command to run.
  */
-export const findCommand = (
-  commands: readonly OperatorCommand[],
-  argv: readonly string[],
-): { command: OperatorCommand; rest: readonly string[] } => {
-  const named = commandNamed(commands, argv);
-  if (named) return named;
-  const [noun = '', verb] = argv;
-  const verbs = commands.flatMap(({ words: [first, second] }) => (first === noun && second !== undefined ? [second] : []));
-  if (verbs.length > 0 && (verb === undefined || verb.startsWith('--')))
-    throw new UsageFault(`"${noun}" needs a verb: ${verbs.join(', ')}.`);
-  if (verbs.length > 0) throw new UsageFault(`There is no "${noun} ${verb}". ${hint(verb ?? '', verbs, `${noun} `)}`);
-  throw new UsageFault(`There is no command "${noun}". ${hint(noun, [...new Set(commands.map(({ words: [first = ''] }) => first))], '')}`);
-};
-
-/**
- * The values of the flags. @throws UsageFault for one that is unknown, repeated, lacks its value or
- * is missing.
- */
-export const readFlags = (command: OperatorCommand, rest: readonly string[]): Given => {
-  const known = { ...command.flags, ...everywhere };
-  const options = Object.fromEntries(
-    Object.entries(known).map(([name, { alone }]) => [
-      name,
-      { type: alone ? ('boolean' as const) : ('string' as const), ...(name === 'help' ? { short: 'h' } : {}) },
-    ]),
-  );
-  const values = new Map<string, string>();
-  // Not strict: faults are reported in our own words.
-  for (const token of parseArgs({ args: [...rest], options, strict: false, tokens: true }).tokens) {
-    if (token.kind !== 'option' || (!token.rawName.startsWith('--') && !Object.hasOwn(known, token.name)))
-      throw new UsageFault(`"${rest[token.index] ?? ''}" is no flag; flags begin with --. ${usage(command)}`);
-    const { name, value, inlineValue } = token;
-    const flag = Object.hasOwn(known, name) ? known[name] : undefined;
-    if (!flag) throw new UsageFault(`"${commandName(command)}" has no flag --${name}. ${hint(name, Object.keys(known), '--')}`);
-    if (values.has(name)) throw new UsageFault(`--${name} stands twice; give it once.`);
-    if (flag.alone && value !== undefined) throw new UsageFault(`--${name} takes no value.`);
-    // A value that begins with -- is more likely a forgotten one; with = it can be given all the
-    // same.
-    const isForgotten = value === undefined || (!inlineValue && value.startsWith('--')) || (flag.required && value === '');
-    if (!flag.alone && isForgotten) throw new UsageFault(`--${name} needs a value: ${flag.what}.`);
-    values.set(name, value ?? 'true');
+export const understand = (argv: readonly string[], { out, err }: Streams): number | Understood => {
+  try {
+    const line = readLine(argv, booleans);
+    const helped = argv.length === 0 ? commands : helpAskedFor(commands, line);
+    if (helped) {
+      const [one, ...others] = helped;
+      out(one && others.length === 0 ? helpOf(one) : helpOfAll(helped));
+      return argv.length === 0 ? misused : done;
+    }
+    const { command, rest } = findCommand(commands, line.words);
+    const all = { ...command, flags: [...command.flags, ...everywhere] };
+    const input = inputOf(valuesOf(all, line, readText));
+    if (rest.length > 0) throw new UsageFault(`${commandName(command)} does not take "${rest[0]}"; flags begin with --.`);
+    checkRequired(command, input);
+    return { command, input };
+  } catch (error) {
+    if (!(error instanceof UsageFault)) throw error;
+    err(`${error.message}\n`);
+    return misused;
   }
-  const missing = Object.entries(command.flags).filter(([name, { required }]) => required && !values.has(name));
-  if (missing.length > 0 && !values.has('help'))
-    throw new UsageFault(`"${commandName(command)}" needs ${missing.map(([name, { what }]) => `--${name} (${what})`).join(', ')}.`);
-  return { get: (name) => values.get(name), has: (name) => values.has(name) };
 };
 
-/** One line: the command with its flags, optional ones in brackets. */
-const usage = (command: OperatorCommand): string => {
-  const flags = Object.entries(command.flags).map(([name, { alone, required }]) => {
-    const text = alone ? `--${name}` : `--${name} …`;
-    return required ? text : `[${text}]`;
-  });
-  return `npm run operator -- ${[commandName(command), ...flags, '[--json]'].join(' ')}`;
+const helpOf = (command: OperatorCommand): string => {
+  const needed = command.flags.filter((one) => one.required).map(withPlaceholder);
+  const usage = ['npm run operator --', commandName(command), ...needed, '[FLAGS]'].join(' ');
+  return `${command.what}\n\n${usage}\n\n${flagLines([...command.flags, ...everywhere])}`;
 };
 
-export const helpOf = (command: OperatorCommand): string => {
-  const lines = Object.entries({ ...command.flags, ...everywhere }).map(([name, { what }]) => `  --${name.padEnd(16)} ${what}`);
-  return [command.what, '', usage(command), '', ...lines].join('\n');
-};
-
-export const helpOfAll = (commands: readonly OperatorCommand[]): string => {
-  const width = Math.max(...commands.map((command) => commandName(command).length));
-  const lines = commands.map((command) => `  ${commandName(command).padEnd(width)}  ${command.what}`);
-  return ["The operator's commands (each takes --help and --json):", '', ...lines].join('\n');
-};
+const helpOfAll = (listed: readonly OperatorCommand[]): string =>
+  `The operator's commands (each takes --help and --json):\n\n${inColumns(listed.map((command) => [commandName(command), command.what]))}`;
 
 /**
  * Output for people: a line for each member of an object, lists of objects as blocks; long texts
@@ -128,70 +115,13 @@ const lines = (record: Readonly<Record<string, unknown>>, indent: string): strin
 
 export const asText = (result: unknown): string => (isRecord(result) ? lines(result, '').join('\n') : plain(result));
 
-/** Warnings about a monitor that a command returned: keys of its config without effect. */
-export const configWarnings = (result: unknown): readonly string[] =>
-  isRecord(result) && isKind(result.type) && isRecord(result.config)
-    ? unknownConfigKeys(result.type, result.config).map(({ sentence }) => sentence)
-    : [];
-
-export type { OperatorDependencies } from './command.ts';
-
-export type Streams = {
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-  /** Whether the output is a terminal, so that progress is worth showing. */
-  readonly watched: boolean;
-};
-
-/** A parsed command; with `alone` it needs no installation. */
-export type Understood<Kind extends OperatorCommand = OperatorCommand> = { readonly command: Kind; readonly given: Given };
-
-/** Whether it runs on any machine, without an environment. */
-export const isAlone = (understood: Understood): understood is Understood<LoneCommand> => 'alone' in understood.command;
-
-const done = 0;
-const failed = 1;
-const misused = 2;
-
-const isHelp = (word: string | undefined): boolean => word === 'help' || word === '--help' || word === '-h';
-
-/**
- * Parses the line alone: help and usage faults are answered without a database. Returns the exit
- * code, or the command to run.
- */
-export const understand = (argv: readonly string[], { out, err }: Streams): number | Understood => {
-  const [first, second] = argv;
-  if (argv.length === 0 || isHelp(first)) {
-    const asked = commands.filter(({ words }) => words[0] === second);
-    out(`${helpOfAll(asked.length > 0 ? asked : commands)}\n`);
-    return argv.length === 0 ? misused : done;
-  }
-  const ofNoun = commands.filter(({ words }) => words[0] === first && words.length > 1);
-  if (ofNoun.length > 0 && argv.length === 2 && isHelp(second)) {
-    out(`${helpOfAll(ofNoun)}\n`);
-    return done;
-  }
-  try {
-    const { command, rest } = findCommand(commands, argv);
-    const given = readFlags(command, rest);
-    if (!given.has('help')) return { command, given };
-    out(`${helpOf(command)}\n`);
-    return done;
-  } catch (error) {
-    if (!(error instanceof UsageFault)) throw error;
-    err(`${error.message}\n`);
-    return misused;
-  }
-};
-
-/** Where each member of an input comes from, in the words of the command line. */
-const faultsOf = (command: OperatorCommand, { faults }: InvalidInput): string =>
+/** Each fault, after the flag that its value came from. */
+const faultsOf = ({ flags }: OperatorCommand, { faults }: InvalidInput): string =>
   faults
     .map(({ loc, msg }) => {
-      const key = String(loc.at(-1) ?? '').replaceAll('_', '-');
-      // An id follows the name of its object, or --id where it is the only object.
-      const flag = [key, key.replace(/-id$/, ''), 'id'].find((name) => Object.hasOwn(command.flags, name));
-      return `${flag === undefined ? key : `--${flag}`}: ${msg}`;
+      const key = String(loc.at(-1) ?? '');
+      const name = flags.find((one) => one.key === key)?.name;
+      return `${name === undefined ? key : `--${name}`}: ${msg}`;
     })
     .join('\n');
 
@@ -202,9 +132,9 @@ const isOfSystem = (error: Error): boolean => 'syscall' in error || codeOf(error
 const ownFaults: readonly string[] = ['NoBackup', 'NoRoom'];
 
 /** Prints the result in the requested form. */
-const print = (result: unknown, given: Given, { out, err }: Streams, text = asText): void => {
-  out(`${given.has('json') ? JSON.stringify(result) : text(result)}\n`);
-  for (const warning of configWarnings(result)) err(`${shown(warning)}\n`);
+const print = (result: unknown, input: Input, { out, err }: Streams, text = asText): void => {
+  out(`${input.json === true ? JSON.stringify(result) : text(result)}\n`);
+  for (const warning of configWarnings(result, result)) err(`${shown(warning)}\n`);
 };
 
 /** Returns the exit code. Errors of our own are thrown. */
@@ -227,20 +157,20 @@ const ended = async (command: OperatorCommand, streams: Streams, work: () => Pro
 };
 
 /** Runs a command that needs no installation. */
-export const runAlone = ({ command, given }: Understood<LoneCommand>, streams: Streams): Promise<number> =>
+export const runAlone = ({ command, input }: Understood<LoneCommand>, streams: Streams): Promise<number> =>
   ended(command, streams, async () => {
-    const { result, text } = await command.alone(given);
-    print(result, given, streams, text);
+    const { result, text } = await command.alone(input);
+    print(result, input, streams, text);
   });
 
 /** Runs a parsed command. Returns its exit code. */
-export const runUnderstood = async ({ command, given }: Understood, parts: OperatorDependencies, streams: Streams): Promise<number> => {
-  if ('alone' in command) return runAlone({ command, given }, streams);
+export const runUnderstood = async ({ command, input }: Understood, parts: OperatorDependencies, streams: Streams): Promise<number> => {
+  if ('alone' in command) return runAlone({ command, input }, streams);
   const progress: Progress = (table, rows) => {
-    if (streams.watched && !given.has('json')) streams.err(`  ${table}: ${rows} rows\n`);
+    if (streams.watched && !input.json === true) streams.err(`  ${table}: ${rows} rows\n`);
   };
   return ended(command, streams, async () => {
-    if (command.onToday) await parts.migrate();
-    print(await command.run(parts, given, progress), given, streams);
+    if (!command.onAnySchema) await parts.migrate();
+    print(await command.run(parts, input, progress), input, streams);
   });
 };

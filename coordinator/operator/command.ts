@@ -1,6 +1,7 @@
+import type { Shape } from '../../shared/api/fields.ts';
 import { type Operation, rawInput } from '../../shared/api/operation.ts';
-import { UsageFault } from '../../shared/base/env.ts';
-import { lossyNumberIn } from '../../shared/base/json.ts';
+import { type Flag, flag } from '../../shared/client/arguments.ts';
+import { flagsOf } from '../../shared/client/commands.ts';
 import { operatorIn } from '../gate/caller.ts';
 import type { OrganisationLookup } from '../gate/lookups.ts';
 import type { Gate } from '../gate/setup.ts';
@@ -43,29 +44,30 @@ export type ScheduledBackups = {
 export type Progress = (table: string, rows: number) => void;
 export type Copied = { readonly tables: number; readonly rows: number };
 
-export type OperatorFlag = {
-  readonly what: string;
-  readonly required?: true;
-  /** The flag takes no value. */
-  readonly alone?: true;
-};
+/** The values of the flags, by their keys. */
+export type Input = Readonly<Record<string, unknown>>;
 
-/** The given flags, by name. */
-export type Given = { readonly get: (flag: string) => string | undefined; readonly has: (flag: string) => boolean };
+/** The text of a flag that the command must have, or that is checked further on. */
+export const textOf = (input: Input, key: string): string => textIn(input, key) ?? '';
+
+export const textIn = (input: Input, key: string): string | undefined => {
+  const value = input[key];
+  return typeof value === 'string' ? value : undefined;
+};
 
 type Words = {
   /** Noun and verb, or one word. */
   readonly words: readonly string[];
   readonly what: string;
-  readonly flags: Readonly<Record<string, OperatorFlag>>;
+  readonly flags: readonly Flag[];
 };
 
 /** Needs a coordinator's environment: a database, keys, the gate. */
 export type InstallationCommand = Words & {
-  /** Whether the schema must be up to date before it runs. */
-  readonly onToday: boolean;
+  /** Whether the schema must be up to date before it runs; the default is that it must. */
+  readonly onAnySchema?: true;
   /** @returns the one object that is printed. */
-  readonly run: (parts: OperatorDependencies, given: Given, progress: Progress) => Promise<unknown>;
+  readonly run: (dependencies: OperatorDependencies, input: Input, progress: Progress) => Promise<unknown>;
 };
 
 /** Needs nothing but the machine it runs on. */
@@ -74,67 +76,59 @@ export type LoneCommand = Words & {
    * @returns the one object that is printed, and its text for people where that differs from the
    * default.
    */
-  readonly alone: (given: Given) => Promise<{ readonly result: unknown; readonly text?: () => string }>;
+  readonly alone: (input: Input) => Promise<{ readonly result: unknown; readonly text?: () => string }>;
 };
 
 export type OperatorCommand = InstallationCommand | LoneCommand;
 
-/** The building blocks of commands: flags, and calls of the gate. */
+/** A command without its words, made from an operation. */
+export type Action = Omit<InstallationCommand, 'words'>;
 
-export const required = (what: string): OperatorFlag => ({ what, required: true });
+export const required = (name: string, hint: string): Flag => flag(name, hint, { required: true });
 
-export const organisation = required('id or name of the organisation');
-export const email = required('e-mail address of the user');
-export const id = (of: string): OperatorFlag => required(`id of the ${of}`);
+export const organisation = required('organisation', 'id or name of the organisation');
 
-export const days: OperatorFlag = { what: 'how many days back; default 7' };
-export const oneOrAll: OperatorCommand['flags'] = { id: { what: 'id of the message' }, all: { what: 'every one of them', alone: true } };
+type Choices = {
+  /** Input that is always the same. */
+  readonly always?: Input;
+  /** Names of flags that differ from their keys, by key. */
+  readonly names?: Readonly<Record<string, string>>;
+  /** Keys that an operator must give, though the operation has a default. */
+  readonly required?: readonly string[];
+};
 
-/** Exceptions to the rule that a flag in snake case is the operation's key: key and flag. */
-type Names = Readonly<Record<string, string>>;
+/** The flags of an operation's input. What it is about is its --id. */
+export const inputFlags = ({ params, query, body }: Operation, { names = {}, required: must = [] }: Choices = {}): readonly Flag[] => [
+  ...flagsOf(params).map((one) => ({ ...one, name: 'id', hint: `id of the ${one.key.replace(/_id$/, '').replaceAll('_', ' ')}` })),
+  ...flagsOf({ ...query, ...body?.shape } satisfies Shape).map((one) => ({
+    ...one,
+    name: names[one.key] ?? one.name,
+    required: one.required || must.includes(one.key),
+  })),
+];
 
-/** The operation's input from the flags, by its own table: `--time-zone` is its time_zone. */
-export const input = (given: Given, { params, query, body }: Operation, names: Names = {}): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.keys({ ...params, ...query, ...body?.shape }).flatMap((key) => {
-      const flag = names[key] ?? key.replaceAll('_', '-');
-      return given.has(flag) ? [[key, given.get(flag)]] : [];
-    }),
-  );
-
-/** Runs in the organisation that --organisation names; `always` adds fixed input. */
-export const within =
-  (operation: Operation, always: Readonly<Record<string, unknown>> = {}) =>
-  async ({ gate, organisations }: OperatorDependencies, given: Given) => {
-    const caller = operatorIn(await organisations.named(given.get('organisation') ?? ''));
-    return (await gate.execute(operation, caller, rawInput(operation, { ...always, ...input(given, operation) }))).body;
-  };
+/** Runs in the organisation that --organisation names. */
+export const within = (operation: Operation, choices: Choices = {}): Action => ({
+  what: operation.summary,
+  flags: [organisation, ...inputFlags(operation, choices)],
+  run: async ({ gate, organisations }, input) => {
+    const caller = operatorIn(await organisations.named(textOf(input, 'organisation')));
+    return (await gate.execute(operation, caller, rawInput(operation, { ...choices.always, ...input }))).body;
+  },
+});
 
 /** Runs in the organisation that owns what --id names. */
-export const upon =
-  (kind: 'monitor' | 'incident' | 'token' | 'channel', operation: Operation) =>
-  async ({ gate, organisations }: OperatorDependencies, given: Given) => {
-    const caller = operatorIn(await organisations.owning(kind, given.get('id') ?? ''));
-    return (await gate.execute(operation, caller, rawInput(operation, input(given, operation, { [`${kind}_id`]: 'id' })))).body;
-  };
+export const upon = (kind: 'monitor' | 'incident' | 'token' | 'channel', operation: Operation): Action => ({
+  what: operation.summary,
+  flags: inputFlags(operation),
+  run: async ({ gate, organisations }, input) => {
+    const caller = operatorIn(await organisations.owning(kind, textOf(input, `${kind}_id`)));
+    return (await gate.execute(operation, caller, rawInput(operation, input))).body;
+  },
+});
 
-export const onInstallation =
-  (operation: Operation, names?: Names) =>
-  async ({ gate }: OperatorDependencies, given: Given) =>
-    (await gate.executeForInstallation(operation, rawInput(operation, input(given, operation, names)))).body;
-
-export const today = { onToday: true } as const;
-
-/** The JSON of --config. @throws UsageFault with `example`. */
-export const configOf = (text: string | undefined, example: string): unknown => {
-  if (text === undefined) return undefined;
-  try {
-    const config: unknown = JSON.parse(text);
-    const lossy = lossyNumberIn(text);
-    if (lossy === undefined) return config;
-    throw new UsageFault(`--config: the number ${lossy.slice(0, 40)} is not kept exactly; write it as a text, in quotes.`);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new UsageFault(`--config is not JSON (${error.message}); write such as --config '${example}'.`);
-  }
-};
+export const onInstallation = (operation: Operation, choices: Choices = {}): Action => ({
+  what: operation.summary,
+  flags: inputFlags(operation, choices),
+  run: async ({ gate }, input) => (await gate.executeForInstallation(operation, rawInput(operation, { ...choices.always, ...input }))).body,
+});

@@ -3,7 +3,7 @@ import { installationOperation, operatorOperation, page, pageQuery } from '../..
 
 /** Notices for the operator, and messages that were set aside. */
 
-const days = optional(integer({ ge: 1, le: 400 }), 7);
+const days = optional(integer({ ge: 1, le: 400 }, { description: 'How many days back; 7 when not given.' }), 7);
 
 export const listNotices = operatorOperation({
   id: 'listNotices',
@@ -32,7 +32,7 @@ export const listRefused = operatorOperation({
   access: 'manage',
   does: 'looks',
   summary: 'List what was refused on the bus in the last days, by day, probe and reason',
-  query: { days, probe_id: maybe(uuid()) },
+  query: { days, probe_id: maybe(uuid(), { description: 'Only this probe.' }) },
   response: object('RefusedListOut', {
     items: array(
       object('RefusedOut', {
@@ -82,8 +82,8 @@ export const showSetAside = operatorOperation({
 });
 
 const which = object('SetAsideIn', {
-  set_aside_id: maybe(integer()),
-  all: optional(boolean(), false),
+  set_aside_id: maybe(integer(), { description: 'Id of the message.' }),
+  all: optional(boolean({ description: 'All of them.' }), false),
 });
 
 export const retrySetAside = operatorOperation({

@@ -6,20 +6,21 @@ import { lock, shortestPassphrase, unlock } from '../../shared/base/crypto.ts';
 import { UsageFault } from '../../shared/base/env.ts';
 import { codeOf } from '../../shared/base/errors.ts';
 import { newSetupKeys, type SetupFile, type SetupKeys, setUpBus, setupKeysIn } from '../../shared/bus/setup.ts';
-import { type Given, type InstallationCommand, type LoneCommand, required, today } from './command.ts';
+import { alone, flag } from '../../shared/client/arguments.ts';
+import { type Input, type InstallationCommand, type LoneCommand, required, textIn, textOf } from './command.ts';
 
 /** Backups of the database, and their restoration. */
 
-const wholeNumber = (given: Given, flag: string, fallback: number, [least, most]: readonly [number, number]): number => {
-  const text = given.get(flag) ?? String(fallback);
+const wholeNumber = (input: Input, name: string, fallback: number, [least, most]: readonly [number, number]): number => {
+  const text = textIn(input, name) ?? String(fallback);
   const number = Number(text);
   if (!/^\d+$/.test(text) || number < least || number > most)
-    throw new UsageFault(`--${flag}: "${text}" must be a number from ${least} to ${most}.`);
+    throw new UsageFault(`--${name}: "${text}" must be a number from ${least} to ${most}.`);
   return number;
 };
 
-const folder = required('the folder of the backups');
-const withoutResults = { what: 'leave raw results out, which are nearly all of it; hourly figures stay', alone: true } as const;
+const folder = required('folder', 'the folder of the backups');
+const withoutResults = flag('without-results', 'leave raw results out, which are nearly all of it; hourly figures stay', alone);
 
 /** Milliseconds from `now` to the next HH:MM in UTC. */
 export const untilNext = (at: string, now: number): number => {
@@ -59,14 +60,14 @@ const eachDay = async (at: string, once: () => Promise<unknown>): Promise<unknow
   }
 };
 
-const nightly: InstallationCommand['run'] = async ({ backups }, given) => {
+const nightly: InstallationCommand['run'] = async ({ backups }, input) => {
   const wishes = {
-    folder: given.get('folder') ?? '',
-    keepDays: wholeNumber(given, 'keep-days', 14, [1, 36_500]),
-    withResults: !given.has('without-results'),
-    reserveBytes: wholeNumber(given, 'leave-free-mb', 1_024, [0, 1_000_000_000]) * 1_000_000,
+    folder: textOf(input, 'folder'),
+    keepDays: wholeNumber(input, 'keep-days', 14, [1, 36_500]),
+    withResults: input['without-results'] !== true,
+    reserveBytes: wholeNumber(input, 'leave-free-mb', 1_024, [0, 1_000_000_000]) * 1_000_000,
   };
-  const at = given.get('at');
+  const at = textIn(input, 'at');
   if (at === undefined) return backups.nightly(wishes);
   untilNext(at, 0);
   return eachDay(at, () => backups.nightly(wishes));
@@ -74,50 +75,45 @@ const nightly: InstallationCommand['run'] = async ({ backups }, given) => {
 
 export const commandsOfBackups: readonly InstallationCommand[] = [
   {
-    ...today,
     words: ['backup'],
     what: 'Write everything to one file, as it is at this moment',
-    flags: { file: required('where to write it'), 'without-results': withoutResults },
-    run: async ({ backup }, given, progress) => {
-      const file = given.get('file') ?? '';
-      return { file, ...(await backup(file, progress, { withResults: !given.has('without-results') })) };
+    flags: [required('file', 'where to write it'), withoutResults],
+    run: async ({ backup }, input, progress) => {
+      const file = textOf(input, 'file');
+      return { file, ...(await backup(file, progress, { withResults: input['without-results'] !== true })) };
     },
   },
   {
-    ...today,
     words: ['backups', 'nightly'],
     what: 'Write a backup into a folder, restore it on trial, let old ones go, and tell BACKUP_HEARTBEAT_URL of it',
-    flags: {
+    flags: [
       folder,
-      'keep-days': { what: 'how long backups are kept; default 14. The newest is, however old' },
-      'leave-free-mb': { what: 'what is left free of the disk, or nothing is written; default 1024' },
-      'without-results': withoutResults,
-      at: { what: 'stay, and do it each day at this time in UTC, such as 03:17; default once, now' },
-    },
+      flag('keep-days', 'how long backups are kept; default 14. The newest is, however old'),
+      flag('leave-free-mb', 'what is left free of the disk, or nothing is written; default 1024'),
+      withoutResults,
+      flag('at', 'stay, and do it each day at this time in UTC, such as 03:17; default once, now'),
+    ],
     run: nightly,
   },
   {
-    ...today,
     words: ['backups', 'drill'],
     what: 'Restore the newest backup of a folder on trial, in a scratch database that is dropped again',
-    flags: { folder, tell: { what: 'tell BACKUP_HEARTBEAT_URL of it, as nightly does', alone: true } },
-    run: ({ backups }, given) => backups.drillNewest(given.get('folder') ?? '', given.has('tell')),
+    flags: [folder, flag('tell', 'tell BACKUP_HEARTBEAT_URL of it, as nightly does', alone)],
+    run: ({ backups }, input) => backups.drillNewest(textOf(input, 'folder'), input.tell === true),
   },
   {
-    ...today,
     words: ['backups', 'recovered'],
     what: 'Take up a database that was brought back to an earlier moment by its own log, before a coordinator works on it',
-    flags: {},
+    flags: [],
     run: async ({ backups }) => ({ ways_in_ended: await backups.takeUp(), next: 'Start the coordinators; people sign in anew.' }),
   },
   {
-    ...today,
     words: ['restore'],
     what: 'Put a backup into an empty database, while no coordinator works on it',
-    flags: { file: required('the backup'), replace: { what: 'lose what the database holds now', alone: true } },
-    run: async ({ restore }, given, progress) => {
-      const file = given.get('file') ?? '';
-      return { file, ...(await restore(file, given.has('replace'), progress)) };
+    flags: [required('file', 'the backup'), flag('replace', 'lose what the database holds now', alone)],
+    run: async ({ restore }, input, progress) => {
+      const file = textOf(input, 'file');
+      return { file, ...(await restore(file, input.replace === true, progress)) };
     },
   },
 ];
@@ -128,29 +124,29 @@ export const commandsOfBackups: readonly InstallationCommand[] = [
  */
 
 /** Not on the command line: other users of the machine would see it. */
-const passphraseOf = async (given: Given): Promise<string> => {
-  const text = (await readFile(given.get('passphrase-file') ?? '', 'utf8')).trim();
+const passphraseOf = async (input: Input): Promise<string> => {
+  const text = (await readFile(textOf(input, 'passphrase-file'), 'utf8')).trim();
   if (text.length < shortestPassphrase)
     throw new UsageFault(`--passphrase-file: what stands there must have at least ${shortestPassphrase} characters.`);
   return text;
 };
 
-const passphraseFile = required('a file that holds the passphrase and nothing else');
+const passphraseFile = required('passphrase-file', 'a file that holds the passphrase and nothing else');
 
-const exportKeys: InstallationCommand['run'] = async ({ keys }, given) => {
-  const file = given.get('file') ?? '';
+const exportKeys: InstallationCommand['run'] = async ({ keys }, input) => {
+  const file = textOf(input, 'file');
   const text = Object.entries(keys)
     .map(([name, value]) => `${name}=${value.trim().replaceAll(/\s*\n\s*/g, ' ')}\n`)
     .join('');
-  await writeFile(file, await lock(await passphraseOf(given), text), { mode: 0o600, flag: 'wx' });
+  await writeFile(file, await lock(await passphraseOf(input), text), { mode: 0o600, flag: 'wx' });
   return { file, keys: Object.keys(keys) };
 };
 
-const importKeys: LoneCommand['alone'] = async (given) => {
-  const text = await unlock(await passphraseOf(given), await readFile(given.get('file') ?? '', 'utf8'));
+const importKeys: LoneCommand['alone'] = async (input) => {
+  const text = await unlock(await passphraseOf(input), await readFile(textOf(input, 'file'), 'utf8'));
   if (text === undefined)
     throw new UsageFault('--file: it does not open: it lies under another passphrase, was changed, or is no file of "keys export".');
-  const to = given.get('to') ?? '';
+  const to = textOf(input, 'to');
   await writeFile(to, text, { mode: 0o600, flag: 'wx' });
   const keys = text.split('\n').flatMap((line) => line.split('=', 1)[0] || []);
   return { result: { to, keys, next: `Put these lines into coordinator.env, beside DATABASE_URL and NATS_URL, and delete ${to}.` } };
@@ -160,18 +156,18 @@ export const commandsOfKeys = [
   {
     words: ['keys', 'export'],
     what: 'Write what must be kept beside backups (SECRET_KEY, the keys of the bus) to one file, under a passphrase',
-    flags: { file: required('where to write it; what is there is not written over'), 'passphrase-file': passphraseFile },
-    onToday: false,
+    flags: [required('file', 'where to write it; what is there is not written over'), passphraseFile],
+    onAnySchema: true,
     run: exportKeys,
   },
   {
     words: ['keys', 'import'],
     what: 'Open a file of "keys export", as settings of a coordinator',
-    flags: {
-      file: required('the file of "keys export"'),
-      to: required('where to write the settings; what is there is not written over'),
-      'passphrase-file': passphraseFile,
-    },
+    flags: [
+      required('file', 'the file of "keys export"'),
+      required('to', 'where to write the settings; what is there is not written over'),
+      passphraseFile,
+    ],
     alone: importKeys,
   },
 ] as const satisfies readonly (InstallationCommand | LoneCommand)[];
@@ -182,8 +178,8 @@ const list = (text: string | undefined): readonly string[] => (text ?? '').split
 
 const hostAndPort = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
-const addressesOf = (given: Given, count: number): readonly string[] => {
-  const addresses = list(given.get('url'));
+const addressesOf = (input: Input, count: number): readonly string[] => {
+  const addresses = list(textIn(input, 'url'));
   for (const address of addresses)
     if (!address.startsWith('tls://') || !hostAndPort.test(address.slice('tls://'.length)))
       throw new UsageFault(`--url: "${address}" must be such as tls://bus.example.org:443; a bus in the open has TLS.`);
@@ -194,8 +190,8 @@ const addressesOf = (given: Given, count: number): readonly string[] => {
   return addresses.map((address) => (/:\d+$/.test(address) ? address : `${address}:443`));
 };
 
-const routesOf = (given: Given, addresses: readonly string[]): readonly string[] => {
-  const named = list(given.get('routes'));
+const routesOf = (input: Input, addresses: readonly string[]): readonly string[] => {
+  const named = list(textIn(input, 'routes'));
   if (named.length === 0) return addresses.map((address) => address.replace('tls://', '').replace(/:\d+$/, ':6222'));
   const wrong = named.find((route) => !hostAndPort.test(route));
   if (wrong !== undefined) throw new UsageFault(`--routes: "${wrong}" must be such as 10.0.0.1:6222.`);
@@ -234,19 +230,19 @@ const keysIn = async (file: string): Promise<SetupKeys> => {
   }
 };
 
-const init: LoneCommand['alone'] = async (given) => {
-  const nodes = given.get('nodes') ?? '1';
+const init: LoneCommand['alone'] = async (input) => {
+  const nodes = textIn(input, 'nodes') ?? '1';
   if (nodes !== '1' && nodes !== '3') throw new UsageFault('--nodes must be 1 or 3: two machines decide nothing when one is gone.');
-  const addresses = addressesOf(given, Number(nodes));
-  const data = given.get('data') ?? '/var/lib/nats';
+  const addresses = addressesOf(input, Number(nodes));
+  const data = textIn(input, 'data') ?? '/var/lib/nats';
   const plan = {
-    ...{ addresses, data, routes: routesOf(given, addresses), listen: given.get('listen') ?? '0.0.0.0' },
-    certificate: given.get('certificate') ?? '/etc/nats/certificate.pem',
-    key: given.get('key') ?? '/etc/nats/key.pem',
+    ...{ addresses, data, routes: routesOf(input, addresses), listen: textIn(input, 'listen') ?? '0.0.0.0' },
+    certificate: textIn(input, 'certificate') ?? '/etc/nats/certificate.pem',
+    key: textIn(input, 'key') ?? '/etc/nats/key.pem',
   };
-  const kept = given.get('keys');
+  const kept = textIn(input, 'keys');
   const files = setUpBus(plan, kept === undefined ? newSetupKeys(Date.now()) : await keysIn(kept));
-  const folder = given.get('folder');
+  const folder = textIn(input, 'folder');
   if (folder === undefined) return { result: { files }, text: () => asOne(files) };
   await write(folder, files);
   const next = 'Bring each nats-N.conf to its machine, fill in coordinator.env, and keep a copy of that where the machines are not.';
@@ -257,17 +253,17 @@ export const commandsOfTheBus: readonly LoneCommand[] = [
   {
     words: ['bus', 'init'],
     what: "Make a bus of your own: nats-server's configuration for each of its machines, and the coordinators' settings",
-    flags: {
-      url: required('where coordinators and probes reach each machine, such as tls://bus.example.org:443'),
-      nodes: { what: 'how many machines: 1 (default) or 3' },
-      routes: { what: 'where three machines reach one another, such as 10.0.0.1,10.0.0.2,10.0.0.3; default the hosts of --url' },
-      listen: { what: 'the address that each takes clients on; default 0.0.0.0' },
-      data: { what: 'the folder of its data; default /var/lib/nats' },
-      certificate: { what: 'its certificate; default /etc/nats/certificate.pem' },
-      key: { what: "the certificate's key; default /etc/nats/key.pem" },
-      keys: { what: 'make no new bus, but write this one down again: its coordinator.env, or what "keys import" gave back' },
-      folder: { what: 'write the files here, for nobody else to read; default print them' },
-    },
+    flags: [
+      required('url', 'where coordinators and probes reach each machine, such as tls://bus.example.org:443'),
+      flag('nodes', 'how many machines: 1 (default) or 3'),
+      flag('routes', 'where three machines reach one another, such as 10.0.0.1,10.0.0.2,10.0.0.3; default the hosts of --url'),
+      flag('listen', 'the address that each takes clients on; default 0.0.0.0'),
+      flag('data', 'the folder of its data; default /var/lib/nats'),
+      flag('certificate', 'its certificate; default /etc/nats/certificate.pem'),
+      flag('key', "the certificate's key; default /etc/nats/key.pem"),
+      flag('keys', 'make no new bus, but write this one down again: its coordinator.env, or what "keys import" gave back'),
+      flag('folder', 'write the files here, for nobody else to read; default print them'),
+    ],
     alone: init,
   },
 ];

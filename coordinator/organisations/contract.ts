@@ -4,13 +4,19 @@ import { OrganisationOut } from '../../shared/api/organisations.ts';
 
 /** Organisations and their members. */
 
+const role = string({ description: '`owner`, `admin`, `member` or `viewer`.' });
+
 const MemberOut = object('MemberOut', { id: uuid(), email: string(), role: string() });
 
 export const createOrganisation = installationOperation({
   id: 'createOrganisation',
   access: 'manage',
   summary: 'Create an organisation',
-  body: object('OrganisationIn', { name: string(), plan: optional(string(), 'self_hosted'), time_zone: optional(string(), 'UTC') }),
+  body: object('OrganisationIn', {
+    name: string(),
+    plan: optional(string({ description: 'free, team, business or self_hosted; self_hosted when not given.' }), 'self_hosted'),
+    time_zone: optional(string({ description: 'Its IANA time zone; UTC when not given.' }), 'UTC'),
+  }),
   response: OrganisationOut,
   refusals: ['name_invalid', 'plan_unknown', 'time_zone_invalid'],
 });
@@ -20,7 +26,7 @@ export const createUser = innerOperation({
   access: 'manage',
   dangerous: true,
   summary: 'Create a user as a member of the organisation',
-  body: object('UserIn', { email: string(), password: string(), role: string() }),
+  body: object('UserIn', { email: string(), password: string({ description: 'At least 10 characters.' }), role }),
   response: MemberOut,
   refusals: ['email_invalid', 'email_taken', 'password_invalid', 'role_unknown', 'plan_limit_members'],
 });
@@ -30,7 +36,7 @@ export const setMemberRole = innerOperation({
   access: 'manage',
   dangerous: true,
   summary: 'Give a member another role, which ends their tokens',
-  body: object('MemberRoleIn', { email: string(), role: string() }),
+  body: object('MemberRoleIn', { email: string(), role }),
   response: MemberOut,
   refusals: ['user_not_found', 'member_not_found', 'role_unknown', 'last_owner', 'plan_limit_members'],
 });

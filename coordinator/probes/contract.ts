@@ -13,7 +13,7 @@ export const createProbe = installationOperation({
   summary: 'Create a probe, whose credentials are shown once',
   body: object('ProbeIn', {
     name: string(),
-    continent: string(),
+    continent: string({ description: 'Where it stands, such as `Europe` or `North America`.' }),
     organisation: maybe(uuid(), { description: "The organisation whose monitors alone it checks; without it everybody's." }),
   }),
   response: CredentialsOut,

@@ -41,9 +41,9 @@ export const createToken = innerOperation({
   summary: 'Create an API token, which is shown once',
   body: object('TokenIn', {
     email: maybe(string(), { description: 'Whose token; only the operator makes one for somebody else.' }),
-    name: string(),
-    scope: string(),
-    expires_at: maybe(moment()),
+    name: string({ description: 'What the token is for.' }),
+    scope: string({ description: '`read` or `read_write`.' }),
+    expires_at: maybe(moment(), { description: 'When it ends; never when not given.' }),
   }),
   response: object('TokenOut', { id: uuid(), name: string(), scope: string(), token: string() }),
   refusals: ['member_not_found', 'name_invalid', 'scope_unknown', 'expiry_invalid', 'role_insufficient'],

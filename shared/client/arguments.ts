@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { commandName, commandNamed, type Named, UsageFault } from '../base/env.ts';
 import { isRecord, lossyNumberIn } from '../base/json.ts';
@@ -142,6 +143,15 @@ export function valuesOf(command: Command, { typed }: Line, readText: (path: str
     const text = value ?? String(!negated);
     return { flag: known, inner, value: inner.length > 0 ? looseValue(said, text) : typedValue(known, said, text, readText) };
   });
+}
+
+/** The text of `@file`; `@-` is what is piped in. */
+export function readText(path: string): string {
+  try {
+    return readFileSync(path === '-' ? 0 : path, 'utf8');
+  } catch (error) {
+    throw new UsageFault(`@${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 /** @throws UsageFault when a flag that the command must have is missing from its input. */

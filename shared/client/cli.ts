@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { UsageFault } from '../base/env.ts';
 import { version } from '../base/process.ts';
-import { booleansOf, findCommand, helpAskedFor, isTyped, type Line, readLine } from './arguments.ts';
+import { booleansOf, findCommand, helpAskedFor, isTyped, type Line, readLine, readText } from './arguments.ts';
 import { everywhere } from './calls.ts';
 import { commands, commandsOfDocument, usageOf } from './commands.ts';
 import { completion } from './completion.ts';
@@ -141,14 +140,6 @@ const ask = (question: string, secret?: 'secret'): Promise<string | undefined> =
       resolve(answer);
     });
   });
-
-const readText = (path: string): string => {
-  try {
-    return readFileSync(path === '-' ? 0 : path, 'utf8');
-  } catch (error) {
-    throw new UsageFault(`@${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
-};
 
 /**
  * The surroundings of a real process. A reader that goes away early (`| head`) ends the command

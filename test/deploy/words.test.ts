@@ -24,7 +24,7 @@ const run = (program: string, ...given: string[]): Promise<Said> => runIn({}, pr
 test.each([
   ['deploy/local/operator.ts', ['--help'], 0, 'probe rotate', ''],
   ['deploy/local/operator.ts', ['token', 'create', '--help'], 0, '--scope', ''],
-  ['deploy/local/operator.ts', ['probe', 'lst'], 2, '', 'Did you mean probe list?'],
+  ['deploy/local/operator.ts', ['probe', 'lst'], 2, '', 'Did you mean "probe list"?'],
   ['deploy/local/operator.ts', ['probe', 'list'], 1, '', 'nothing runs on'],
   ['deploy/local/start.ts', ['--help'], 0, 'npm start takes nothing', ''],
   ['deploy/local/start.ts', ['--port=1'], 2, '', '"--port=1" is not understood'],

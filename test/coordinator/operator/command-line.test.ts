@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { input } from '../../../coordinator/operator/command.ts';
+import { inputFlags } from '../../../coordinator/operator/command.ts';
 import { understand } from '../../../coordinator/operator/command-line.ts';
+import { listRefused } from '../../../coordinator/operator/contract.ts';
 import { untilNext } from '../../../coordinator/operator/installation-commands.ts';
 import { rotateProbe } from '../../../coordinator/probes/contract.ts';
 import { createToken } from '../../../coordinator/tokens/contract.ts';
@@ -40,18 +41,17 @@ test('nothing at all is no command', () => {
 });
 
 test.each<[line: string, says: string]>([
-  ['probe lst', 'Did you mean probe list?'],
+  ['probe lst', 'Did you mean "probe list"?'],
   ['probe', 'create, rotate, revoke, trust, list'],
-  ['prob list', 'Did you mean probe?'],
+  ['prob list', 'Did you mean "probe list"?'],
   ['probe create --nmae Oslo', 'Did you mean --name?'],
-  ['probe create --name Oslo', '--continent (where it stands'],
+  ['probe create --name Oslo', 'needs --continent'],
   ['probe create --name --continent Europe', '--name needs a value'],
-  ['probe list --json=yes', '--json takes no value'],
-  ['probe list twice', '"twice" is no flag; flags begin with --'],
+  ['probe list --json=yes', '--json takes true or false'],
+  ['probe list twice', 'does not take "twice"; flags begin with --'],
   ['probe list -x', '"-x" is no flag; flags begin with --'],
-  ['probe list --', '"--" is no flag; flags begin with --'],
   ['probe revoke --id', '--id needs a value'],
-  ['probe revoke --id 1 --id 2', 'stands twice'],
+  ['probe revoke --id 1 --id 2', 'given twice'],
   ['probe revoke --id=', '--id needs a value'],
 ])('%s is told what would be right', (line, says) => {
   expect(said(...line.split(' '))).toMatchObject({ code: 2, out: '', err: expect.stringContaining(says) });
@@ -62,23 +62,20 @@ test('what the flags say is read as it stands, also behind = and with dashes', (
     ...{ out: () => undefined, err: () => undefined, watched: false },
   });
   if (typeof understood === 'number') throw new Error('it was not understood');
-  const { given } = understood;
-  expect([given.get('name'), given.get('continent'), given.has('json'), given.has('organisation')]).toEqual([
-    ...['--Oslo=1', 'North America', true, false],
-  ]);
+  expect(understood.input).toEqual({ name: '--Oslo=1', continent: 'North America', json: true });
 });
 
-test('what the flags say goes under the names that the operation has for it', () => {
-  const said: Readonly<Record<string, string>> = {
-    name: 'deploy',
-    'expires-at': '2027-01-01T00:00:00Z',
-    organisation: 'Example',
-    json: 'true',
-  };
-  const given = { get: (flag: string) => said[flag], has: (flag: string) => Object.hasOwn(said, flag) };
-  expect(input(given, createToken)).toEqual({ name: 'deploy', expires_at: '2027-01-01T00:00:00Z' });
-  const one = { get: () => '7', has: (flag: string) => flag === 'id' };
-  expect(input(one, rotateProbe, { probe_id: 'id' })).toEqual({ probe_id: '7' });
+test('flags are those of the operation, and what it is about is its --id', () => {
+  const token = inputFlags(createToken, { required: ['email'] });
+  expect(token.map(({ name, key, required }) => [name, key, required])).toEqual([
+    ['email', 'email', true],
+    ['name', 'name', true],
+    ['scope', 'scope', true],
+    ['expires-at', 'expires_at', false],
+  ]);
+  expect(inputFlags(rotateProbe)).toMatchObject([{ name: 'id', key: 'probe_id', hint: 'id of the probe' }]);
+  const refused = inputFlags(listRefused, { names: { probe_id: 'probe' } });
+  expect(refused.map(({ name, key }) => [name, key])).toContainEqual(['probe', 'probe_id']);
 });
 
 test('what is done each day waits for the next time that clocks in UTC show it', () => {

@@ -266,12 +266,12 @@ test('an organisation is named without case, and one that is spelt the same goes
 describe('a line that is not right', () => {
   test.each<[line: string, says: string]>([
     ['notice list --days 0', '--days: Input should be greater than or equal to 1'],
-    ['set-aside show --id one', '--id: Input should be a valid integer'],
+    ['set-aside show --id one', '--id takes a number, not "one"'],
     ['probe revoke --id 17', '--id: Input should be a valid UUID'],
     ['refused list --probe 17', '--probe: Input should be a valid UUID'],
-    ['monitor create --organisation Watch --type https --target x --interval-s often', '--interval-s: Input should be a valid integer'],
+    ['monitor create --organisation Watch --type https --target x --interval-s often', '--interval-s takes a number, not "often"'],
     ['monitor create --organisation Watch --type dns --config {"n":9007199254740993}', 'is not kept exactly'],
-    ['monitor create --organisation Watch --type https --target x --config {', '--config is not JSON'],
+    ['monitor create --organisation Watch --type https --target x --config {', '--config is not valid JSON'],
   ])('%s', async (line, says) => {
     expect(await run(...line.split(' '))).toMatchObject({ code: 2, out: '', err: expect.stringContaining(says) });
   });
