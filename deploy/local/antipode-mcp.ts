@@ -1,6 +1,6 @@
 import { runMcp } from '../../shared/client/mcp.ts';
-import { localSettingsFile } from './home.ts';
+import { homeOf, localFile } from './home.ts';
 
 // From the checkout, the server uses the service that `npm start` runs, unless configured
 // otherwise.
-await runMcp([localSettingsFile(process.env)]);
+await runMcp([localFile(homeOf(process.env))]);

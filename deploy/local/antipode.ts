@@ -1,6 +1,6 @@
 import { runCli, surroundings } from '../../shared/client/cli.ts';
-import { localSettingsFile } from './home.ts';
+import { homeOf, localFile } from './home.ts';
 
 // From the checkout, the command uses the service that `npm start` runs, unless configured
 // otherwise.
-process.exitCode = await runCli(surroundings([localSettingsFile(process.env)]));
+process.exitCode = await runCli(surroundings([localFile(homeOf(process.env))]));

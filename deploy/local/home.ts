@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { accessSync, constants, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -24,11 +24,17 @@ type Environment = { readonly [name: string]: string | undefined };
 
 export const isRoot = process.getuid?.() === 0;
 
+/**
+ * Where `npm start` writes the address and a token of the local service for programs, readable by
+ * the owner only.
+ */
+export const localFile = (home: string): string => join(home, 'local.json');
+
 /** What a home remembers; the file exists after the first start. */
-export const stateFile = (home: string): string => join(home, 'state.json');
+const stateFile = (home: string): string => join(home, 'state.json');
 
 /** The error for a folder that the user chose and that cannot be written. */
-export const unwritable = (folder: string, variable: 'ANTIPODE_HOME' | 'ANTIPODE_CACHE', cause?: unknown): Error =>
+const unwritable = (folder: string, variable: 'ANTIPODE_HOME' | 'ANTIPODE_CACHE', cause?: unknown): Error =>
   new Error(`cannot write to ${folder}: choose another folder with ${variable}`, { cause });
 
 /** Made by root, it lets others pass: Postgres runs as another user below it. */
@@ -51,15 +57,6 @@ const isUsable = (folder: string): boolean => {
   } catch {
     return false; // The next candidate is tried; writing to the last one reports its failure.
   }
-};
-
-/**
- * Where the launcher caches its compiled code; undefined where that is impossible: Node would try
- * forever to make some folders.
- */
-export const compileFolder = (env: Environment): string | undefined => {
-  const folder = join(wantedCache(env), 'compile');
-  return isUsable(folder) ? folder : undefined;
 };
 
 /**
@@ -164,11 +161,11 @@ const secret = new Set(
  * What a child inherits: the user's environment without npm's own variables, and without secrets
  * that not every process may have.
  */
-export const inherited = (env: Readonly<Record<string, string | undefined>>, compileCache: string): ProcessEnvironment => {
+export const inherited = (env: Environment, cache: string): ProcessEnvironment => {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(env))
     if (value !== undefined && !secret.has(name) && !/^(npm_|INIT_CWD$|PORT$)/.test(name)) kept[name] = value;
-  return { ...kept, NODE_COMPILE_CACHE: compileCache };
+  return { NODE_COMPILE_CACHE: join(cache, 'compile'), ...kept };
 };
 
 export const busEnvironment = (identity: BusIdentity, url: string): BusEnvironment => ({
@@ -292,36 +289,6 @@ export const openState = (home: string, now: number): HomeState => {
 export const keepState = (home: string, state: HomeState): void => writeJson(stateFile(home), state);
 
 /**
- * `local.json`: what programs need to know of the running service. It exists only while the service
- * is ready.
- */
-
-export type LocalFile = {
-  readonly base_url: string;
-  /** Signs the owner in, once. */
-  readonly sign_in_url: string;
-  readonly api_token: string;
-  readonly email: string;
-  readonly password: string;
-  readonly database_url: string;
-  readonly nats_url: string;
-  /** null for a service that is not ours: the user's own database or bus. */
-  readonly pids: {
-    readonly launcher: number;
-    readonly coordinator: number | null;
-    readonly nats: number | null;
-    readonly postgres: number | null;
-    readonly probes: Readonly<Record<SiteName, number | null>>;
-  };
-};
-
-/** The part that a second start reads to name the first one. */
-export const launcherShape = z.object({ base_url: z.string(), pids: z.object({ launcher: z.number() }) });
-
-export const writeLocalFile = (file: string, content: LocalFile): void => writeJson(file, content);
-export const removeLocalFile = (file: string): void => rmSync(file, { force: true });
-
-/**
  * Ensures one launcher for a home. The lock is the operating system's own lock on a file, taken
  * through SQLite because Node offers none. It is free the moment its holder is gone, for whatever
  * reason, and a reused process number cannot be mistaken for the holder.
@@ -384,13 +351,6 @@ export const freePort = async (...preferred: readonly (number | undefined)[]): P
   }
   throw new Error('found no free port between 20000 and 32767 on 127.0.0.1');
 };
-
-/**
- * Where `npm start` writes the address and a token of the local service for programs, readable by
- * the owner only.
- */
-export const localSettingsFile = (environment: Readonly<Record<string, string | undefined>>): string =>
-  join(homeOf(environment), 'local.json');
 
 /**
  * What the user may choose at a start: the port, the folders, and their own services instead of the

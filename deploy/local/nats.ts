@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { access, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { loadLightly } from '../../shared/base/light-loading.ts';
 import type { BusIdentity } from '../../shared/bus/identity.ts';
 import { unpackDebianPackage } from '../node/debian-package.mjs';
 import { type BusEnvironment, busEnvironment, freePort, type HomeState, keepState, type Settings } from './home.ts';
@@ -30,46 +28,39 @@ const release = {
   },
 } as const;
 
-const exists = async (file: string): Promise<boolean> =>
-  await access(file, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
-
 const inspect = async (file: string): Promise<NatsBinary | undefined> => {
-  if (!(await exists(file))) return undefined;
-  const said = await run(file, ['--version']).catch(() => ({ stdout: '' })); // A file that does not run is one that is not there.
+  const said = await run(file, ['--version']).catch(() => ({ stdout: '' })); // A file that does not run is as good as none.
   const [, major, minor, patch] = /v(\d+)\.(\d+)\.(\d+)/.exec(said.stdout) ?? [];
   return major === undefined ? undefined : { file, version: [Number(major), Number(minor), Number(patch)] };
 };
 
-const isAtLeast = (found: NatsBinary, minor: number): boolean =>
-  found.version[0] > 2 || (found.version[0] === 2 && found.version[1] >= minor);
+/** 2.10 is the oldest that works. */
+const isRecent = ({ version: [major, minor] }: NatsBinary): boolean => major > 2 || (major === 2 && minor >= 10);
 
-const onMachine = async (path: string): Promise<NatsBinary | undefined> => {
-  let best: NatsBinary | undefined;
-  for (const folder of new Set([...path.split(delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/local/bin'])) {
-    const found = folder === '' ? undefined : await inspect(join(folder, 'nats-server'));
-    if (found !== undefined && isAtLeast(found, 10)) return found;
-    best ??= found;
+const firstRecent = async (files: Iterable<string>): Promise<NatsBinary | undefined> => {
+  for (const file of files) {
+    const found = await inspect(file);
+    if (found !== undefined && isRecent(found)) return found;
   }
-  return best;
+  return undefined;
 };
+
+const onMachine = (path: string): Promise<NatsBinary | undefined> =>
+  firstRecent(
+    [...new Set([...path.split(delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/local/bin'])].flatMap((folder) =>
+      folder === '' ? [] : [join(folder, 'nats-server')],
+    ),
+  );
 
 const inCache = async (cache: string): Promise<NatsBinary | undefined> => {
   const entries = await readdir(cache).catch(() => []); // No cache yet is an empty one.
-  for (const entry of entries) {
-    const [, major, minor, patch] = /^nats-server-(\d+)\.(\d+)\.(\d+)$/.exec(entry) ?? [];
-    const file = join(cache, entry, 'nats-server');
-    if (major !== undefined && (await exists(file))) return { file, version: [Number(major), Number(minor), Number(patch)] };
-  }
-  return undefined;
+  return firstRecent(entries.filter((entry) => entry.startsWith('nats-server-')).map((entry) => join(cache, entry, 'nats-server')));
 };
 
 /** Moves a fetched binary to its place in one step, so that a start beside this one never finds half of it. */
 const keep = async (cache: string, file: string): Promise<NatsBinary> => {
   const found = await inspect(file);
-  if (found === undefined || !isAtLeast(found, 9)) throw new Error('what was fetched is no nats-server of 2.9 or newer');
+  if (found === undefined || !isRecent(found)) throw new Error('what was fetched is no nats-server of 2.10 or newer');
   const folder = join(cache, `nats-server-${found.version.join('.')}`);
   await mkdir(folder, { recursive: true });
   await rename(file, join(folder, 'nats-server'));
@@ -102,10 +93,8 @@ const fromMirror = async (scratch: string): Promise<string> =>
  * @throws one message that says what to install, when no way worked.
  */
 export const obtainNatsServer = async (cache: string, path: string, say: (line: string) => void): Promise<NatsBinary> => {
-  const installed = await onMachine(path);
-  if (installed !== undefined && isAtLeast(installed, 10)) return installed;
-  const kept = await inCache(cache);
-  if (kept !== undefined) return kept;
+  const there = (await onMachine(path)) ?? (await inCache(cache));
+  if (there !== undefined) return there;
   const ways = [
     { what: `the official release ${release.version}`, fetch: fromRelease },
     { what: "this machine's package mirror", fetch: fromMirror },
@@ -124,16 +113,15 @@ export const obtainNatsServer = async (cache: string, path: string, say: (line: 
       await rm(scratch, { recursive: true, force: true });
     }
   }
-  if (installed !== undefined && isAtLeast(installed, 9)) return installed;
   throw new Error(
-    `no nats-server 2.9 or newer could be found or fetched (${faults.join('; ')}). Install it (Debian: apt-get install nats-server; ` +
+    `no nats-server 2.10 or newer could be found or fetched (${faults.join('; ')}). Install it (Debian: apt-get install nats-server; ` +
       'macOS: brew install nats-server; else github.com/nats-io/nats-server/releases) and start again, or name a running one with NATS_URL.',
   );
 };
 
 /**
  * nats-server in operator mode: an operator, the system account, one account for coordinators and probes, and the full resolver, so that
- * a revocation pushed to it outlives a restart. Only features of 2.9 are needed.
+ * a revocation pushed to it outlives a restart. Only features of 2.10 are needed.
  */
 
 export type NatsOptions = {
@@ -146,17 +134,16 @@ export type NatsOptions = {
 };
 
 export type NatsPlace = {
-  readonly version: NatsBinary['version'];
   readonly folder: string;
   readonly identity: BusIdentity;
   readonly host: string;
   readonly port: number;
 };
 
-export const natsConfiguration = ({ version, folder, identity, host, port }: NatsPlace): string => {
+export const natsConfiguration = ({ folder, identity, host, port }: NatsPlace): string => {
   const path = (name: string): string => JSON.stringify(join(folder, name));
-  // Since 2.10 a second instead of two minutes between syncs; the spools of the probes are the guarantee, this only spares a replay.
-  const sync = version[0] > 2 || version[1] >= 10 ? 'sync_interval: "1s"' : '';
+  // A second instead of two minutes between syncs; the spools of the probes are the guarantee, this only spares a replay.
+  const sync = 'sync_interval: "1s"';
   // Streams reserve their bounds against this number: by default three quarters of the free disk, so that a small disk refused a start, and
   // a run of tests its thirtieth account. The bounds of the streams themselves are what keeps the disk.
   const store = 'max_file_store: 1TB';
@@ -182,7 +169,7 @@ export const prepareNats = async (options: NatsOptions): Promise<Command> => {
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   const file = join(options.folder, 'nats.conf');
   const { binary, folder, identity, port } = options;
-  await writeFile(file, natsConfiguration({ version: binary.version, folder, identity, host: '127.0.0.1', port }), { mode: 0o600 });
+  await writeFile(file, natsConfiguration({ folder, identity, host: '127.0.0.1', port }), { mode: 0o600 });
   return { name: 'nats', file: binary.file, args: ['-c', file], stopSignal: 'SIGTERM', log: options.log };
 };
 
@@ -198,9 +185,10 @@ export const greetsOn = async (port: number): Promise<boolean> => {
 /** Whether the database and the bus that a person brings can be entered; asked before anything is started, so that every fault is told at once. */
 
 const faultsOfDatabase = async (url: string): Promise<readonly string[]> => {
-  const [{ connect }, { whyNoEntry }] = await loadLightly(() =>
-    Promise.all([import('../../coordinator/database/connect.ts'), import('../../coordinator/database/startup.ts')]),
-  );
+  const [{ connect }, { whyNoEntry }] = await Promise.all([
+    import('../../coordinator/database/connect.ts'),
+    import('../../coordinator/database/startup.ts'),
+  ]);
   const sql = connect(url, { name: 'antipode start', connections: 1 });
   try {
     await sql`select 1`;
@@ -214,7 +202,7 @@ const faultsOfDatabase = async (url: string): Promise<readonly string[]> => {
 
 /** Both users must be let in: the coordinator's own, and the one who hands revocations to the server. */
 const faultsOfBus = async (bus: BusEnvironment, tls: Settings['busTls']): Promise<readonly string[]> => {
-  const { enterOnce } = await loadLightly(() => import('../../shared/bus/nats.ts'));
+  const { enterOnce } = await import('../../shared/bus/nats.ts');
   const url = bus.NATS_URL;
   const faultWith = async (name: 'NATS_CREDENTIALS' | 'NATS_SYSTEM_CREDENTIALS'): Promise<string | undefined> => {
     try {
@@ -261,8 +249,7 @@ const startPostgres = async ({ home, cache, logs, state, processes, say }: Groun
   keepState(home, state);
   const log = join(logs, 'postgres.log');
   const prepared = await preparePostgres({ home, cache, port, password: state.postgresPassword, log, say });
-  const part = processes.start({ command: prepared.command, isReady: ({ pid }) => isPostgresReady(prepared.folder, pid) });
-  await part.ready;
+  await processes.start(prepared.command, ({ pid }) => isPostgresReady(prepared.folder, pid));
   return prepared.url;
 };
 
@@ -273,7 +260,7 @@ const startNats = async ({ home, cache, logs, state, processes, say }: Ground, p
   keepState(home, state);
   const log = join(logs, 'nats.log');
   const command = await prepareNats({ binary, folder: join(home, 'nats'), identity: state.bus, port, log });
-  await processes.start({ command, isReady: () => greetsOn(port) }).ready;
+  await processes.start(command, () => greetsOn(port));
   return busEnvironment(state.bus, `nats://127.0.0.1:${port}`);
 };
 

@@ -21,11 +21,6 @@ export type Command = {
   readonly cwd?: string;
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
   readonly stopSignal: 'SIGINT' | 'SIGTERM';
-  /**
-   * The signal that ends it when the launcher is killed: the stop signal, unless the process may be
-   * frozen then and could receive no other.
-   */
-  readonly orphanSignal?: 'SIGKILL';
   /** The file to which its output is appended. */
   readonly log: string;
 };
@@ -83,7 +78,8 @@ export const startChild = async (command: Command): Promise<Child> => {
   const out = openSync(command.log, 'a', 0o600);
   const started = spawn(
     tied ? 'setpriv' : command.file,
-    tied ? ['--pdeathsig', command.orphanSignal ?? command.stopSignal, command.file, ...command.args] : command.args,
+    // Postgres ends in order, and the next start waits for it; what others do survives a kill.
+    tied ? ['--pdeathsig', command.stopSignal === 'SIGINT' ? 'INT' : 'KILL', command.file, ...command.args] : command.args,
     {
       cwd: command.cwd ?? '/',
       env: { ...command.env },
@@ -133,106 +129,18 @@ export const awaitReady = async (child: Child, log: string, isReady: () => Promi
 };
 
 /**
- * A service that is kept running. Modes: starting → running → (ended → waiting → starting) …, and
- * from any of them stopped, for good. Every end is followed by a new start, at growing intervals
- * while it keeps failing.
+ * All services of one start, each started again after every end, at growing intervals while it
+ * keeps failing. Modes: gathering (a service that keeps ending fails the start) → settled (every
+ * end is reported and repaired) → dismissed (stopped; those that use a database and a bus before
+ * these two).
  */
-
-export type PartEvent = { readonly is: 'started'; readonly pid: number } | { readonly is: 'ended'; readonly how: string };
-
-export type PartOptions = {
-  readonly command: Command;
-  /** Whether it does its work; without this, it is ready when it runs. */
-  readonly isReady?: (child: Child) => Promise<boolean>;
-  /** Called for every new process, before it is ready, and for every unexpected end. */
-  readonly onChange: (event: PartEvent) => void;
-};
-
-export type Part = {
-  readonly name: string;
-  readonly log: string;
-  /** Of the running process, or of the last one. */
-  readonly pid: () => number | null;
+export type Processes = {
   /**
    * Settles when its first process is ready; rejects with the end of its log when that one ends or
    * takes too long.
    */
-  readonly ready: Promise<void>;
-  /** Settles when the process is gone, killed after the grace; no new one follows. */
-  readonly stop: (graceMs: number) => Promise<void>;
-};
-
-const shortestPauseMs = 100;
-const longestPauseMs = 4_000;
-/** A process that ran this long counts as healthy: the intervals start again from the shortest. */
-const healthyAfterMs = 10_000;
-
-export const keepRunning = ({ command, isReady, onChange }: PartOptions): Part => {
-  const stopping = new AbortController();
-  let child: Child | undefined;
-
-  const start = async (): Promise<Child> => {
-    const fresh = await startChild(command);
-    child = fresh;
-    onChange({ is: 'started', pid: fresh.pid });
-    if (stopping.signal.aborted) await fresh.stop(1_000);
-    return fresh;
-  };
-
-  const first = start();
-  const ready = (async () => {
-    const started = await first;
-    if (isReady !== undefined) await awaitReady(started, command.log, () => isReady(started));
-  })();
-
-  ready.catch(() => undefined); // A caller that does not wait receives its end through `onChange`.
-
-  const startOrTell = async (starting: Promise<Child>): Promise<Child | undefined> =>
-    await starting.catch((error: unknown) => {
-      onChange({ is: 'ended', how: String(error) });
-      return undefined;
-    });
-
-  const keep = async (): Promise<void> => {
-    let distance = shortestPauseMs;
-    let running = await startOrTell(first);
-    while (!stopping.signal.aborted) {
-      const since = performance.now();
-      const exit = await running?.exited;
-      if (stopping.signal.aborted) return;
-      if (exit !== undefined) onChange({ is: 'ended', how: exit.signal ?? `code ${exit.code}` });
-      if (performance.now() - since > healthyAfterMs) distance = shortestPauseMs;
-      // A stop cuts it short, and is checked next.
-      await pause(distance, undefined, { signal: stopping.signal }).catch(() => undefined);
-      if (stopping.signal.aborted) return;
-      distance = Math.min(distance * 2, longestPauseMs);
-      running = await startOrTell(start());
-    }
-  };
-  const kept = keep();
-
-  return {
-    name: command.name,
-    log: command.log,
-    pid: () => child?.pid ?? null,
-    ready,
-    stop: async (graceMs) => {
-      stopping.abort();
-      await first.catch(() => undefined); // A process that could not be started needs no stop.
-      await child?.stop(graceMs);
-      await kept;
-    },
-  };
-};
-
-/**
- * All services of one start. Modes: gathering (a service that keeps ending fails the start) →
- * settled (every end is reported and repaired) → dismissed (stopped; those that use a database and
- * a bus before these two).
- */
-
-export type Processes = {
-  readonly start: (options: Omit<PartOptions, 'onChange'>) => Part;
+  readonly start: (command: Command, isReady?: (child: Child) => Promise<boolean>) => Promise<void>;
+  /** Of the running process, or of the last one. */
   readonly pid: (name: string) => number | null;
   /** From now on nothing fails the start any more. */
   readonly settle: () => void;
@@ -244,56 +152,78 @@ export type Processes = {
 export type ProcessEvents = {
   readonly say: (line: string) => void;
   /** A service has a new process. */
-  readonly onStarted: (name: string, pid: number) => void;
+  readonly onStarted: () => void;
 };
 
-const lastToStop = new Set(['postgres', 'nats']);
+const shortestPauseMs = 100;
+const longestPauseMs = 4_000;
+/** A process that ran this long counts as healthy: the intervals start again from the shortest. */
+const healthyAfterMs = 10_000;
 const endsThatFail = 3;
+const lastToStop = new Set(['postgres', 'nats']);
 
 export const createProcesses = ({ say, onStarted }: ProcessEvents): Processes => {
-  const parts = new Map<string, Part>();
+  const children = new Map<string, Child>();
+  const kept = new Map<string, Promise<void>>();
+  const dismissed = new AbortController();
   const trouble = Promise.withResolvers<never>();
-  // The caller of the start receives it; otherwise it is reported line by line.
+  // The caller of the start receives it.
   trouble.promise.catch(() => undefined);
   let settled = false;
-  let dismissed = false;
 
-  const giveUp = async (name: string, log: string): Promise<void> =>
-    trouble.reject(new Error(`${name} ends again and again:\n${await lastLines(log)}`));
-
-  const start: Processes['start'] = (options) => {
-    const { name, log } = options.command;
-    if (dismissed) throw new Error(`${name} is not started: the crew has been dismissed`);
-    let ends = 0;
-    const part = keepRunning({
-      ...options,
-      onChange: (event) => {
-        if (event.is === 'started') {
-          onStarted(name, event.pid);
-          if (settled) say(`${name} runs again (process ${event.pid})`);
-        } else if (settled) say(`${name} ended (${event.how}), starting it again; its log: ${log}`);
-        else if (++ends >= endsThatFail) void giveUp(name, log);
-      },
-    });
-    parts.set(name, part);
-    return part;
+  const begin = async (command: Command): Promise<Child> => {
+    const child = await startChild(command);
+    children.set(command.name, child);
+    onStarted();
+    if (settled) say(`${command.name} runs again (process ${child.pid})`);
+    if (dismissed.signal.aborted) await child.stop(1_000);
+    return child;
   };
 
-  const stopAll = async (which: (name: string) => boolean, graceMs: number): Promise<void> => {
-    await Promise.all([...parts.values()].filter(({ name }) => which(name)).map((part) => part.stop(graceMs)));
+  const keep = async (command: Command, first: Promise<Child>): Promise<void> => {
+    const { name, log } = command;
+    let starting = first;
+    let distance = shortestPauseMs;
+    for (let ends = 1; ; ends += 1) {
+      const since = performance.now();
+      const how = await starting.then(async (child) => {
+        const { code, signal: by } = await child.exited;
+        return by ?? `code ${code}`;
+      }, String);
+      if (dismissed.signal.aborted) return;
+      if (settled) say(`${name} ended (${how}), starting it again; its log: ${log}`);
+      else if (ends >= endsThatFail) trouble.reject(new Error(`${name} ends again and again:\n${await lastLines(log)}`));
+      if (performance.now() - since > healthyAfterMs) distance = shortestPauseMs;
+      // A dismissal cuts it short, and is checked next.
+      await pause(distance, undefined, { signal: dismissed.signal }).catch(() => undefined);
+      if (dismissed.signal.aborted) return;
+      distance = Math.min(distance * 2, longestPauseMs);
+      starting = begin(command);
+    }
+  };
+
+  const stopAll = async (areLast: boolean, graceMs: number): Promise<void> => {
+    const ends = [...kept].filter(([name]) => lastToStop.has(name) === areLast);
+    await Promise.all(ends.map(async ([name, end]) => void (await Promise.all([children.get(name)?.stop(graceMs), end]))));
   };
 
   return {
-    start,
-    pid: (name) => parts.get(name)?.pid() ?? null,
+    start: async (command, isReady) => {
+      if (dismissed.signal.aborted) throw new Error(`${command.name} is not started: all have been dismissed`);
+      const first = begin(command);
+      kept.set(command.name, keep(command, first));
+      const child = await first;
+      if (isReady) await awaitReady(child, command.log, () => isReady(child));
+    },
+    pid: (name) => children.get(name)?.pid ?? null,
     settle: () => {
       settled = true;
     },
     trouble: trouble.promise,
     dismiss: async () => {
-      dismissed = true;
-      await stopAll((name) => !lastToStop.has(name), 2_500);
-      await stopAll((name) => lastToStop.has(name), 1_500);
+      dismissed.abort();
+      await stopAll(false, 2_500);
+      await stopAll(true, 1_500);
     },
   };
 };

@@ -1,7 +1,5 @@
-/** `npm start`. Contains only what makes the rest start fast; the rest is in local/launch.ts. */
-import { enableCompileCache, getCompileCacheDir } from 'node:module';
-import { ConfigurationFault } from '../../shared/base/env.ts';
-import { loadLightly } from '../../shared/base/light-loading.ts';
+/** `npm start`. */
+import { launch } from './launch.ts';
 
 const [word] = process.argv.slice(2);
 if (word !== undefined) {
@@ -11,18 +9,6 @@ if (word !== undefined) {
   process.exit(isHelp ? 0 : 2);
 }
 
-// The compile cache of earlier starts. (`npm start` has already named a folder, for this file too.)
-// If the folder cannot be used, the start is only slower.
-const { compileFolder } = await loadLightly(() => import('./home.ts'));
-const folder = getCompileCacheDir() === undefined ? compileFolder(process.env) : undefined;
-if (folder !== undefined) enableCompileCache(folder);
-
-const compileCache = getCompileCacheDir();
-const { summonMakerEarly } = await loadLightly(() => import('./first-start.ts'));
-const maker = compileCache === undefined ? undefined : summonMakerEarly(process.env, compileCache);
-
-const { launch, StartRefused } = await loadLightly(() => import('./launch.ts'));
-
 const stop = new AbortController();
 // npm passes on a signal that the terminal has already sent. A second one changes nothing: the stop
 // has its own limit.
@@ -31,11 +17,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 process.stdout.on('error', () => stop.abort());
 
 try {
-  await launch(process.env, stop.signal, (line) => process.stdout.write(`${line}\n`), maker);
+  await launch(process.env, stop.signal, (line) => process.stdout.write(`${line}\n`));
 } catch (error) {
-  const expected = error instanceof StartRefused || error instanceof ConfigurationFault;
-  process.stderr.write(`${expected ? error.message : error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 }
-maker?.kill();
 process.exit();

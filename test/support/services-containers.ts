@@ -39,7 +39,7 @@ const startPostgres = async (password: string, settings: Readonly<Record<string,
 };
 
 const startNats = async (identity: BusIdentity) => {
-  const content = natsConfiguration({ version: nats.version, folder: '/data', identity, host: '0.0.0.0', port: 4222 });
+  const content = natsConfiguration({ folder: '/data', identity, host: '0.0.0.0', port: 4222 });
   const container = await new GenericContainer(nats.image)
     .withCopyContentToContainer([{ content, target: '/antipode.conf' }])
     .withCommand(['-c', '/antipode.conf'])

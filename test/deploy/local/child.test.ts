@@ -32,7 +32,7 @@ test.runIf(hasTie)('a frozen process outlives no launcher that was killed, where
   const folder = await mkdtemp(join(tmpdir(), 'antipode-child-'));
   const command: Command = {
     ...{ name: 'sleeper', file: process.execPath, args: ['-e', 'setInterval(() => undefined, 60_000)'] },
-    ...{ stopSignal: 'SIGTERM', orphanSignal: 'SIGKILL', log: join(folder, 'log') },
+    ...{ stopSignal: 'SIGTERM', log: join(folder, 'log') },
   };
   const parent = spawn(process.execPath, ['--input-type=module', '-e', launcher(command)], { stdio: ['ignore', 'pipe', 'inherit'] });
   const gone = once(parent, 'exit');

@@ -174,27 +174,6 @@ describe.runIf(hasBinaries())('npm start, elsewhere', { timeout: 150_000 }, () =
 
   const nobodyCan = isRoot && isPassableFor(noOne.uid, import.meta.dirname) && isRunnableFor(noOne.uid, process.execPath);
 
-  test('is quick the first time and the second because every program finds what one of them compiled', async () => {
-    const home = await createHome();
-    const expectCompiled = async (starts: number): Promise<void> => {
-      for (const part of ['coordinator', 'Frankfurt', 'Virginia', 'Singapore']) {
-        const log = await readFile(join(home, 'logs', `${part}.log`), 'utf8');
-        const words = [/ was accepted/g, / was rejected/g, / was not initialized/g];
-        const [found = 0, rejected, missed] = words.map((word) => [...log.matchAll(word)].length);
-        expect(found, part).toBeGreaterThan(150 * starts);
-        expect(rejected, part).toBe(0);
-        // A library may load a file of its own only when it is at work.
-        expect(missed, part).toBeLessThan(5);
-      }
-    };
-    for (const starts of [1, 2]) {
-      const service = begin(home, undefined, { NODE_DEBUG_NATIVE: 'COMPILE_CACHE' });
-      await service.ready;
-      await expectCompiled(starts);
-      await stopService(service);
-    }
-  });
-
   test.runIf(nobodyCan)('works for a user without rights', async () => {
     const service = begin(await createHome(noOne), noOne);
     expect(await isWell(await service.ready)).toBe(true);

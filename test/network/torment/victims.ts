@@ -70,12 +70,7 @@ export const coordinatorVictim = (
   const env = { ...environment, PORT: String(port), DATA_DIR: join(folder, name), LOG_LEVEL: 'info', PATH: path };
   const log = join(folder, `${name}.log`);
   const args = [join(root, 'coordinator/main.ts')];
-  return keptProcess(
-    name,
-    'coordinator',
-    { name, file: process.execPath, args, env, stopSignal: 'SIGTERM', orphanSignal: 'SIGKILL', log },
-    async () => undefined,
-  );
+  return keptProcess(name, 'coordinator', { name, file: process.execPath, args, env, stopSignal: 'SIGTERM', log }, async () => undefined);
 };
 
 /** What a killed probe had on its disk at that moment: to each of these the database must be able to answer in the end. */
@@ -118,7 +113,7 @@ export const probeVictim = (
     name: made.name,
     file: process.execPath,
     args: [join(root, 'probe/main.ts')],
-    ...{ env, stopSignal: 'SIGTERM', orphanSignal: 'SIGKILL', log },
+    ...{ env, stopSignal: 'SIGTERM', log },
   };
   const { freeze: _, ...victim } = keptProcess(made.name, 'probe', command, async () => {
     const at = Date.now();

@@ -1,6 +1,7 @@
 /**
- * Makes the initial content of an installation through the gate: each step once, and reported as
- * soon as it is done.
+ * Runs in a process of its own, at each start: makes what the network lacks, through the gate, each
+ * step once and reported as soon as it is done; then a link that signs the owner in. An interrupted
+ * start continues where it was.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -11,6 +12,7 @@ import { entryFault } from '../../coordinator/database/startup.ts';
 import { operatorIn } from '../../coordinator/gate/caller.ts';
 import { createOrganisation, createUser } from '../../coordinator/organisations/contract.ts';
 import { organisationById } from '../../coordinator/organisations/queries.ts';
+import { createSignInLink } from '../../coordinator/people/contract.ts';
 import { createProbe, listProbes, rotateProbe } from '../../coordinator/probes/contract.ts';
 import { createGateSetup } from '../../coordinator/setup.ts';
 import { createToken } from '../../coordinator/tokens/contract.ts';
@@ -21,6 +23,7 @@ import { systemClock } from '../../shared/base/time.ts';
 import { type Made, madeShape, sites } from './home.ts';
 
 const withId = z.object({ id: z.string() });
+const withAddress = z.object({ address: z.string() });
 const withToken = z.object({ token: z.string() });
 const withCredentials = z.object({ credentials: z.string() });
 const probeList = z.object({ items: z.array(z.object({ id: z.string(), name: z.string(), revoked_at: z.string().nullable() })) });
@@ -35,15 +38,18 @@ const orderShape = z.object({
 
 export type Order = z.infer<typeof orderShape>;
 
-const makeAll = async ({ environment, isOwnDatabase, known }: Order, tell: (made: Made) => void): Promise<void> => {
+/** What is made so far; at the end, the address that signs the owner in. */
+export type Report = { readonly made: Made } | { readonly signInUrl: string };
+
+const makeAll = async ({ environment, isOwnDatabase, known }: Order, tell: (report: Report) => void): Promise<void> => {
   const config = readConfig(environment);
-  const log = createLog({ name: 'first-start', level: 'silent' });
-  const sql = connect(config.DATABASE_URL, { name: 'antipode first start', connections: 4 });
-  const { gate } = createGateSetup({ config, sql, clock: systemClock, log, baseUrl: () => config.BASE_URL ?? '' });
+  const log = createLog({ name: 'setup', level: 'silent' });
+  const sql = connect(config.DATABASE_URL, { name: 'antipode setup', connections: 4 });
+  const { gate, tokens, telling } = createGateSetup({ config, sql, clock: systemClock, log, baseUrl: () => config.BASE_URL ?? '' });
   let made = known;
   const add = (more: Partial<Made>): void => {
     made = { ...made, ...more };
-    tell(made);
+    tell({ made });
   };
 
   const forInstallation = async <Shape extends z.ZodType>(operation: Operation, flat: unknown, shape: Shape): Promise<z.infer<Shape>> =>
@@ -93,18 +99,22 @@ const makeAll = async ({ environment, isOwnDatabase, known }: Order, tell: (made
   try {
     await migrate(sql);
     await Promise.all([makeOwner(), ...sites.map(makeProbe)]);
+    const link = { email: made.owner?.email, made_for: 'start' };
+    tell({ signInUrl: (await forInstallation(createSignInLink, link, withAddress)).address });
+    await tokens.close();
+    await telling.close();
     await sql.end();
   } catch (error) {
     throw entryFault(error, config.DATABASE_URL);
   }
 };
 
-/** Makes what is ordered. A failure is written to standard error and ends the process. */
-export const make = async (order: unknown, tell: (made: Made) => void): Promise<void> => {
-  try {
-    await makeAll(orderShape.parse(order), tell);
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(1);
-  }
-};
+process.once('message', (order) => {
+  makeAll(orderShape.parse(order), (report) => process.send?.(report)).then(
+    () => process.disconnect?.(),
+    (error: unknown) => {
+      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+      process.exit(1);
+    },
+  );
+});
