@@ -285,6 +285,9 @@ export type MonitorInput = ValueOf<typeof MonitorIn>;
 /** Null: not mentioned. */
 export type MonitorPatch = ValueOf<typeof MonitorPatchIn>;
 
+/** The rest of a monitor that is only tried. */
+export const unsaved = { name: 'trial', group: null, affects_group_status: null, external_id: null, tags: null } as const;
+
 const bounds = { https: [10, 86_400], dns: [10, 86_400], heartbeat: [30, 31_536_000] } as const satisfies Record<Kind, unknown>;
 const usualInterval = 60;
 

@@ -17,7 +17,7 @@ import { checkersOf } from '../probes/queries.ts';
 import { pingTokenOf } from '../secrets/at-rest.ts';
 import { changeMonitor, monitorNow, patchOf, typeDiffers, uptimeJson } from './changes.ts';
 import type * as contract from './contract.ts';
-import { draftMonitor, labelsFrom } from './model.ts';
+import { draftMonitor, labelsFrom, unsaved } from './model.ts';
 import {
   countMonitors,
   endPingTokens,
@@ -333,8 +333,12 @@ export const testMonitor = async (
     secrets: asSplit(row.type, row.config, await openSecrets(atRest, sql, row.id, row.secrets)).secrets,
     target: row.target,
   };
-  const wanted = { ...input, name: 'trial', group: null, affects_group_status: true, external_id: null, tags: null };
-  const { kind, target, interval_s, config, secrets } = draftMonitor(wanted, of, { plan, checkers: await checkersOf(sql, of) }, stored);
+  const { kind, target, interval_s, config, secrets } = draftMonitor(
+    { ...unsaved, ...input },
+    of,
+    { plan, checkers: await checkersOf(sql, of) },
+    stored,
+  );
   if (kind === 'heartbeat') throw new Refusal('trial_impossible', 'A heartbeat cannot be tried: it waits for your job to speak.');
   if ((await countTestRun(sql, of, new Date(now))) > maxAMinute)
     throw new Refusal('trial_limit', `An organisation may try ${maxAMinute} times a minute; wait a moment, or save and see.`);
