@@ -267,13 +267,16 @@ const wordOf = ({ status, headers }: Awaited<ReturnType<typeof ask>>): string =>
 
 const nameOf = ({ method, path }: Page): string => `${method} ${path}`;
 
+const inOrder = Object.keys(expected).flatMap((name) => pages.filter((each) => nameOf(each) === name));
+
 test('every page is here, and nothing that is no page', () => {
   expect(pages.map(nameOf).toSorted()).toEqual(Object.keys(expected).toSorted());
 });
 
 describe('everybody', () => {
   // Whoever signs out is a stranger after, and who leaves is no member any more: pages/settings.test.ts has them leave.
-  for (const page of pages.filter((each) => each.path !== '/sign-out' && nameOf(each) !== 'POST /members/leave'))
+  // In the order of the table: what is deleted by one page is gone for the next.
+  for (const page of inOrder.filter((each) => each.path !== '/sign-out' && nameOf(each) !== 'POST /members/leave'))
     test(`is answered what is theirs by ${nameOf(page)}`, async () => {
       const answers: string[] = [];
       for (const each of who) answers.push(wordOf(await ask(page, personOf(each))));
