@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/connect.ts';
-import { enqueue, enqueueAll, type MonitorChange, outboxChannel } from '../database/outbox.ts';
+import { enqueue, enqueueAll, type MonitorChange } from '../database/outbox.ts';
 import { utcText } from '../database/sql.ts';
-import { insertRows, updateRows } from '../database/table.ts';
+import { bytesText, insertRows, updateRows } from '../database/table.ts';
 import { inPages } from '../gate/cursors.ts';
 import {
   changedColumns,
@@ -105,21 +105,19 @@ export const regroupMonitors = async (
 };
 
 /** For the owners of their partitions. */
-export const notifyOwners = async (
+export const notifyOwners = (
   sql: Queryable,
   organisation: string,
   monitors: readonly Pick<AtOnce, 'id' | 'partition'>[],
   change: 'paused' | 'resumed' | 'deleted',
-): Promise<void> => {
-  const lines = monitors.map(({ id, partition }) => {
-    const payload: MonitorChange = { monitor: id, change, what_is_checked_changed: false };
-    return { partition, payload };
-  });
-  await sql`insert into outbox (topic, partition, organisation_id, payload)
-    select 'monitor', l.partition, ${organisation}, l.payload
-    from json_to_recordset(${JSON.stringify(lines)}::text::json) as l (partition smallint, payload jsonb)`;
-  await sql`select pg_notify(${outboxChannel}, 'monitor:' || partition) from unnest(${[...new Set(monitors.map(({ partition }) => partition))]}::int[]) as t (partition)`;
-};
+): Promise<void> =>
+  enqueueAll(
+    sql,
+    monitors.map(({ id, partition }) => {
+      const payload: MonitorChange = { monitor: id, change, what_is_checked_changed: false };
+      return { topic: 'monitor', partition, organisation, payload };
+    }),
+  );
 
 /**
  * A heartbeat's token: its fingerprint, to verify pings, and the token itself, encrypted, for the
@@ -190,11 +188,13 @@ export const writeMemberships = async (
 /** Writes the tokens and announces their keys to the ping receivers. */
 export const insertPingTokens = async (sql: Queryable, organisation: string, tokens: readonly PingTokenRow[]): Promise<void> => {
   if (tokens.length === 0) return;
-  const rows = tokens.map(({ fingerprint, monitor, box }) => ({ fingerprint, monitor, box: box.toString('base64') }));
-  await sql`
-    insert into beat_tokens (fingerprint, organisation_id, monitor_id, token)
-    select decode(r.fingerprint, 'hex'), ${organisation}, r.monitor, decode(r.box, 'base64')
-    from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as r (fingerprint text, monitor uuid, box text)`;
+  const columns = { fingerprint: 'bytea', monitor_id: 'uuid', token: 'bytea' } as const;
+  const rows = tokens.map(({ fingerprint, monitor, box }) => ({
+    fingerprint: `\\x${fingerprint}`,
+    monitor_id: monitor,
+    token: bytesText(box),
+  }));
+  await insertRows(sql, 'beat_tokens', columns, organisation, rows);
   await enqueueAll(
     sql,
     tokens.map(({ fingerprint, monitor }) => ({
