@@ -255,7 +255,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   });
 
   const answerTrial = async ({ trial, assignment }: TestRunMessage): Promise<void> => {
-    const result = await runner.try(trial, assignment);
+    const result = await runner.test(trial, assignment);
     if (!result) return;
     const { at, took_ms, outcome, cause, phases, evidence } = result;
     const answer: TestAnswerMessage = {
@@ -279,7 +279,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     // The stored copy is the same object each time, which lets a check reuse what it prepared.
     const stored = assignments.find(asked.assignment.monitor);
     const isNewer = stored !== undefined && stored.config_version >= asked.assignment.config_version;
-    await runner.look({ look: asked.look, asked_at: asked.asked_at, assignment: isNewer ? stored : asked.assignment });
+    await runner.recheck({ look: asked.look, asked_at: asked.asked_at, assignment: isNewer ? stored : asked.assignment });
   };
 
   const goOnBus = async (): Promise<void> => {

@@ -2,7 +2,7 @@ import type { Kind } from '../../shared/checks/kinds.ts';
 import { createDnsCheck, type DnsDependencies } from './dns/perform.ts';
 import { createHeartbeatCheck, type HeartbeatDependencies } from './heartbeat.ts';
 import { createHttpsCheck, type HttpsDependencies } from './https/perform.ts';
-import { type CallbackCheck, told } from './types.ts';
+import type { Check } from './types.ts';
 
 /** What each kind of check needs of the probe beyond its context. */
 export type CheckDependencies = {
@@ -12,8 +12,8 @@ export type CheckDependencies = {
 };
 
 /** How each kind is checked. A new kind adds its row here. */
-export const createChecks = (parts: CheckDependencies): Readonly<Record<Kind, CallbackCheck>> => ({
-  https: told(createHttpsCheck(parts.https)),
+export const createChecks = (parts: CheckDependencies): Readonly<Record<Kind, Check>> => ({
+  https: createHttpsCheck(parts.https),
   dns: createDnsCheck(parts.dns),
-  heartbeat: told(createHeartbeatCheck(parts.heartbeat)),
+  heartbeat: createHeartbeatCheck(parts.heartbeat),
 });

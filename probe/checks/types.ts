@@ -38,14 +38,3 @@ export type CheckContext = {
  * (`probe_internal`).
  */
 export type Check = (context: CheckContext) => Promise<Verdict>;
-
-/**
- * The same without a promise, which costs as much as reading a datagram. Calls back once with its
- * verdict or with a fault of our own, at once or later.
- */
-export type CallbackCheck = (context: CheckContext, ended: (verdict: Verdict) => void, failed: (error: unknown) => void) => void;
-
-export const told =
-  (check: Check): CallbackCheck =>
-  (context, ended, failed) =>
-    void check(context).then(ended, failed);

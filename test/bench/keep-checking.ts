@@ -1,4 +1,4 @@
-import type { CallbackCheck, CheckContext, ProbeIdentity } from '../../probe/checks/types.ts';
+import type { Check, CheckContext, ProbeIdentity } from '../../probe/checks/types.ts';
 import { systemClock } from '../../shared/base/time.ts';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
@@ -11,15 +11,14 @@ export type Perform = (ended: (outcome: Outcome) => void) => void;
 
 /** One check with a time limit of its own, as the runner gives it; a fault of our own is told of as `unknown`, as the runner does. */
 export const performOnce =
-  (check: CallbackCheck, guard: CheckContext['guard'], assignment: Assignment): Perform =>
+  (check: Check, guard: CheckContext['guard'], assignment: Assignment): Perform =>
   (ended) => {
     const deadline = deadlineIn(assignment.timeout_ms);
     const settled = (outcome: Outcome): void => {
       deadline.settle();
       ended(outcome);
     };
-    check(
-      { assignment, started_at: systemClock.now(), deadline, evidence_wanted: false, guard, probe, clock: systemClock },
+    check({ assignment, started_at: systemClock.now(), deadline, evidence_wanted: false, guard, probe, clock: systemClock }).then(
       ({ outcome }) => settled(outcome),
       () => settled('unknown'),
     );

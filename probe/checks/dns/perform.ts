@@ -6,8 +6,8 @@ import { noPhases } from '../../../shared/checks/result.ts';
 import { mayReportOutgoing, outgoingTo } from '../guard.ts';
 import { type Families, ownFamilies } from '../https/lookup.ts';
 import { clearAlarm, newAlarm, setAlarm } from '../limits.ts';
-import type { CallbackCheck, CheckContext } from '../types.ts';
-import { type Asking, ask, type Exchange, exchange } from './exchange.ts';
+import type { Check, CheckContext } from '../types.ts';
+import { type Asking, type Exchange, exchange } from './exchange.ts';
 import { write } from './message.ts';
 import { createResolverCheck, systemResolvers } from './resolve.ts';
 import type { UdpSockets } from './sockets.ts';
@@ -44,7 +44,7 @@ const takesNoTcp = ({ outcome, transport, connected_ms }: Exchange): boolean =>
   outcome.is !== 'answer' && transport === 'tcp' && connected_ms === null;
 
 /** One DNS check: a question to the named resolver or to the probe's own, its answer judged. */
-export const createDnsCheck = (parts: DnsDependencies): CallbackCheck => {
+export const createDnsCheck = (parts: DnsDependencies): Check => {
   const { sockets, resolvers = systemResolvers, families = ownFamilies } = parts;
   const resolverCheck = createResolverCheck(sockets);
   const known = new WeakMap<Assignment, Prepared>();
@@ -104,42 +104,29 @@ export const createDnsCheck = (parts: DnsDependencies): CallbackCheck => {
     return judge(terms, { exchange: seen, own: false, reached_other: false, has_family, limit_ms: assignment.timeout_ms, evidence_wanted });
   };
 
-  return (context, told, failed) => {
-    const { assignment, guard, deadline } = context;
-    // What is shown of a check is worth a socket that asks the system which way it went; the many that pass in silence are not.
-    const ended = (verdict: Verdict, resolver?: Resolver): void => {
-      if (resolver === undefined || (verdict.outcome === 'ok' && !context.evidence_wanted)) told(verdict);
-      else withOutgoing(verdict, resolver).then(told, failed);
-    };
-    const prepared = prepare(assignment);
+  return async (context) => {
+    const prepared = prepare(context.assignment);
     const { terms, named } = prepared;
     if (named === null) {
-      askOwn(prepared, context).then(({ verdict, resolver }) => ended(verdict, resolver), failed);
-      return;
+      const { verdict, resolver } = await askOwn(prepared, context);
+      return resolver === undefined ? verdict : withOutgoing(verdict, resolver, context);
     }
     const { resolver, asking } = named;
-    if (!guard.allows(resolver.address, resolver.port)) {
-      ended(notPublic(resolver, guard.isOwnLimit([resolver.address], assignment)));
-      return;
-    }
-    ask(sockets, asking, deadline, deadline.began, (seen) => {
-      if (seen instanceof Promise) {
-        seen.then((whole) => judgeNamed(terms, context, whole)).then((verdict) => ended(verdict, resolver), failed);
-        return;
-      }
-      let verdict: Verdict;
-      try {
-        verdict = judgeNamed(terms, context, seen);
-      } catch (error) {
-        failed(error);
-        return;
-      }
-      ended(verdict, resolver);
-    });
+    const { guard, deadline, assignment } = context;
+    if (!guard.allows(resolver.address, resolver.port)) return notPublic(resolver, guard.isOwnLimit([resolver.address], assignment));
+    const verdict = judgeNamed(terms, context, await exchange(sockets, asking, deadline));
+    return withOutgoing(verdict, resolver, context);
   };
 };
 
-const withOutgoing = async (verdict: Verdict, resolver: Resolver): Promise<Verdict> => {
+/**
+ * What is shown of a check is worth a socket that asks the system which way it went; the many that
+ * pass in silence are not.
+ */
+const withOutgoing = (verdict: Verdict, resolver: Resolver, { evidence_wanted }: CheckContext): Verdict | Promise<Verdict> =>
+  verdict.outcome === 'ok' && !evidence_wanted ? verdict : addOutgoing(verdict, resolver);
+
+const addOutgoing = async (verdict: Verdict, resolver: Resolver): Promise<Verdict> => {
   const own = await outgoingTo(resolver);
   return mayReportOutgoing(own, resolver.address) ? { ...verdict, evidence: { ...verdict.evidence, outgoing_address: own } } : verdict;
 };

@@ -7,7 +7,6 @@ import { createGuard } from '../../../probe/checks/guard.ts';
 import { createLookup, watchFamilies } from '../../../probe/checks/https/lookup.ts';
 import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
 import { createTrust } from '../../../probe/checks/https/trust.ts';
-import { told } from '../../../probe/checks/types.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
 import { assignmentOf } from '../../probe/support/assignment.ts';
 import { keepChecking, type Perform, performOnce } from '../keep-checking.ts';
@@ -23,7 +22,7 @@ const check = createHttpsCheck({
   trust: createTrust([readFileSync(authority, 'utf8')]),
 });
 const guard = createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () => [] });
-const perform = (assignment: Assignment): Perform => performOnce(told(check), guard, assignment);
+const perform = (assignment: Assignment): Perform => performOnce(check, guard, assignment);
 
 /** So many checks at once, all of them waiting for an answer that never comes: what memory they hold. */
 const holdOpen = async ({ url, in_flight, ms }: Order): Promise<object> => {

@@ -12,7 +12,7 @@ afterEach(() => hand.close());
 
 describe('a look', () => {
   const lookAt = (assignment: Assignment, look: string, askedAt = hand.clock.at) =>
-    hand.runner.look({ look, asked_at: askedAt, assignment });
+    hand.runner.recheck({ look, asked_at: askedAt, assignment });
 
   test('is answered urgently and with evidence, also when it is good', async () => {
     const answered = lookAt(assignmentOf('https://a.example/'), 'one');

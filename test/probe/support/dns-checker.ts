@@ -6,7 +6,6 @@ import type { Config } from '../../../shared/checks/assignment.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
 import { assignmentOf } from './assignment.ts';
 import { deadlineIn } from './deadline-in.ts';
-import { promised } from './promised-check.ts';
 
 /** Loopback is where the tests' resolvers are, and what a probe's own host may allow. */
 const loopback = createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () => [] });
@@ -34,7 +33,7 @@ type Asked = {
 
 /** Performs whole DNS checks as a runner does. */
 export const dnsChecker = (sockets: UdpSockets, parts: Omit<DnsDependencies, 'sockets'> = {}): ((asked: Asked) => Promise<Verdict>) => {
-  const check = promised(createDnsCheck({ sockets, ...parts }));
+  const check = createDnsCheck({ sockets, ...parts });
   return ({ target, config = {}, timeout_ms = 5_000, public_only = false, others_may = false, deadline = deadlineIn(timeout_ms) }) =>
     check({
       assignment: assignmentOf(target, { kind: 'dns', timeout_ms, config }),

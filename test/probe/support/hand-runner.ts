@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { expect } from 'vitest';
 import { createGuard } from '../../../probe/checks/guard.ts';
-import { type CheckContext, told } from '../../../probe/checks/types.ts';
+import type { CheckContext } from '../../../probe/checks/types.ts';
 import { createRunner, type Runner } from '../../../probe/schedule/runner.ts';
 import { createReachability } from '../../../probe/schedule/self-check.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
@@ -51,15 +51,13 @@ export const startHandRunner = (concurrency = 40): HandRunner => {
   const world = { isReachable: true };
   const runner = createRunner({
     checks: {
-      https: told(
-        (context) =>
-          new Promise((resolve, reject) => {
-            const { hostname } = new URL(context.assignment.target);
-            context.guard.allows(isIP(hostname) === 0 ? '9.9.9.9' : hostname, 443);
-            started.push({ context, end: (verdict) => resolve({ ...good, ...verdict }), fail: reject });
-            context.deadline.listen({ expire: () => resolve({ ...down, cause: { class: 'timed_out', params: {} } }) });
-          }),
-      ),
+      https: (context) =>
+        new Promise((resolve, reject) => {
+          const { hostname } = new URL(context.assignment.target);
+          context.guard.allows(isIP(hostname) === 0 ? '9.9.9.9' : hostname, 443);
+          started.push({ context, end: (verdict) => resolve({ ...good, ...verdict }), fail: reject });
+          context.deadline.listen({ expire: () => resolve({ ...down, cause: { class: 'timed_out', params: {} } }) });
+        }),
     },
     concurrency,
     clock,

@@ -15,7 +15,6 @@ import { systemClock } from '../../../shared/base/time.ts';
 import { assignmentOf } from './assignment.ts';
 import { deadlineIn } from './deadline-in.ts';
 import { type Case, cases, nameServer, ports, publicServer, publicServer6, zone } from './laboratory-cases.ts';
-import { promised } from './promised-check.ts';
 
 /**
  * The guard's laboratory, run inside a network namespace of its own in which every address there is belongs to this machine: whatever a check
@@ -111,7 +110,7 @@ const https = createHttpsCheck({
   families,
   trust: createTrust(),
 });
-const dns = promised(createDnsCheck({ sockets }));
+const dns = createDnsCheck({ sockets });
 
 const run = async (one: Case): Promise<void> => {
   trapped = [];

@@ -5,7 +5,7 @@ import { createDnsCheck } from '../../../probe/checks/dns/perform.ts';
 import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import { chargeUncaught, newAlarm, setAlarm } from '../../../probe/checks/limits.ts';
-import { type CallbackCheck, type CheckContext, told } from '../../../probe/checks/types.ts';
+import type { Check, CheckContext } from '../../../probe/checks/types.ts';
 import { createRunner } from '../../../probe/schedule/runner.ts';
 import { createReachability } from '../../../probe/schedule/self-check.ts';
 import { systemClock } from '../../../shared/base/time.ts';
@@ -46,13 +46,15 @@ const throwing: Readonly<Record<string, (context: CheckContext) => void>> = {
 const sockets = createUdpSockets();
 const resolver = await startResolver(({ query, name }) => answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.1' }] }));
 const dns = createDnsCheck({ sockets });
-const dnsThrowing: CallbackCheck = (context, ended, failed) =>
+const dnsThrowing: Check = (context) => {
   // The answer is heard by a socket that all questions share, and the throwing is in what is done with it.
-  dns({ ...context, evidence_wanted: true }, context.assignment.target.startsWith('thrown') ? boom : ended, failed);
+  const verdict = dns({ ...context, evidence_wanted: true });
+  return context.assignment.target.startsWith('thrown') ? verdict.then(boom) : verdict;
+};
 
 const runner = createRunner({
   checks: {
-    https: told(async (context) => {
+    https: async (context) => {
       const { hostname } = new URL(context.assignment.target);
       if (hostname !== 'well') {
         throwing[hostname]?.(context);
@@ -60,9 +62,9 @@ const runner = createRunner({
       }
       await new Promise((resolve) => setTimeout(resolve, 600));
       return { outcome: 'ok', cause: null, phases: null, evidence: {} };
-    }),
+    },
     dns: dnsThrowing,
-    heartbeat: (_, ended) => ended({ outcome: 'ok', cause: null, phases: null, evidence: {} }),
+    heartbeat: async () => ({ outcome: 'ok', cause: null, phases: null, evidence: {} }),
   },
   concurrency: 400,
   clock: systemClock,
