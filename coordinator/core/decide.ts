@@ -11,7 +11,21 @@ import { beganAt, countsAs, isOfLastDown, mayCheck, newestOf, see, tally, withou
 
 /**
  * The core: what an event means for a monitor. It is pure: time, network and new ids come in
- * `moment`.
+ * `moment`. Nearly every event is a result of a check:
+ *
+ *   1 usable     ok or fail, of a probe that is believed (rules 1, 16 and 20)    views.ts
+ *   2 matrix     an answer to the first recheck is evidence (rule 15)
+ *   3 cover      time is observed; a late result fills a gap (rule 22)           ledger.ts
+ *   4 may decide of this config, and of a probe that may check it (rules 3, 18)  views.ts
+ *   5 retime     a late result retimes the open incident (rule 3)                retime.ts
+ *   6 view       it moves its continent's view (rule 3)                          views.ts
+ *   7 incident   open, confirm, refute, close, ask again (rules 8 to 14)         incident.ts
+ *   8 alerts     a held "down" follows the incident's times (rule 25)            incident.ts
+ *
+ * What happens to a result that a step keeps out: after 1 it is shown in charts, and may stand in
+ * the matrix as `unknown`; after 4 it covers time and is shown in charts; after 6 it is older than
+ * what is known, and decides nothing but that a lonely failure was refuted. Nothing waits or fails
+ * here: an exception is a bug, and the batch is set aside (engine/partition.ts).
  */
 export function decide(known: MonitorState, event: MonitorEvent, moment: Moment): Decision {
   const state = withoutFuture(known, moment.now);
@@ -52,15 +66,11 @@ export function decide(known: MonitorState, event: MonitorEvent, moment: Moment)
 
 function onResult(draft: Draft, result: SeenResult): void {
   const usable = isUsable(draft, result);
-  intoMatrix(draft, result, usable);
+  addToMatrix(draft, result, usable);
   if (!usable) return;
-  covers(draft, result);
-  const { watched, decides_from } = draft.state;
-  const { probe, continent } = result.from;
-  if (result.config_version !== watched.config_version && draft.rules.older_version_to_charts) return;
-  if ((watched.paused_at !== null && draft.rules.pausing_closes) || result.at < decides_from || !mayCheck(watched, probe, continent))
-    return;
-  remember(draft, result);
+  coverTime(draft, result);
+  if (!mayDecide(draft, result)) return;
+  retimeIfLate(draft, result);
   judge(draft, result);
 }
 
@@ -75,7 +85,7 @@ function isUsable({ rules, moment, state }: Draft, result: SeenResult): boolean 
  * Rule 15: the first answer of each continent to the recheck at the first failure, whatever the
  * result.
  */
-function intoMatrix(draft: Draft, result: SeenResult, usable: boolean): void {
+function addToMatrix(draft: Draft, result: SeenResult, usable: boolean): void {
   const { incident } = draft.state;
   const matrix = incident?.progress.matrix;
   const { continent, name } = result.from;
@@ -92,7 +102,7 @@ function intoMatrix(draft: Draft, result: SeenResult, usable: boolean): void {
 }
 
 /** Rule 22. Pings cover a heartbeat; of its probes' results only failures do. */
-function covers(draft: Draft, result: SeenResult): void {
+function coverTime(draft: Draft, result: SeenResult): void {
   const { state, rules } = draft;
   const { watched, covered_until, gaps } = state;
   if (watched.kind === 'heartbeat' && result.outcome === 'ok') return;
@@ -115,18 +125,33 @@ function coversUntil({ watched, decides_from }: Draft['state'], { at, config_ver
   return config_version === watched.config_version ? until : at;
 }
 
+/** Step 4. */
+function mayDecide({ state: { watched, decides_from }, rules }: Draft, { config_version, at, from }: SeenResult): boolean {
+  if (config_version !== watched.config_version && rules.older_version_to_charts) return false;
+  if ((watched.paused_at !== null && rules.pausing_closes) || at < decides_from) return false;
+  return mayCheck(watched, from.probe, from.continent);
+}
+
 /** Rule 3: a late result retimes the incident before it has any other effect. */
-function remember(draft: Draft, result: SeenResult): void {
+function retimeIfLate(draft: Draft, result: SeenResult): void {
   const { state, rules } = draft;
   const { incident, clock, watched, sightings } = state;
   if (!incident || watched.kind === 'heartbeat' || !remembersOf(incident, result.at)) return;
   draft.state = { ...state, sightings: withObservation(sightings, observationOf(result), draft.reach.turn_ms) };
-  const isAnew = result.at < clock || (result.outcome === 'fail' && isDoubted(incident, draft.state.sightings));
-  if (isAnew && rules.late_dates_anew) retimeIncident(draft, incident, judge);
+  const mustRetime = result.at < clock || (result.outcome === 'fail' && isDoubted(incident, draft.state.sightings));
+  if (mustRetime && rules.late_dates_anew) retimeIncident(draft, incident, judge);
 }
 
-/** The effect of a result that counts. */
+/** Steps 6 and 7. */
 function judge(draft: Draft, result: SeenResult): void {
+  const moved = moveView(draft, result);
+  if (moved) moveIncident(draft, result, moved);
+}
+
+type Moved = { readonly ok: boolean; readonly wasFailing: boolean };
+
+/** @returns the continent's new view where it may change the incident. */
+function moveView(draft: Draft, result: SeenResult): Moved | undefined {
   const { probe, continent } = result.from;
   const before = draft.state.incident ? newestOf(draft.state.views, continent) : undefined;
   const seen = see(draft.state.views, result);
@@ -138,25 +163,30 @@ function judge(draft: Draft, result: SeenResult): void {
           result,
         );
   const clock = Math.max(draft.state.clock, result.at);
-  const { incident: known } = draft.state;
+  const { incident } = draft.state;
   // A late failure from within an outage that is over is no evidence of the next one (rule 3).
-  if (result.outcome === 'fail' && known && isOfLastDown(draft.state, result.at) && !isOfLastDown(draft.state, known.started_at)) return;
+  if (result.outcome === 'fail' && incident && isOfLastDown(draft.state, result.at) && !isOfLastDown(draft.state, incident.started_at))
+    return undefined;
   // An open incident needs to know when each probe last reported.
-  draft.state = { ...draft.state, views: draft.state.incident ? views : forget(views, clock, draft.reach), clock };
+  draft.state = { ...draft.state, views: incident ? views : forget(views, clock, draft.reach), clock };
   // Nearly every result: the monitor is up and stays up.
-  if (result.outcome === 'ok' && !draft.state.incident) return;
+  if (result.outcome === 'ok' && !incident) return undefined;
   const view = newestOf(views, continent);
-  const { failing, passing } = tally(views, draft.state.clock, draft.reach.turn_ms);
+  const { failing, passing } = tally(views, clock, draft.reach.turn_ms);
   // The result is older than this probe's newest, than its continent's view, or than a view may be:
   // it decides nothing (rule 3).
   if (!newest || view?.from.probe !== probe || !(view.ok ? passing : failing).includes(view)) {
     olderThanView(draft, result, newest);
-    return;
+    return undefined;
   }
+  return { ok: view.ok, wasFailing: before?.ok === false };
+}
+
+function moveIncident(draft: Draft, result: SeenResult, { ok, wasFailing }: Moved): void {
   const { incident } = draft.state;
-  if (view.ok) {
+  if (ok) {
     if (incident?.confirmed_at === null) passWhileVerifying(draft, incident, result);
-    else if (incident) passWhileDown(draft, incident, result, before?.ok === false);
+    else if (incident) passWhileDown(draft, incident, result, wasFailing);
   } else if (!incident) openWith(draft, result);
   else if (incident.confirmed_at === null) failWhileVerifying(draft, incident, result);
   else failWhileDown(draft, incident, result);

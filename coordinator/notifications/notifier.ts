@@ -6,16 +6,69 @@ import { createOwnerFallback } from './last-resort.ts';
 import { createPlanner } from './plan.ts';
 
 /**
- * Notifies people. A due event of an incident passes through these parts; each is safe to be
- * interrupted at any moment:
+ * Notifies people of an incident, from the decision to the answer of the receiver:
  *
- *   alerts (due) → planner → steps, one per channel → composer → messages, as the bucket allows →
- *   deliverer → attempts
+ *   1 release    a held "down" is due, and nothing covers its monitor (rule 25)    release.ts
+ *   2 plan       a step for each channel that covers the monitor (rule 30)         plan.ts
+ *   3 compose    one message for each channel, as its bucket allows (rule 32)      compose.ts
+ *   4 deliver    an attempt, and another until one is answered for good (rule 31)  deliver.ts
+ *   5 fall back  the owners are mailed when no channel took a "down" (rule 38)     last-resort.ts
  *
- * Any coordinator may do any part: rows are locked while they are worked on, and others skip them.
- * A commit that creates work wakes it; it also polls twice a second for what became due by time
+ * The owner of a monitor's partition releases; any coordinator does the rest. Each step takes the
+ * rows of one table, locks them, which others then skip, and writes those of the next:
+ *
+ *   row                      state     is
+ *   alerts, of an event of   held      waits for its delay and for the end of a cover
+ *   an incident              due       may leave; `planned_at`: its steps are made
+ *                            sent      made before there were steps
+ *                            dropped   the incident ended before it was due
+ *   alert_steps, of an       held      waits for delay, hours, mute, bucket (policy.ts)
+ *   alert and a channel      told      is part of a message
+ *                            dropped   `because` says why it never is
+ *                            merged    its end leaves in its place, as "was down"
+ *   messages, of a channel   waiting   for its first or next attempt; `claimed_until`: in delivery
+ *                            taken     the receiver accepted it
+ *                            refused   the receiver refused it for good
+ *                            given_up  not accepted in 24 h
+ *                            overtaken its incidents ended first: the merged steps were its own
+ *
+ * What happens when a step fails, or its process dies:
+ *   1, 2, 3, 5  it was one transaction and wrote nothing: the next tick, here or elsewhere, does it
+ *   4           the message stays claimed for a minute, and is sent again with the same key. The
+ *               next process in the same place takes it back at once (`claimed_by`)
+ *
+ * A commit that makes work wakes it; it also polls twice a second for what became due by time
  * alone.
  */
+export function createNotifier(deps: NotifierDependencies): Notifier {
+  const { sql, clock, log, kindOf } = deps;
+  const planner = createPlanner({ sql, clock, log });
+  const composer = createComposer({ sql, clock, isByThread: (kind) => kindOf(kind)?.resolves === true });
+  const deliverer = createDeliverer(deps);
+  const fallback = createOwnerFallback({ sql, clock, log, hasMail: deps.hasMail });
+
+  /** Steps 2 to 4. The events that are planned first leave first, and wait for no others. */
+  async function tick(): Promise<void> {
+    for (let isMore = true; isMore; ) {
+      const isPlanned = await planner.plan();
+      const isComposed = await composer.compose();
+      await deliverer.hurry();
+      isMore = isPlanned || isComposed;
+    }
+  }
+
+  const notifying: Ticker = createRetryingTicker({ name: 'telling', everyMs: deps.everyMs, tick, log });
+  const fallingBack: Ticker = createRetryingTicker({ name: 'rescue', everyMs: deps.rescueMs, tick: fallback.tick, log });
+  return {
+    hurry: notifying.hurry,
+    close: async () => {
+      await notifying.stop();
+      await fallingBack.stop();
+      await deliverer.close();
+    },
+  };
+}
+
 export type Notifier = {
   /** Call when something became due. */
   readonly hurry: () => void;
@@ -28,32 +81,4 @@ export type NotifierDependencies = DelivererDependencies & {
   readonly rescueMs: number;
   /** Whether owners can be mailed. */
   readonly hasMail: boolean;
-};
-
-export const createNotifier = (parts: NotifierDependencies): Notifier => {
-  const { sql, clock, log, everyMs, rescueMs, kindOf } = parts;
-  const planner = createPlanner({ sql, clock, log });
-  const composer = createComposer({ sql, clock, isByThread: (kind) => kindOf(kind)?.resolves === true });
-  const courier = createDeliverer(parts);
-  const rescue = createOwnerFallback({ sql, clock, log, hasMail: parts.hasMail });
-  const tick = async (): Promise<void> => {
-    // Of many events, those planned first leave first: the first message does not wait for the
-    // others.
-    for (let isMore = true; isMore; ) {
-      const isPlanned = await planner.plan();
-      const isComposed = await composer.compose();
-      await courier.hurry();
-      isMore = isPlanned || isComposed;
-    }
-  };
-  const telling = createRetryingTicker({ name: 'telling', everyMs, tick, log });
-  const rescuing: Ticker = createRetryingTicker({ name: 'rescue', everyMs: rescueMs, tick: rescue.tick, log });
-  return {
-    hurry: telling.hurry,
-    close: async () => {
-      await telling.stop();
-      await rescuing.stop();
-      await courier.close();
-    },
-  };
 };

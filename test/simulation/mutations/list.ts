@@ -63,7 +63,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'results of a paused monitor decide',
     file: core('decide'),
-    text: '(watched.paused_at !== null && draft.rules.pausing_closes) || ',
+    text: '(watched.paused_at !== null && rules.pausing_closes) || ',
     instead: '',
     tells: 'network',
     seed: 43,
@@ -87,7 +87,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'what came late dates no confirmed incident',
     file: core('decide'),
-    text: 'if (isAnew && rules.late_dates_anew)',
+    text: 'if (mustRetime && rules.late_dates_anew)',
     instead: 'if (result.at < clock && incident.confirmed_at === null)',
     tells: 'network',
     seed: 2,
