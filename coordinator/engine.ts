@@ -3,13 +3,20 @@ import { type End, endAll } from '../shared/base/async.ts';
 import type { Log } from '../shared/base/log.ts';
 import type { Clock } from '../shared/base/time.ts';
 import type { Bus } from '../shared/bus/nats.ts';
-import { type Key, keyFromSeed } from '../shared/bus/nkeys.ts';
+import { keyFromSeed } from '../shared/bus/nkeys.ts';
 import { createPingRecords } from '../shared/bus/pings.ts';
 import { type Sql, timeOf, wayOf } from './database/connect.ts';
 import { listenTo } from './database/listen.ts';
 import { outboxChannel } from './database/outbox.ts';
 import type { PartitionDependencies } from './engine/dependencies.ts';
-import { announceProbeChanges, createPartitions, createPartitionWatchdog, type Partitions } from './engine/ownership.ts';
+import {
+  announceProbeChanges,
+  createOwnership,
+  createPartitions,
+  createPartitionWatchdog,
+  owns,
+  type Partitions,
+} from './engine/ownership.ts';
 import { createRechecks } from './engine/rechecks.ts';
 import { doubtMarkers } from './engine/reconcile.ts';
 import type { Timing } from './engine/timing.ts';
@@ -50,7 +57,31 @@ import { createUnassignable } from './probes/uncheckable.ts';
 import type { WrappedKey } from './secrets/keys.ts';
 import { createDomainProofs } from './status-pages/public/domain-proofs.ts';
 
-/** The actors of a coordinator. They start in this order and end in the reverse one. */
+/**
+ * Starts what a coordinator does by itself, each part after those that it is made of:
+ *
+ *   1 database     watched, with a patient way of its own for housekeeping
+ *   2 bus          entered; its streams are watched
+ *   3 network      which probes there are, their keys and the roster
+ *   4 partitions   what they work with, then the leases
+ *   5 probes       their presence, duplicates, locations, notices
+ *   6 heartbeats   pings on the bus, and the relay of probes that cannot reach it
+ *   7 notifier     alerts that become due
+ *   8 tickers      what is looked at again from time to time
+ *
+ * A part waits for the database or the bus until it is there. If one fails all the same, those that
+ * were started are ended in reverse order, and so they are at the end.
+ */
+export async function startEngine(options: EngineOptions): Promise<Engine> {
+  const ends: End[] = [];
+  try {
+    return await assemble(options, ends);
+  } catch (error) {
+    await endAll(ends).catch((failure: unknown) => options.log.warn({ err: failure }, 'what was begun did not end cleanly'));
+    throw error;
+  }
+}
+
 export type Engine = {
   readonly bus: Bus;
   readonly system: Bus;
@@ -100,17 +131,7 @@ export type EngineOptions = {
 
 const hourMs = 3_600_000;
 
-export const startEngine = async (options: EngineOptions): Promise<Engine> => {
-  const ends: End[] = [];
-  try {
-    return await putTogether(options, ends);
-  } catch (error) {
-    await endAll(ends).catch((failure: unknown) => options.log.warn({ err: failure }, 'what was begun did not end cleanly'));
-    throw error;
-  }
-};
-
-const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine> => {
+async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   const { owner, version, sql, clock, log, timing, kept, nats, baseUrl, anchors, figures, signal, untilDatabase } = options;
   const every = (name: string, everyMs: number, tick: () => Promise<unknown>) => {
     const ticker = createRetryingTicker({ name, everyMs, tick, log });
@@ -119,10 +140,22 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   };
 
   ends.push(watchDatabase({ sql, log, onTime: options.databaseClock.observe }).stop);
-  const operator: Key = keyFromSeed(nats.operatorSeed, 'operator');
+  const patient = wayOf(sql).openPatient();
+  ends.push(() => patient.end({ timeout: 0 }));
+  const ownership = createOwnership();
+  const isLeader = (): boolean => owns(ownership, 0);
+  const housekeeper = createHousekeeper({ sql: patient, clock, log, kept, isLeader, secrets: options.secrets });
+  await untilDatabase(housekeeper.prepare);
+
+  const refusals = createRefusals({ sql, log, figures });
   const announcements = await untilDatabase(() =>
     createAnnouncements({
-      ...{ sql, clock, log, secretKeys: options.secretKeys, setting: options.requireSigned, aliveMs: timing.leaseMs },
+      sql,
+      clock,
+      log,
+      secretKeys: options.secretKeys,
+      setting: options.requireSigned,
+      aliveMs: timing.leaseMs,
       onRefused: (why) => refusals.count('coordinator', why === 'outdated' ? 'outdated' : 'forged'),
     }),
   );
@@ -134,31 +167,17 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   await streamWatch.tick();
   every('streams', timing.lookAgainMs, streamWatch.tick);
 
-  const patient = wayOf(sql).openPatient();
-  ends.push(() => patient.end({ timeout: 0 }));
-  const housekeeper = createHousekeeper({ sql: patient, clock, log, kept, isLeader: () => isLeader(), secrets: options.secrets });
-  await untilDatabase(housekeeper.prepare);
   const directory = await untilDatabase(() => createDirectory({ sql, log }));
-  const refusals = createRefusals({ sql, log, figures });
   const keys = await untilDatabase(() => createNetworkKeys({ sql, masterOf: options.masterOf }));
 
-  const isLeader = (): boolean => partitions.owns(0);
-  const allHeard = Promise.withResolvers<void>();
-  const onAllHeard = allHeard.resolve;
-  let onComingOrGoing = (): void => undefined;
-  const network = await untilDatabase(() =>
-    createNetwork({
-      ...{ sql, bus, clock, log, timing, directory, announcements, isLeader, onAllHeard },
-      onComingOrGoing: () => onComingOrGoing(),
-    }),
-  );
-  const { roster, words } = network;
+  const network = await untilDatabase(() => createNetwork({ sql, bus, clock, log, timing, directory, announcements, isLeader }));
+  const { roster } = network;
   const records = createPingRecords(bus);
-  const plain = createAssignments({ bus, directory, openSecrets: options.secrets.open, keys });
-  const assignments = withPingSettings({ assignments: plain, sql, bus, records, clock });
-  const looks = createRechecks({ sql, bus, clock, log, roster, assignments, figures });
-  const trials = createTestRuns({ bus, clock, roster, assignments: plain });
-  ends.push(async () => trials.close());
+  const plainAssignments = createAssignments({ bus, directory, openSecrets: options.secrets.open, keys });
+  const assignments = withPingSettings({ assignments: plainAssignments, sql, bus, records, clock });
+  const rechecks = createRechecks({ sql, bus, clock, log, roster, assignments, figures });
+  const testRuns = createTestRuns({ bus, clock, roster, assignments: plainAssignments });
+  ends.push(async () => testRuns.close());
   const loaded: PartitionDependencies['loaded'] = new Map();
   const targetsOf = (probe: string): ReadonlySet<number> => {
     const targets = new Set<number>();
@@ -169,78 +188,97 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const writer = createWriter({ sql, owner, clock, log, figures });
   // About thirty statements are prepared one after the other, without waiting: with a distant
   // database that takes as long as all the rest.
-  const prepared = untilDatabase(() => Promise.all([writer.prepare(), looks.prepare()]));
+  const prepared = untilDatabase(() => Promise.all([writer.prepare(), rechecks.prepare()]));
   prepared.catch(() => undefined); // It is awaited at the end.
   const receipts = createReceipts({ bus });
-  const parts: PartitionDependencies = {
-    ...{
-      sql,
-      bus,
-      clock,
-      log,
-      timing,
-      figures,
-      writer,
-      directory,
-      announcements,
-      refusals,
-      receipts,
-      assignments,
-      loaded,
-      roster,
-      presences: words,
-    },
+  const deps: PartitionDependencies = {
+    sql,
+    bus,
+    clock,
+    log,
+    timing,
+    figures,
+    writer,
+    directory,
+    announcements,
+    refusals,
+    receipts,
+    assignments,
+    loaded,
+    roster,
+    presences: network.presences,
     installation: await untilDatabase(() => installationId(sql)),
     loading: pLimit(3),
-    requestRechecks: looks.ask,
+    requestRechecks: rechecks.ask,
     observe: trust.observe,
     needsPasses: trust.attends,
     oldestKept: (now) => oldestKept(kept, now),
   };
-  const partitions = createPartitions({ owner, version, deps: parts, signal });
-  const keeper = createProbeBusAdmin({ sql, bus, system, account: nats.account, operator, clock, log, directory });
+  const partitions = createPartitions({ owner, version, ownership, deps, signal });
+  const operator = keyFromSeed(nats.operatorSeed, 'operator');
+  const busAdmin = createProbeBusAdmin({ sql, bus, system, account: nats.account, operator, clock, log, directory });
 
-  const matters = (probe: string): boolean => directory.byId(probe)?.revoked_at === null;
-  const lasting = { sql, quietMs: timing.noticeQuietMs, matters };
-  const twice = createDebouncedNotice({ ...lasting, kind: 'probe_twice' });
-  const dropping = createDebouncedNotice({ ...lasting, kind: 'results_dropped' });
-  const dropped = createDroppedResults({ sql, onDropped: dropping.seen });
-  const onTwice = ({ id, name }: ProbeRow): void =>
-    twice.seen(id, `Two processes speak as the probe ${name}, with the same credentials; the older one is told to end`);
-  const twins = createDuplicateProbes({ log, onTwice });
-  const displacer = await watchConnections({ system, account: nats.account, clock, log, directory, isLeader, onTwice });
-  ends.push(displacer.stop);
-  const { addressOf } = displacer;
-  const whereabouts = createLocationCheck({ sql, bus, clock, log, directory, roster, isLeader, addressOf });
+  const isInUse = (probe: string): boolean => directory.byId(probe)?.revoked_at === null;
+  const debounced = { sql, quietMs: timing.noticeQuietMs, matters: isInUse };
+  const duplicateNotice = createDebouncedNotice({ ...debounced, kind: 'probe_twice' });
+  const droppedNotice = createDebouncedNotice({ ...debounced, kind: 'results_dropped' });
+  const droppedResults = createDroppedResults({ sql, onDropped: droppedNotice.seen });
+  const onDuplicate = ({ id, name }: ProbeRow): void =>
+    duplicateNotice.seen(id, `Two processes speak as the probe ${name}, with the same credentials; the older one is told to end`);
+  const duplicates = createDuplicateProbes({ log, onTwice: onDuplicate });
+  const connections = await watchConnections({ system, account: nats.account, clock, log, directory, isLeader, onTwice: onDuplicate });
+  ends.push(connections.stop);
+  const { addressOf } = connections;
+  const location = createLocationCheck({ sql, bus, clock, log, directory, roster, isLeader, addressOf });
   const presence = hearPresence({
-    ...{ sql, bus, clock, log, directory, refusals, announcements, baseUrl, anchors, keyOf: keys.keyOf, renew: options.renew },
+    sql,
+    bus,
+    clock,
+    log,
+    directory,
+    refusals,
+    announcements,
+    baseUrl,
+    anchors,
+    keyOf: keys.keyOf,
+    renew: options.renew,
     onRelayed: ({ id }, issuedAt) => {
       const onFailure = (error: unknown) =>
         log.error({ err: error, probe: id }, 'direct credentials could not be ended; it is tried again');
       endDirectCredentials(sql, id, issuedAt).catch(onFailure);
     },
     rosterEpoch: () => roster().epoch,
-    session: twins.hear,
+    session: duplicates.hear,
     onTrialAnswer: (answer) => {
-      trials.answered(answer);
-      whereabouts.answered(answer);
+      testRuns.answered(answer);
+      location.answered(answer);
     },
     onPresent: (present) => {
-      dropped.hear(present);
+      droppedResults.hear(present);
       network.hear(present);
     },
   });
-  ends.push(() => presence.stop(), network.close, looks.close, receipts.close, writer.close, partitions.close);
+  ends.push(() => presence.stop(), network.close, rechecks.close, receipts.close, writer.close, partitions.close);
 
-  const movement = createWatchdog({ parts: createPartitionWatchdog({ bus, partitions, timing }), log });
-  every('movement', timing.movementMs, movement.tick);
+  const watchdog = createWatchdog({ parts: createPartitionWatchdog({ bus, partitions, timing }), log });
+  every('movement', timing.movementMs, watchdog.tick);
 
   announceProbeChanges({ directory, assignments, partitions });
   await untilDatabase(partitions.start);
-  if (isLeader()) await untilBus(keeper.ensureAll, { log, signal });
+  if (isLeader()) await untilBus(busAdmin.ensureAll, { log, signal });
   const pings = await untilDatabase(() =>
     startPings({
-      ...{ sql, bus, records, clock, log, announcements, refusals, directory, partitions, isLeader, signal },
+      sql,
+      bus,
+      records,
+      clock,
+      log,
+      announcements,
+      refusals,
+      directory,
+      partitions,
+      isLeader,
+      signal,
       spoolFile: options.pingSpool,
       lookAgainMs: timing.lookAgainMs,
     }),
@@ -264,16 +302,16 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     else await announcements.refresh();
     const grew = await keys.refresh(directory.refresh);
     // First: probes that must be kept out.
-    if (isLeader() && bus.isConnected()) await keeper.drain();
+    if (isLeader() && bus.isConnected()) await busAdmin.drain();
     if (grew) partitions.reconcile();
     await network.tick();
   };
-  const hearOutbox = (line: string): void => {
+  const onOutbox = (line: string): void => {
     if (line === 'probe')
       onProbes().catch((error: unknown) => log.error({ err: error }, 'a change of a probe could not be applied; it is tried again'));
   };
-  const listening = await listenTo(sql, outboxChannel, hearOutbox, { log, signal });
-  ends.push(() => listening.unlisten());
+  const outboxListening = await listenTo(sql, outboxChannel, onOutbox, { log, signal });
+  ends.push(() => outboxListening.unlisten());
 
   const digests = createDigestCheck({
     sql,
@@ -286,7 +324,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
       // The stream itself may lack assignments, or hold unknown ones: every owner checks all of it
       // again.
       if (times > 1) await doubtMarkers(bus);
-      await keeper.resync(probe);
+      await busAdmin.resync(probe);
       partitions.reconcile();
     },
   });
@@ -294,36 +332,35 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   every('leader', timing.networkTickMs, async () => {
     if (!bus.isConnected()) return;
     const leads = isLeader();
-    if (leads) await (wasLeader ? keeper.growStreams() : keeper.ensureAll());
+    if (leads) await (wasLeader ? busAdmin.growStreams() : busAdmin.ensureAll());
     wasLeader = leads;
   });
-  every('durables', timing.lookAgainMs, async () => (isLeader() && bus.isConnected() ? keeper.remakeLost() : undefined));
-  onComingOrGoing = every('network', timing.networkTickMs, network.tick).hurry;
-  void allHeard.promise.then(() => onComingOrGoing());
+  every('durables', timing.lookAgainMs, async () => (isLeader() && bus.isConnected() ? busAdmin.remakeLost() : undefined));
+  network.onChange(every('network', timing.networkTickMs, network.tick).hurry);
   every('probes', timing.lookAgainMs, onProbes);
   every('markers', timing.digestMs, async () => partitions.reconcile());
   every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));
   every('stranded', timing.lookAgainMs, createUnassignable({ sql, directory, isLeader }).tick);
   every('trust', timing.networkTickMs, trust.settle);
-  every('whereabouts', timing.lookAgainMs, whereabouts.tick);
+  every('whereabouts', timing.lookAgainMs, location.tick);
   const alerter = createAlerter({ sql, clock, log, owner, known: partitions.known });
   every('clock', timing.lookAgainMs, createClockNotice({ sql, owner, clock: options.databaseClock, isLeader }).tick);
   every('zones', timing.lookAgainMs, createZoneNotice({ sql, owner, clock, version: process.versions.tz, isLeader }).tick);
   every('notices', timing.lookAgainMs, async () => {
     if (!isLeader()) return;
-    for (const { tick } of [dropped, dropping, twice]) await tick();
+    for (const { tick } of [droppedResults, droppedNotice, duplicateNotice]) await tick();
   });
   const alerterTicker = every('alerter', timing.alertTickMs, alerter.tick);
-  const teller = options.startTeller({ everyMs: timing.alertTickMs, rescueMs: timing.lookAgainMs, figures });
-  ends.push(teller.close);
-  const hearAlerts = (table: string): void => {
-    teller.hurry();
+  const notifier = options.startTeller({ everyMs: timing.alertTickMs, rescueMs: timing.lookAgainMs, figures });
+  ends.push(notifier.close);
+  const onAlerts = (table: string): void => {
+    notifier.hurry();
     if (table !== 'alerts') return;
     alerter.wake();
     alerterTicker.hurry();
   };
-  const hearing = await listenTo(sql, alertsChannel, hearAlerts, { log, signal });
-  ends.push(() => hearing.unlisten());
+  const alertsListening = await listenTo(sql, alertsChannel, onAlerts, { log, signal });
+  ends.push(() => alertsListening.unlisten());
   every('refusals', timing.lookAgainMs, refusals.flush);
   ends.push(() => refusals.flush().catch((error: unknown) => log.error({ err: error }, 'counts of refusals are lost')));
   every('housekeeper', timing.housekeepMs, housekeeper.tick);
@@ -333,15 +370,23 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   await prepared;
 
   return {
-    ...{ bus, system, partitions, trials },
+    bus,
+    system,
+    partitions,
+    trials: testRuns,
     seenProbes: () => seenProbes({ roster: roster(), directory, presentOf: network.presentOf }),
     takePing: pings.take,
     takeForwardedPings: pings.takeKept,
     health: () =>
       healthOf({
-        ...{ sql, bus, movement, streamWatch, roster, isResting: partitions.isResting },
+        sql,
+        bus,
+        movement: watchdog,
+        streamWatch,
+        roster,
+        isResting: partitions.isResting,
         entrances: [nats.entrance.url, nats.publicUrl ?? nats.entrance.url],
       }),
     close: () => endAll([...ends, bus.hurry, system.hurry]),
   };
-};
+}

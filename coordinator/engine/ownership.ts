@@ -46,6 +46,7 @@ export type Partitions = {
 type Options = {
   readonly owner: string;
   readonly version: string;
+  readonly ownership: Ownership;
   readonly deps: PartitionDependencies;
   /** Aborts the wait at the start. */
   readonly signal?: AbortSignal;
@@ -60,13 +61,25 @@ const withinPatiences = 10;
 /** It takes its share again after this many stall timeouts. */
 const restPatiences = 2;
 
-export function createPartitions({ owner, version, deps, signal }: Options): Partitions {
+/** What this coordinator holds, for those who ask before its partitions are started. */
+export type Ownership = {
+  readonly running: Map<number, RunningPartition>;
+  /** Until when the leases hold, by performance.now(). */
+  validUntil: number;
+  isClosing: boolean;
+};
+
+export const createOwnership = (): Ownership => ({ running: new Map(), validUntil: 0, isClosing: false });
+
+const mayWork = ({ isClosing, validUntil }: Ownership): boolean => !isClosing && performance.now() < validUntil;
+
+export const owns = (ownership: Ownership, partition: number): boolean => mayWork(ownership) && ownership.running.has(partition);
+
+export function createPartitions({ owner, version, ownership, deps, signal }: Options): Partitions {
   const { sql, bus, log, timing } = deps;
-  const running = new Map<number, RunningPartition>();
+  const { running } = ownership;
   const stopping = new Set<number>();
-  let validUntil = 0;
   const stops: { readonly stop: () => Promise<void> | void }[] = [];
-  let closing = false;
   let balancing: Promise<void> = Promise.resolve();
   /** Since when there is no bus; undefined while it is connected. */
   let cutOffAt: number | undefined;
@@ -74,8 +87,6 @@ export function createPartitions({ owner, version, deps, signal }: Options): Par
   let standstills: readonly number[] = [];
   let restsUntil = 0;
   const isResting = (): boolean => performance.now() < restsUntil;
-
-  const mayWork = (): boolean => !closing && performance.now() < validUntil;
 
   const drop = async (partition: number, leaveCheckpoint: boolean): Promise<void> => {
     const held = running.get(partition);
@@ -97,7 +108,7 @@ export function createPartitions({ owner, version, deps, signal }: Options): Par
       log.error({ partition }, 'a partition stands: it is given up and begun anew, here or elsewhere');
       void giveUp(partition, mine).catch(onFailure);
     };
-    const mine = startPartition({ lease, isTaken, deps, mayWork, onFenced, onGivenUp });
+    const mine = startPartition({ lease, isTaken, deps, mayWork: () => mayWork(ownership), onFenced, onGivenUp });
     running.set(partition, mine);
   };
 
@@ -119,7 +130,7 @@ export function createPartitions({ owner, version, deps, signal }: Options): Par
     const rests = isResting();
     const others = await beAlive(sql, { owner, version, hasBus: cutOffAt === undefined && !rests }, timing.leaseMs);
     const leases = new Map((await renewLeases(sql, owner, timing.leaseMs)).map((lease) => [lease.partition, lease]));
-    validUntil = askedAt + timing.leaseMs;
+    ownership.validUntil = askedAt + timing.leaseMs;
     const lost = [...running].filter(
       ([partition, { lease, epoch }]) => epoch !== 'renewing' && leases.get(partition)?.epoch !== lease.epoch,
     );
@@ -143,7 +154,7 @@ export function createPartitions({ owner, version, deps, signal }: Options): Par
     }
   };
   const balanceSoon = (): Promise<void> => {
-    balancing = balancing.catch(() => undefined).then(() => (closing ? undefined : balance()));
+    balancing = balancing.catch(() => undefined).then(() => (ownership.isClosing ? undefined : balance()));
     return balancing;
   };
 
@@ -154,7 +165,7 @@ export function createPartitions({ owner, version, deps, signal }: Options): Par
    * the lease is taken again.
    */
   const giveUp = async (partition: number, given: RunningPartition): Promise<void> => {
-    if (closing || running.get(partition) !== given) return;
+    if (ownership.isClosing || running.get(partition) !== given) return;
     deps.figures.gaveUp();
     const now = performance.now();
     if (now - (standstills.at(-1) ?? Number.NEGATIVE_INFINITY) >= timing.standstillMs / 2)
@@ -176,7 +187,7 @@ export function createPartitions({ owner, version, deps, signal }: Options): Par
   return {
     start: async () => {
       await balanceSoon();
-      if (closing) return;
+      if (ownership.isClosing) return;
       const ticker = createTicker({ everyMs: timing.renewMs, tick: balanceSoon, onFailure });
       const again = createTicker({
         everyMs: timing.lookAgainMs,
@@ -201,8 +212,8 @@ export function createPartitions({ owner, version, deps, signal }: Options): Par
       const leases = await listenTo(sql, leasesChannel, () => void balanceSoon().catch(onFailure), { log, signal });
       stops.push({ stop: leases.unlisten });
     },
-    owns: (partition) => mayWork() && running.has(partition),
-    known: () => (mayWork() ? [...running.values()].map(backlogStateOf) : []),
+    owns: (partition) => owns(ownership, partition),
+    known: () => (mayWork(ownership) ? [...running.values()].map(backlogStateOf) : []),
     tell: async (partition, message) => {
       const held = running.get(partition);
       if (!held) throw new Error(`partition ${partition} belongs to another coordinator`);
@@ -226,7 +237,7 @@ export function createPartitions({ owner, version, deps, signal }: Options): Par
     },
     close: async () => {
       await Promise.all(stops.map(({ stop }) => stop()));
-      closing = true;
+      ownership.isClosing = true;
       await balancing.catch(() => undefined);
       const held = [...running.keys()];
       const isThere = await answersSoon(sql);

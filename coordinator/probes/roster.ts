@@ -77,13 +77,18 @@ export const observingProbeOf = ({ id, name, continent }: Pick<ProbeRow, 'id' | 
  * was heard.
  */
 export type Network = {
+  /**
+   * The next tick should not be waited for: a probe leaves or is back, or the last of all probes was
+   * heard for the first time. What changed before there was a listener is told to it at once.
+   */
+  readonly onChange: (listener: () => void) => void;
   readonly roster: () => Roster;
   readonly hear: (present: Present) => void;
   /**
    * The last presence of each healthy public probe: it shows partitions which probes may still keep
    * results (rule 4). Its times are of performance.now().
    */
-  readonly words: () => readonly LatestPresence[];
+  readonly presences: () => readonly LatestPresence[];
   readonly tick: () => Promise<void>;
   readonly presentOf: (probe: string) => Present | undefined;
   readonly close: () => void;
@@ -98,13 +103,6 @@ type Dependencies = {
   readonly directory: Pick<Directory, 'all' | 'byId' | 'refresh'>;
   readonly announcements: Pick<Announcements, 'read' | 'refuse'>;
   readonly isLeader: () => boolean;
-  /**
-   * The last of all probes was heard for the first time, so that no one need wait for the next
-   * tick.
-   */
-  readonly onAllHeard: () => void;
-  /** A probe leaves or is back, so that no one need wait for the next tick. */
-  readonly onComingOrGoing: () => void;
 };
 
 const writeEveryMs = 5_000;
@@ -131,7 +129,13 @@ const rosterIn = (
 };
 
 export const createNetwork = async (parts: Dependencies): Promise<Network> => {
-  const { sql, bus, clock, log, timing, directory, announcements, isLeader, onAllHeard, onComingOrGoing } = parts;
+  const { sql, bus, clock, log, timing, directory, announcements, isLeader } = parts;
+  let onChange: (() => void) | undefined;
+  let hasChanged = false;
+  const changed = (): void => {
+    if (onChange) onChange();
+    else hasChanged = true;
+  };
   const lastPresent = new Map<string, Present>();
   const heardAt = new Map<string, number>();
   const lost = new Set((await openNotices(sql, 'probe_lost')).map(({ subject }) => subject));
@@ -227,7 +231,7 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
     else published = undefined;
   });
 
-  const words = (): LatestPresence[] =>
+  const presences = (): LatestPresence[] =>
     current.probes
       .filter(({ healthy, quarantined, organisation }) => healthy && !quarantined && organisation === null)
       .map(({ id }) => ({
@@ -304,27 +308,31 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
    */
   const noteLeaving = ({ probe: { id, organisation_id }, message: { leaving: leaves = false, session } }: Present): void => {
     if (leaves === leaving.has(id) || organisation_id !== null) return;
-    if (leaves && !words().some(({ probe }) => probe !== id && !leaving.has(probe))) return;
+    if (leaves && !presences().some(({ probe }) => probe !== id && !leaving.has(probe))) return;
     if (leaves) leaving.set(id, session);
     else if (leaving.get(id) !== session) leaving.delete(id);
-    if (leaves === leaving.has(id)) onComingOrGoing();
+    if (leaves === leaving.has(id)) changed();
   };
 
   return {
+    onChange: (listener) => {
+      onChange = listener;
+      if (hasChanged) listener();
+    },
     roster: () => current,
     presentOf: (probe) => lastPresent.get(probe),
     hear: (present) => {
       const { probe, message, at } = present;
-      if (endsSilenceOfAll(words(), performance.now())) listenAnew();
+      if (endsSilenceOfAll(presences(), performance.now())) listenAnew();
       lastPresent.set(probe.id, present);
       noteLeaving(present);
       const isNew = !heardAt.has(probe.id);
       heardAt.set(probe.id, performance.now());
-      if (isNew && directory.all().every(({ id, revoked_at }) => revoked_at !== null || heardAt.has(id))) onAllHeard();
+      if (isNew && directory.all().every(({ id, revoked_at }) => revoked_at !== null || heardAt.has(id))) changed();
       const { version, seal_key, ear, allowed_cidrs, clock_offset_ms = null } = message;
       unwritten.set(probe.id, { id: probe.id, at, version, seal_key, ear, allowed_cidrs, clock_offset_ms });
     },
-    words,
+    presences,
     tick: async () => {
       const now = performance.now();
       if (now - tickedAt > standstillMs) listenAnew();

@@ -33,8 +33,6 @@ test('an outdated roster that is heard while the leader stores its own is replac
     directory: { all: () => [], byId: () => undefined, refresh: async () => undefined },
     announcements: { read: () => ({ revision: now }), refuse: () => undefined },
     isLeader: () => true,
-    onAllHeard: () => undefined,
-    onComingOrGoing: () => undefined,
   });
   const first = network.tick();
   await expect.poll(() => stored.length).toBe(1);
