@@ -1,7 +1,25 @@
+import { isDeepStrictEqual } from 'node:util';
 import { configKeys, type Kind, unknownConfigKeys } from '../../../shared/api/config-keys.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
-import { type Fields, type Reading, type Sent, type Widget, writings } from './form-values.ts';
+import {
+  assertions,
+  body,
+  choice,
+  credentials,
+  type Fields,
+  lines,
+  number,
+  pairs,
+  places,
+  probe,
+  type Reading,
+  secret,
+  statuses,
+  text,
+  type Widget,
+  yesNo,
+} from './form-values.ts';
 
 /**
  * How a key of the config appears in the form. Its meaning and its values are in
@@ -21,15 +39,12 @@ export type SettingGroup = { readonly title: string; readonly holds: string; rea
 const setting = (key: string, label: string, widget: Widget): Setting => ({ key, label, widget, isPlain: false });
 const plain = (key: string, label: string, widget: Widget): Setting => ({ key, label, widget, isPlain: true });
 
-const patience = plain('timeout_ms', 'Gives up after', { is: 'number', unit: 'ms' });
+const patience = plain('timeout_ms', 'Gives up after', number('ms'));
 
 const from: SettingGroup = {
   title: 'Where from',
   holds: 'continents',
-  settings: [
-    setting('continents', 'Checked and confirmed from', { is: 'places' }),
-    setting('probe', 'By a probe of your own', { is: 'probe' }),
-  ],
+  settings: [setting('continents', 'Checked and confirmed from', places), setting('probe', 'By a probe of your own', probe)],
 };
 
 /** The group of the monitor is here, too. */
@@ -38,7 +53,7 @@ export const toldTitle = 'Alerts and group';
 const told: SettingGroup = {
   title: toldTitle,
   holds: 'patience, group',
-  settings: [setting('alert_after_s', 'Alert after it was down for', { is: 'number', unit: 's' })],
+  settings: [setting('alert_after_s', 'Alert after it was down for', number('s'))],
 };
 
 export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
@@ -47,37 +62,34 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       title: 'What counts as up',
       holds: 'status, speed, text, JSON, headers, certificate',
       settings: [
-        setting('expected_status', 'Right statuses', { is: 'statuses' }),
-        plain('max_response_ms', 'Fails when slower than', { is: 'number', unit: 'ms' }),
-        setting('body_contains', 'The answer contains', { is: 'lines' }),
-        plain('body_not_contains', 'The answer does not contain', { is: 'lines' }),
-        setting('json', 'Values in a JSON answer', { is: 'assertions' }),
-        setting('header_contains', 'Headers of the answer', { is: 'pairs' }),
-        plain('verify_tls', 'The certificate must be valid for the name', { is: 'yes-no' }),
-        plain('tls_expires_within_days', 'Fails when the certificate ends within', { is: 'number', unit: 'days' }),
+        setting('expected_status', 'Right statuses', statuses),
+        plain('max_response_ms', 'Fails when slower than', number('ms')),
+        setting('body_contains', 'The answer contains', lines),
+        plain('body_not_contains', 'The answer does not contain', lines),
+        setting('json', 'Values in a JSON answer', assertions),
+        setting('header_contains', 'Headers of the answer', pairs),
+        plain('verify_tls', 'The certificate must be valid for the name', yesNo),
+        plain('tls_expires_within_days', 'Fails when the certificate ends within', number('days')),
       ],
     },
     {
       title: 'What is sent',
       holds: 'method, headers, body, redirects',
       settings: [
-        plain('method', 'Method', { is: 'choice' }),
-        setting('headers', 'Headers', { is: 'pairs' }),
-        setting('secret_headers', 'Secret headers', { is: 'lines' }),
-        plain('body', 'Body', { is: 'area' }),
-        plain('follow_redirects', 'Follow redirects', { is: 'yes-no' }),
-        plain('max_redirects', 'Redirects at most', { is: 'number', unit: 'redirects' }),
-        plain('ip_family', 'Addresses', { is: 'choice', words: { any: 'IPv4 or IPv6', '4': 'IPv4 only', '6': 'IPv6 only' } }),
+        plain('method', 'Method', choice()),
+        setting('headers', 'Headers', pairs),
+        setting('secret_headers', 'Secret headers', lines),
+        plain('body', 'Body', body),
+        plain('follow_redirects', 'Follow redirects', yesNo),
+        plain('max_redirects', 'Redirects at most', number('redirects')),
+        plain('ip_family', 'Addresses', choice({ any: 'IPv4 or IPv6', '4': 'IPv4 only', '6': 'IPv6 only' })),
         patience,
       ],
     },
     {
       title: 'Signing in there',
       holds: 'password or token',
-      settings: [
-        setting('basic_auth', 'User name and password', { is: 'credentials' }),
-        setting('bearer_token', 'Bearer token', { is: 'secret' }),
-      ],
+      settings: [setting('basic_auth', 'User name and password', credentials), setting('bearer_token', 'Bearer token', secret)],
     },
     from,
     told,
@@ -87,24 +99,17 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       title: 'What counts as right',
       holds: 'values, answer code, TTL, DNSSEC',
       settings: [
-        setting('expected_values', 'Values', { is: 'lines' }),
-        plain('match', 'How they agree', {
-          is: 'choice',
-          words: { any: 'one of them is enough', all: 'each must be there', exact: 'these and no others' },
-        }),
-        setting('expected_rcode', 'Answer code', { is: 'choice' }),
-        plain('min_ttl', 'Fails when the TTL is below', { is: 'number', unit: 's' }),
-        setting('require_authenticated_data', 'DNSSEC must have been verified', { is: 'yes-no' }),
+        setting('expected_values', 'Values', lines),
+        plain('match', 'How they agree', choice({ any: 'one of them is enough', all: 'each must be there', exact: 'these and no others' })),
+        setting('expected_rcode', 'Answer code', choice()),
+        plain('min_ttl', 'Fails when the TTL is below', number('s')),
+        setting('require_authenticated_data', 'DNSSEC must have been verified', yesNo),
       ],
     },
     {
       title: 'Who is asked, and how',
       holds: 'name server, transport',
-      settings: [
-        plain('resolver', 'Name server', { is: 'text' }),
-        setting('transport', 'Over', { is: 'choice', words: { udp: 'UDP', tcp: 'TCP' } }),
-        patience,
-      ],
+      settings: [plain('resolver', 'Name server', text), setting('transport', 'Over', choice({ udp: 'UDP', tcp: 'TCP' })), patience],
     },
     from,
     told,
@@ -114,10 +119,10 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       title: 'When it is late',
       holds: 'patience, schedule, longest run',
       settings: [
-        plain('grace_s', 'It may come later by', { is: 'number', unit: 's' }),
-        plain('schedule', 'Schedule', { is: 'text' }),
-        plain('timezone', 'Time zone of the schedule', { is: 'text' }),
-        setting('max_run_s', 'A run may take', { is: 'number', unit: 's' }),
+        plain('grace_s', 'It may come later by', number('s')),
+        plain('schedule', 'Schedule', text),
+        plain('timezone', 'Time zone of the schedule', text),
+        setting('max_run_s', 'A run may take', number('s')),
       ],
     },
     told,
@@ -127,7 +132,7 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
 /** Shown above all folds. */
 export const firstSettings: Readonly<Record<Kind, readonly Setting[]>> = {
   https: [],
-  dns: [plain('record_type', 'Records', { is: 'choice' })],
+  dns: [plain('record_type', 'Records', choice())],
   heartbeat: [],
 };
 
@@ -153,16 +158,11 @@ export const otherName = 'config_other';
 
 export const nameOf = ({ key }: Setting, suffix = ''): string => `config.${key}${suffix}`;
 
-/** A value that is not set shows the default; for a choice of locations, that is all of them. */
-const shownValue = ({ key, widget }: Setting, kind: Kind, config: Config, places: readonly string[]): unknown => {
-  const stored = config[key];
-  if (stored !== undefined && stored !== null) return stored;
-  if (widget.is === 'places') return places;
-  return widget.is === 'choice' || widget.is === 'yes-no' ? configKeys[kind][key]?.initial : undefined;
+/** The fields of one setting. One that is not set may show the default, or all locations. */
+const fieldsOf = ({ key, widget }: Setting, kind: Kind, config: Config, all: readonly string[]): Fields => {
+  const unset = { initial: configKeys[kind][key]?.initial, places: all, nothing: undefined }[widget.unset ?? 'nothing'];
+  return widget.write(config[key] ?? unset);
 };
-
-const fieldsOf = (setting: Setting, kind: Kind, config: Config, places: readonly string[]): Fields =>
-  writings[setting.widget.is].fields(shownValue(setting, kind, config, places));
 
 const otherKeys = (kind: Kind, config: Config): Config =>
   Object.fromEntries(unknownConfigKeys(kind, config).map(({ key }) => [key, config[key]]));
@@ -187,32 +187,25 @@ const wasSent = (form: Form, setting: Setting): boolean => {
   return form.names.some((each) => each === name || each.startsWith(`${name}.`) || each === `${name}[]`);
 };
 
-const isSame = (one: readonly string[], other: readonly string[]): boolean =>
-  one.length === other.length && one.every((each, at) => each === other[at]);
-
-type Kept = { readonly is: 'kept' };
-
 /**
- * What a form says about one setting. An unchanged setting keeps its stored value, however that was
- * once written.
+ * What a form says about one setting. One that still says what was shown keeps its stored value,
+ * however that was once written.
  */
-const readSetting = (setting: Setting, kind: Kind, form: Form, stored: Config, places: readonly string[]): Reading | Kept => {
-  if (!wasSent(form, setting)) return { is: 'kept' };
-  const { parts, read } = writings[setting.widget.is];
-  const sent: Sent = (suffix) => form.values(nameOf(setting, suffix));
-  const shown = fieldsOf(setting, kind, stored, places);
-  const now = parts(sent);
+const readSetting = (setting: Setting, kind: Kind, form: Form, stored: Config, all: readonly string[]): Reading | 'kept' => {
+  if (!wasSent(form, setting)) return 'kept';
+  const { key, widget } = setting;
+  const shown = fieldsOf(setting, kind, stored, all);
+  const reading = widget.read((suffix) => form.values(nameOf(setting, suffix)));
   if (
-    isSame(
-      now,
-      parts((suffix) => shown[suffix] ?? []),
+    isDeepStrictEqual(
+      reading,
+      widget.read((suffix) => shown[suffix] ?? []),
     )
   )
-    return { is: 'kept' };
-  if (setting.widget.is === 'places' && isSame(now, places.toSorted())) return { is: 'none' };
-  const reading = read(now);
-  const initial = configKeys[kind][setting.key]?.initial;
-  return reading.is === 'value' && typeof initial !== 'object' && reading.value === initial ? { is: 'none' } : reading;
+    return 'kept';
+  const usual = widget.unset === 'places' ? all.toSorted() : configKeys[kind][key]?.initial;
+  const isUsual = reading !== undefined && 'value' in reading && (widget.unset === 'places' || typeof usual !== 'object');
+  return isUsual && isDeepStrictEqual(reading.value, usual) ? undefined : reading;
 };
 
 const readOther = (kind: Kind, form: Form, stored: Config): { readonly config: Config } | { readonly fault: string } => {
@@ -245,16 +238,17 @@ export const configFrom = (
   const known = new Map(Object.entries(stored).filter(([key]) => Object.hasOwn(configKeys[kind], key)));
   for (const setting of settingsOf(kind)) {
     const reading = readSetting(setting, kind, form, stored, places);
-    if (reading.is === 'value') known.set(setting.key, reading.value);
-    else if (reading.is === 'none') known.delete(setting.key);
-    else if (reading.is === 'fault') faults.set(nameOf(setting), reading.words);
+    if (reading === undefined) known.delete(setting.key);
+    else if (reading === 'kept') continue;
+    else if ('fault' in reading) faults.set(nameOf(setting), reading.fault);
+    else known.set(setting.key, reading.value);
   }
   return { config: { ...Object.fromEntries(known), ...('config' in other ? other.config : {}) }, faults };
 };
 
 /** How many of these settings differ from their default. */
 export const countSet = (settings: readonly Setting[], kind: Kind, form: Form, places: readonly string[]): number =>
-  settings.filter((setting) => readSetting(setting, kind, form, {}, places).is !== 'kept').length;
+  settings.filter((setting) => readSetting(setting, kind, form, {}, places) !== 'kept').length;
 
 export const emptyForm = (kind: Kind, places: readonly string[], more: Parameters<typeof formOf>[0]): Form =>
   formOf({ ...formOfConfig(kind, {}, places), ...more });

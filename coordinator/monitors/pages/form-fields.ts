@@ -5,156 +5,42 @@ import { isContinent } from '../../../shared/base/continents.ts';
 import { notificationInWords } from '../../incidents/pages/detail.ts';
 import type { listRecipients } from '../../notifications/contract.ts';
 import type { Form } from '../../web/form-data.ts';
-import {
-  type Choice,
-  checkField,
-  choiceField,
-  enterSaves,
-  type FormState,
-  fieldGroup,
-  formSummary,
-  hiddenField,
-  selectField,
-  textArea,
-  textField,
-} from '../../web/forms.ts';
+import { checkField, enterSaves, type FormState, formSummary, hiddenField, selectField, textArea, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
 import { chips, countText, heading, linkButton, notice } from '../../web/layout.ts';
 import type { getMonitorChoices } from '../contract.ts';
 import { countSet, firstSettings, nameOf, otherName, type Setting, type SettingGroup, settingGroups, toldTitle } from './form-config.ts';
-import { assertionWords, maxAssertions, type Widget } from './form-values.ts';
-
-/** The choices for settings. */
-export type Places = {
-  /** Where public probes are, and where this monitor wants one. */
-  readonly continents: readonly Choice[];
-  readonly probes: readonly { readonly id: string; readonly name: string; readonly continent: string }[];
-};
+import type { Places } from './form-values.ts';
 
 /** Descriptions write keys and values in backticks. */
 const written = (text: string): Part => text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
 
-const howWritten: Partial<Record<Widget['is'], string>> = {
-  lines: 'One to a line.',
-  pairs: 'One to a line, as `Name: value`.',
-  statuses: 'With commas between.',
-};
-
 const usual = (kind: Kind, { key, widget }: Setting): string => {
   const words = configKeys[kind][key];
-  if (!words || widget.is === 'choice' || widget.is === 'yes-no' || widget.is === 'places') return '';
+  if (!words || widget.unset !== undefined) return '';
   const { initial } = words;
   if (Array.isArray(initial)) return `Usual: ${initial.map((each) => `\`${String(each)}\``).join(', ')}.`;
   const otherwise = defaultWords(words);
   return ['none', 'nothing'].includes(otherwise) ? '' : initial === undefined ? `Left empty: ${otherwise}.` : `Usual: ${otherwise}.`;
 };
 
-const helpOf = (kind: Kind, setting: Setting): Part => {
-  const text = [
-    setting.isPlain ? '' : (configKeys[kind][setting.key]?.meaning ?? ''),
-    howWritten[setting.widget.is] ?? '',
-    usual(kind, setting),
-  ]
-    .filter(Boolean)
-    .join(' ');
-  return text === '' ? null : written(text);
-};
-
-/** The default, where there is a value; otherwise an example. */
-const placeholderOf = (kind: Kind, { key, widget }: Setting): string => {
-  const words = configKeys[kind][key];
-  if (widget.is === 'number') return words?.initial === undefined ? '' : String(words.initial);
-  const example: unknown = words?.initial ?? words?.example;
-  if (widget.is === 'pairs')
-    return Object.entries(Object(example))
-      .map(([name, of]) => `${name}: ${String(of)}`)
-      .join('\n');
-  if (Array.isArray(example)) return example.map(String).join(widget.is === 'statuses' ? ', ' : '\n');
-  return String(example ?? '');
-};
-
-const assertionRow = (setting: Setting, state: FormState, at: number): Html => {
-  const of = (part: string) => nameOf(setting, `.${at}.${part}`);
-  const chosen = state.form.value(of('is')) ?? 'equals';
-  return html`<div class="assertion"><input name="${of('path')}" value="${state.form.value(of('path')) ?? ''}" placeholder="$.status" aria-label="Path ${at + 1}" autocomplete="off" spellcheck="false">
-<select name="${of('is')}" aria-label="How ${at + 1}">${Object.entries(assertionWords).map(
-    ([is, words]) => html`<option value="${is}"${is === chosen && html` selected`}>${words}</option>`,
-  )}</select><input name="${of('value')}" value="${state.form.value(of('value')) ?? ''}" placeholder="${at === 0 && 'ok'}" aria-label="Value ${at + 1}" autocomplete="off" spellcheck="false"></div>`;
-};
-
-const assertionRows = (setting: Setting, state: FormState): Html => {
-  const filled = Array.from({ length: maxAssertions }, (_, at) => at).filter(
-    (at) => state.form.value(nameOf(setting, `.${at}.path`)) || state.form.value(nameOf(setting, `.${at}.value`)),
-  );
-  const rows = Math.min(maxAssertions, Math.max(2, (filled.at(-1) ?? -1) + 2));
-  return html`<div class="assertions">${Array.from({ length: rows }, (_, at) => assertionRow(setting, state, at))}</div>${
-    rows < maxAssertions && html`<button class="button" name="act" value="more" data-stays>Room for another</button>`
-  }`;
-};
-
-const choicesOf = (kind: Kind, { key, widget }: Setting): readonly Choice[] =>
-  (configKeys[kind][key]?.choices ?? []).map((each) => ({
-    value: each,
-    label: (widget.is === 'choice' ? widget.words?.[each] : undefined) ?? each,
-  }));
-
-/** Settings that need little room are shown in pairs. */
-const shortWidgets: readonly Widget['is'][] = ['number', 'choice', 'text', 'statuses', 'yes-no'];
-
 /** One setting of the config as a field, with its words from the table of keys. */
-export const settingField = (kind: Kind, setting: Setting, state: FormState, places: Places): Html | null => {
-  const field = fieldOf(kind, setting, state, places);
-  return field && shortWidgets.includes(setting.widget.is) ? html`<div class="short">${field}</div>` : field;
-};
-
-const fieldOf = (kind: Kind, setting: Setting, state: FormState, places: Places): Html | null => {
-  const { label, widget } = setting;
-  const name = nameOf(setting);
-  const common = { name, label, state, help: helpOf(kind, setting) };
-  const placeholder = placeholderOf(kind, setting);
-  switch (widget.is) {
-    case 'number':
-      return textField({ ...common, placeholder, unit: widget.unit, inputmode: 'numeric', autocomplete: 'off' });
-    case 'text':
-    case 'statuses':
-      return textField({ ...common, placeholder, autocomplete: 'off' });
-    case 'secret':
-      return textField({ ...common, type: 'password', comesBack: true, autocomplete: 'new-password' });
-    case 'area':
-    case 'lines':
-    case 'pairs':
-      return textArea({ ...common, placeholder, code: true, rows: 2 });
-    case 'choice':
-      return selectField({ ...common, choices: choicesOf(kind, setting) });
-    case 'yes-no':
-      return html`${hiddenField(name, 'false')}${checkField(common)}`;
-    case 'credentials':
-      return html`${textField({ ...common, name: nameOf(setting, '.username'), label: 'User name', autocomplete: 'off' })}${textField({
-        ...{ name: nameOf(setting, '.password'), label: 'Password', state },
-        ...{ type: 'password', comesBack: true, autocomplete: 'new-password' },
-      })}`;
-    case 'assertions':
-      return fieldGroup({
-        ...common,
-        help: html`${common.help} A value is a number, <code>true</code>, <code>false</code> or <code>null</code> where it reads as one, else a text; in quotes it is a text.`,
-        inside: assertionRows(setting, state),
-      });
-    case 'places':
-      return html`${hiddenField(`${name}[]`, '')}${choiceField({
-        ...{ ...common, name: `${name}[]`, choices: places.continents, several: true },
-        help: 'They look in turn, and confirm what one of them sees. With all ticked, those that come later look, too.',
-      })}`;
-    case 'probe':
-      return places.probes.length === 0 && (state.form.value(name) ?? '') === ''
-        ? null
-        : selectField({
-            ...common,
-            choices: [
-              { value: '', label: 'No: the public ones look' },
-              ...places.probes.map(({ id, name: called, continent }) => ({ value: id, label: `${called}, ${continent}` })),
-            ],
-          });
-  }
+const settingField = (kind: Kind, setting: Setting, state: FormState, places: Places): Html | null => {
+  const { key, label, widget, isPlain } = setting;
+  const { meaning = '', initial, example, choices = [] } = configKeys[kind][key] ?? {};
+  const help = [isPlain ? '' : meaning, widget.how ?? '', usual(kind, setting)].filter(Boolean).join(' ');
+  // The default, where there is a value; otherwise an example, unless a number would pass for one.
+  const [placeholder = ''] = widget.write(initial ?? (typeof example === 'number' ? undefined : example))[''] ?? [];
+  const field = widget.draw({
+    name: nameOf(setting),
+    label,
+    state,
+    help: help === '' ? null : written(help),
+    placeholder,
+    choices,
+    places,
+  });
+  return field && widget.isShort ? html`<div class="short">${field}</div>` : field;
 };
 
 /** Any number of seconds, where none of the usual choices fits. */
@@ -310,7 +196,7 @@ const groupFields = ({ choices, monitor }: Subject, state: FormState): Html =>
 
 /** For settings about locations, the fold names the locations. */
 const heldBy = (settings: readonly Setting[], { form }: FormState): string | undefined =>
-  settings.some(({ widget }) => widget.is === 'places')
+  settings.some(({ widget }) => widget.unset === 'places')
     ? form
         .values('config.continents[]')
         .filter((each) => each !== '')

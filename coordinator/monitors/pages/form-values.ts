@@ -1,168 +1,196 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../../shared/base/json.ts';
+import type { Form } from '../../web/form-data.ts';
+import {
+  type Choice,
+  checkField,
+  choiceField,
+  type FormState,
+  fieldGroup,
+  hiddenField,
+  selectField,
+  textArea,
+  textField,
+} from '../../web/forms.ts';
+import { type Html, html, type Part } from '../../web/html.ts';
 
-/** How a value of a config is written in a form, and read from it. */
-export type Widget =
-  | { readonly is: 'number'; readonly unit: string }
-  | { readonly is: 'choice'; readonly words?: Readonly<Record<string, string>> }
-  | {
-      readonly is:
-        | 'text'
-        | 'area'
-        | 'secret'
-        | 'yes-no'
-        | 'lines'
-        | 'pairs'
-        | 'statuses'
-        | 'credentials'
-        | 'assertions'
-        | 'places'
-        | 'probe';
-    };
+/**
+ * How a value of a config is written in a form, drawn and read from it. A number where one is meant
+ * is made one; other text goes unchanged to the gate, whose refusal says what is valid.
+ */
+export type Widget = {
+  readonly write: (stored: unknown) => Fields;
+  readonly read: (sent: Sent) => Reading;
+  /** null where there is nothing to choose. */
+  readonly draw: (field: Drawn) => Html | null;
+  /** It needs little room, and is shown in pairs. */
+  readonly isShort?: true;
+  /** How its value is written, for its help. */
+  readonly how?: string;
+  /** What it shows while nothing is stored; the default is nothing, with the default beside it. */
+  readonly unset?: 'initial' | 'places';
+};
 
 /** The fields of one setting, by the part of their name after the setting's name. */
 export type Fields = Readonly<Record<string, readonly string[]>>;
 export type Sent = (suffix: string) => readonly string[];
 
-/** The value that was meant. */
-export type Reading =
-  | { readonly is: 'value'; readonly value: unknown }
-  | { readonly is: 'none' }
-  | { readonly is: 'fault'; readonly words: string };
+/** The value that was meant; undefined: none. */
+export type Reading = { readonly value: unknown } | { readonly fault: string } | undefined;
 
-const none: Reading = { is: 'none' };
-const value = (of: unknown): Reading => ({ is: 'value', value: of });
-const fault = (words: string): Reading => ({ is: 'fault', words });
-
-type Writing = {
-  readonly fields: (stored: unknown) => Fields;
-  /** What was sent in one form, to compare it with what was shown. */
-  readonly parts: (sent: Sent) => readonly string[];
-  readonly read: (parts: readonly string[]) => Reading;
+/** The choices for settings. */
+export type Places = {
+  /** Where public probes are, and where this monitor wants one. */
+  readonly continents: readonly Choice[];
+  readonly probes: readonly { readonly id: string; readonly name: string; readonly continent: string }[];
 };
 
-const isText = (of: unknown): of is string => typeof of === 'string';
-const last = (sent: Sent, suffix = ''): string => (sent(suffix).at(-1) ?? '').replaceAll('\r\n', '\n');
-const scalarText = (of: unknown): string => (of === undefined || of === null ? '' : isText(of) ? of : JSON.stringify(of));
+/** A setting as its field shows it. */
+export type Drawn = {
+  readonly name: string;
+  readonly label: string;
+  readonly state: FormState;
+  readonly help: Part;
+  readonly placeholder: string;
+  /** The values of a key that has few. */
+  readonly choices: readonly string[];
+  readonly places: Places;
+};
 
-/**
- * A number where it is one; other text goes unchanged to the gate, whose refusal says what is
- * valid.
- */
-const numberOr = (text: string): number | string => (/^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text);
-
-const oneField = (read: (text: string) => Reading, trimmed = true): Writing => ({
-  fields: (stored) => ({ '': [scalarText(stored)] }),
-  parts: (sent) => [trimmed ? last(sent).trim() : last(sent)],
-  read: ([text = '']) => (text === '' ? none : read(text)),
+/** One field with one text. */
+const field = (draw: Widget['draw'], read: (text: string) => unknown = (text) => text, write = scalarText): Widget => ({
+  write: (stored) => ({ '': [write(stored)] }),
+  read: (sent) => {
+    const text = last(sent).trim();
+    return text === '' ? undefined : { value: read(text) };
+  },
+  draw,
 });
 
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // Then the text is meant literally.
-  }
+const plainText: Widget['draw'] = (drawn) => textField({ ...drawn, autocomplete: 'off' });
+const area: Widget['draw'] = (drawn) => textArea({ ...drawn, code: true, rows: 2 });
+
+export const number = (unit: string): Widget => ({
+  ...field((drawn) => textField({ ...drawn, unit, inputmode: 'numeric', autocomplete: 'off' }), numberOr),
+  isShort: true,
+});
+
+export const choice = (words: Readonly<Record<string, string>> = {}): Widget => ({
+  ...field(({ choices, ...drawn }) =>
+    selectField({ ...drawn, choices: choices.map((each) => ({ value: each, label: words[each] ?? each })) }),
+  ),
+  isShort: true,
+  unset: 'initial',
+});
+
+export const yesNo: Widget = {
+  ...field(
+    (drawn) => html`${hiddenField(drawn.name, 'false')}${checkField(drawn)}`,
+    (text) => text === 'true',
+  ),
+  isShort: true,
+  unset: 'initial',
 };
 
-const textsFrom = (text: string): readonly string[] | undefined => {
-  const list = text.trimStart().startsWith('[') ? parsed(text) : undefined;
-  return Array.isArray(list) && list.every(isText) ? list : undefined;
+export const text: Widget = { ...field(plainText), isShort: true };
+
+export const secret: Widget = field(({ placeholder: _, ...drawn }) =>
+  textField({ ...drawn, type: 'password', comesBack: true, autocomplete: 'new-password' }),
+);
+
+/** Its spaces count. */
+export const body: Widget = {
+  ...field(area),
+  read: (sent) => (last(sent) === '' ? undefined : { value: last(sent) }),
 };
 
-const isPlainLine = (line: string): boolean => line !== '' && line === line.trim() && !/[\r\n]/.test(line);
-
-/** One per line; as JSON where lines cannot express it. */
-export const linesText = (list: readonly string[]): string => {
-  const text = list.join('\n');
-  return list.length > 0 && list.every(isPlainLine) && textsFrom(text) === undefined ? text : JSON.stringify(list);
-};
-
-export const linesFrom = (text: string): readonly string[] =>
-  textsFrom(text) ??
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-
-const lines: Writing = {
-  fields: (stored) => {
+export const lines: Widget = {
+  ...field(area, linesFrom, (stored) => {
     const list = isText(stored) ? [stored] : Array.isArray(stored) ? stored.filter(isText) : undefined;
-    return { '': [list === undefined ? '' : linesText(list)] };
-  },
-  parts: (sent) => [last(sent).trim()],
-  read: ([text = '']) => (text === '' ? none : value(linesFrom(text))),
+    return list === undefined ? '' : linesText(list);
+  }),
+  how: 'One to a line.',
 };
 
-const pairsFromJson = (text: string): readonly (readonly [string, string])[] | undefined => {
-  const map = text.trimStart().startsWith('{') ? parsed(text) : undefined;
-  if (!isRecord(map)) return undefined;
-  const pairs = Object.entries(map).flatMap(([name, of]): [string, string][] => (isText(of) ? [[name, of]] : []));
-  return pairs.length === Object.keys(map).length ? pairs : undefined;
-};
-
-/** `Name: value`, one per line; as JSON where lines cannot express it. */
-export const pairsText = (pairs: readonly (readonly [string, string])[]): string =>
-  pairs.length > 0 && pairs.every(([name, of]) => /^[^\s:{]+$/.test(name) && of === of.trim() && !/[\r\n]/.test(of))
-    ? pairs.map(([name, of]) => `${name}: ${of}`.trimEnd()).join('\n')
-    : JSON.stringify(Object.fromEntries(pairs));
-
-/** The unreadable line, if there is one. */
-export const pairsFrom = (text: string): readonly (readonly [string, string])[] | { readonly unread: string; readonly twice: boolean } => {
-  const whole = pairsFromJson(text);
-  if (whole) return whole;
-  const pairs: (readonly [string, string])[] = [];
-  for (const line of text.split('\n').map((each) => each.trim())) {
-    if (line === '') continue;
-    const [, name, of] = /^([^:]*[^:\s])\s*:(.*)$/s.exec(line) ?? [];
-    if (name === undefined || of === undefined) return { unread: line, twice: false };
-    if (pairs.some(([before]) => before === name)) return { unread: name, twice: true };
-    pairs.push([name, of.trim()]);
-  }
-  return pairs;
-};
-
-const brief = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
-
-const pairs: Writing = {
-  fields: (stored) => {
+export const pairs: Widget = {
+  write: (stored) => {
     const all = isRecord(stored) ? Object.entries(stored).filter((pair): pair is [string, string] => isText(pair[1])) : undefined;
     return { '': [all === undefined ? '' : pairsText(all)] };
   },
-  parts: (sent) => [last(sent).trim()],
-  read: ([text = '']) => {
-    if (text === '') return none;
-    const read = pairsFrom(text);
-    if (!('unread' in read)) return value(Object.fromEntries(read));
-    return fault(
-      read.twice
-        ? `Name each header once; "${brief(read.unread)}" stands here twice.`
-        : `Write each line as Name: value; "${brief(read.unread)}" has no colon.`,
-    );
+  read: (sent) => {
+    const whole = last(sent).trim();
+    if (whole === '') return undefined;
+    const read = pairsFrom(whole);
+    if (!('unread' in read)) return { value: Object.fromEntries(read) };
+    const fault = read.twice
+      ? `Name each header once; "${brief(read.unread)}" stands here twice.`
+      : `Write each line as Name: value; "${brief(read.unread)}" has no colon.`;
+    return { fault };
   },
+  draw: area,
+  how: 'One to a line, as `Name: value`.',
 };
 
-const statuses: Writing = {
-  fields: (stored) => ({ '': [Array.isArray(stored) ? stored.map(String).join(', ') : ''] }),
-  parts: (sent) => [last(sent).trim()],
-  read: ([text = '']) => {
-    const all = text
+export const statuses: Widget = {
+  write: (stored) => ({ '': [Array.isArray(stored) ? stored.map(String).join(', ') : ''] }),
+  read: (sent) => {
+    const all = last(sent)
       .replaceAll(/\s*-\s*/g, '-')
       .split(/[,;\s]+/)
       .filter((each) => each !== '');
-    return all.length === 0 ? none : value(all.map(numberOr));
+    return all.length === 0 ? undefined : { value: all.map(numberOr) };
   },
+  draw: plainText,
+  isShort: true,
+  how: 'With commas between.',
 };
 
-const credentials: Writing = {
-  fields: (stored) => {
+export const credentials: Widget = {
+  write: (stored) => {
     const of = isRecord(stored) ? stored : {};
     return { '.username': [scalarText(of.username)], '.password': [scalarText(of.password)] };
   },
-  parts: (sent) => [last(sent, '.username'), last(sent, '.password')],
-  read: ([username = '', password = '']) => (username === '' && password === '' ? none : value({ username, password })),
+  read: (sent) => {
+    const [username, password] = [last(sent, '.username'), last(sent, '.password')];
+    return username === '' && password === '' ? undefined : { value: { username, password } };
+  },
+  draw: ({ name, state, help }) =>
+    html`${textField({ name: `${name}.username`, label: 'User name', state, help, autocomplete: 'off' })}${textField({
+      ...{ name: `${name}.password`, label: 'Password', state },
+      ...{ type: 'password', comesBack: true, autocomplete: 'new-password' },
+    })}`,
 };
 
-export const assertionWords = {
+/** Locations are checkboxes; a selection of none has a meaning. */
+export const places: Widget = {
+  write: (stored) => ({ '[]': Array.isArray(stored) ? stored.filter(isText) : [] }),
+  read: (sent) => {
+    const all = sent('[]').filter((each) => each !== '');
+    return all.length === 0 ? { fault: 'Tick at least one.' } : { value: all.toSorted() };
+  },
+  draw: ({ places: { continents }, name, ...drawn }) =>
+    html`${hiddenField(`${name}[]`, '')}${choiceField({
+      ...{ ...drawn, name: `${name}[]`, choices: continents, several: true },
+      help: 'They look in turn, and confirm what one of them sees. With all ticked, those that come later look, too.',
+    })}`,
+  unset: 'places',
+};
+
+export const probe: Widget = field(({ places: { probes }, ...drawn }) =>
+  probes.length === 0 && (drawn.state.form.value(drawn.name) ?? '') === ''
+    ? null
+    : selectField({
+        ...drawn,
+        choices: [
+          { value: '', label: 'No: the public ones look' },
+          ...probes.map(({ id, name, continent }) => ({ value: id, label: `${name}, ${continent}` })),
+        ],
+      }),
+);
+
+const maxAssertions = 20;
+
+const assertionWords = {
   equals: 'equals',
   contains: 'contains',
   gt: 'is more than',
@@ -170,26 +198,133 @@ export const assertionWords = {
   exists: 'is there',
   missing: 'is not there',
 } as const;
-export const maxAssertions = 20;
+
+/** Paths in JSON with what must be there, one a row. */
+export const assertions: Widget = {
+  write: (stored) =>
+    Object.fromEntries(
+      (Array.isArray(stored) ? stored : []).flatMap(rowsOf).flatMap(([path, is, of], at) => [
+        [`.${at}.path`, [path]],
+        [`.${at}.is`, [is]],
+        [`.${at}.value`, [of]],
+      ]),
+    ),
+  read: (sent) => {
+    const rows = Array.from(
+      { length: maxAssertions },
+      (_, at): Row => [last(sent, `.${at}.path`).trim(), last(sent, `.${at}.is`), last(sent, `.${at}.value`)],
+    ).filter(([path, , of]) => path !== '' || of !== '');
+    return rows.length === 0 ? undefined : { value: rows.map(assertionOf) };
+  },
+  draw: (drawn) =>
+    fieldGroup({
+      ...drawn,
+      help: html`${drawn.help} A value is a number, <code>true</code>, <code>false</code> or <code>null</code> where it reads as one, else a text; in quotes it is a text.`,
+      inside: assertionRows(drawn),
+    }),
+};
+
+function assertionRows({ name, state: { form } }: Drawn): Html {
+  const filled = Array.from({ length: maxAssertions }, (_, at) => at).filter(
+    (at) => form.value(`${name}.${at}.path`) || form.value(`${name}.${at}.value`),
+  );
+  const rows = Math.min(maxAssertions, Math.max(2, (filled.at(-1) ?? -1) + 2));
+  return html`<div class="assertions">${Array.from({ length: rows }, (_, at) => assertionRow(`${name}.${at}`, form, at))}</div>${
+    rows < maxAssertions && html`<button class="button" name="act" value="more" data-stays>Room for another</button>`
+  }`;
+}
+
+function assertionRow(name: string, form: Form, at: number): Html {
+  const chosen = form.value(`${name}.is`) ?? 'equals';
+  return html`<div class="assertion"><input name="${name}.path" value="${form.value(`${name}.path`) ?? ''}" placeholder="$.status" aria-label="Path ${at + 1}" autocomplete="off" spellcheck="false">
+<select name="${name}.is" aria-label="How ${at + 1}">${Object.entries(assertionWords).map(
+    ([is, words]) => html`<option value="${is}"${is === chosen && html` selected`}>${words}</option>`,
+  )}</select><input name="${name}.value" value="${form.value(`${name}.value`) ?? ''}" placeholder="${at === 0 && 'ok'}" aria-label="Value ${at + 1}" autocomplete="off" spellcheck="false"></div>`;
+}
+
+function isText(of: unknown): of is string {
+  return typeof of === 'string';
+}
+
+function last(sent: Sent, suffix = ''): string {
+  return (sent(suffix).at(-1) ?? '').replaceAll('\r\n', '\n');
+}
+
+function scalarText(of: unknown): string {
+  return of === undefined || of === null ? '' : isText(of) ? of : JSON.stringify(of);
+}
+
+function numberOr(text: string): number | string {
+  return /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // Then the text is meant literally.
+  }
+}
+
+/** The plain text where it is read as what it was written from, else JSON. */
+function plainOr(text: string, written: unknown, read: (text: string) => unknown, json = written): string {
+  return text !== '' && isDeepStrictEqual(read(text), written) ? text : JSON.stringify(json);
+}
+
+/** One per line; as JSON where lines cannot express it. */
+export function linesText(list: readonly string[]): string {
+  return plainOr(list.join('\n'), list, linesFrom);
+}
+
+export function linesFrom(text: string): readonly string[] {
+  const list = text.trimStart().startsWith('[') ? parsed(text) : undefined;
+  return Array.isArray(list) && list.every(isText) ? list : linesIn(text);
+}
+
+function linesIn(text: string): readonly string[] {
+  const all = text.split('\n').map((line) => line.trim());
+  return all.filter((line) => line !== '');
+}
+
+type Pairs = readonly (readonly [string, string])[];
+
+/** `Name: value`, one per line; as JSON where lines cannot express it. */
+export function pairsText(all: Pairs): string {
+  const text = all.map(([name, of]) => `${name}: ${of}`.trimEnd()).join('\n');
+  return plainOr(text, all, pairsFrom, Object.fromEntries(all));
+}
+
+/** The unreadable line, if there is one. */
+export function pairsFrom(text: string): Pairs | { readonly unread: string; readonly twice: boolean } {
+  const map = text.trimStart().startsWith('{') ? parsed(text) : undefined;
+  if (isRecord(map) && Object.values(map).every(isText)) return Object.entries(map).map(([name, of]) => [name, String(of)]);
+  const all: [string, string][] = [];
+  for (const line of linesIn(text)) {
+    const [, name, of] = /^([^:]*[^:\s])\s*:(.*)$/s.exec(line) ?? [];
+    if (name === undefined || of === undefined) return { unread: line, twice: false };
+    if (all.some(([before]) => before === name)) return { unread: name, twice: true };
+    all.push([name, of.trim()]);
+  }
+  return all;
+}
+
+const brief = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
 
 type Row = readonly [path: string, is: string, of: string];
 
 /** A text that would be read as something else is quoted. */
-const equalText = (of: unknown): string => {
-  if (!isText(of)) return JSON.stringify(of ?? null);
-  const again = parsed(of);
-  const isOther = again !== undefined && !(typeof again === 'object' && again !== null);
-  return isOther || of === '' || of !== of.trim() ? JSON.stringify(of) : of;
-};
+function equalText(of: unknown): string {
+  return isText(of) && of === of.trim() ? plainOr(of, of, equalFrom) : JSON.stringify(of ?? null);
+}
 
-const equalFrom = (text: string): unknown => {
+function equalFrom(text: string): unknown {
   const of = parsed(text.trim());
   // A JavaScript number would lose its last digits; checks compare those of a text.
   if (/^-?\d+$/.test(text.trim()) && !Number.isSafeInteger(of)) return text.trim();
   return of === undefined || (typeof of === 'object' && of !== null) ? text : of;
-};
+}
 
-const rowsOf = (assertion: unknown): Row[] => {
+function rowsOf(assertion: unknown): Row[] {
   if (!isRecord(assertion)) return [];
   const path = scalarText(assertion.path);
   return Object.entries(assertion).flatMap(([is, of]): Row[] => {
@@ -197,58 +332,9 @@ const rowsOf = (assertion: unknown): Row[] => {
     if (is === 'exists') return [[path, of === false ? 'missing' : 'exists', '']];
     return [[path, is, is === 'equals' ? equalText(of) : scalarText(of)]];
   });
-};
+}
 
-const assertionOf = ([path, is, of]: Row): unknown => {
+function assertionOf([path, is, of]: Row): unknown {
   if (is === 'exists' || is === 'missing') return { path, exists: is === 'exists' };
   return { path, [is]: is === 'equals' ? equalFrom(of) : is === 'gt' || is === 'lt' ? numberOr(of.trim()) : of };
-};
-
-const assertions: Writing = {
-  fields: (stored) =>
-    Object.fromEntries(
-      (Array.isArray(stored) ? stored : []).flatMap(rowsOf).flatMap(
-        ([path, is, of], at) =>
-          [
-            [`.${at}.path`, [path]],
-            [`.${at}.is`, [is]],
-            [`.${at}.value`, [of]],
-          ] as const,
-      ),
-    ),
-  parts: (sent) =>
-    Array.from(
-      { length: maxAssertions },
-      (_, at): Row => [last(sent, `.${at}.path`).trim(), last(sent, `.${at}.is`), last(sent, `.${at}.value`)],
-    )
-      .filter(([path, , of]) => path !== '' || of !== '')
-      .flat(),
-  read: (parts) => {
-    const rows = Array.from(
-      { length: parts.length / 3 },
-      (_, at): Row => [parts[at * 3] ?? '', parts[at * 3 + 1] ?? '', parts[at * 3 + 2] ?? ''],
-    );
-    return rows.length === 0 ? none : value(rows.map(assertionOf));
-  },
-};
-
-/** Locations are checkboxes; a selection of none has a meaning. */
-const places: Writing = {
-  fields: (stored) => ({ '[]': Array.isArray(stored) ? stored.filter(isText) : [] }),
-  parts: (sent) =>
-    sent('[]')
-      .filter((each) => each !== '')
-      .toSorted(),
-  read: (parts) => (parts.length === 0 ? fault('Tick at least one.') : value(parts)),
-};
-
-export const writings: Readonly<Record<Widget['is'], Writing>> = {
-  number: oneField((text) => value(numberOr(text))),
-  text: oneField(value),
-  probe: oneField(value),
-  secret: oneField(value),
-  choice: oneField(value),
-  area: oneField(value, false),
-  'yes-no': oneField((text) => value(text === 'true')),
-  ...{ lines, pairs, statuses, credentials, assertions, places },
-};
+}
