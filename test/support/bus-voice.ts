@@ -26,7 +26,7 @@ export type Voice = {
   readonly close: () => Promise<void>;
 };
 
-export const speakAs = async (made: MadeProbe): Promise<Voice> => {
+export const speakAs = async (made: MadeProbe, firstConnectionMs = 30_000): Promise<Voice> => {
   const credentials = parseProbeCredentials(made.credentials);
   const key = keyFromSeed(parseCredentials(credentials.nats_credentials).seed, 'user');
   const bus = await connectBus({
@@ -36,7 +36,7 @@ export const speakAs = async (made: MadeProbe): Promise<Voice> => {
     inboxPrefix: inboxOf(made.id),
     ...(credentials.organisation === null ? {} : { routeOf: (subject: string) => relayedSubject(made.id, subject) }),
     log: testLog(),
-    firstConnectionMs: 30_000,
+    firstConnectionMs,
   });
   const generation = newId();
   const shout: Voice['shout'] = async (subject, body, signature) => {

@@ -196,7 +196,8 @@ export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl
       ALERT_ALLOW_CIDRS: '127.0.0.0/8,::1',
       ...more.environment,
     });
-    const probe = await createProbe(config, { log, pingSettlingMs: 3_000, ...(more.handsOver ? {} : { handOverMs: 0 }) });
+    const quickly = { pingSettlingMs: 3_000, presenceMs: 1_000, ...(more.handsOver ? {} : { handOverMs: 0 }) };
+    const probe = await createProbe(config, { log, ...quickly });
     if (!more.isAlone) await probe.onBus;
     return keep(probe);
   };
