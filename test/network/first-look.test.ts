@@ -49,7 +49,7 @@ test('a first look that was lost with its probe is asked for again, though the p
   await network.startCoordinator();
   const { made, close } = await network.addProbe('Europe');
   target.answer({ is: 'hang' });
-  const monitor = await network.addMonitor({ target: target.url(), interval_s: 86_400 });
+  const monitor = await network.addMonitor({ target: target.url(), interval_s: 86_400, config: { timeout_ms: 3_000 } });
   await eventually(() => target.hits.length > 0);
   await close();
   target.answer(fine);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { connectBus } from '../../shared/bus/nats.ts';
 import { eventually } from '../support/eventually.ts';
 import { incidentThat, isConfirmed, seenFrom } from '../support/incidents.ts';
@@ -8,13 +8,13 @@ import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** A partition that waits for something that does not come, while its coordinator lives, renews its lease and answers. */
 
-let network: Network;
-beforeEach(async () => {
-  network = await createNetwork();
-});
-afterEach(() => network.close());
+type AtEnd = (end: () => Promise<void>) => void;
 
-test('a partition whose message stands is given up and begun anew, the health says so meanwhile, and its outage is found', async () => {
+test.concurrent('a partition whose message stands is given up and begun anew, the health says so meanwhile, and its outage is found', async ({
+  onTestFinished,
+}) => {
+  const network = await createNetwork();
+  onTestFinished(network.close);
   const { sql } = network;
   const coordinator = await network.startCoordinator({ timing: { standstillMs: 1_000, movementMs: 100, unmovedMs: 300 } });
   for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
@@ -49,39 +49,47 @@ test('a partition whose message stands is given up and begun anew, the health sa
   await eventually(async () => (await health()) === 200);
 });
 
-describe('a server of the bus that has lost the others', () => {
-  let network: Network;
-  let proxy: TcpProxy;
-  let ends: (() => Promise<void>)[];
+type Place = {
+  readonly network: Network;
+  readonly proxy: TcpProxy;
   /** Connections up to this one are to that server: it takes what is published, and answers nothing about streams. */
-  let deafUpTo: number;
+  readonly deafen: (upTo: number) => void;
+};
 
-  beforeEach(async () => {
-    deafUpTo = 0;
-    const garble = (data: Buffer, call: number): Buffer =>
-      call > deafUpTo ? data : Buffer.from(data.toString('latin1').replaceAll('$JS.API.', '$JX.API.'), 'latin1');
-    ends = [];
-    network = await createNetwork({
-      busVia: async (url) => {
-        proxy = await createTcpProxy(url, { garble });
-        return proxy.url;
-      },
-    });
-    // Somebody hears it, so that nobody is told that nobody listens.
-    const { url, coordinatorCredentials: credentials } = network.account;
-    const silent = await connectBus({ url, credentials, name: 'silent', log: testLog(), firstConnectionMs: 10_000 });
-    silent.subscribe('$JX.>', () => undefined);
-    ends.push(silent.close);
+const begin = async (atEnd: AtEnd): Promise<Place> => {
+  let deafUpTo = 0;
+  const garble = (data: Buffer, call: number): Buffer =>
+    call > deafUpTo ? data : Buffer.from(data.toString('latin1').replaceAll('$JS.API.', '$JX.API.'), 'latin1');
+  const made: TcpProxy[] = [];
+  const network = await createNetwork({
+    busVia: async (url) => {
+      const proxy = await createTcpProxy(url, { garble });
+      made.push(proxy);
+      return proxy.url;
+    },
   });
-  afterEach(async () => {
+  // Somebody hears it, so that nobody is told that nobody listens.
+  const { url, coordinatorCredentials: credentials } = network.account;
+  const silent = await connectBus({ url, credentials, name: 'silent', log: testLog(), firstConnectionMs: 10_000 });
+  silent.subscribe('$JX.>', () => undefined);
+  const [proxy] = made;
+  if (!proxy) throw new Error('nobody asked for the way to the bus');
+  atEnd(async () => {
     await network.close();
-    for (const end of ends) await end();
+    await silent.close();
     await proxy.close();
   });
+  const deafen = (upTo: number): void => {
+    deafUpTo = upTo;
+  };
+  return { network, proxy, deafen };
+};
 
+describe.concurrent('a server of the bus that has lost the others', () => {
   const isWell = async (url: string): Promise<boolean> => (await fetch(`${url}/health`)).status === 200;
 
-  test('is left for another', async () => {
+  test('is left for another', async ({ onTestFinished }) => {
+    const { network, proxy, deafen } = await begin(onTestFinished);
     const coordinator = await network.startCoordinator({ timing: { unmovedMs: 2_000 } });
     const calls = proxy.calls();
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
@@ -89,7 +97,7 @@ describe('a server of the bus that has lost the others', () => {
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
     await seenFrom(network.sql, monitor, 2);
     await eventually(() => isWell(coordinator.url));
-    deafUpTo = calls;
+    deafen(calls);
     await eventually(async () => !(await isWell(coordinator.url)), 30_000);
     await eventually(() => isWell(coordinator.url), 40_000);
     target.answer(broken);
@@ -101,7 +109,7 @@ describe('a server of the bus that has lost the others', () => {
   const timing = { standstillMs: 3_000, unmovedMs: 600_000 };
 
   /** Monitors that change all the while: each change asks the bus what it holds. */
-  const changeMonitors = async (url: string): Promise<{ readonly stop: () => void }> => {
+  const changeMonitors = async (network: Network, url: string, atEnd: AtEnd): Promise<{ readonly stop: () => void }> => {
     const made: string[] = [];
     for (let count = 0; count < 8; count += 1)
       made.push(await network.addMonitor({ target: `${url}${count}`, interval_s: 10, config: { continents: ['Asia'] } }));
@@ -111,11 +119,12 @@ describe('a server of the bus that has lost the others', () => {
       for (const id of made) void network.editMonitor(id, { interval_s });
     }, 500);
     const stop = (): void => clearInterval(changing);
-    ends.push(async () => stop());
+    atEnd(async () => stop());
     return { stop };
   };
 
-  test('is left by a coordinator whose partitions stood three times, also where no other can hold them', async () => {
+  test('is left by a coordinator whose partitions stood three times, also where no other can hold them', async ({ onTestFinished }) => {
+    const { network, proxy, deafen } = await begin(onTestFinished);
     const coordinator = await network.startCoordinator({ timing });
     const calls = proxy.calls();
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
@@ -123,9 +132,9 @@ describe('a server of the bus that has lost the others', () => {
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
     await seenFrom(network.sql, monitor, 2);
     await eventually(() => isWell(coordinator.url));
-    const changes = await changeMonitors(target.url('/'));
+    const changes = await changeMonitors(network, target.url('/'), onTestFinished);
     const before = proxy.calls();
-    deafUpTo = calls;
+    deafen(calls);
     await eventually(() => proxy.calls() > before, 60_000);
     const { why } = (await (await fetch(`${coordinator.url}/health`)).json()) as { why: string[] };
     expect(why.join()).toContain('leaves its partitions to others for a while');
@@ -135,7 +144,10 @@ describe('a server of the bus that has lost the others', () => {
     await eventually(() => isWell(coordinator.url), 30_000);
   });
 
-  test('costs a coordinator whose partitions stand because of it its partitions, until it is connected anew', async () => {
+  test('costs a coordinator whose partitions stand because of it its partitions, until it is connected anew', async ({
+    onTestFinished,
+  }) => {
+    const { network, proxy, deafen } = await begin(onTestFinished);
     const cut = await network.startCoordinator({ timing });
     const calls = proxy.calls();
     const other = await network.startCoordinator({ timing });
@@ -147,8 +159,8 @@ describe('a server of the bus that has lost the others', () => {
     };
     await eventually(async () => (await shares()).join() === '16,16', 30_000);
     await eventually(() => isWell(cut.url));
-    const changes = await changeMonitors(target.url('/'));
-    deafUpTo = calls;
+    const changes = await changeMonitors(network, target.url('/'), onTestFinished);
+    deafen(calls);
     await eventually(async () => (await shares()).join() === '32', 60_000);
     const { why } = (await (await fetch(`${cut.url}/health`)).json()) as { why: string[] };
     expect(why.join()).toContain('leaves its partitions to others for a while');
