@@ -1,6 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import whole from '../vitest.config.ts';
-import type { BusForm } from './support/bus-forms.ts';
+import type { BusForm } from './support/buses.ts';
 
 /** What cannot run on another form of the bus than its own, with the reason. */
 const onOwnBusAlone: Readonly<Record<string, string>> = {

@@ -8,10 +8,9 @@ import { bundleDownload, downloadNames } from '../../coordinator/api/bundles.ts'
 import { connect } from '../../coordinator/database/connect.ts';
 import { migrationNames } from '../../coordinator/database/migration-files.ts';
 import { bundleCoordinator } from '../../deploy/bundle/coordinator.ts';
-import { startChildProgram } from '../support/child-program.ts';
-import { isWell } from '../support/coordinator-process.ts';
+import { isWell } from '../support/network.ts';
 import { testSecretKey } from '../support/people.ts';
-import { runProgram } from '../support/programs.ts';
+import { runProgram, startChildProgram } from '../support/processes.ts';
 import { createAccount, environmentOf, freePort } from '../support/services.ts';
 
 /** The coordinator as one file, in a folder with nothing else, on a database that nobody has been in. */

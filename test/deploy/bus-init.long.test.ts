@@ -10,11 +10,9 @@ import { obtainNatsServer } from '../../deploy/local/nats.ts';
 import { connectBus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/subjects.ts';
 import { mint, mintAuthority } from '../support/certificates.ts';
-import { startChildProgram } from '../support/child-program.ts';
-import { isWell, startCoordinatorProcess } from '../support/coordinator-process.ts';
 import { eventually } from '../support/eventually.ts';
-import { testLog } from '../support/network.ts';
-import { runProgram } from '../support/programs.ts';
+import { isWell, startCoordinatorProcess, testLog } from '../support/network.ts';
+import { runProgram, startChildProgram } from '../support/processes.ts';
 import { createDatabase, freePort, hasBinaries } from '../support/services.ts';
 
 /** What `operator bus init` writes down is what real servers and a real coordinator run with, word for word. */

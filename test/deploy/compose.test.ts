@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { composeProgram } from '../support/compose-program.ts';
-import { runProgram, type Said } from '../support/programs.ts';
+import { composeProgram } from '../support/containers.ts';
+import { runProgram, type Said } from '../support/processes.ts';
 
 /** The compose files as docker compose itself reads them, and what of them can be held against our own sources. `npm run test:images` brings one up. */
 

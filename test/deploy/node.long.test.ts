@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import { startChildProgram } from '../support/child-program.ts';
-import { machineNode, runProgram } from '../support/programs.ts';
+import { machineNode, runProgram, startChildProgram } from '../support/processes.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const runner = join(root, 'deploy/node/run.mjs');

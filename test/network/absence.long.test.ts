@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually, passed } from '../support/eventually.ts';
-import { alertsOf, incidentThat, isConfirmed, isResolved, seenFrom } from '../support/incidents.ts';
+import { alertsOf, incidentThat, isConfirmed, isResolved, seenFrom } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** What comes due while the coordinator is away (rules 4 and 25). */
 describe('alerts after absence', () => {

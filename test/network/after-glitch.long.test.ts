@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { App } from '../../coordinator/app.ts';
 import type { Continent } from '../../shared/base/continents.ts';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
-import { incidentsOf, incidentThat, isConfirmed, isNothingStoredAfter, resultsOf, seenFrom } from '../support/incidents.ts';
+import { incidentsOf, incidentThat, isConfirmed, isNothingStoredAfter, resultsOf, seenFrom } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, type Target } from '../support/targets.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** After a glitch of the bus the past waits for who is still away (rule 4), and what begins now does not. */
 describe('after glitch', () => {

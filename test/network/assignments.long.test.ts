@@ -10,8 +10,19 @@ import { assignmentMessage, presenceMessage } from '../../shared/bus/messages.ts
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { probeConsumers, streams, subjects } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/eventually.ts';
-import { addHeartbeat, call, type Heartbeat, ping } from '../support/heartbeats.ts';
-import { alertsOf, downIsSent, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf } from '../support/incidents.ts';
+import {
+  addHeartbeat,
+  alertsOf,
+  call,
+  downIsSent,
+  type Heartbeat,
+  incidentsOf,
+  incidentThat,
+  isConfirmed,
+  isResolved,
+  ping,
+  resultsOf,
+} from '../support/monitors.ts';
 import { announceAsCoordinator, createNetwork, type MadeProbe, type Network, quickResync } from '../support/network.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 

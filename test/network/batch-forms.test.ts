@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { memberOf } from '../../shared/base/json.ts';
 import { connectBus } from '../../shared/bus/nats.ts';
 import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
-import { speakAs } from '../support/bus-voice.ts';
 import { eventually } from '../support/eventually.ts';
-import { incidentThat, isResolved, resultsOf } from '../support/incidents.ts';
+import { incidentThat, isResolved, resultsOf } from '../support/monitors.ts';
 import { createNetwork, testLog } from '../support/network.ts';
+import { speakAs } from '../support/probes.ts';
 import { broken, fine } from '../support/targets.ts';
 
 test('passes leave as numbers and what failed leaves whole; both come to incidents and charts', async () => {

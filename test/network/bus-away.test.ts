@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseProbeCredentials, printProbeCredentials } from '../../shared/bus/identity.ts';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   alertsOf,
@@ -10,10 +11,9 @@ import {
   resultsOf,
   type SeenIncident,
   seenFrom,
-} from '../support/incidents.ts';
+} from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** Probes that cannot reach the bus go on checking; what they saw is told in order, with its original times. */
 

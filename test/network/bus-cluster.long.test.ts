@@ -2,10 +2,9 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/subjects.ts';
-import { type CoordinatorProcess, isWell } from '../support/coordinator-process.ts';
+import { type OwnBus, startOwnBus } from '../support/buses.ts';
 import { eventually } from '../support/eventually.ts';
-import { createNetwork, type Network, testLog } from '../support/network.ts';
-import { type OwnBus, startOwnBus } from '../support/own-bus.ts';
+import { type CoordinatorProcess, createNetwork, isWell, type Network, testLog } from '../support/network.ts';
 import { hasBinaries } from '../support/services.ts';
 
 /** Coordinators on a bus of three servers. */

@@ -3,15 +3,15 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { createProbe } from '../../probe/app.ts';
 import { readConfig } from '../../probe/config.ts';
+import { type OwnBus, startOwnBus } from '../support/buses.ts';
 import { mint, mintAuthority } from '../support/certificates.ts';
-import { startChildProgram } from '../support/child-program.ts';
-import type { CoordinatorProcess } from '../support/coordinator-process.ts';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
-import { seenFrom } from '../support/incidents.ts';
+import { seenFrom } from '../support/monitors.ts';
+import type { CoordinatorProcess } from '../support/network.ts';
 import { createNetwork, type Network, testLog } from '../support/network.ts';
-import { type OwnBus, startOwnBus } from '../support/own-bus.ts';
+import { startChildProgram } from '../support/processes.ts';
 import { hasBinaries } from '../support/services.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** A whole network on a bus with TLS, which takes clients without it, too: whether there is TLS is for us alone to see to. */
 

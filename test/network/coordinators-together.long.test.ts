@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { partitionOf } from '../../shared/bus/subjects.ts';
-import { speakAs } from '../support/bus-voice.ts';
-import type { CoordinatorProcess } from '../support/coordinator-process.ts';
-import { eventually } from '../support/eventually.ts';
-import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
+import { eventually, watchStandstill } from '../support/eventually.ts';
+import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/monitors.ts';
+import type { CoordinatorProcess } from '../support/network.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { watchStandstill } from '../support/process-standstill.ts';
+import { speakAs } from '../support/probes.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
 /** What several coordinators hold together: the rate limit, looks that are still wanted, and an upgrade one by one. */

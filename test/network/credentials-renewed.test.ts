@@ -11,7 +11,7 @@ import { printProbeCredentials, probeLimits, probePermissions } from '../../shar
 import { enterOnce } from '../../shared/bus/nats.ts';
 import { createKey, issueCredentials, keyFromSeed, mintUser, readJwt } from '../../shared/bus/nkeys.ts';
 import { eventually } from '../support/eventually.ts';
-import { resultsOf } from '../support/incidents.ts';
+import { resultsOf } from '../support/monitors.ts';
 import { createNetwork, type Network, testLog } from '../support/network.ts';
 
 let network: Network;

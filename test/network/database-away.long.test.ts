@@ -3,18 +3,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../shared/base/crypto.ts';
-import { type ChildProgram, startChildProgram } from '../support/child-program.ts';
-import type { CoordinatorProcess } from '../support/coordinator-process.ts';
-import { debianProgram } from '../support/debian.ts';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
+import { refuseWrites } from '../support/databases.ts';
 import { eventually, passed } from '../support/eventually.ts';
-import { addHeartbeat, call, type Heartbeat, ping, pingsWritten } from '../support/heartbeats.ts';
-import { incidentsOf, incidentThat, isConfirmed, isResolved, seenFrom } from '../support/incidents.ts';
-import { type MortalServices, startMortalServices } from '../support/mortal-services.ts';
+import {
+  addHeartbeat,
+  call,
+  type Heartbeat,
+  incidentsOf,
+  incidentThat,
+  isConfirmed,
+  isResolved,
+  ping,
+  pingsWritten,
+  seenFrom,
+} from '../support/monitors.ts';
+import type { CoordinatorProcess } from '../support/network.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { refuseWrites } from '../support/refusing-database.ts';
+import { type ChildProgram, debianProgram, startChildProgram } from '../support/processes.ts';
 import { freePort, hasBinaries, mayBusStandStill } from '../support/services.ts';
+import { type MortalServices, startMortalServices } from '../support/services-run.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** Two coordinators behind Caddy, which asks each at /readyz once a second, as deploy/PRODUCTION.md says. */
 

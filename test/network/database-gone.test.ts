@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
-import { alertsOf, incidentThat, isConfirmed, resultsOf, seenFrom } from '../support/incidents.ts';
+import { alertsOf, incidentThat, isConfirmed, resultsOf, seenFrom } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** A database that moves to another machine leaves connections behind that nobody answers and nobody closes. */
 

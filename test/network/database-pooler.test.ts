@@ -4,10 +4,9 @@ import { readConfig } from '../../coordinator/config.ts';
 import { connect } from '../../coordinator/database/connect.ts';
 import { refuseTransactionPooling } from '../../coordinator/database/startup.ts';
 import { ConfigurationFault } from '../../shared/base/env.ts';
-import { isWell } from '../support/coordinator-process.ts';
+import { findPgbouncer, type Pgbouncer, startPgbouncer } from '../support/databases.ts';
 import { eventually, passed } from '../support/eventually.ts';
-import { createNetwork, type Network } from '../support/network.ts';
-import { findPgbouncer, type Pgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
+import { createNetwork, isWell, type Network } from '../support/network.ts';
 
 /** A coordinator behind a real pgbouncer. */
 

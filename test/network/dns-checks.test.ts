@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Cause } from '../../shared/checks/result.ts';
-import { incidentThat, isConfirmed, isResolved, seenFrom } from '../support/incidents.ts';
+import { incidentThat, isConfirmed, isResolved, seenFrom } from '../support/monitors.ts';
+import { type Asked, answerTo, type Resolver, startResolver } from '../support/name-servers.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { type Asked, answerTo, type Resolver, startResolver } from '../support/resolver.ts';
 
 /** DNS checks by probes on two continents, of a resolver that the test speaks for. */
 

@@ -8,13 +8,13 @@ import { connect } from '../../coordinator/database/connect.ts';
 import { retrySetAside } from '../../coordinator/engine/queries.ts';
 import { operate } from '../../coordinator/operator/operate.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
-import { speakAs } from '../support/bus-voice.ts';
 import { eventually, passed } from '../support/eventually.ts';
-import { alertsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
-import { type MortalServices, startMortalServices } from '../support/mortal-services.ts';
+import { canMakeDisks, createSmallDisk, type SmallDisk } from '../support/hosts.ts';
+import { alertsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
+import { speakAs } from '../support/probes.ts';
 import { hasBinaries } from '../support/services.ts';
-import { canMakeDisks, createSmallDisk, type SmallDisk } from '../support/small-disk.ts';
+import { type MortalServices, startMortalServices } from '../support/services-run.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
 /** Whom Postgres runs as where the tests run as root, and only root may mount disks. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { enqueue } from '../../coordinator/database/outbox.ts';
 import { eventually } from '../support/eventually.ts';
-import { seenFrom } from '../support/incidents.ts';
+import { seenFrom } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { fine, type Target } from '../support/targets.ts';
 

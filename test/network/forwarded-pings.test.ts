@@ -4,14 +4,13 @@ import { parseProbeCredentials, signatureOf } from '../../shared/bus/identity.ts
 import type { PingMessage } from '../../shared/bus/messages.ts';
 import { createKey, type Key, keyFromSeed, parseCredentials } from '../../shared/bus/nkeys.ts';
 import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
-import { speakAs } from '../support/bus-voice.ts';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
-import { addHeartbeat, type Heartbeat, pingsWritten } from '../support/heartbeats.ts';
-import { incidentsOf, incidentThat, isConfirmed, isResolved } from '../support/incidents.ts';
+import { addHeartbeat, type Heartbeat, incidentsOf, incidentThat, isConfirmed, isResolved, pingsWritten } from '../support/monitors.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
 import { createTestOrganisation } from '../support/people.ts';
+import { speakAs } from '../support/probes.ts';
 import { mayBusStandStill } from '../support/services.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** What anybody may say at the address where cut-off ping receivers bring their pings: what is not theirs is refused, counted, and changes nothing. */
 

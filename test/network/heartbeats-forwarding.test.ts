@@ -1,10 +1,20 @@
 import { describe, expect, test } from 'vitest';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { passed } from '../support/eventually.ts';
-import { addHeartbeat, call, type Heartbeat, ping, pingsWritten, type StoredPing } from '../support/heartbeats.ts';
-import { incidentsOf, incidentThat, isConfirmed, resultsOf } from '../support/incidents.ts';
+import {
+  addHeartbeat,
+  call,
+  type Heartbeat,
+  incidentsOf,
+  incidentThat,
+  isConfirmed,
+  ping,
+  pingsWritten,
+  resultsOf,
+  type StoredPing,
+} from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { mayBusStandStill } from '../support/services.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** A ping receiver that is cut off from the bus, but not from the world: people reach it, and it reaches the coordinator's own address. */
 

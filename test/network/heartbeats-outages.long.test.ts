@@ -3,11 +3,21 @@ import type { ProbeApp } from '../../probe/app.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/subjects.ts';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually, passed } from '../support/eventually.ts';
-import { addHeartbeat, call, keepTicking, ping, pingsWritten } from '../support/heartbeats.ts';
-import { incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf } from '../support/incidents.ts';
+import {
+  addHeartbeat,
+  call,
+  incidentsOf,
+  incidentThat,
+  isConfirmed,
+  isResolved,
+  keepTicking,
+  ping,
+  pingsWritten,
+  resultsOf,
+} from '../support/monitors.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** What becomes of heartbeats when parts are away: a network of its own for each test, behind a bus that can be cut. */
 

@@ -8,15 +8,14 @@ import { connect as tlsConnect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { readIfThere } from '../../probe/disk/files.ts';
+import { type OwnBus, startOwnBus } from '../support/buses.ts';
 import { mint, mintAuthority } from '../support/certificates.ts';
-import { type ChildProgram, startChildProgram } from '../support/child-program.ts';
-import type { CoordinatorProcess } from '../support/coordinator-process.ts';
 import { eventually } from '../support/eventually.ts';
+import { canMakeTwoHosts, type Host, makeTwoHosts, openGate, type TwoHosts } from '../support/hosts.ts';
+import type { CoordinatorProcess } from '../support/network.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { type OwnBus, startOwnBus } from '../support/own-bus.ts';
-import { runProgram, type Said } from '../support/programs.ts';
+import { type ChildProgram, runProgram, type Said, startChildProgram } from '../support/processes.ts';
 import { freePort, hasBinaries } from '../support/services.ts';
-import { canMakeTwoHosts, type Host, makeTwoHosts, openGate, type TwoHosts } from '../support/two-hosts.ts';
 
 /**
  * Hosts of their own, with nothing of ours but their Node: curl brings the one file over https, under an authority that the hosts were told of. The bus

@@ -10,11 +10,10 @@ import { z } from 'zod';
 import { bundleDownload } from '../../coordinator/api/bundles.ts';
 import { coordinatorAt, enrol, identityIn, keyOf, openIdentity, parseIdentity } from '../../probe/joining/join.ts';
 import { mint, mintAuthority } from '../support/certificates.ts';
-import { type ChildProgram, startChildProgram } from '../support/child-program.ts';
-import type { CoordinatorProcess } from '../support/coordinator-process.ts';
 import { eventually } from '../support/eventually.ts';
+import type { CoordinatorProcess } from '../support/network.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { runProgram, type Said } from '../support/programs.ts';
+import { type ChildProgram, runProgram, type Said, startChildProgram } from '../support/processes.ts';
 import { freePort } from '../support/services.ts';
 
 /** A stranger's host becomes a probe, by one file and one token. */

@@ -11,9 +11,8 @@ import { type AssignmentMessage, assignmentMessage } from '../../shared/bus/mess
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { streams, subjects } from '../../shared/bus/subjects.ts';
 import { deriveNetworkKey, keyIdOf } from '../../shared/checks/sealed-secrets.ts';
-import { startCoordinatorProcess } from '../support/coordinator-process.ts';
 import { eventually, passed } from '../support/eventually.ts';
-import { announceAsCoordinator, createNetwork, type Network, quickResync } from '../support/network.ts';
+import { announceAsCoordinator, createNetwork, type Network, quickResync, startCoordinatorProcess } from '../support/network.ts';
 import { testSecretKey } from '../support/people.ts';
 import { startTarget, type Target } from '../support/targets.ts';
 

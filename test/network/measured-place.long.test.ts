@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ChildProgram } from '../support/child-program.ts';
+import { type OwnBus, startOwnBus } from '../support/buses.ts';
 import { eventually } from '../support/eventually.ts';
+import { canMakeTwoHosts, makeTwoHosts, type TwoHosts } from '../support/hosts.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
-import { type OwnBus, startOwnBus } from '../support/own-bus.ts';
-import { startProbeProcess } from '../support/probe-process.ts';
+import { startProbeProcess } from '../support/probes.ts';
+import type { ChildProgram } from '../support/processes.ts';
 import { hasBinaries, servicesHere } from '../support/services.ts';
-import { canMakeTwoHosts, makeTwoHosts, type TwoHosts } from '../support/two-hosts.ts';
 
 /**
  * Rule 16 with every part real: two hosts at public addresses, on a wire of some microseconds with this machine, where the probes of three continents

@@ -7,10 +7,9 @@ import type { PresenceMessage } from '../../shared/bus/messages.ts';
 import { presenceReply } from '../../shared/bus/messages.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import { createSealPair } from '../../shared/checks/sealed-secrets.ts';
-import { speakAs } from '../support/bus-voice.ts';
 import { eventually } from '../support/eventually.ts';
 import { createNetwork, type MadeProbe, type Network, quickResync } from '../support/network.ts';
-import { startProbeProcess } from '../support/probe-process.ts';
+import { speakAs, startProbeProcess } from '../support/probes.ts';
 import type { Target } from '../support/targets.ts';
 
 /** Two processes with one probe's credentials, and results that a probe had to drop: seen, told to the operator, and over when they are. */

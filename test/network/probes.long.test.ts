@@ -5,15 +5,14 @@ import { installationOperations } from '../../coordinator/contracts.ts';
 import { createDirectory } from '../../coordinator/probes/directory.ts';
 import { rawInput } from '../../shared/api/operation.ts';
 import { turns } from '../../shared/checks/placement.ts';
-import type { ChildProgram } from '../support/child-program.ts';
-import type { CoordinatorProcess } from '../support/coordinator-process.ts';
 import { eventually, passed } from '../support/eventually.ts';
-import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
+import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/monitors.ts';
+import type { CoordinatorProcess } from '../support/network.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
-import { canCutNetwork, startProbeProcess } from '../support/probe-process.ts';
+import { canCutNetwork, measuring, startProbeProcess } from '../support/probes.ts';
+import type { ChildProgram } from '../support/processes.ts';
 import { startTargetThread, type TargetThread } from '../support/target-thread.ts';
 import { broken, fine } from '../support/targets.ts';
-import { measuring } from '../support/whereabouts.ts';
 
 /** Rules 2, 7 and 16: what is wrong with the watchers is told once, to the operator, and never to those who are watched. */
 describe('a sick probe', () => {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { pause } from '../../shared/base/async.ts';
 import { newId } from '../../shared/base/crypto.ts';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
-import { seenFrom } from '../support/incidents.ts';
+import { seenFrom } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, fine } from '../support/targets.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 let network: Network;
 let relay: TcpProxy;

@@ -5,10 +5,10 @@ import { batchVersion } from '../../shared/bus/messages.ts';
 import { connectBus } from '../../shared/bus/nats.ts';
 import { createKey } from '../../shared/bus/nkeys.ts';
 import { partitionOf, streams, subjects } from '../../shared/bus/subjects.ts';
-import { speakAs } from '../support/bus-voice.ts';
 import { eventually } from '../support/eventually.ts';
-import { incidentsOf, resultsOf } from '../support/incidents.ts';
+import { incidentsOf, resultsOf } from '../support/monitors.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+import { speakAs } from '../support/probes.ts';
 import { mayBusStandStill } from '../support/services.ts';
 import type { Target } from '../support/targets.ts';
 

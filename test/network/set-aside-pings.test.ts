@@ -3,11 +3,10 @@ import { retrySetAside, setAside } from '../../coordinator/engine/queries.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import type { PingMessage } from '../../shared/bus/messages.ts';
 import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually, passed } from '../support/eventually.ts';
-import { addHeartbeat, type Heartbeat, ping, pingsWritten } from '../support/heartbeats.ts';
-import { incidentThat, isConfirmed, isResolved } from '../support/incidents.ts';
+import { addHeartbeat, type Heartbeat, incidentThat, isConfirmed, isResolved, ping, pingsWritten } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** Pings that could not be worked on and lie aside: the operator has them worked on again, and they come out as if they had only been late. */
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { connectBus } from '../../shared/bus/nats.ts';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
-import { incidentThat, isConfirmed, seenFrom } from '../support/incidents.ts';
+import { incidentThat, isConfirmed, seenFrom } from '../support/monitors.ts';
 import { createNetwork, type Network, testLog } from '../support/network.ts';
 import { broken } from '../support/targets.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** A partition that waits for something that does not come, while its coordinator lives, renews its lease and answers. */
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Got, openReceiver, type Receiver, says } from '../support/message-receiver.ts';
 import { createNetwork, type Network } from '../support/network.ts';
+import { type Got, openReceiver, type Receiver, says } from '../support/receivers.ts';
 
 /** A coordinator that is a process of its own is killed in the middle of delivery, and another one goes on. */
 

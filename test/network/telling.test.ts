@@ -7,7 +7,7 @@ import { channelSecretsOf, createSecretsAtRest } from '../../coordinator/secrets
 import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from '../support/eventually.ts';
-import { incidentThat, isConfirmed, isResolved, seenFrom } from '../support/incidents.ts';
+import { incidentThat, isConfirmed, isResolved, seenFrom } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { testSecretKey } from '../support/people.ts';
 import { broken, fine } from '../support/targets.ts';

@@ -4,11 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ChildProgram, startChildProgram } from '../support/child-program.ts';
-import { isWell } from '../support/coordinator-process.ts';
 import { eventually, passed } from '../support/eventually.ts';
-import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
-import { createNetwork, type Network } from '../support/network.ts';
+import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/monitors.ts';
+import { createNetwork, isWell, type Network } from '../support/network.ts';
+import { type ChildProgram, startChildProgram } from '../support/processes.ts';
 import { freePort } from '../support/services.ts';
 import { broken, fine } from '../support/targets.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { barriers, openTab } from '../support/browser.ts';
+import { createTcpProxy } from '../support/connections.ts';
 import { type Demo, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
-import { createTcpProxy } from '../support/tcp-proxy.ts';
 import { startWeb, type TestWeb } from '../support/web.ts';
 
 /** How soon a page says that it hears nothing any more, in a real browser. */

@@ -3,11 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { barriers, desk, openTab, overflow, phone, type Tab } from '../support/browser.ts';
 import { type Demo, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
-import { untilChanged } from '../support/live-stream.ts';
-import { spoilNames } from '../support/spoiled-names.ts';
-import { seedOwnThings } from '../support/things-of-people.ts';
+import { seedOwnThings, spoilNames } from '../support/things-of-people.ts';
 import { testRunsOfDemo } from '../support/trials.ts';
-import { startWeb, type TestWeb } from '../support/web.ts';
+import { startWeb, type TestWeb, untilChanged } from '../support/web.ts';
 import { addressOf, type PageLook } from './looks.ts';
 
 export const describeLooks = (name: string, looks: readonly PageLook[]): void =>

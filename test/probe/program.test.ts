@@ -5,9 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bundleDownload } from '../../coordinator/api/bundles.ts';
 import { version } from '../../shared/base/process.ts';
 import { printProbeCredentials } from '../../shared/bus/identity.ts';
-import { type ChildProgram, startChildProgram } from '../support/child-program.ts';
 import { eventually } from '../support/eventually.ts';
-import { runProgram } from '../support/programs.ts';
+import { type ChildProgram, runProgram, startChildProgram } from '../support/processes.ts';
 import { createBusOfProbe } from './support/bus-of-probe.ts';
 import { startSmallCoordinator } from './support/small-coordinator.ts';
 

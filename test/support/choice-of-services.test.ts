@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { needsEngine, wayToServices } from './choice-of-services.ts';
+import { needsEngine, wayToServices } from './services-run.ts';
 
 const noNats = 'no nats-server 2.9 or newer could be found or fetched';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { integer } from './der-encoding.ts';
+import { integer } from './certificates.ts';
 
 test('an integer takes as few bytes as will do, and one more where it would look negative', () => {
   const made = (...bytes: number[]) => [...integer(Buffer.from(bytes))];

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+import { createTcpProxy, type TcpProxy } from './connections.ts';
 
 /** A server that says hello and repeats what it hears. */
 let server: Server;

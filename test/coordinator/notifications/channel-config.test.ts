@@ -9,7 +9,7 @@ import {
   splitChannelConfig,
 } from '../../../coordinator/notifications/channels.ts';
 import type { ChannelKind } from '../../../coordinator/notifications/kinds/types.ts';
-import { configs } from '../../support/told-and-configs.ts';
+import { configs } from '../../support/channels.ts';
 
 const kind = (id: string): ChannelKind => {
   const found = kindOf(id);

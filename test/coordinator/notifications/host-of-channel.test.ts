@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { channelKinds, hostOf, kindOf } from '../../../coordinator/notifications/channels.ts';
-import { configs } from '../../support/told-and-configs.ts';
+import { configs } from '../../support/channels.ts';
 
 /** By what a channel shares places on the way with others. */
 

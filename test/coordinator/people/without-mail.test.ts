@@ -1,8 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { anonymousOperations, innerOperations, personOperations } from '../../../coordinator/contracts.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { codeOfRefusal, signUpPolicyOf } from '../../support/coming-in.ts';
-import { gateBench } from '../../support/gate.ts';
+import { codeOfRefusal, gateBench, signUpPolicyOf } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 /** An installation without mail, as `npm start` makes one. */

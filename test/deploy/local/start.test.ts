@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { findProcess, signal } from '../../../deploy/local/processes.ts';
+import { click, navigate } from '../../support/connections.ts';
 import { eventually } from '../../support/eventually.ts';
-import { click, navigate } from '../../support/navigate.ts';
 import { hasBinaries } from '../../support/services.ts';
 import { ask, createHome, isWell, type Local, processesOf, removeHome, type Service, startService, stopService } from '../service.ts';
 

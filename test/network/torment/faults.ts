@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Sql } from '../../../coordinator/database/connect.ts';
 import type { Chance } from '../../simulation/chance.ts';
-import { refuseWrites } from '../../support/refusing-database.ts';
-import type { TcpProxy } from '../../support/tcp-proxy.ts';
+import type { TcpProxy } from '../../support/connections.ts';
+import { refuseWrites } from '../../support/databases.ts';
 import type { Victim } from './victims.ts';
 
 export const faultKinds = ['kill', 'freeze', 'reset', 'delay', 'silence', 'cut', 'full', 'refuse'] as const;

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { newId } from '../../../shared/base/crypto.ts';
 import type { Chance } from '../../simulation/chance.ts';
-import type { Heartbeat } from '../../support/heartbeats.ts';
+import type { Heartbeat } from '../../support/monitors.ts';
 
 /** A ping that was answered 200; `body` is its alone. */
 export type Ping = { readonly place: string; readonly body: string; readonly at: number; readonly kind: 'success' | 'fail' };

@@ -2,7 +2,7 @@
 import dnsPacket from 'dns-packet';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Chance } from '../../simulation/chance.ts';
-import { answerTo, startResolver } from '../../support/resolver.ts';
+import { answerTo, startResolver } from '../../support/name-servers.ts';
 import { startTarget } from '../../support/targets.ts';
 import { type Outage, planOutages, type Role } from './outages.ts';
 

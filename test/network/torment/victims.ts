@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Child, type Command, signal, startChild } from '../../../deploy/local/processes.ts';
-import type { Mortal } from '../../support/mortal-services.ts';
 import type { MadeProbe } from '../../support/network.ts';
+import type { Mortal } from '../../support/services-run.ts';
 
 /**
  * Modes: `up` (whoever deployed it starts it again when it ends by itself) → kill → `dead` → start → `up`; `up` ↔ `frozen`; → `stopped`.

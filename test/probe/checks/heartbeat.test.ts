@@ -3,7 +3,7 @@ import { createGuard } from '../../../probe/checks/guard.ts';
 import { createHeartbeatCheck } from '../../../probe/checks/heartbeat.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
 import { noPings, type PingState } from '../../../shared/checks/heartbeat/state.ts';
-import { withoutTemporal } from '../../support/without-temporal.ts';
+import { withoutTemporal } from '../../support/eventually.ts';
 import { assignmentOf } from '../support/assignment.ts';
 import { deadlineIn } from '../support/deadline-in.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openJournal } from '../../../probe/disk/journal.ts';
-import { canMakeDisks, createSmallDisk } from '../../support/small-disk.ts';
+import { canMakeDisks, createSmallDisk } from '../../support/hosts.ts';
 
 let folder: string;
 

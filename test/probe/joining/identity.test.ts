@@ -10,8 +10,8 @@ import { refuseHome } from '../../../probe/joining/install.ts';
 import { keyOf, openIdentity, writeIdentity } from '../../../probe/joining/join.ts';
 import { announcementKeys } from '../../../shared/bus/announcement.ts';
 import { createKey } from '../../../shared/bus/nkeys.ts';
+import { withoutTemporal } from '../../support/eventually.ts';
 import { testSecretKey } from '../../support/people.ts';
-import { withoutTemporal } from '../../support/without-temporal.ts';
 
 let folder: string;
 beforeEach(async () => {

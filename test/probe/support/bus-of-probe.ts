@@ -5,9 +5,9 @@ import { probeLimits, probePermissions } from '../../../shared/bus/identity.ts';
 import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
 import { issueCredentials, type Key, keyFromSeed } from '../../../shared/bus/nkeys.ts';
 import { inboxOf, partitionConsumer, partitionCount, probeConsumers, streams, subjects } from '../../../shared/bus/subjects.ts';
+import { createTcpProxy, type TcpProxy } from '../../support/connections.ts';
 import { createAccount } from '../../support/services.ts';
 import type { Services } from '../../support/services-run.ts';
-import { createTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 
 /** A bus of its own with the streams of today, the coordinators' connection to it, and one probe with the rights of a probe. */
 export type BusOfProbe = {

@@ -9,7 +9,7 @@ import { type CallbackCheck, type CheckContext, told } from '../../../probe/chec
 import { createRunner } from '../../../probe/schedule/runner.ts';
 import { createReachability } from '../../../probe/schedule/self-check.ts';
 import { systemClock } from '../../../shared/base/time.ts';
-import { answerTo, startResolver } from '../../support/resolver.ts';
+import { answerTo, startResolver } from '../../support/name-servers.ts';
 import { assignmentOf } from './assignment.ts';
 import { silentLog } from './bus-of-probe.ts';
 

@@ -4,8 +4,8 @@ import { createLog } from '../../../shared/base/log.ts';
 import type { StreamKeeping } from '../../../shared/bus/jetstream.ts';
 import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
 import { streams } from '../../../shared/bus/subjects.ts';
+import { type OwnBus, startOwnBus } from '../../support/buses.ts';
 import { eventually } from '../../support/eventually.ts';
-import { type OwnBus, startOwnBus } from '../../support/own-bus.ts';
 import { hasBinaries } from '../../support/services.ts';
 
 /** A bus of three servers, as an operator runs it whose one machine may fail. */

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Bus, type BusStatus, connectBus, type Delivered } from '../../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../../shared/bus/subjects.ts';
 import { createBusOfProbe } from '../../probe/support/bus-of-probe.ts';
+import { createTcpProxy } from '../../support/connections.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createAccount } from '../../support/services.ts';
-import { createTcpProxy } from '../../support/tcp-proxy.ts';
 
 const log = pino({ level: 'silent' });
 let bus: Bus;

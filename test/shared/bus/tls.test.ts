@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, inject, test } from 'vitest';
 import { createLog, type Log } from '../../../shared/base/log.ts';
 import { type Bus, type BusOptions, connectBus } from '../../../shared/bus/nats.ts';
+import { type OwnBus, type OwnBusOptions, startOwnBus } from '../../support/buses.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
+import { createTcpProxy } from '../../support/connections.ts';
 import { eventually } from '../../support/eventually.ts';
-import { type OwnBus, type OwnBusOptions, startOwnBus } from '../../support/own-bus.ts';
 import { hasBinaries } from '../../support/services.ts';
-import { createTcpProxy } from '../../support/tcp-proxy.ts';
 
 /** `tls://` is TLS or nothing: whoever stands between a probe and its bus could feed it what to check. */
 

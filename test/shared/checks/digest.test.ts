@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { continents } from '../../../shared/base/continents.ts';
 import { type Assigned, assignedElement, assignmentsDigest, createDigest, isComparable } from '../../../shared/checks/assignment.ts';
-import { digestOf } from '../../support/digests.ts';
+import { digestOf } from '../../support/monitors.ts';
 
 const one: fc.Arbitrary<Assigned> = fc.record({
   monitor: fc.uuid(),

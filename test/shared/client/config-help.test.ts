@@ -5,7 +5,7 @@ import { callOf, findCommand, readLine } from '../../../shared/client/arguments.
 import { commands } from '../../../shared/client/commands.ts';
 import { commandHelp, completion, configHelp, configWarnings, shells } from '../../../shared/client/help.ts';
 import { painter } from '../../../shared/client/terminal.ts';
-import { runProgram } from '../../support/programs.ts';
+import { runProgram } from '../../support/processes.ts';
 
 const paint = painter(false);
 const rows = kinds.flatMap((kind) => Object.entries(configKeys[kind]).map(([key, row]) => [kind, key, row] as const));

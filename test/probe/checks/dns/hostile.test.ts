@@ -1,6 +1,6 @@
 import dnsPacket from 'dns-packet';
 import { describe, expect, test } from 'vitest';
-import { answerTo, type Resolver, rawAnswerTo } from '../../../support/resolver.ts';
+import { answerTo, type Resolver, rawAnswerTo } from '../../../support/name-servers.ts';
 import { address, dnsBench, word } from '../../support/dns-setup.ts';
 
 const { resolver, ask } = dnsBench();

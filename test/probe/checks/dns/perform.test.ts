@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { exchange } from '../../../../probe/checks/dns/exchange.ts';
 import { write } from '../../../../probe/checks/dns/message.ts';
 import type { Asker, UdpSockets } from '../../../../probe/checks/dns/sockets.ts';
-import { type Asked, answerTo, type Resolver } from '../../../support/resolver.ts';
+import { type Asked, answerTo, type Resolver } from '../../../support/name-servers.ts';
 import { deadlineIn } from '../../support/deadline-in.ts';
 import { dnsChecker } from '../../support/dns-checker.ts';
 import { address, dnsBench, word } from '../../support/dns-setup.ts';

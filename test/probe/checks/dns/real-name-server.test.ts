@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createUdpSockets, type UdpSockets } from '../../../../probe/checks/dns/sockets.ts';
 import type { Config } from '../../../../shared/checks/assignment.ts';
-import { type Knot, startKnot } from '../../../support/knot-name-server.ts';
+import { type Knot, startKnot } from '../../../support/name-servers.ts';
 import { dnsChecker } from '../../support/dns-checker.ts';
 
 let knot: Knot | undefined;

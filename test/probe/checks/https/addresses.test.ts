@@ -4,7 +4,7 @@ import { createUdpSockets } from '../../../../probe/checks/dns/sockets.ts';
 import { createGuard } from '../../../../probe/checks/guard.ts';
 import { createLookup, type Lookup } from '../../../../probe/checks/https/lookup.ts';
 import type { RosterProbe } from '../../../../shared/checks/assignment.ts';
-import { answerTo, type Resolver, rawAnswerTo, startResolver } from '../../../support/resolver.ts';
+import { answerTo, type Resolver, rawAnswerTo, startResolver } from '../../../support/name-servers.ts';
 import { httpsChecker } from '../../support/https-checker.ts';
 import { answerBy, serve } from '../../support/target-servers.ts';
 

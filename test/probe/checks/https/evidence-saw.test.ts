@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { createUdpSockets } from '../../../../probe/checks/dns/sockets.ts';
 import { createLookup, type Lookup } from '../../../../probe/checks/https/lookup.ts';
 import { mint, mintAuthority } from '../../../support/certificates.ts';
-import { answerTo, type Resolver, startResolver } from '../../../support/resolver.ts';
+import { answerTo, type Resolver, startResolver } from '../../../support/name-servers.ts';
 import { httpsChecker } from '../../support/https-checker.ts';
 import { answered, certificate, hop, judge, response, seen, tls } from '../../support/https-observations.ts';
 import { answerBy, serve, serveRaw } from '../../support/target-servers.ts';

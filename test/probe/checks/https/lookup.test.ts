@@ -2,7 +2,7 @@ import dnsPacket from 'dns-packet';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createUdpSockets } from '../../../../probe/checks/dns/sockets.ts';
 import { createLookup, type Families, type IpFamily } from '../../../../probe/checks/https/lookup.ts';
-import { answerTo, type Resolver, rawAnswerTo, startResolver } from '../../../support/resolver.ts';
+import { answerTo, type Resolver, rawAnswerTo, startResolver } from '../../../support/name-servers.ts';
 import { deadlineIn } from '../../support/deadline-in.ts';
 
 /** What a name has, by record type; a number is a response code for every question. */

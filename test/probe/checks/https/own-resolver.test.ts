@@ -1,7 +1,7 @@
 import dnsPacket from 'dns-packet';
 import { describe, expect, test } from 'vitest';
 import { createLookup, createOwnResolver, ownFamilies } from '../../../../probe/checks/https/lookup.ts';
-import { type Asked, answerTo, type Resolver } from '../../../support/resolver.ts';
+import { type Asked, answerTo, type Resolver } from '../../../support/name-servers.ts';
 import { deadlineIn } from '../../support/deadline-in.ts';
 import { dnsBench } from '../../support/dns-setup.ts';
 import { httpsChecker } from '../../support/https-checker.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Cron, isTimeZone, nextDue, nextMatch, nextOccurrence, parseCron } from '../../../../shared/checks/heartbeat/schedule.ts';
-import { withoutTemporal } from '../../../support/without-temporal.ts';
+import { withoutTemporal } from '../../../support/eventually.ts';
 
 const cron = (text: string): Cron => {
   const parsed = parseCron(text);

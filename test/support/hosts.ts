@@ -1,13 +1,17 @@
-/** For test files: two hosts of their own (network namespaces) on one wire with this machine, which relays what a proxy and an operator's network would. */
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdirSync, rmSync } from 'node:fs';
+import { mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import { createServer as createTlsServer } from 'node:tls';
+import { codeOf } from '../../shared/base/errors.ts';
 import type { Minted } from './certificates.ts';
-import { startNameServer } from './name-server.ts';
+import { startNameServer } from './name-servers.ts';
 import { freePort } from './services.ts';
+
+/** For test files: two hosts of their own (network namespaces) on one wire with this machine, which relays what a proxy and an operator's network would. */
 
 export type Host = { readonly netns: string; readonly address: string };
 
@@ -145,4 +149,63 @@ export const makeTwoHosts = async (names: Readonly<Record<string, 0 | 1>> = {}, 
       for (const { netns } of hosts) await rm(`/etc/netns/${netns}`, { recursive: true, force: true });
     },
   };
+};
+
+/** For test files: a disk so small that a test can fill it. */
+
+export type SmallDisk = {
+  readonly folder: string;
+  /** Takes all that is left. */
+  readonly fill: () => Promise<void>;
+  readonly free: () => Promise<void>;
+  readonly close: () => void;
+};
+
+const mount = (folder: string, kib: number, owner: number): boolean => {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k,mode=700,uid=${owner}`, 'tmpfs', folder], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false; // No right to mount, or nothing to mount with: whoever asked says loudly that it is not tested.
+  }
+};
+
+/** Whether this machine lets us make one. Says loudly when not, because then something is not tested. */
+export const canMakeDisks = (): boolean => {
+  const folder = join('/tmp', `antipode-disk-${process.pid}`);
+  mkdirSync(folder, { recursive: true });
+  const can = mount(folder, 64, 0);
+  if (can) execFileSync('umount', [folder]);
+  rmSync(folder, { recursive: true, force: true });
+  if (!can) process.stderr.write('SKIPPED: full disks need the right to mount a small one (root, on Linux)\n');
+  return can;
+};
+
+export const createSmallDisk = (folder: string, kib: number, owner = 0): SmallDisk => {
+  mkdirSync(folder, { recursive: true });
+  if (!mount(folder, kib, owner)) throw new Error('a small disk cannot be mounted here');
+  const ballast = join(folder, 'ballast');
+  return {
+    folder,
+    fill: async () => {
+      const file = await open(ballast, 'w');
+      try {
+        for (const size of [65_536, 4_096, 1]) {
+          for (;;) if ((await file.write(Buffer.alloc(size)).catch(isFull)) === undefined) break;
+        }
+      } finally {
+        await file.close();
+      }
+    },
+    free: () => rm(ballast, { force: true }),
+    close: () => {
+      execFileSync('umount', ['-l', folder]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+};
+
+const isFull = (error: unknown): undefined => {
+  if (codeOf(error) === 'ENOSPC') return undefined;
+  throw error;
 };

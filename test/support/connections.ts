@@ -1,3 +1,6 @@
+import { request } from 'node:http';
+import { createServer, connect as dial, type Socket } from 'node:net';
+
 /**
  * For test files: the one TCP relay. It stands between a client and a server and does to the connections what networks do: it holds every
  * byte back for a while, cuts the cable, resets, falls silent, changes what the server says.
@@ -7,7 +10,6 @@
  *                missing in it) → heal → `open`
  * Modes of a connection: carrying → (`freeze`) frozen for ever: neither side hears anything again, while new connections carry as before.
  */
-import { createServer, connect as dial, type Socket } from 'node:net';
 
 export type TcpProxy = {
   readonly port: number;
@@ -174,3 +176,39 @@ export const createTcpProxy = async (target: string | (() => string), options: T
     },
   };
 };
+
+/** Settles when the connection is closed, in whatever way: to `once(socket, 'close')` one that is reset while somebody writes to it is a failure. */
+export const closed = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => {
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => resolve());
+  });
+
+/** For test files: a request with exactly these headers, as browsers send them when a person clicks; fetch() writes some of them itself. */
+
+/** What a browser sends with a click. */
+export const click = { 'sec-fetch-mode': 'navigate', 'sec-fetch-user': '?1', 'sec-fetch-site': 'none' } as const;
+
+export type Arrived = {
+  readonly status: number;
+  readonly location: string | undefined;
+  readonly cookies: readonly string[];
+  readonly text: string;
+};
+
+export const navigate = (url: string, headers: Readonly<Record<string, string>> = click, method = 'GET'): Promise<Arrived> =>
+  new Promise((resolve, reject) => {
+    const asked = request(url, { method, headers: { accept: 'text/html', ...headers } }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8');
+      answer.on('data', (part: string) => {
+        text += part;
+      });
+      answer.on('error', reject);
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode ?? 0, location: answer.headers.location, cookies: answer.headers['set-cookie'] ?? [], text }),
+      );
+    });
+    asked.on('error', reject);
+    asked.end();
+  });

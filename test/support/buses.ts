@@ -1,10 +1,10 @@
-/** For test files: nats-servers of one's own, with TLS or as a cluster, on loopback. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect as dial } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { freePort, openCache } from '../../deploy/local/home.ts';
 import { obtainNatsServer, prepareNats } from '../../deploy/local/nats.ts';
@@ -14,7 +14,10 @@ import { type BusIdentity, createBusIdentity } from '../../shared/bus/identity.t
 import { connectBus } from '../../shared/bus/nats.ts';
 import type { Minted } from './certificates.ts';
 import { eventually } from './eventually.ts';
+import { accountsHere, areWhole } from './services.ts';
 import type { Services } from './services-run.ts';
+
+/** For test files: nats-servers of one's own, with TLS or as a cluster, on loopback. */
 
 export type BusNode = {
   readonly port: number;
@@ -185,3 +188,158 @@ export const startOwnBus = async ({
   await (begin ? begin({ nats, nodes }) : startAll()).catch(async (error: unknown) => Promise.reject(await stop().then(() => error)));
   return { nats, nodes, stop };
 };
+
+/** For test files: nats-servers of one's own as a supercluster. */
+
+export type Cluster = {
+  readonly name: string;
+  readonly nodes: readonly BusNode[];
+  /** Where its servers are dialled. */
+  readonly url: string;
+};
+
+export type Supercluster = { readonly bus: OwnBus; readonly clusters: readonly Cluster[] };
+
+/** Each is to be in the cluster that it says. */
+export type ClusterPlan = { readonly name: string; readonly nodes: number };
+
+/** Since 2.12 servers elect nobody before all of them are there. */
+const waitsForAll = ([major, minor]: OwnBus['nats']['version']): boolean => major > 2 || minor >= 12;
+
+/**
+ * The first cluster is to be as many servers as elect a leader of all. It elects one before the others begin, where it can: with all at once,
+ * in half of the starts one was not heard.
+ */
+export const startSupercluster = async (plans: readonly ClusterPlan[]): Promise<Supercluster> => {
+  const places = plans.flatMap(({ name, nodes }) => Array.from({ length: nodes }, (_, at) => ({ name, at })));
+  const gateways = await freePorts(places.length);
+  const layout = (index: number, routes: readonly number[]): string => {
+    const { name: own = '', at = 0 } = places[index] ?? {};
+    const beside = routes.filter((_, other) => places[other]?.name === own).map((port) => `nats://127.0.0.1:${port}`);
+    const others = plans
+      .filter(({ name }) => name !== own)
+      .map(({ name }) => {
+        const urls = gateways.filter((_, other) => places[other]?.name === name).map((port) => `"nats://127.0.0.1:${port}"`);
+        return `{ name: ${name}, urls: [${urls.join(', ')}] }`;
+      });
+    return `server_name: ${own}-${at}
+server_tags: ["cluster:${own}"]
+cluster { name: ${own}, listen: "127.0.0.1:${routes[index]}", routes: [${beside.join(', ')}], no_advertise: true }
+gateway { name: ${own}, listen: "127.0.0.1:${gateways[index]}", gateways: [${others.join(', ')}] }
+`;
+  };
+  const clustersOf = (all: readonly BusNode[]): readonly Cluster[] =>
+    plans.map(({ name }) => {
+      const nodes = all.filter((_, index) => places[index]?.name === name);
+      return { name, nodes, url: nodes.map(({ port }) => `nats://127.0.0.1:${port}`).join(',') };
+    });
+  const begin: OwnBusOptions['begin'] = async ({ nats, nodes }) => {
+    const atOnce = waitsForAll(nats.version);
+    if (atOnce) await Promise.all(nodes.map(({ start }) => start()));
+    for (const { name, nodes: own, url } of clustersOf(nodes)) {
+      if (!atOnce) await Promise.all(own.map(({ start }) => start()));
+      await untilAllKeep({ ...nats, url }, own, { cluster: name });
+    }
+  };
+  const bus = await startOwnBus({ nodes: places.length, layout, begin });
+  const clusters = clustersOf(bus.nodes);
+  return { bus, clusters };
+};
+
+/** For tests on buses of several servers: kills one after the other, and brings it back. */
+
+/** Modes: `killing` (a server is away, or all are waited for) → stop() → `stopped`, when all are back. */
+export type NodeKiller = {
+  /** Settles when the first one was killed. */
+  readonly begun: Promise<void>;
+  /** How many were killed. */
+  readonly stop: () => Promise<number>;
+};
+
+/** So long a server is away: some of these times others have taken over what it led when it comes back, some not. */
+const awayMs = [2_000, 12_000];
+
+/** So long all are there, once everything is whole again. */
+const wholeMs = 3_000;
+
+/** @param areWhole whether what the servers keep lacks none of them: a second one is never taken away. */
+export const startNodeKiller = (nodes: readonly BusNode[], areWhole: () => Promise<boolean>): NodeKiller => {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const first = Promise.withResolvers<void>();
+  const wait = (ms: number): Promise<void> => pause(ms, undefined, { signal }).catch(() => undefined); // Cut short: it is to stop.
+  let killed = 0;
+  const work = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await eventually(async () => signal.aborted || (await areWhole()), 120_000, 250);
+      if (killed > 0) await wait(wholeMs);
+      if (signal.aborted) return;
+      const node = nodes[killed % nodes.length];
+      await node?.kill();
+      killed += 1;
+      first.resolve();
+      await wait(awayMs[killed % awayMs.length] ?? 0);
+      await node?.start();
+    }
+  };
+  const working = work();
+  working.catch(first.reject);
+  return {
+    begun: first.promise,
+    stop: async () => {
+      stopping.abort();
+      await working;
+      return killed;
+    },
+  };
+};
+
+/** The forms of the bus on which the tests of networks run besides that of a single server: `npm run test:cluster`. */
+
+/** `three`: one cluster of three servers, of which one is away every while. `supercluster`: of three clusters. */
+export type BusForm = 'three' | 'supercluster';
+
+export type FormedBus = {
+  readonly nats: Services['nats'];
+  /** From now on a server is away every while. */
+  readonly trouble: () => Promise<void>;
+  /** Settles with what was done to it meanwhile, in words. */
+  readonly calm: () => Promise<string>;
+  readonly stop: () => Promise<void>;
+};
+
+const startThree = async (): Promise<FormedBus> => {
+  const { nats, nodes, stop } = await startOwnBus({ nodes: 3 });
+  const allWhole = async (): Promise<boolean> => (await Promise.all(accountsHere().map(areWhole))).every(Boolean);
+  let killer: ReturnType<typeof startNodeKiller> | undefined;
+  return {
+    nats: { ...nats, settings: { NATS_REPLICAS: '3' } },
+    trouble: () => {
+      killer ??= startNodeKiller(nodes, allWhole);
+      return killer.begun;
+    },
+    calm: async () => `${(await killer?.stop()) ?? 0} times a server was killed`,
+    stop,
+  };
+};
+
+const startThreeClusters = async (): Promise<FormedBus> => {
+  const { bus, clusters } = await startSupercluster([
+    { name: 'eu', nodes: 3 },
+    { name: 'us', nodes: 1 },
+    { name: 'ap', nodes: 1 },
+  ]);
+  const [eu = '', us = '', ap = ''] = clusters.map(({ url }) => url);
+  return {
+    nats: {
+      ...{ ...bus.nats, url: eu },
+      settings: { NATS_REPLICAS: '3', NATS_PLACEMENT: 'cluster=eu' },
+      near: { 'North America': us, 'South America': us, Asia: ap, Oceania: ap },
+    },
+    trouble: async () => undefined,
+    calm: async () => 'nothing was killed',
+    stop: bus.stop,
+  };
+};
+
+export const startFormedBus = (form: BusForm): Promise<FormedBus> => (form === 'three' ? startThree() : startThreeClusters());
