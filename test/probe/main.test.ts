@@ -7,10 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { printProbeCredentials } from '../../shared/bus/identity.ts';
-import { assignmentOf } from './support/assignment.ts';
-import { type BusOfProbe, createBusOfProbe } from './support/bus-of-probe.ts';
-import { misdated } from './support/misdated-visits.ts';
-import { rosterProbe, type SmallCoordinator, startSmallCoordinator } from './support/small-coordinator.ts';
+import { assignmentOf } from './support/checkers.ts';
+import { misdated } from './support/observations.ts';
+import { type BusOfProbe, createBusOfProbe, rosterProbe, type SmallCoordinator, startSmallCoordinator } from './support/surroundings.ts';
 
 /** The probe as the process that an operator runs. */
 

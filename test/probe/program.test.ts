@@ -7,8 +7,7 @@ import { version } from '../../shared/base/process.ts';
 import { printProbeCredentials } from '../../shared/bus/identity.ts';
 import { eventually } from '../support/eventually.ts';
 import { type ChildProgram, runProgram, startChildProgram } from '../support/processes.ts';
-import { createBusOfProbe } from './support/bus-of-probe.ts';
-import { startSmallCoordinator } from './support/small-coordinator.ts';
+import { createBusOfProbe, startSmallCoordinator } from './support/surroundings.ts';
 
 /** The probe as the one file that strangers get. */
 

@@ -14,7 +14,7 @@ const state = '../../shared/checks/heartbeat/state.ts';
 
 /** The first of so many jobs with which something is wrong, lived by what is mocked now. */
 const findFault = async (jobs: number): Promise<{ readonly seed: number; readonly fault: string } | undefined> => {
-  const { heartbeatFault } = await import('./heartbeat-shrink.ts');
+  const { heartbeatFault } = await import('./heartbeat-world.ts');
   for (let seed = 1; seed <= jobs; seed += 1) {
     const fault = heartbeatFault(makeHeartbeatStory(seed));
     if (fault !== undefined) return { seed, fault };
@@ -58,7 +58,7 @@ describe('jobs that ping, simulated', () => {
       return { ...real, judgePings };
     });
     const found = await findFault(50);
-    const { heartbeatFault, shrinkHeartbeat, describeHeartbeat } = await import('./heartbeat-shrink.ts');
+    const { heartbeatFault, shrinkHeartbeat, describeHeartbeat } = await import('./heartbeat-world.ts');
     const whole = makeHeartbeatStory(found?.seed ?? 0);
     const { story, fault } = shrinkHeartbeat(whole);
     expect(story.pings.length).toBeLessThanOrEqual(2);

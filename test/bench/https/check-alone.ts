@@ -9,7 +9,7 @@ import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
 import { createTrust } from '../../../probe/checks/https/trust.ts';
 import { told } from '../../../probe/checks/types.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
-import { assignmentOf } from '../../probe/support/assignment.ts';
+import { assignmentOf } from '../../probe/support/checkers.ts';
 import { keepChecking, type Perform, performOnce } from '../keep-checking.ts';
 
 type Order = { readonly url: string; readonly in_flight: number; readonly ms: number; readonly once: boolean };

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BodyMemory } from '../../../probe/checks/limits.ts';
-import { httpsChecker } from '../support/https-checker.ts';
-import { serve, serveRaw } from '../support/target-servers.ts';
+import { httpsChecker } from '../support/checkers.ts';
+import { serve, serveRaw } from '../support/observations.ts';
 
 const mebi = 1_048_576;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CheckDeadline } from '../../../probe/checks/limits.ts';
-import { deadlineIn } from '../support/deadline-in.ts';
+import { deadlineIn } from '../support/checkers.ts';
 
 /** Listens under a name; what was told stands in `heard`. */
 const listeners = (deadline: CheckDeadline) => {

@@ -4,8 +4,7 @@ import { createHeartbeatCheck } from '../../../probe/checks/heartbeat.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
 import { noPings, type PingState } from '../../../shared/checks/heartbeat/state.ts';
 import { withoutTemporal } from '../../support/eventually.ts';
-import { assignmentOf } from '../support/assignment.ts';
-import { deadlineIn } from '../support/deadline-in.ts';
+import { assignmentOf, deadlineIn } from '../support/checkers.ts';
 
 /** What a probe says of a heartbeat, by what it sees on the bus in that moment (rule 20). */
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openNetworkKnowledge } from '../../../probe/presence/knowledge.ts';
 import { deriveNetworkKey, sealBox, sealKeyTo } from '../../../shared/checks/sealed-secrets.ts';
-import { assignmentOf } from '../support/assignment.ts';
-import { silentLog } from '../support/bus-of-probe.ts';
+import { assignmentOf } from '../support/checkers.ts';
+import { silentLog } from '../support/surroundings.ts';
 
 let folder: string;
 

@@ -6,7 +6,7 @@ import { openOwnCredentials } from '../../../probe/presence/knowledge.ts';
 import { isRenewalDue, probePermissions } from '../../../shared/bus/identity.ts';
 import { createKey, formatCredentials, mintUser, parseCredentials } from '../../../shared/bus/nkeys.ts';
 import { eventually } from '../../support/eventually.ts';
-import { silentLog as log } from '../support/bus-of-probe.ts';
+import { silentLog as log } from '../support/surroundings.ts';
 
 const day = 86_400_000;
 const account = createKey('account');

@@ -6,7 +6,7 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { subjects } from '../../../shared/bus/subjects.ts';
 import { eventually } from '../../support/eventually.ts';
-import { type BusOfProbe, createBusOfProbe, silentLog } from '../support/bus-of-probe.ts';
+import { type BusOfProbe, createBusOfProbe, silentLog } from '../support/surroundings.ts';
 
 let bench: BusOfProbe;
 beforeAll(async () => {

@@ -7,9 +7,8 @@ import { openSpool, type Spool } from '../../../probe/spool/store.ts';
 import { receiptMessage } from '../../../shared/bus/messages.ts';
 import type { Bus } from '../../../shared/bus/nats.ts';
 import { partitionConsumer, streams, subjects } from '../../../shared/bus/subjects.ts';
-import { type BusOfProbe, createBusOfProbe, silentLog } from '../support/bus-of-probe.ts';
-import { startTaker, type Taker } from '../support/result-taker.ts';
 import { monitorIn, resultOf } from '../support/results.ts';
+import { type BusOfProbe, createBusOfProbe, silentLog, startTaker, type Taker } from '../support/surroundings.ts';
 
 let folder: string;
 let wire: BusOfProbe;

@@ -12,10 +12,8 @@ import { createLookup } from '../../../probe/checks/https/lookup.ts';
 import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
 import { createTrust } from '../../../probe/checks/https/trust.ts';
 import { systemClock } from '../../../shared/base/time.ts';
-import { assignmentOf } from './assignment.ts';
-import { deadlineIn } from './deadline-in.ts';
+import { assignmentOf, deadlineIn, promised } from './checkers.ts';
 import { type Case, cases, nameServer, ports, publicServer, publicServer6, zone } from './laboratory-cases.ts';
-import { promised } from './promised-check.ts';
 
 /**
  * The guard's laboratory, run inside a network namespace of its own in which every address there is belongs to this machine: whatever a check

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Bus, type BusStatus, connectBus, type Delivered } from '../../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../../shared/bus/subjects.ts';
-import { createBusOfProbe } from '../../probe/support/bus-of-probe.ts';
+import { createBusOfProbe } from '../../probe/support/surroundings.ts';
 import { createTcpProxy } from '../../support/connections.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createAccount } from '../../support/services.ts';

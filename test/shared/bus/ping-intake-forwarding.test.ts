@@ -13,7 +13,7 @@ import {
   type PingIntakeDependencies,
 } from '../../../shared/bus/pings.ts';
 import { newPingToken } from '../../../shared/checks/heartbeat/config.ts';
-import { silentLog } from '../../probe/support/bus-of-probe.ts';
+import { silentLog } from '../../probe/support/surroundings.ts';
 import { eventually } from '../../support/eventually.ts';
 
 /** A ping intake between two ways that each do what the test says, on a real disk. */

@@ -15,7 +15,7 @@ import {
 import { partitionOf, probeConsumers, streams, subjects } from '../../../shared/bus/subjects.ts';
 import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/config.ts';
 import { foldPing, noPings, type Ping } from '../../../shared/checks/heartbeat/state.ts';
-import { type BusOfProbe, createBusOfProbe, silentLog } from '../../probe/support/bus-of-probe.ts';
+import { type BusOfProbe, createBusOfProbe, silentLog } from '../../probe/support/surroundings.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const ends: (() => Promise<unknown>)[] = [];

@@ -6,8 +6,7 @@ import { exchange } from '../../../../probe/checks/dns/exchange.ts';
 import { write } from '../../../../probe/checks/dns/message.ts';
 import type { Asker, UdpSockets } from '../../../../probe/checks/dns/sockets.ts';
 import { type Asked, answerTo, type Resolver } from '../../../support/name-servers.ts';
-import { deadlineIn } from '../../support/deadline-in.ts';
-import { dnsChecker } from '../../support/dns-checker.ts';
+import { deadlineIn, dnsChecker } from '../../support/checkers.ts';
 import { address, dnsBench, word } from '../../support/dns-setup.ts';
 
 const { sockets, resolver, ask } = dnsBench();

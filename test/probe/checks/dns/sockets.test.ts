@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { exchange } from '../../../../probe/checks/dns/exchange.ts';
 import { write } from '../../../../probe/checks/dns/message.ts';
 import { createUdpSockets } from '../../../../probe/checks/dns/sockets.ts';
-import { deadlineIn } from '../../support/deadline-in.ts';
-import { dnsChecker } from '../../support/dns-checker.ts';
+import { deadlineIn, dnsChecker } from '../../support/checkers.ts';
 import { address, dnsBench, word } from '../../support/dns-setup.ts';
 
 const { resolver } = dnsBench();

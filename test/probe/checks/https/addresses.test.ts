@@ -5,8 +5,8 @@ import { createGuard } from '../../../../probe/checks/guard.ts';
 import { createLookup, type Lookup } from '../../../../probe/checks/https/lookup.ts';
 import type { RosterProbe } from '../../../../shared/checks/assignment.ts';
 import { answerTo, type Resolver, rawAnswerTo, startResolver } from '../../../support/name-servers.ts';
-import { httpsChecker } from '../../support/https-checker.ts';
-import { answerBy, serve } from '../../support/target-servers.ts';
+import { httpsChecker } from '../../support/checkers.ts';
+import { answerBy, serve } from '../../support/observations.ts';
 
 const check = httpsChecker();
 const open: Resolver[] = [];

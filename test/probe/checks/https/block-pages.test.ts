@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ResponseSeen } from '../../../../probe/checks/https/evidence.ts';
 import type { Config } from '../../../../shared/checks/assignment.ts';
-import { answered, judge, response } from '../../support/https-observations.ts';
+import { answered, judge, response } from '../../support/observations.ts';
 
 const dataDome = `<html lang="en"><head><title>shop.example</title><style>#cmsg{animation: A 1.5s;}</style></head><body style="margin:0">
 <p id="cmsg">Please enable JS and disable any ad blocker</p><script data-cfasync="false">var dd={'rt':'c','cid':'AHrlqAAAAAM','hsh':'1',

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { Lookup } from '../../../../probe/checks/https/lookup.ts';
 import { mint, mintAuthority } from '../../../support/certificates.ts';
 import { startTarget, type Target, type TargetOptions } from '../../../support/targets.ts';
-import { httpsChecker } from '../../support/https-checker.ts';
+import { httpsChecker } from '../../support/checkers.ts';
 
 /** Every trap of certificates, on real sockets: the host is checked by us and not by node, and must fail closed on each version of node. */
 

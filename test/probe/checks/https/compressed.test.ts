@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type RawTarget, startRawTarget } from '../../../support/targets.ts';
-import { httpsChecker } from '../../support/https-checker.ts';
+import { httpsChecker } from '../../support/checkers.ts';
 
 /** Compressed answers that nobody asked for and that are not whole. An error that nobody catches ends a probe, and here the run. */
 

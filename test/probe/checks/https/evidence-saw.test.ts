@@ -4,9 +4,8 @@ import { createUdpSockets } from '../../../../probe/checks/dns/sockets.ts';
 import { createLookup, type Lookup } from '../../../../probe/checks/https/lookup.ts';
 import { mint, mintAuthority } from '../../../support/certificates.ts';
 import { answerTo, type Resolver, startResolver } from '../../../support/name-servers.ts';
-import { httpsChecker } from '../../support/https-checker.ts';
-import { answered, certificate, hop, judge, response, seen, tls } from '../../support/https-observations.ts';
-import { answerBy, serve, serveRaw } from '../../support/target-servers.ts';
+import { httpsChecker } from '../../support/checkers.ts';
+import { answerBy, answered, certificate, hop, judge, response, seen, serve, serveRaw, tls } from '../../support/observations.ts';
 
 /** What evidence shows beyond the cause: enough to know what to mend without asking the target again. */
 

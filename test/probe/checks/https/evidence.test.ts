@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { causeSentence } from '../../../../shared/checks/causes.ts';
-import { answered, certificate, failed, hop, judge, response, seen, tls } from '../../support/https-observations.ts';
+import { answered, certificate, failed, hop, judge, response, seen, tls } from '../../support/observations.ts';
 
 describe('what a target sent stays out of sentences and is tame in evidence', () => {
   const hostile = '<script>alert(1)</script> ignore previous instructions \u0000\u001b[31m \ud800';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { mint, mintAuthority } from '../../../support/certificates.ts';
-import { httpsChecker } from '../../support/https-checker.ts';
-import { serve, serveRaw } from '../../support/target-servers.ts';
+import { httpsChecker } from '../../support/checkers.ts';
+import { serve, serveRaw } from '../../support/observations.ts';
 
 const root = mintAuthority('Test Root');
 const certificate = mint({ names: ['127.0.0.1'], issuer: root });

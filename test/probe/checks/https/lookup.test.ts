@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { createUdpSockets } from '../../../../probe/checks/dns/sockets.ts';
 import { createLookup, type Families, type IpFamily } from '../../../../probe/checks/https/lookup.ts';
 import { answerTo, type Resolver, rawAnswerTo, startResolver } from '../../../support/name-servers.ts';
-import { deadlineIn } from '../../support/deadline-in.ts';
+import { deadlineIn } from '../../support/checkers.ts';
 
 /** What a name has, by record type; a number is a response code for every question. */
 type Zone = Readonly<

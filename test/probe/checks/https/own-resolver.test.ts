@@ -2,9 +2,8 @@ import dnsPacket from 'dns-packet';
 import { describe, expect, test } from 'vitest';
 import { createLookup, createOwnResolver, ownFamilies } from '../../../../probe/checks/https/lookup.ts';
 import { type Asked, answerTo, type Resolver } from '../../../support/name-servers.ts';
-import { deadlineIn } from '../../support/deadline-in.ts';
+import { deadlineIn, httpsChecker } from '../../support/checkers.ts';
 import { dnsBench } from '../../support/dns-setup.ts';
-import { httpsChecker } from '../../support/https-checker.ts';
 
 /** Names that https checks need, looked up by a resolver of the probe's own that may be the one at fault (rule 1). */
 

@@ -5,9 +5,8 @@ import { describe, expect, test } from 'vitest';
 import type { Lookup } from '../../../../probe/checks/https/lookup.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { type Answer, broken, fine, startTarget } from '../../../support/targets.ts';
-import { deadlineIn } from '../../support/deadline-in.ts';
-import { httpsChecker } from '../../support/https-checker.ts';
-import { answerBy, serve, serveRaw } from '../../support/target-servers.ts';
+import { deadlineIn, httpsChecker } from '../../support/checkers.ts';
+import { answerBy, serve, serveRaw } from '../../support/observations.ts';
 
 const check = httpsChecker();
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { planOf } from '../../../../probe/checks/https/perform.ts';
 import type { ProbeIdentity } from '../../../../probe/checks/types.ts';
-import { assignmentOf } from '../../support/assignment.ts';
+import { assignmentOf } from '../../support/checkers.ts';
 
 const probe: ProbeIdentity = { name: 'eu-1', continent: 'Europe', base_url: 'https://antipode.example', version: '0.1.0' };
 

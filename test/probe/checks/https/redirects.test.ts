@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { mint, mintAuthority } from '../../../support/certificates.ts';
 import type { Answer } from '../../../support/targets.ts';
-import { httpsChecker } from '../../support/https-checker.ts';
-import { answerBy, serve, serveRaw } from '../../support/target-servers.ts';
+import { httpsChecker } from '../../support/checkers.ts';
+import { answerBy, serve, serveRaw } from '../../support/observations.ts';
 
 const check = httpsChecker();
 

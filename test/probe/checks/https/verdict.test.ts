@@ -3,7 +3,7 @@ import type { HttpsObservation } from '../../../../probe/checks/https/evidence.t
 import type { Config } from '../../../../shared/checks/assignment.ts';
 import { causeSentence } from '../../../../shared/checks/causes.ts';
 import { httpsCauses } from '../../../../shared/checks/https/causes.ts';
-import { answered, at, certificate, day, failed, hop, judge, refused, response, seen, tls } from '../../support/https-observations.ts';
+import { answered, at, certificate, day, failed, hop, judge, refused, response, seen, tls } from '../../support/observations.ts';
 
 type Row = readonly [cause: string, sentence: string, observation: HttpsObservation, config?: Config];
 

@@ -1,8 +1,22 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { afterAll } from 'vitest';
 import type { HopFailure, HopSeen, HttpsObservation, ResponseSeen, TlsSeen } from '../../../probe/checks/https/evidence.ts';
 import { judgeHttps } from '../../../probe/checks/https/verdict.ts';
 import type { Config } from '../../../shared/checks/assignment.ts';
 import { httpsSettings } from '../../../shared/checks/https/config.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
+import { type Answer, type RawTarget, startRawTarget, startTarget, type Target, type TargetOptions } from '../../support/targets.ts';
+
+/** By what the clocks of a probe and of its target may differ, and less than half of what lies between two checks. */
+const slackMs = 450;
+
+/** Of one monitor no two checks overlap: the visits that no result dates between the visit before and themselves, however late either was. */
+export const misdated = (visits: readonly number[], results: readonly number[]): number[] =>
+  visits.filter((visit, nth) => {
+    const before = visits[nth - 1] ?? Number.NEGATIVE_INFINITY;
+    return !results.some((at) => at > before - slackMs && at < visit + slackMs);
+  });
 
 /** Observations as an https check makes them, each with what a test changes in it. */
 
@@ -74,3 +88,29 @@ export const failed = (phase: HopFailure['phase'], code: string, changes: Partia
 export const refused = (changes: Partial<TlsSeen>): HttpsObservation => failed('tls', 'CERTIFICATE', { tls: tls(changes) });
 
 export const judge = (observation: HttpsObservation, config: Config = {}): Verdict => judgeHttps(httpsSettings(config), observation, false);
+
+/** Targets that are closed when the test file that opened them is done. */
+const closing: (() => Promise<void>)[] = [];
+afterAll(() => Promise.all(closing.map((close) => close())));
+
+export const serve = async (options: TargetOptions = {}): Promise<Target> => {
+  const target = await startTarget(options);
+  closing.push(target.close);
+  return target;
+};
+
+export const serveRaw = async (onSocket: (socket: Socket) => void): Promise<RawTarget> => {
+  const target = await startRawTarget(onSocket);
+  closing.push(target.close);
+  return target;
+};
+
+type Said = { readonly status?: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string };
+
+export const answerBy = (answer: (request: IncomingMessage) => Said): Answer => ({
+  is: 'by',
+  answer: (request, response) => {
+    const { status = 200, headers = {}, body = '' } = answer(request);
+    response.writeHead(status, headers).end(body);
+  },
+});
