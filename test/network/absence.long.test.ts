@@ -6,7 +6,7 @@ import { createNetwork, type Network } from '../support/network.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
 /** What comes due while the coordinator is away (rules 4 and 25). */
-describe('alerts after absence', () => {
+describe('alerts that come due during an absence', () => {
   let network: Network;
   let target: Target;
 
@@ -54,7 +54,7 @@ describe('alerts after absence', () => {
 });
 
 /** One notice for an event, also when the database could not be written to in that moment, or a coordinator ended in the midst of it. */
-describe('notices kept', () => {
+describe('notices', () => {
   let network: Network;
 
   beforeEach(async () => {
@@ -174,7 +174,7 @@ describe('a coordinator that lost the bus', () => {
 });
 
 /** Rule 16 must not take the first other host of a great outage for sick: every failure begins while the others' last checks still passed. */
-describe('great outage', () => {
+describe('a great outage', () => {
   const count = 12;
   let network: Network;
   let target: Target;

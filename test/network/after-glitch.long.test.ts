@@ -8,7 +8,7 @@ import { createNetwork, type Network } from '../support/network.ts';
 import { broken, type Target } from '../support/targets.ts';
 
 /** After a glitch of the bus the past waits for who is still away (rule 4), and what begins now does not. */
-describe('after glitch', () => {
+describe('after a glitch', () => {
   const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
   let network: Network;
   let target: Target;
@@ -190,7 +190,7 @@ describe('after a glitch, private', () => {
 });
 
 /** Rule 3: what one probe alone kept, and hands over when the outage is long confirmed, dates it anew. */
-describe('late dates', () => {
+describe('what dates an outage late', () => {
   let network: Network;
   let target: Target;
   let coordinator: Pick<App, 'close'>;

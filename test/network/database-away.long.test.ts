@@ -185,7 +185,7 @@ describe('while the database says nothing at all', () => {
   });
 });
 
-describe('balancer', () => {
+describe('two coordinators behind a balancer', () => {
   const awayMs = 15_000;
 
   let mortal: MortalServices;
