@@ -1,14 +1,20 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
+/**
+ * `npm test`: the main story of every promise. What takes minutes or is about real limits of time is
+ * in files named `*.long.test.ts`, which `npm run test:long` runs.
+ */
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // Most files wait for something most of the time, so that a third one fits on two cores; more would make of a busy tenth of a second a wrong measurement.
+    exclude: [...configDefaults.exclude, 'test/**/*.long.test.ts'],
+    // Most files wait most of the time, so that a third one fits on two cores. With more, a busy
+    // tenth of a second would be a wrong measurement.
     maxWorkers: 3,
     globalSetup: ['test/support/services-setup.ts'],
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    // What is waited for comes when it comes: the usual second is too short for a full machine.
+    // The usual second is too short for a full machine.
     expect: { poll: { timeout: 30_000 } },
   },
 });

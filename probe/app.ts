@@ -75,6 +75,8 @@ export type Overrides = {
   readonly pingSettlingMs?: number;
   /** How long a stopping probe waits for others to take its turns. */
   readonly handOverMs?: number;
+  /** How often it sends its presence. */
+  readonly presenceMs?: number;
 };
 
 /** A roster is published at once and takes effect after a second. */
@@ -219,6 +221,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     host,
     clock,
     log,
+    ...(overrides.presenceMs === undefined ? {} : { everyMs: overrides.presenceMs }),
     parts: {
       describe: async () => ({
         probe: id,

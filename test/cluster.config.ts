@@ -1,22 +1,19 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import whole from '../vitest.config.ts';
-import type { BusForm } from './support/bus-forms.ts';
+import type { BusForm } from './support/buses.ts';
 
 /** What cannot run on another form of the bus than its own, with the reason. */
 const onOwnBusAlone: Readonly<Record<string, string>> = {
-  'bus-cluster': 'has a bus of three servers of its own',
-  faults: 'kills and wipes a bus of its own',
-  'faults-disks': 'fills the disk of a bus of its own',
-  'joining-elsewhere': 'has a bus of its own, with TLS first, in a network namespace',
-  'database-restored': 'sets database and bus back to another moment',
-  'bus-tls': 'has a bus of its own, with TLS',
-  'measured-place': 'has a bus of its own, that two network namespaces reach',
-  torment: 'kills, wipes and fills a bus of its own',
+  'bus-cluster.long': 'has a bus of three servers of its own',
+  'faults.long': 'kills, wipes, fills and sets back a bus of its own',
+  'own-bus': 'has a bus of its own, with TLS, also in a network namespace',
+  'measured-place.long': 'has a bus of its own, that two network namespaces reach',
+  'torment.long': 'kills, wipes and fills a bus of its own',
 };
 
 /** What cannot run where a server is killed, with the reason. */
 const notWhileKilling: Readonly<Record<string, string>> = {
-  'version-before': 'starts the version before, which ends at its start when nobody leads the streams in that moment',
+  'version-before.long': 'starts the version before, which ends at its start when nobody leads the streams in that moment',
 };
 
 const left = (name: BusForm): readonly string[] => Object.keys({ ...onOwnBusAlone, ...(name === 'three' ? notWhileKilling : {}) });
@@ -34,7 +31,7 @@ const onForm = (name: BusForm) => ({
 
 /**
  * `npm run test:cluster`: the tests of networks on buses of several servers (`three`: one of which is killed every while; `supercluster`), and
- * those that are about such buses alone (`apart`). Longer than CI has time for, some 45 minutes for each form, so that it is run by hand; one file after
+ * those that are about such buses alone (`apart`). CI has no time for it, some 45 minutes for each form: it is run by hand; one file after
  * the other, for each has up to five servers, three coordinators and three probes. They mostly wait; beside much else on the machine some fail, because
  * they were kept waiting for too long.
  *
@@ -43,8 +40,10 @@ const onForm = (name: BusForm) => ({
  */
 export default defineConfig({
   test: {
+    ...whole.test,
     // The files of each are its own: to those of the whole they would be added.
-    ...{ ...whole.test, include: [] },
+    include: [],
+    exclude: configDefaults.exclude,
     maxWorkers: 1,
     testTimeout: 900_000,
     hookTimeout: 900_000,

@@ -59,7 +59,7 @@ export type PresenceDependencies = {
 /** Only trusted announcers may change who is trusted. */
 const withoutSigning = ({ signing: _, ...reply }: PresenceReply): PresenceReply => reply;
 
-const everyMs = 5_000;
+const usualEveryMs = 5_000;
 /**
  * While no one answers, it asks more often, to find a returning coordinator at once. It asks most
  * often at its own start, as a coordinator may be starting too.
@@ -80,8 +80,9 @@ export const createPresence = (options: {
   readonly clock: CorrectedClock;
   readonly parts: PresenceDependencies;
   readonly log: Log;
+  readonly everyMs?: number;
 }): Presence => {
-  const { key, host, clock, parts, log } = options;
+  const { key, host, clock, parts, log, everyMs = usualEveryMs } = options;
   let bus: Bus | undefined;
   let status: Subscription | undefined;
   let timer: NodeJS.Timeout | undefined;

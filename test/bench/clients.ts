@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
-import { downloaded, machineNode } from '../support/programs.ts';
+import { downloaded, machineNode } from '../support/processes.ts';
 import { serveMonitors } from './clients/many.ts';
 import { type Bench, type Figure, interleaved } from './figure.ts';
 import { cores, cpuOfEnded, find, memoryOf, pinned, stop } from './processes.ts';

@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from '../../coordinator/database/connect.ts';
 import { migrate } from '../../coordinator/database/migrate.ts';
 import { isRecord } from '../../shared/base/json.ts';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { startServices } from '../support/services-run.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { type Bench, type Figure, median } from './figure.ts';
 
 /**

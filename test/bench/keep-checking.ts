@@ -2,7 +2,7 @@ import type { Check, CheckContext, ProbeIdentity } from '../../probe/checks/type
 import { systemClock } from '../../shared/base/time.ts';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
-import { deadlineIn } from '../probe/support/deadline-in.ts';
+import { deadlineIn } from '../probe/support/checkers.ts';
 
 const probe: ProbeIdentity = { name: 'bench', continent: 'Europe', base_url: 'https://antipode.example', version: '0' };
 

@@ -1,6 +1,6 @@
 import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from '../support/eventually.ts';
-import { seenFrom } from '../support/incidents.ts';
+import { seenFrom } from '../support/monitors.ts';
 import { createNetwork } from '../support/network.ts';
 import type { Services } from '../support/services-run.ts';
 import { broken, fine, type PlainAnswer, type Target } from '../support/targets.ts';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiDocument } from '../../coordinator/api/openapi.ts';
 import { type Api, openApi } from '../support/api.ts';
 import { createTestOrganisation, type TestOrganisation } from '../support/people.ts';
-import { runProgram } from '../support/programs.ts';
+import { runProgram } from '../support/processes.ts';
 import { createDatabase, type TestDatabase } from '../support/services.ts';
 import { inGo, inJava, inPython, inTypeScript } from './foreign-programs.ts';
 

@@ -6,9 +6,8 @@ import { readConfig } from '../../coordinator/config.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { enrolmentPath } from '../../shared/bus/identity.ts';
 import { eventually } from '../support/eventually.ts';
-import { ownDatabase } from '../support/own-database.ts';
 import { testSecretKey } from '../support/people.ts';
-import { createAccount, environmentOf } from '../support/services.ts';
+import { createAccount, environmentOf, ownDatabase } from '../support/services.ts';
 
 /** Linux has all of 127.0.0.0/8: this is the proxy's, and 127.0.0.1 a stranger's. */
 const proxy = '127.0.0.2';

@@ -7,9 +7,8 @@ import { readConfig } from '../../coordinator/config.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { isSafeServer } from '../../shared/bus/jetstream.ts';
 import { eventually } from '../support/eventually.ts';
-import { ownDatabase } from '../support/own-database.ts';
 import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../support/people.ts';
-import { createAccount, environmentOf } from '../support/services.ts';
+import { createAccount, environmentOf, ownDatabase } from '../support/services.ts';
 
 const { database, sql } = await ownDatabase();
 let house: TestOrganisation;

@@ -2,9 +2,8 @@ import { expect, test } from 'vitest';
 import { createApp } from '../../coordinator/app.ts';
 import { readConfig } from '../../coordinator/config.ts';
 import { createLog } from '../../shared/base/log.ts';
-import { ownDatabase } from '../support/own-database.ts';
 import { createTestOrganisation, testSecretKey } from '../support/people.ts';
-import { createAccount, environmentOf } from '../support/services.ts';
+import { createAccount, environmentOf, ownDatabase } from '../support/services.ts';
 
 const { database, sql } = await ownDatabase({ name: 'counting', connections: 2 });
 

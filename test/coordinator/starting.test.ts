@@ -4,14 +4,13 @@ import { type App, createApp } from '../../coordinator/app.ts';
 import { readConfig } from '../../coordinator/config.ts';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { createLog } from '../../shared/base/log.ts';
-import { startChildProgram } from '../support/child-program.ts';
-import { isWell, startCoordinatorProcess } from '../support/coordinator-process.ts';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
+import { createFickleDatabase } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
-import { createFickleDatabase } from '../support/fickle-database.ts';
-import { ownDatabase } from '../support/own-database.ts';
+import { isWell, startCoordinatorProcess } from '../support/network.ts';
 import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../support/people.ts';
-import { createAccount, environmentOf, freePort } from '../support/services.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { startChildProgram } from '../support/processes.ts';
+import { createAccount, environmentOf, freePort, ownDatabase } from '../support/services.ts';
 
 /** A coordinator that is started before its database and its bus are there waits for them, in words, and goes on by itself. */
 

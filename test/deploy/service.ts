@@ -90,6 +90,17 @@ export const stopService = async ({ launcher, exited }: Service): Promise<number
   return await exited;
 };
 
+export const ask = async (url: string, token?: string): Promise<{ status: number; body: unknown }> => {
+  const answer = await fetch(url, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
+  return { status: answer.status, body: await answer.json() };
+};
+
+export const isWell = async ({ base_url, api_token }: Local): Promise<boolean> => {
+  // Calls with a token are counted: who polls would use up the minute's.
+  const { status } = await ask(`${base_url}/health`);
+  return status === 200 && (await ask(`${base_url}/api/v1/me`, api_token)).status === 200;
+};
+
 /** The processes that carry the home in their environment or command line: all that the service consists of. */
 export const processesOf = async (home: string): Promise<readonly number[]> => {
   const found: number[] = [];

@@ -1,27 +1,25 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { speakAs } from '../support/bus-voice.ts';
+import { describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
+import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
+import { speakAs } from '../support/probes.ts';
 import { mayBusStandStill } from '../support/services.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
 /** Parts that come, go, fall silent, or say things twice and late. */
 
-let network: Network;
-let target: Target;
+/** Presence comes every second here: who is late with it on a busy machine is not lost yet. */
+const soonLost = { lostAfterMs: 5_000 };
 
-/** Presence comes every five seconds: who is late with it on a busy machine is not lost yet. */
-const soonLost = { lostAfterMs: 9_000 };
+const begin = async (atEnd: (end: () => Promise<void>) => void): Promise<{ network: Network; target: Target }> => {
+  const network = await createNetwork();
+  atEnd(network.close);
+  return { network, target: await network.startTarget() };
+};
 
-beforeEach(async () => {
-  network = await createNetwork();
-  target = await network.startTarget();
-});
-afterEach(() => network.close());
-
-describe('results', () => {
-  test('that come twice change nothing, and those that come an hour late go to the charts and alert nobody', async () => {
+describe.concurrent('results', () => {
+  test('that come twice change nothing, and those that come an hour late go to the charts and alert nobody', async ({ onTestFinished }) => {
+    const { network, target } = await begin(onTestFinished);
     await network.startCoordinator();
     const europe = await network.addProbe('Europe');
     await network.addProbe('Asia');
@@ -44,7 +42,8 @@ describe('results', () => {
     await europe.close();
   });
 
-  test('whose predecessors are missing are not taken, and are taken once they came', async () => {
+  test('whose predecessors are missing are not taken, and are taken once they came', async ({ onTestFinished }) => {
+    const { network, target } = await begin(onTestFinished);
     await network.startCoordinator();
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 60 });
     const probe = await speakAs(await network.makeProbe('Europe'));
@@ -58,8 +57,9 @@ describe('results', () => {
   });
 });
 
-describe('a coordinator that was away', () => {
-  test('dates the outage right that began and is still there', async () => {
+describe.concurrent('a coordinator that was away', () => {
+  test('dates the outage right that began and is still there', async ({ onTestFinished }) => {
+    const { network, target } = await begin(onTestFinished);
     const first = await network.startCoordinator();
     await network.addProbe('Europe');
     await network.addProbe('Asia');
@@ -78,7 +78,8 @@ describe('a coordinator that was away', () => {
     await eventually(async () => (await alertsOf(network.sql, monitor))[0]?.state === 'due', 40_000);
   });
 
-  test('records the outage that came and went, resolved and without an alert', async () => {
+  test('records the outage that came and went, resolved and without an alert', async ({ onTestFinished }) => {
+    const { network, target } = await begin(onTestFinished);
     const first = await network.startCoordinator();
     await network.addProbe('Europe');
     await network.addProbe('Asia');
@@ -94,8 +95,8 @@ describe('a coordinator that was away', () => {
     target.answer(fine);
     const healed = target.hits.length;
     // Long enough ago to be the past when somebody hears of it.
-    await hits(18);
-    await network.startCoordinator();
+    await hits(6);
+    await network.startCoordinator({ timing: { lateMs: 3_000 } });
     const incident = await incidentThat(network.sql, monitor, isResolved, 40_000);
     expect(incident.confirmed_at).not.toBeNull();
     // By what was seen then, and not when somebody heard of it.
@@ -104,8 +105,9 @@ describe('a coordinator that was away', () => {
   });
 });
 
-describe('a probe', () => {
-  test('that joins shares the work within a second, and what a lost one checked is checked by the others', async () => {
+describe.concurrent('a probe', () => {
+  test('that joins shares the work within a second, and what a lost one checked is checked by the others', async ({ onTestFinished }) => {
+    const { network, target } = await begin(onTestFinished);
     await network.startCoordinator({ timing: soonLost });
     const frankfurt = await network.addProbe('Europe', 'Frankfurt');
     const monitors = [];
@@ -128,7 +130,10 @@ describe('a probe', () => {
     expect(notices[0]?.message).toContain('Frankfurt');
   });
 
-  test('whose companions are all lost confirms nothing: the incident stays unconfirmed, and the operator is told once', async () => {
+  test('whose companions are all lost confirms nothing: the incident stays unconfirmed, and the operator is told once', async ({
+    onTestFinished,
+  }) => {
+    const { network, target } = await begin(onTestFinished);
     await network.startCoordinator({ timing: soonLost });
     await network.addProbe('Europe');
     const asia = await network.addProbe('Asia');

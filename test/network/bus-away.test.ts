@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseProbeCredentials, printProbeCredentials } from '../../shared/bus/identity.ts';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   alertsOf,
@@ -10,76 +11,91 @@ import {
   resultsOf,
   type SeenIncident,
   seenFrom,
-} from '../support/incidents.ts';
+} from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** Probes that cannot reach the bus go on checking; what they saw is told in order, with its original times. */
 
-let network: Network;
-let target: Target;
-let relays: { readonly Europe: TcpProxy; readonly Asia: TcpProxy };
+type Relays = { readonly Europe: TcpProxy; readonly Asia: TcpProxy };
 
-const bothRelays = (): TcpProxy[] => [relays.Europe, relays.Asia];
-const cut = () => {
-  for (const relay of bothRelays()) relay.cut();
-};
-const heal = () => {
-  for (const relay of bothRelays()) relay.heal();
+type Away = {
+  readonly network: Network;
+  readonly target: Target;
+  readonly monitor: string;
+  readonly relays: Relays;
+  readonly cut: () => void;
+  readonly heal: () => void;
+  /** Settles after so many more checks, with the time of the first of them. */
+  readonly hits: (count: number) => Promise<number>;
 };
 
-beforeEach(async () => {
-  network = await createNetwork();
-  target = await network.startTarget();
+/** A monitor seen from two continents, and probes whose way to the bus leads through a relay each. */
+const begin = async (atEnd: (end: () => Promise<void>) => void): Promise<Away> => {
+  const network = await createNetwork();
   const { url } = network.account;
-  relays = { Europe: await createTcpProxy(url), Asia: await createTcpProxy(url) };
+  const relays: Relays = { Europe: await createTcpProxy(url), Asia: await createTcpProxy(url) };
+  const all = Object.values(relays);
+  const heal = (): void => {
+    for (const relay of all) relay.heal();
+  };
+  atEnd(async () => {
+    heal();
+    await network.close();
+    for (const relay of all) await relay.close();
+  });
+  const target = await network.startTarget();
   await network.startCoordinator();
-  await addProbe('Europe');
-  await addProbe('Asia');
-});
-afterEach(async () => {
-  heal();
-  await network.close();
-  for (const relay of bothRelays()) await relay.close();
-});
-
-/** A probe whose way to the bus leads through a relay of its own. */
-const addProbe = async (continent: 'Europe' | 'Asia'): Promise<void> => {
-  const made = await network.makeProbe(continent);
-  const credentials = printProbeCredentials({ ...parseProbeCredentials(made.credentials), nats_url: relays[continent].url });
-  await network.startProbe({ ...made, credentials });
-};
-
-const hits = async (count: number): Promise<number> => {
-  const from = target.hits.length;
-  await eventually(() => target.hits.length >= from + count, 30_000);
-  return target.hits[from]?.at ?? 0;
+  for (const continent of ['Europe', 'Asia'] as const) {
+    const made = await network.makeProbe(continent);
+    const credentials = printProbeCredentials({ ...parseProbeCredentials(made.credentials), nats_url: relays[continent].url });
+    await network.startProbe({ ...made, credentials });
+  }
+  const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
+  await seenFrom(network.sql, monitor, 2);
+  return {
+    network,
+    target,
+    monitor,
+    relays,
+    cut: () => {
+      for (const relay of all) relay.cut();
+    },
+    heal,
+    hits: async (count) => {
+      const from = target.hits.length;
+      await eventually(() => target.hits.length >= from + count, 30_000);
+      return target.hits[from]?.at ?? 0;
+    },
+  };
 };
 
 /** As the first failing checks of two continents saw it, whichever of them handed over first. */
-const expectDatedByBoth = async (monitor: string, { started_at, confirmed_at, seen_continent, confirmed_continent }: SeenIncident) => {
+const expectDatedByBoth = async (
+  { network, monitor }: Away,
+  { started_at, confirmed_at, seen_continent, confirmed_continent }: SeenIncident,
+) => {
   expect(confirmed_continent).not.toBe(seen_continent);
   const fails = (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1);
   const firstOf = (continent: string | null) => Math.min(...fails.flatMap((row) => (row.continent === continent ? [Number(row.at)] : [])));
   expect([Number(started_at), Number(confirmed_at)]).toEqual([firstOf(seen_continent), firstOf(confirmed_continent)]);
 };
 
-describe('while all probes have lost the bus', () => {
-  test('rule 6: they go on checking, and an outage that began then is dated by the first check that saw it', async () => {
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-    await seenFrom(network.sql, monitor, 2);
+describe.concurrent('while all probes have lost the bus', () => {
+  test('rule 6: they go on checking, and an outage that began then is dated by the first check that saw it', async ({ onTestFinished }) => {
+    const away = await begin(onTestFinished);
+    const { network, target, monitor, cut, heal, hits } = away;
     cut();
     await hits(3);
     target.answer(broken);
     await hits(6);
     heal();
-    await expectDatedByBoth(monitor, await incidentThat(network.sql, monitor, isConfirmed, 60_000));
+    await expectDatedByBoth(away, await incidentThat(network.sql, monitor, isConfirmed, 60_000));
   });
 
-  test('and one hands over seconds after the other, the outage is dated as if they had come together', async () => {
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-    await seenFrom(network.sql, monitor, 2);
+  test('and one hands over seconds after the other, the outage is dated as if they had come together', async ({ onTestFinished }) => {
+    const away = await begin(onTestFinished);
+    const { network, target, monitor, relays, cut, hits } = away;
     cut();
     await hits(3);
     target.answer(broken);
@@ -87,12 +103,12 @@ describe('while all probes have lost the bus', () => {
     relays.Europe.heal();
     await hits(4);
     relays.Asia.heal();
-    await expectDatedByBoth(monitor, await incidentThat(network.sql, monitor, isConfirmed, 60_000));
+    await expectDatedByBoth(away, await incidentThat(network.sql, monitor, isConfirmed, 60_000));
   });
 
-  test('and one hands over seconds after the other, an outage that came and went is one, of both, and over', async () => {
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-    await seenFrom(network.sql, monitor, 2);
+  test('and one hands over seconds after the other, an outage that came and went is one, of both, and over', async ({ onTestFinished }) => {
+    const away = await begin(onTestFinished);
+    const { network, target, monitor, relays, cut, hits } = away;
     cut();
     target.answer(broken);
     await hits(4);
@@ -102,14 +118,15 @@ describe('while all probes have lost the bus', () => {
     relays.Asia.heal();
     await hits(4);
     relays.Europe.heal();
-    await expectDatedByBoth(monitor, await incidentThat(network.sql, monitor, isResolved, 60_000));
+    await expectDatedByBoth(away, await incidentThat(network.sql, monitor, isResolved, 60_000));
     expect(await incidentsOf(network.sql, monitor)).toHaveLength(1);
     expect(await network.sql`select 1 from notices where kind = 'probe_lost'`).toEqual([]);
   });
 
-  test('an outage that came and went is recorded, resolved, and alerts nobody; no check is missing and none is there twice', async () => {
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-    await seenFrom(network.sql, monitor, 2);
+  test('an outage that came and went is recorded, resolved, and alerts nobody; no check is missing and none is there twice', async ({
+    onTestFinished,
+  }) => {
+    const { network, target, monitor, cut, heal, hits } = await begin(onTestFinished);
     cut();
     target.answer(broken);
     await hits(6);

@@ -2,12 +2,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createProbe, type ProbeApp } from '../../probe/app.ts';
 import { readConfig } from '../../probe/config.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import { speakAs } from '../support/bus-voice.ts';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
-import { alertsOf, downIsSent, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
+import { alertsOf, downIsSent, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/monitors.ts';
 import { createNetwork, type MadeProbe, type Network, testLog } from '../support/network.ts';
+import { speakAs } from '../support/probes.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** Continents far away: 75 ms each way, cut off and healed, with clocks that are wrong, and with news from an hour ago. */
 

@@ -1,87 +1,257 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { App } from '../../coordinator/app.ts';
 import { enqueue } from '../../coordinator/database/outbox.ts';
+import { createMonitor } from '../../shared/api/monitors.ts';
+import { type Operation, type OutputOf, rawInput } from '../../shared/api/operation.ts';
+import { getTestResults, testMonitor } from '../../shared/api/test-runs.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import { eventually } from '../support/eventually.ts';
-import { seenFrom } from '../support/incidents.ts';
+import { seenFrom } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { fine, type Target } from '../support/targets.ts';
+import { createTestOrganisation, type Person, type TestOrganisation } from '../support/people.ts';
+import { broken, fine, type Target } from '../support/targets.ts';
 
 /** A monitor of a day that nobody could look at when it was made, because no probe was well. */
+describe('a first look', () => {
+  let network: Network;
+  let target: Target;
 
-let network: Network;
-let target: Target;
+  beforeEach(async () => {
+    network = await createNetwork();
+    target = await network.startTarget();
+  });
+  afterEach(() => network.close());
 
-beforeEach(async () => {
-  network = await createNetwork();
-  target = await network.startTarget();
-});
-afterEach(() => network.close());
+  const makeDaily = async (): Promise<string> => {
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 86_400 });
+    await eventually(async () => (await network.sql`select 1 from outbox where topic = 'monitor' and done_at is null`).length === 0);
+    return monitor;
+  };
 
-const makeDaily = async (): Promise<string> => {
-  const monitor = await network.addMonitor({ target: target.url(), interval_s: 86_400 });
-  await eventually(async () => (await network.sql`select 1 from outbox where topic = 'monitor' and done_at is null`).length === 0);
-  return monitor;
-};
+  describe('a monitor of a day, made while no probe is well', () => {
+    test('is looked at when the first one is, and not again when the next one comes', async () => {
+      await network.startCoordinator();
+      const monitor = await makeDaily();
+      await network.addProbe('Europe');
+      await seenFrom(network.sql, monitor, 1);
+      const hits = target.hits.length;
+      await network.addProbe('Asia');
+      const other = await network.addMonitor({ target: target.url('/other'), interval_s: 1 });
+      await seenFrom(network.sql, other, 2);
+      expect(target.hits.filter(({ url }) => url !== '/other').length).toBe(hits);
+    });
 
-describe('a monitor of a day, made while no probe is well', () => {
-  test('is looked at when the first one is, and not again when the next one comes', async () => {
+    test('is looked at when the first one is, though the coordinator that made it is gone', async () => {
+      const first = await network.startCoordinator();
+      const monitor = await makeDaily();
+      await first.close();
+      await network.startCoordinator();
+      await network.addProbe('Europe');
+      await seenFrom(network.sql, monitor, 1);
+    });
+  });
+
+  test('a first look that was lost with its probe is asked for again, though the probe was back before anybody missed it', async () => {
     await network.startCoordinator();
-    const monitor = await makeDaily();
+    const { made, close } = await network.addProbe('Europe');
+    target.answer({ is: 'hang' });
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 86_400, config: { timeout_ms: 3_000 } });
+    await eventually(() => target.hits.length > 0);
+    await close();
+    target.answer(fine);
+    await network.startProbe(made);
+    await seenFrom(network.sql, monitor, 1);
+  });
+
+  test('a monitor that is to be checked less often is looked at once more, for what was seen last covers only the old interval', async () => {
+    await network.startCoordinator();
     await network.addProbe('Europe');
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 3_600 });
     await seenFrom(network.sql, monitor, 1);
     const hits = target.hits.length;
-    await network.addProbe('Asia');
-    const other = await network.addMonitor({ target: target.url('/other'), interval_s: 1 });
-    await seenFrom(network.sql, other, 2);
-    expect(target.hits.filter(({ url }) => url !== '/other').length).toBe(hits);
+    await network.sql.begin(async (transaction) => {
+      const [row] = await transaction<{ partition: number }[]>`
+      update monitors set interval_s = 86_400 where id = ${monitor} returning partition`;
+      const payload = { monitor, change: 'edited', what_is_checked_changed: false } as const;
+      await enqueue(transaction, { topic: 'monitor', payload, partition: row?.partition ?? 0, organisation: network.organisation });
+    });
+    await eventually(() => target.hits.length > hits);
   });
 
-  test('is looked at when the first one is, though the coordinator that made it is gone', async () => {
-    const first = await network.startCoordinator();
-    const monitor = await makeDaily();
-    await first.close();
+  test('a thousand monitors of a day, made at once, have each been seen within seconds, though one probe has to look at all of them', async () => {
     await network.startCoordinator();
     await network.addProbe('Europe');
-    await seenFrom(network.sql, monitor, 1);
+    const made = await Promise.all(
+      Array.from({ length: 1_000 }, (_, index) => network.addMonitor({ target: target.url(`/${index}`), interval_s: 86_400 })),
+    );
+    await eventually(async () => {
+      const [row] = await network.sql<{ seen: number }[]>`select count(distinct monitor_key)::int as seen from results`;
+      return row?.seen === made.length;
+    }, 60_000);
+    // Each once, but for the few whose turn of the day falls into these seconds: a look that waits is no second one.
+    expect(target.hits.length).toBeLessThan(made.length * 1.05);
   });
 });
 
-test('a first look that was lost with its probe is asked for again, though the probe was back before anybody missed it', async () => {
-  await network.startCoordinator();
-  const { made, close } = await network.addProbe('Europe');
-  target.answer({ is: 'hang' });
-  const monitor = await network.addMonitor({ target: target.url(), interval_s: 86_400 });
-  await eventually(() => target.hits.length > 0);
-  await close();
-  target.answer(fine);
-  await network.startProbe(made);
-  await seenFrom(network.sql, monitor, 1);
-});
+/** Rule 5: a choice that comes to be one that no probe can serve is shown. */
+describe('what nobody can check', () => {
+  let network: Network;
 
-test('a monitor that is to be checked less often is looked at once more, for what was seen last covers only the old interval', async () => {
-  await network.startCoordinator();
-  await network.addProbe('Europe');
-  const monitor = await network.addMonitor({ target: target.url(), interval_s: 3_600 });
-  await seenFrom(network.sql, monitor, 1);
-  const hits = target.hits.length;
-  await network.sql.begin(async (transaction) => {
-    const [row] = await transaction<{ partition: number }[]>`
-      update monitors set interval_s = 86_400 where id = ${monitor} returning partition`;
-    const payload = { monitor, change: 'edited', what_is_checked_changed: false } as const;
-    await enqueue(transaction, { topic: 'monitor', payload, partition: row?.partition ?? 0, organisation: network.organisation });
+  beforeAll(async () => {
+    network = await createNetwork();
+    await network.startCoordinator();
+    await network.makeProbe('Europe');
   });
-  await eventually(() => target.hits.length > hits);
+  afterAll(() => network.close());
+
+  const open = () =>
+    network.sql<
+      { kind: string; message: string }[]
+    >`select kind, message from notices where kind = 'nobody_can_check' and ended_at is null`;
+
+  test('monitors whose last probe was revoked are told to the operator in one notice, until somebody can check them again', async () => {
+    const far = await network.addMonitor({ target: 'https://far.example/', name: 'far', config: { continents: ['Oceania'] } });
+    await network.addMonitor({ target: 'https://both.example/', name: 'both', config: { continents: ['Oceania', 'Europe'] } });
+    await network.addMonitor({ target: 'https://10.1.2.3/', name: 'inside' });
+    // After them: where nobody is uncheckable it is looked again when the probes change, for by the API no such monitor could be made.
+    const { id } = await network.makeProbe('Oceania');
+    const inside = /^Nobody can check this monitor: "inside" \(target: 10\.1\.2\.3 is not a public address/;
+    await eventually(async () => inside.test((await open())[0]?.message ?? ''));
+    await network.revokeProbe(id);
+    await eventually(async () => (await open())[0]?.message.startsWith('Nobody can check these 2 monitors') === true);
+    expect((await open())[0]?.message).toContain('"far" (config.continents: no probe is in Oceania; probes are in Europe)');
+    expect((await open())[0]?.message).not.toContain('"both"');
+    await network.editMonitor(far, { config: {} });
+    await eventually(async () => (await open())[0]?.message.startsWith('Nobody can check this monitor: "inside"') === true);
+    const [europe] = await network.sql<{ id: string }[]>`select id from probes where continent = 'Europe'`;
+    await network.sql`update probes set allowed_cidrs = '{10.0.0.0/8}' where id = ${europe?.id ?? ''}`;
+    await eventually(async () => (await open()).length === 0);
+  });
 });
 
-test('a thousand monitors of a day, made at once, have each been seen within seconds, though one probe has to look at all of them', async () => {
-  await network.startCoordinator();
-  await network.addProbe('Europe');
-  const made = await Promise.all(
-    Array.from({ length: 1_000 }, (_, index) => network.addMonitor({ target: target.url(`/${index}`), interval_s: 86_400 })),
-  );
-  await eventually(async () => {
-    const [row] = await network.sql<{ seen: number }[]>`select count(distinct monitor_key)::int as seen from results`;
-    return row?.seen === made.length;
-  }, 60_000);
-  // Each once, but for the few whose turn of the day falls into these seconds: a look that waits is no second one.
-  expect(target.hits.length).toBeLessThan(made.length * 1.05);
+/** Rule 41, with every part real: a config is tried from all continents, and nothing of it stays. */
+describe('rule 41: a config is tried before it is saved', () => {
+  const places: readonly Continent[] = ['Asia', 'Europe', 'North America'];
+  let network: Network;
+  let app: App;
+  let house: TestOrganisation;
+  let unknownSender: TestOrganisation;
+
+  beforeAll(async () => {
+    network = await createNetwork();
+    app = await network.startCoordinator();
+    for (const continent of places) await network.addProbe(continent);
+    house = network.house;
+    unknownSender = await createTestOrganisation(network.sql);
+  });
+  afterAll(() => network.close());
+
+  const call = async <Op extends Operation>(operation: Op, who: Person, input: object): Promise<OutputOf<Op>> =>
+    // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
+    (await app.gate.execute(operation, who.caller, rawInput(operation, input))).body as OutputOf<Op>;
+
+  const refusal = async (operation: Operation, who: Person, input: object): Promise<string> => {
+    try {
+      await call(operation, who, input);
+      return 'taken';
+    } catch (error) {
+      if (error instanceof Refusal) return error.code;
+      throw error;
+    }
+  };
+
+  /** All that the trial shows, with how often one had to ask. */
+  const hear = async (who: Person, trial: string) => {
+    for (let known = 0, asked = 1; ; asked += 1) {
+      const heard = await call(getTestResults, who, { trial_id: trial, known });
+      if (heard.over) return { ...heard, rounds: asked };
+      expect(heard.answers.length).toBeGreaterThan(known);
+      known = heard.answers.length;
+    }
+  };
+
+  const byContinent = (one: { continent: string }, other: { continent: string }) => one.continent.localeCompare(other.continent);
+
+  test('from every continent that could check it, each once, and each tells what it saw', async () => {
+    const target = await network.startTarget();
+    const { trial } = await call(testMonitor, house.member, { type: 'https', target: target.url() });
+    const { asked, answers } = await hear(house.member, trial);
+    expect(asked.map(({ continent }) => continent).toSorted()).toEqual(places);
+    expect(answers.toSorted(byContinent)).toMatchObject(
+      places.map((continent) => ({ continent, outcome: 'ok', cause: null, evidence: { status: 200 } })),
+    );
+    expect(target.hits.length).toBe(3);
+    target.answer(broken);
+    const again = await call(testMonitor, house.member, {
+      type: 'https',
+      target: target.url(),
+      config: { continents: ['Asia', 'Europe'] },
+    });
+    const failing = await hear(house.member, again.trial);
+    expect(failing.answers.toSorted(byContinent)).toMatchObject(
+      ['Asia', 'Europe'].map((continent) => ({ continent, outcome: 'fail', cause: expect.stringContaining('503') })),
+    );
+    expect(target.hits.length).toBe(5);
+  });
+
+  test('opens nothing and leaves nothing behind', async () => {
+    const target = await network.startTarget();
+    target.answer(broken);
+    const { trial } = await call(testMonitor, house.member, { type: 'https', target: target.url() });
+    await hear(house.member, trial);
+    const [row] = await network.sql<{ monitors: number; incidents: number; results: number; refused: number }[]>`
+      select (select count(*) from monitors) as monitors, (select count(*) from incidents) as incidents, (select count(*) from results) as results,
+        (select count(*) from refused) as refused`;
+    expect(row).toEqual({ monitors: 0, incidents: 0, results: 0, refused: 0 });
+  });
+
+  test('carries a secret sealed; a stored one goes along while the address stays on its host, and nowhere else', async () => {
+    const target = await network.startTarget();
+    const keys: unknown[] = [];
+    target.answer({
+      is: 'by',
+      answer: (request, response) => {
+        if (request.url === '/other') keys.push(request.headers['x-api-key']);
+        response.end('fine');
+      },
+    });
+    const elsewhere = await network.startTarget();
+    const headers = { 'X-Api-Key': 'a secret of 24 characters' };
+    const config = { headers, secret_headers: ['X-Api-Key'] };
+    const { id } = await call(createMonitor, house.member, { type: 'https', target: target.url(), config, interval_s: 3_600 });
+    const masked = { ...config, headers: { 'X-Api-Key': '***' } };
+    const { trial } = await call(testMonitor, house.member, { type: 'https', target: target.url('/other'), config: masked, monitor: id });
+    const { answers } = await hear(house.member, trial);
+    expect(answers.map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'ok']);
+    expect(keys).toEqual(places.map(() => 'a secret of 24 characters'));
+    expect(JSON.stringify(answers)).not.toContain('a secret of');
+    expect(await refusal(testMonitor, house.member, { type: 'https', target: elsewhere.url(), config: masked, monitor: id })).toBe(
+      'config_invalid',
+    );
+    expect(await refusal(testMonitor, unknownSender.member, { type: 'https', target: target.url(), config: masked, monitor: id })).toBe(
+      'monitor_not_found',
+    );
+    expect(elsewhere.hits.length).toBe(0);
+  });
+
+  test('is heard by whoever asked alone, and is not for viewers, nor for heartbeats', async () => {
+    const target = await network.startTarget();
+    const wanted = { type: 'https', target: target.url() };
+    const { trial } = await call(testMonitor, house.admin, wanted);
+    for (const who of [house.member, unknownSender.admin])
+      expect(await refusal(getTestResults, who, { trial_id: trial })).toBe('trial_not_found');
+    await hear(house.admin, trial);
+    expect(await refusal(testMonitor, house.viewer, wanted)).toBe('role_insufficient');
+    expect(await refusal(testMonitor, house.member, { type: 'heartbeat', target: '' })).toBe('trial_impossible');
+    expect(await refusal(testMonitor, house.member, { ...wanted, config: { expect: 1, timeout_ms: 'soon' } })).toBe('config_invalid');
+  });
+
+  test('at most ten times a minute for an organisation', async () => {
+    const target = await network.startTarget();
+    const wanted = { type: 'https', target: target.url(), config: { continents: ['Asia'] } };
+    const tried: string[] = [];
+    for (let time = 0; time < 11; time += 1) tried.push(await refusal(testMonitor, unknownSender.member, wanted));
+    expect(tried).toEqual([...Array.from({ length: 10 }, () => 'taken'), 'trial_limit']);
+  });
 });

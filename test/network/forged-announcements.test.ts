@@ -6,11 +6,10 @@ import { rosterMessage } from '../../shared/bus/messages.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { streams, subjects } from '../../shared/bus/subjects.ts';
 import { eventually, passed } from '../support/eventually.ts';
-import { addHeartbeat, type Heartbeat, ping } from '../support/heartbeats.ts';
-import { incidentsOf, resultsOf } from '../support/incidents.ts';
+import { addHeartbeat, type Heartbeat, incidentsOf, ping, resultsOf } from '../support/monitors.ts';
 import { announcementTrustOfTests, createNetwork, type MadeProbe, type Network } from '../support/network.ts';
 import { createTestOrganisation, testSecretKey } from '../support/people.ts';
-import { enterAs, harmfulBodies, rightsOf, subjectsOfOthers, type Targets } from '../support/rogue-probe.ts';
+import { enterAs, harmfulBodies, rightsOf, subjectsOfOthers, type Targets } from '../support/probes.ts';
 import type { Target } from '../support/targets.ts';
 
 /**

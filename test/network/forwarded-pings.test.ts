@@ -1,107 +1,115 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { retrySetAside, setAside } from '../../coordinator/engine/queries.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { parseProbeCredentials, signatureOf } from '../../shared/bus/identity.ts';
 import type { PingMessage } from '../../shared/bus/messages.ts';
 import { createKey, type Key, keyFromSeed, parseCredentials } from '../../shared/bus/nkeys.ts';
 import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
-import { speakAs } from '../support/bus-voice.ts';
-import { eventually } from '../support/eventually.ts';
-import { addHeartbeat, type Heartbeat, pingsWritten } from '../support/heartbeats.ts';
-import { incidentsOf, incidentThat, isConfirmed, isResolved } from '../support/incidents.ts';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
+import { eventually, passed } from '../support/eventually.ts';
+import {
+  addHeartbeat,
+  type Heartbeat,
+  incidentsOf,
+  incidentThat,
+  isConfirmed,
+  isResolved,
+  ping,
+  pingsWritten,
+} from '../support/monitors.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
 import { createTestOrganisation } from '../support/people.ts';
+import { speakAs } from '../support/probes.ts';
 import { mayBusStandStill } from '../support/services.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** What anybody may say at the address where cut-off ping receivers bring their pings: what is not theirs is refused, counted, and changes nothing. */
-
-let network: Network;
-let relay: TcpProxy;
-let url: string;
-let europe: MadeProbe;
-
-beforeAll(async () => {
-  network = await createNetwork({
-    busVia: async (direct) => {
-      relay = await createTcpProxy(direct);
-      return relay.url;
-    },
-  });
-  url = (await network.startCoordinator()).url;
-  europe = await network.makeProbe('Europe', 'europe');
-});
-afterAll(async () => {
-  await network.close();
-  await relay.close();
-});
-
-const keyOf = ({ credentials }: MadeProbe): Key =>
-  keyFromSeed(parseCredentials(parseProbeCredentials(credentials).nats_credentials).seed, 'user');
-
-const pingOf = ({ key }: Pick<Heartbeat, 'key'>, more: Partial<PingMessage> = {}): PingMessage => ({
-  ...{
-    v: 1,
-    id: newId(),
-    key,
-    kind: 'success',
-    exit_code: null,
-    at: Date.now() - 5_000,
-    rid: null,
-    method: 'GET',
-    body: '',
-    ear: 'europe',
-  },
-  ...more,
-});
-
-const bodyOf = (probe: string, pings: readonly unknown[], more: object = {}): string =>
-  JSON.stringify({ v: 1, probe, sent_at: Date.now(), beats: pings, ...more });
-
-type Answer = { readonly status: number; readonly text: string };
-
-const send = async (probe: string, body: string, headers: Readonly<Record<string, string>>): Promise<Answer> => {
-  const answer = await fetch(`${url}/beat/kept/${probe}`, { method: 'POST', body, headers });
-  return { status: answer.status, text: await answer.text() };
-};
-
-const signed = (key: Key, body: string): Record<string, string> => ({
-  'antipode-signature': signatureOf(key, Buffer.from(body)).Signature ?? '',
-});
-
-/** As a ping receiver sends it. */
-const bring = (made: MadeProbe, pings: readonly unknown[], more: object = {}): Promise<Answer> => {
-  const body = bodyOf(made.id, pings, more);
-  return send(made.id, body, signed(keyOf(made), body));
-};
-
-const refused = async (probe: string, reason: string): Promise<number> => {
-  const [row] = await network.sql<{ count: number }[]>`select count from refused where probe = ${probe} and reason = ${reason}`;
-  return row?.count ?? 0;
-};
-
-const becomesRefused = async (probe: string, reason: string, times = 1): Promise<void> => {
-  const isRefused = await eventually(async () => (await refused(probe, reason)) >= times, 10_000).catch(() => false);
-  expect(isRefused, `refused as ${reason}`).toBe(true);
-};
-
-/** At the first try; where a bus may stand still, as often as a ping receiver tries. */
-const isSoon = (ask: () => Promise<boolean>): Promise<boolean> => (mayBusStandStill() ? eventually(ask, 60_000, 500) : ask());
-
-/** The pings that are done for. */
-const doneOf = async (made: MadeProbe, pings: readonly PingMessage[]): Promise<Set<string>> => {
-  const done = new Set<string>();
-  const left = (): PingMessage[] => pings.filter(({ id }) => !done.has(id));
-  await isSoon(async () => {
-    const { status, text } = await bring(made, left());
-    if (mayBusStandStill() && status === 503) return false;
-    expect(status, text).toBe(200);
-    for (const id of JSON.parse(text).done) done.add(id);
-    return left().length === 0;
-  });
-  return done;
-};
-
 describe('kept pings', () => {
+  let network: Network;
+  let relay: TcpProxy;
+  let url: string;
+  let europe: MadeProbe;
+
+  beforeAll(async () => {
+    network = await createNetwork({
+      busVia: async (direct) => {
+        relay = await createTcpProxy(direct);
+        return relay.url;
+      },
+    });
+    url = (await network.startCoordinator()).url;
+    europe = await network.makeProbe('Europe', 'europe');
+  });
+  afterAll(async () => {
+    await network.close();
+    await relay.close();
+  });
+
+  const keyOf = ({ credentials }: MadeProbe): Key =>
+    keyFromSeed(parseCredentials(parseProbeCredentials(credentials).nats_credentials).seed, 'user');
+
+  const pingOf = ({ key }: Pick<Heartbeat, 'key'>, more: Partial<PingMessage> = {}): PingMessage => ({
+    ...{
+      v: 1,
+      id: newId(),
+      key,
+      kind: 'success',
+      exit_code: null,
+      at: Date.now() - 5_000,
+      rid: null,
+      method: 'GET',
+      body: '',
+      ear: 'europe',
+    },
+    ...more,
+  });
+
+  const bodyOf = (probe: string, pings: readonly unknown[], more: object = {}): string =>
+    JSON.stringify({ v: 1, probe, sent_at: Date.now(), beats: pings, ...more });
+
+  type Answer = { readonly status: number; readonly text: string };
+
+  const send = async (probe: string, body: string, headers: Readonly<Record<string, string>>): Promise<Answer> => {
+    const answer = await fetch(`${url}/beat/kept/${probe}`, { method: 'POST', body, headers });
+    return { status: answer.status, text: await answer.text() };
+  };
+
+  const signed = (key: Key, body: string): Record<string, string> => ({
+    'antipode-signature': signatureOf(key, Buffer.from(body)).Signature ?? '',
+  });
+
+  /** As a ping receiver sends it. */
+  const bring = (made: MadeProbe, pings: readonly unknown[], more: object = {}): Promise<Answer> => {
+    const body = bodyOf(made.id, pings, more);
+    return send(made.id, body, signed(keyOf(made), body));
+  };
+
+  const refused = async (probe: string, reason: string): Promise<number> => {
+    const [row] = await network.sql<{ count: number }[]>`select count from refused where probe = ${probe} and reason = ${reason}`;
+    return row?.count ?? 0;
+  };
+
+  const becomesRefused = async (probe: string, reason: string, times = 1): Promise<void> => {
+    const isRefused = await eventually(async () => (await refused(probe, reason)) >= times, 10_000).catch(() => false);
+    expect(isRefused, `refused as ${reason}`).toBe(true);
+  };
+
+  /** At the first try; where a bus may stand still, as often as a ping receiver tries. */
+  const isSoon = (ask: () => Promise<boolean>): Promise<boolean> => (mayBusStandStill() ? eventually(ask, 60_000, 500) : ask());
+
+  /** The pings that are done for. */
+  const doneOf = async (made: MadeProbe, pings: readonly PingMessage[]): Promise<Set<string>> => {
+    const done = new Set<string>();
+    const left = (): PingMessage[] => pings.filter(({ id }) => !done.has(id));
+    await isSoon(async () => {
+      const { status, text } = await bring(made, left());
+      if (mayBusStandStill() && status === 503) return false;
+      expect(status, text).toBe(200);
+      for (const id of JSON.parse(text).done) done.add(id);
+      return left().length === 0;
+    });
+    return done;
+  };
+
   test('stay where they are while the coordinator has no bus either', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     const kept = pingOf(heartbeat);
@@ -248,5 +256,90 @@ describe('kept pings', () => {
     await doneOf(europe, [pingOf(heartbeat, { at: Date.now() + 86_400_000 })]);
     const [written] = await pingsWritten(network.sql, heartbeat.monitor, 1);
     expect(Math.abs(Number(written?.at) - Date.now())).toBeLessThan(60_000);
+  });
+});
+
+/** Pings that could not be worked on and lie aside: the operator has them worked on again, and they come out as if they had only been late. */
+describe('pings that were set aside', () => {
+  let network: Network;
+  let relay: TcpProxy;
+  let address: string;
+
+  beforeEach(async () => {
+    network = await createNetwork({
+      busVia: async (url) => {
+        relay = await createTcpProxy(url);
+        return relay.url;
+      },
+    });
+    address = (await network.startCoordinator()).url;
+  });
+  afterEach(async () => {
+    relay.heal();
+    await network.close();
+    await relay.close();
+  });
+
+  /** As the coordinator puts aside what it took from the bus. */
+  const putAside = async ({ monitor, key }: Heartbeat, at: number): Promise<void> => {
+    const message: PingMessage = {
+      ...{ v: 1, id: newId(), key, kind: 'success', exit_code: null, at, rid: null, method: 'POST', body: 'kept', ear: 'europe' },
+    };
+    const subject = subjects.ping('Europe', partitionOf(monitor), key);
+    await setAside(network.sql, { subject, reason: 'the disk was full', data: Buffer.from(JSON.stringify(message)) });
+  };
+  const retry = (): Promise<number[]> => network.sql.begin((transaction) => retrySetAside(transaction, null));
+  const untilTaken = () => eventually(async () => (await network.sql`select 1 from set_aside`).length === 0);
+
+  test('a ping that is retried is written once, with its original time, and closes what had opened before it', async () => {
+    const heartbeat = await addHeartbeat(network, {}, 3_600);
+    await ping(address, heartbeat, '/fail');
+    const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
+    const at = Number(down.started_at) + 1;
+    await putAside(heartbeat, at);
+    // Asked for twice in the same moment, as by two operators.
+    const asked = await Promise.all([retry(), retry()]);
+    expect(asked.flat()).toHaveLength(1);
+    await untilTaken();
+    const closed = await incidentThat(network.sql, heartbeat.monitor, isResolved);
+    expect([closed.id, Number(closed.resolved_at)]).toEqual([down.id, at]);
+    // One more tells that nothing else was on its way.
+    await ping(address, heartbeat);
+    const written = await pingsWritten(network.sql, heartbeat.monitor, 3);
+    expect(written.map(({ kind, body }) => [kind, body])).toEqual([
+      ['fail', ''],
+      ['success', 'kept'],
+      ['success', ''],
+    ]);
+    expect(Number(written[1]?.at)).toBe(at);
+  });
+
+  test('a ping that is retried while the bus is away stays aside, and is taken when the bus is back', async () => {
+    const heartbeat = await addHeartbeat(network, {}, 3_600);
+    await ping(address, heartbeat);
+    await pingsWritten(network.sql, heartbeat.monitor, 1);
+    relay.cut();
+    const at = Date.now();
+    await putAside(heartbeat, at);
+    expect(await retry()).toHaveLength(1);
+    // The coordinator looks at what it is asked for at once, and again each second.
+    await passed(2_500);
+    expect((await network.sql`select 1 from set_aside where retry_asked_at is not null`).length).toBe(1);
+    relay.heal();
+    await untilTaken();
+    const written = await pingsWritten(network.sql, heartbeat.monitor, 2);
+    expect(written.map((row) => Number(row.at))).toContain(at);
+    expect(written).toHaveLength(2);
+  });
+
+  test('what is no ping at all is refused once more and not taken for one', async () => {
+    const heartbeat = await addHeartbeat(network, {}, 3_600);
+    const subject = subjects.ping('Europe', partitionOf(heartbeat.monitor), heartbeat.key);
+    await setAside(network.sql, { subject, reason: 'unreadable', data: Buffer.from('{"v":1') });
+    await retry();
+    await untilTaken();
+    await eventually(async () => (await network.sql`select 1 from refused where reason = 'malformed'`).length > 0);
+    await ping(address, heartbeat);
+    expect(await pingsWritten(network.sql, heartbeat.monitor, 1)).toHaveLength(1);
   });
 });

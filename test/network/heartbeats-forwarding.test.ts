@@ -1,53 +1,64 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ProbeApp } from '../../probe/app.ts';
+import { describe, expect, test } from 'vitest';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { passed } from '../support/eventually.ts';
-import { addHeartbeat, call, type Heartbeat, ping, pingsWritten, type StoredPing } from '../support/heartbeats.ts';
-import { incidentsOf, incidentThat, isConfirmed, resultsOf } from '../support/incidents.ts';
-import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+import {
+  addHeartbeat,
+  call,
+  type Heartbeat,
+  incidentsOf,
+  incidentThat,
+  isConfirmed,
+  ping,
+  pingsWritten,
+  resultsOf,
+  type StoredPing,
+} from '../support/monitors.ts';
+import { createNetwork, type Network } from '../support/network.ts';
 import { mayBusStandStill } from '../support/services.ts';
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** A ping receiver that is cut off from the bus, but not from the world: people reach it, and it reaches the coordinator's own address. */
 
-let network: Network;
-/** Africa's way to the bus, and everybody's way to the coordinator's address. */
-let bus: TcpProxy;
-let web: TcpProxy;
-let coordinatorUrl: string;
-let africa: ProbeApp & { readonly made: MadeProbe };
+type Place = {
+  readonly network: Network;
+  /** Africa's way to the bus, and everybody's way to the coordinator's address. */
+  readonly bus: TcpProxy;
+  readonly web: TcpProxy;
+  /** The address of Africa's ping receiver. */
+  readonly ear: string;
+};
 
-beforeEach(async () => {
-  web = await createTcpProxy(() => coordinatorUrl);
-  network = await createNetwork({ baseUrl: web.through('http://coordinator') });
+const begin = async (atEnd: (end: () => Promise<void>) => void): Promise<Place> => {
+  let coordinatorUrl = '';
+  const web = await createTcpProxy(() => coordinatorUrl);
+  const network = await createNetwork({ baseUrl: web.through('http://coordinator') });
+  const bus = await createTcpProxy(network.account.url);
+  atEnd(async () => {
+    await network.close();
+    await bus.close();
+    await web.close();
+  });
   coordinatorUrl = (await network.startCoordinator()).url;
-  bus = await createTcpProxy(network.account.url);
-  africa = await network.addProbe('Africa', 'Africa', { ear: true, url: bus.url });
+  const africa = await network.addProbe('Africa', 'Africa', { ear: true, url: bus.url });
   for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent, continent);
-});
-afterEach(async () => {
-  await network.close();
-  await bus.close();
-  await web.close();
-});
-
-const ear = (): string => africa.ear ?? '';
+  return { network, bus, web, ear: africa.ear ?? '' };
+};
 
 /** Between which instants a ping came. */
 type Came = { readonly from: number; readonly to: number };
 
 /** The job pings only this ping receiver. */
-const pingFor = async ({ token }: Heartbeat, rounds: number): Promise<Came[]> => {
+const pingFor = async (ear: string, { token }: Heartbeat, rounds: number): Promise<Came[]> => {
   const times: Came[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const from = Date.now();
-    expect(await call(ear(), token, { method: 'POST', body: `round ${round}` })).toEqual({ status: 200, text: 'OK' });
+    expect(await call(ear, token, { method: 'POST', body: `round ${round}` })).toEqual({ status: 200, text: 'OK' });
     times.push({ from, to: Date.now() });
     await passed(1_000);
   }
   return times;
 };
 
-const failures = async (monitor: string): Promise<number> =>
+const failures = async (network: Network, monitor: string): Promise<number> =>
   (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length;
 
 /** The clock of a probe is corrected by a measured offset, which is a few milliseconds off. */
@@ -61,27 +72,30 @@ const atTheirTimes = (pings: readonly StoredPing[], times: readonly Came[]): voi
   }
 };
 
-describe('a heartbeat whose job pings a ping receiver that is cut off from the bus', () => {
-  test('is late for nobody while the ping receiver reaches the coordinator’s address, and each ping counts once, with its own time', async () => {
+describe.concurrent('a heartbeat whose job pings a ping receiver that is cut off from the bus', () => {
+  test('is late for nobody while the ping receiver reaches the coordinator’s address, and each ping counts once, with its own time', async ({
+    onTestFinished,
+  }) => {
+    const { network, bus, ear } = await begin(onTestFinished);
     // It goes on for longer than a ping may be late; a bus may stand still for longer than two seconds.
     const [grace_s, rounds] = mayBusStandStill() ? [16, 26] : [2, 14];
     const heartbeat = await addHeartbeat(network, { grace_s }, 4);
-    await ping(ear(), heartbeat, '', { method: 'POST', body: 'before' });
+    await ping(ear, heartbeat, '', { method: 'POST', body: 'before' });
     await pingsWritten(network.sql, heartbeat.monitor, 1);
     bus.cut();
-    const times = await pingFor(heartbeat, rounds);
+    const times = await pingFor(ear, heartbeat, rounds);
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
     // They are there before the bus is back.
     const written = await pingsWritten(network.sql, heartbeat.monitor, rounds + 1);
     expect(written.map(({ body }) => body)).toEqual(['before', ...times.map((_, round) => `round ${round}`)]);
-    expect(await failures(heartbeat.monitor)).toBe(0);
+    expect(await failures(network, heartbeat.monitor)).toBe(0);
 
     bus.heal();
-    const after = await pingFor(heartbeat, 6);
+    const after = await pingFor(ear, heartbeat, 6);
     const [, ...all] = await pingsWritten(network.sql, heartbeat.monitor, rounds + 7);
     atTheirTimes(all, [...times, ...after]);
     expect(new Set(all.map(({ ear: taker }) => taker))).toEqual(new Set(['Africa']));
-    expect(await failures(heartbeat.monitor)).toBe(0);
+    expect(await failures(network, heartbeat.monitor)).toBe(0);
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
     // And silence is an outage as ever.
     const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 40_000);
@@ -90,33 +104,37 @@ describe('a heartbeat whose job pings a ping receiver that is cut off from the b
     expect(await pingsWritten(network.sql, heartbeat.monitor, rounds + 7)).toHaveLength(rounds + 7);
   });
 
-  test('is kept while neither the bus nor the coordinator’s address can be reached, and handed over by whichever is back', async () => {
+  test('is kept while neither the bus nor the coordinator’s address can be reached, and handed over by whichever is back', async ({
+    onTestFinished,
+  }) => {
+    const { network, bus, web, ear } = await begin(onTestFinished);
     const heartbeat = await addHeartbeat(network, { grace_s: 600 }, 3_600);
-    await ping(ear(), heartbeat);
+    await ping(ear, heartbeat);
     await pingsWritten(network.sql, heartbeat.monitor, 1);
     bus.cut();
     web.cut();
-    const times = await pingFor(heartbeat, 4);
+    const times = await pingFor(ear, heartbeat, 4);
     expect(await pingsWritten(network.sql, heartbeat.monitor, 1)).toHaveLength(1);
     web.heal();
     const [, ...kept] = await pingsWritten(network.sql, heartbeat.monitor, 5);
     atTheirTimes(kept, times);
 
     web.cut();
-    await pingFor(heartbeat, 2);
+    await pingFor(ear, heartbeat, 2);
     bus.heal();
     expect((await pingsWritten(network.sql, heartbeat.monitor, 7)).map(({ body }) => body).slice(5)).toEqual(['round 0', 'round 1']);
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
   });
 
-  test('fails at once by what its job says there, and is mended there', async () => {
+  test('fails at once by what its job says there, and is mended there', async ({ onTestFinished }) => {
+    const { network, bus, ear } = await begin(onTestFinished);
     const heartbeat = await addHeartbeat(network, {}, 3_600);
-    await ping(ear(), heartbeat);
+    await ping(ear, heartbeat);
     await pingsWritten(network.sql, heartbeat.monitor, 1);
     bus.cut();
-    expect((await call(ear(), `${heartbeat.token}/7`, { method: 'POST', body: 'no room' })).status).toBe(200);
+    expect((await call(ear, `${heartbeat.token}/7`, { method: 'POST', body: 'no room' })).status).toBe(200);
     const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
-    expect((await call(ear(), heartbeat.token)).status).toBe(200);
+    expect((await call(ear, heartbeat.token)).status).toBe(200);
     const [, bad, good] = await pingsWritten(network.sql, heartbeat.monitor, 3);
     expect(bad).toMatchObject({ exit_code: 7, body: 'no room', ear: 'Africa' });
     const mended = await incidentThat(network.sql, heartbeat.monitor, ({ resolved_at }) => resolved_at !== null);

@@ -9,8 +9,19 @@ import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { createPingBus, createPingRecords } from '../../shared/bus/pings.ts';
 import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import { eventually, passed } from '../support/eventually.ts';
-import { addHeartbeat, addToken, call, type Heartbeat, ping, pingsWritten } from '../support/heartbeats.ts';
-import { incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf } from '../support/incidents.ts';
+import {
+  addHeartbeat,
+  addToken,
+  call,
+  type Heartbeat,
+  incidentsOf,
+  incidentThat,
+  isConfirmed,
+  isResolved,
+  ping,
+  pingsWritten,
+  resultsOf,
+} from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { mayBusStandStill } from '../support/services.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ProbeApp } from '../../probe/app.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, type Standstill, watchStandstill } from '../support/eventually.ts';
 import {
   alertsOf,
   incidentsOf,
@@ -11,9 +11,8 @@ import {
   resultsOf,
   type StoredResult,
   seenFrom,
-} from '../support/incidents.ts';
+} from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { type Standstill, watchStandstill } from '../support/process-standstill.ts';
 import { mayBusStandStill } from '../support/services.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Continent } from '../../shared/base/continents.ts';
-import { eventually } from '../support/eventually.ts';
-import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
+import { eventually, type Standstill, watchStandstill } from '../support/eventually.ts';
+import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { type Standstill, watchStandstill } from '../support/process-standstill.ts';
 import { mayBusStandStill } from '../support/services.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 

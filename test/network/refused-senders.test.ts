@@ -5,10 +5,10 @@ import { batchVersion } from '../../shared/bus/messages.ts';
 import { connectBus } from '../../shared/bus/nats.ts';
 import { createKey } from '../../shared/bus/nkeys.ts';
 import { partitionOf, streams, subjects } from '../../shared/bus/subjects.ts';
-import { speakAs } from '../support/bus-voice.ts';
 import { eventually } from '../support/eventually.ts';
-import { incidentsOf, resultsOf } from '../support/incidents.ts';
+import { incidentsOf, resultsOf } from '../support/monitors.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+import { speakAs } from '../support/probes.ts';
 import { mayBusStandStill } from '../support/services.ts';
 import type { Target } from '../support/targets.ts';
 
@@ -164,7 +164,8 @@ describe('a probe on the bus', () => {
       );
     // Where servers are killed, a connection may go before it is put off, and a server that was away is told later.
     if (mayBusStandStill()) await eventually(async () => !(await isLetIn()));
-    await expect(speakAs(made)).rejects.toThrow();
+    // It is refused again and again, until it gives up.
+    await expect(speakAs(made, 3_000)).rejects.toThrow();
     await voice.close();
   });
 

@@ -1,108 +1,200 @@
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { insertChannel } from '../../coordinator/notifications/queries.ts';
 import { channelSecretsOf, createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from '../support/eventually.ts';
-import { incidentThat, isConfirmed, isResolved, seenFrom } from '../support/incidents.ts';
+import { incidentThat, isConfirmed, isResolved, seenFrom } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { testSecretKey } from '../support/people.ts';
+import { type Got, openReceiver, type Receiver, says } from '../support/receivers.ts';
 import { broken, fine } from '../support/targets.ts';
 
 /** From a target that breaks to a message that somebody gets, real in every part: the receiver is a server of somebody's. */
+describe('messages', () => {
+  const places: readonly Continent[] = ['Asia', 'Europe', 'North America'];
+  let network: Network;
 
-const places: readonly Continent[] = ['Asia', 'Europe', 'North America'];
-let network: Network;
-
-const bodyShape = z.object({
-  type: z.string(),
-  data: z.object({
-    sentence: z.string(),
-    incidents: z.array(z.object({ id: z.string(), event: z.string(), monitor: z.object({ id: z.string() }) })),
-  }),
-});
-type Got = z.infer<typeof bodyShape> & { readonly id: string; readonly at: number };
-
-const receivers: { close: () => void }[] = [];
-const startReceiver = async (): Promise<{ readonly url: string; readonly got: Got[] }> => {
-  const got: Got[] = [];
-  const server = createServer((request, response) => {
-    let text = '';
-    request.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-    });
-    request.on('end', () => {
-      got.push({ ...bodyShape.parse(JSON.parse(text)), id: String(request.headers['webhook-id']), at: Date.now() });
-      response.writeHead(204).end();
-    });
+  const bodyShape = z.object({
+    type: z.string(),
+    data: z.object({
+      sentence: z.string(),
+      incidents: z.array(z.object({ id: z.string(), event: z.string(), monitor: z.object({ id: z.string() }) })),
+    }),
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  receivers.push({ close: () => void server.close() });
-  // Listening on a port, it has an address that is no pipe.
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/alerts`, got };
-};
+  type Got = z.infer<typeof bodyShape> & { readonly id: string; readonly at: number };
 
-const addChannel = async (url: string, monitors: readonly string[]): Promise<void> => {
-  const id = newId();
-  const secret = JSON.stringify({ secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}` });
-  await network.sql.begin(async (transaction) => {
-    await insertChannel(transaction, {
-      ...{ id, organisation: network.organisation, user: null, kind: 'webhook', name: 'Receiver', config: { url } },
-      secrets: await createSecretsAtRest(testSecretKey).seal(transaction, secret, channelSecretsOf(id)),
-      host: null,
-      ...{ enabled: true, covers: 'chosen', monitors, groups: [], delay_s: 0, reminder_s: null, hours: null, verified_at: new Date() },
+  const receivers: { close: () => void }[] = [];
+  const startReceiver = async (): Promise<{ readonly url: string; readonly got: Got[] }> => {
+    const got: Got[] = [];
+    const server = createServer((request, response) => {
+      let text = '';
+      request.on('data', (chunk: Buffer) => {
+        text += chunk.toString();
+      });
+      request.on('end', () => {
+        got.push({ ...bodyShape.parse(JSON.parse(text)), id: String(request.headers['webhook-id']), at: Date.now() });
+        response.writeHead(204).end();
+      });
     });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    receivers.push({ close: () => void server.close() });
+    // Listening on a port, it has an address that is no pipe.
+    const { port } = server.address() as AddressInfo;
+    return { url: `http://127.0.0.1:${port}/alerts`, got };
+  };
+
+  const addChannel = async (url: string, monitors: readonly string[]): Promise<void> => {
+    const id = newId();
+    const secret = JSON.stringify({ secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}` });
+    await network.sql.begin(async (transaction) => {
+      await insertChannel(transaction, {
+        ...{ id, organisation: network.organisation, user: null, kind: 'webhook', name: 'Receiver', config: { url } },
+        secrets: await createSecretsAtRest(testSecretKey).seal(transaction, secret, channelSecretsOf(id)),
+        host: null,
+        ...{ enabled: true, covers: 'chosen', monitors, groups: [], delay_s: 0, reminder_s: null, hours: null, verified_at: new Date() },
+      });
+    });
+  };
+
+  beforeAll(async () => {
+    network = await createNetwork();
+    await network.startCoordinator();
+    await network.startCoordinator();
+    for (const continent of places) await network.addProbe(continent);
   });
-};
+  afterAll(async () => {
+    await network.close();
+    for (const { close } of receivers) close();
+  });
 
-beforeAll(async () => {
-  network = await createNetwork();
-  await network.startCoordinator();
-  await network.startCoordinator();
-  for (const continent of places) await network.addProbe(continent);
-});
-afterAll(async () => {
-  await network.close();
-  for (const { close } of receivers) close();
-});
+  test('rules 28 and 32: a target that breaks is one message, right after it is confirmed, and one when it is over', async () => {
+    const [target, receiver] = [await network.startTarget(), await startReceiver()];
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 2, name: 'Checkout' });
+    await addChannel(receiver.url, [monitor]);
+    await seenFrom(network.sql, monitor, 3);
+    target.answer(broken);
+    await incidentThat(network.sql, monitor, isConfirmed);
+    const down = await eventually(async () => receiver.got[0]);
+    expect(down).toMatchObject({ type: 'incident.down', data: { sentence: expect.stringMatching(/^Checkout is down/) } });
+    target.answer(fine);
+    await incidentThat(network.sql, monitor, isResolved);
+    await eventually(async () => receiver.got.length === 2);
+    expect(receiver.got.map(({ type }) => type)).toEqual(['incident.down', 'incident.up']);
+  });
 
-test('rules 28 and 32: a target that breaks is one message, right after it is confirmed, and one when it is over', async () => {
-  const [target, receiver] = [await network.startTarget(), await startReceiver()];
-  const monitor = await network.addMonitor({ target: target.url(), interval_s: 2, name: 'Checkout' });
-  await addChannel(receiver.url, [monitor]);
-  await seenFrom(network.sql, monitor, 3);
-  target.answer(broken);
-  await incidentThat(network.sql, monitor, isConfirmed);
-  const down = await eventually(async () => receiver.got[0]);
-  expect(down).toMatchObject({ type: 'incident.down', data: { sentence: expect.stringMatching(/^Checkout is down/) } });
-  target.answer(fine);
-  await incidentThat(network.sql, monitor, isResolved);
-  await eventually(async () => receiver.got.length === 2);
-  expect(receiver.got.map(({ type }) => type)).toEqual(['incident.down', 'incident.up']);
-});
-
-test('rule 32: 100 targets that break at once are a few messages, in which each is told once', async () => {
-  const [target, receiver] = [await network.startTarget(), await startReceiver()];
-  const monitors: string[] = [];
-  for (let index = 0; index < 100; index += 1)
-    monitors.push(await network.addMonitor({ target: `${target.url()}?page=${index}`, interval_s: 3, name: `Page ${index}` }));
-  await addChannel(receiver.url, monitors);
-  const last = monitors.at(-1) ?? '';
-  await seenFrom(network.sql, last, 3);
-  target.answer(broken);
-  // Another attempt is the same message. On a machine that is too busy to check, a monitor may have had an outage before, which is told as well.
-  const messages = () => [...new Map(receiver.got.map((message) => [message.id, message])).values()];
-  const downs = () =>
-    messages().flatMap(({ data }) => data.incidents.filter(({ event }) => event === 'incident.down' || event === 'incident.was_down'));
-  await eventually(async () => new Set(downs().map(({ monitor }) => monitor.id)).size === 100, 150_000);
-  const incidents = downs().map(({ id }) => id);
-  expect(incidents).toHaveLength(new Set(incidents).size);
-  // Four, and however long this machine took to find them all, no more than one for each 15 s beside them.
-  const [spread] = await network.sql<{ ms: number }[]>`
+  test('rule 32: 100 targets that break at once are a few messages, in which each is told once', async () => {
+    const [target, receiver] = [await network.startTarget(), await startReceiver()];
+    const monitors: string[] = [];
+    for (let index = 0; index < 100; index += 1)
+      monitors.push(await network.addMonitor({ target: `${target.url()}?page=${index}`, interval_s: 3, name: `Page ${index}` }));
+    await addChannel(receiver.url, monitors);
+    const last = monitors.at(-1) ?? '';
+    await seenFrom(network.sql, last, 3);
+    target.answer(broken);
+    // Another attempt is the same message. On a machine that is too busy to check, a monitor may have had an outage before, which is told as well.
+    const messages = () => [...new Map(receiver.got.map((message) => [message.id, message])).values()];
+    const downs = () =>
+      messages().flatMap(({ data }) => data.incidents.filter(({ event }) => event === 'incident.down' || event === 'incident.was_down'));
+    await eventually(async () => new Set(downs().map(({ monitor }) => monitor.id)).size === 100, 150_000);
+    const incidents = downs().map(({ id }) => id);
+    expect(incidents).toHaveLength(new Set(incidents).size);
+    // Four, and however long this machine took to find them all, no more than one for each 15 s beside them.
+    const [spread] = await network.sql<{ ms: number }[]>`
     select extract(epoch from max(created_at) - min(created_at))::float8 * 1000 as ms from alert_steps where monitor_id = any(${monitors}::uuid[])`;
-  expect(messages().length).toBeLessThanOrEqual(4 + Math.floor((spread?.ms ?? 0) / 15_000));
+    expect(messages().length).toBeLessThanOrEqual(4 + Math.floor((spread?.ms ?? 0) / 15_000));
+  });
+});
+
+/** A coordinator that is a process of its own is killed in the middle of delivery, and another one goes on. */
+describe('a coordinator that is killed while it sends', () => {
+  let network: Network;
+  let receiver: Receiver;
+  let folder: string;
+  beforeAll(async () => {
+    network = await createNetwork();
+    receiver = await openReceiver();
+    folder = await mkdtemp(join(tmpdir(), 'antipode-killed-'));
+  });
+  afterAll(async () => {
+    await network.close();
+    await receiver.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const addChannel = async (path: string): Promise<void> => {
+    const config = JSON.stringify({ url: `${receiver.url}${path}`, secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}` });
+    await network.sql`insert into channels (id, organisation_id, kind, name, config, verified_at)
+    values (${newId()}, ${network.organisation}, 'webhook', ${path}, ${config}::text::jsonb, now())`;
+  };
+  /** A monitor that nobody checks goes down, and its "down" is due. */
+  const down = async (name: string): Promise<void> => {
+    const [monitor, incident] = [newId(), newId()];
+    await network.sql.begin(async (transaction) => {
+      await transaction`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, enabled, paused_at)
+      values (${monitor}, ${network.organisation}, 3, ${name}, 'https', 'https://shop.example', 60, false, now())`;
+      await transaction`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_continent, seen_probe, cause)
+      values (${incident}, ${network.organisation}, ${monitor}, now(), now(), 'Europe', 'Frankfurt', '{"class": "heartbeat_late", "params": {}}')`;
+      await transaction`insert into alerts (organisation_id, monitor_id, incident_id, event, state, due_at)
+      values (${network.organisation}, ${monitor}, ${incident}, 'down', 'due', now())`;
+    });
+  };
+  const states = async () => (await network.sql<{ state: string }[]>`select state from messages order by state`).map(({ state }) => state);
+  const keysAt = (path: string) => receiver.got.filter((got: Got) => got.path === path).map(({ headers }) => headers['webhook-id']);
+
+  test('rules 28 and 31: kill -9 in the middle of delivery loses nothing, and sends once more what nobody answered, with the same key', async () => {
+    await addChannel('/quick');
+    await addChannel('/held');
+    // One receiver answers, the other has the request and says nothing.
+    receiver.answer((response, got) => {
+      if (got.path === '/quick') says(204)(response, got);
+    });
+    const killed = await network.startCoordinatorProcess();
+    await down('Shop');
+    await eventually(async () => keysAt('/held').length > 0 && (await states()).join() === 'taken,waiting', 60_000);
+    killed.signal('SIGKILL');
+    await killed.exited;
+    const [held, quick] = [keysAt('/held'), keysAt('/quick')];
+    // Meanwhile another outage becomes due, of which nobody knows.
+    await down('Mail');
+    receiver.answer(says(204));
+    // The claim of the dead one ends, as it does by itself.
+    await network.sql`update messages set next_at = now(), claimed_until = now() where state = 'waiting'`;
+    const other = await network.startCoordinatorProcess();
+    await eventually(async () => (await states()).join() === 'taken,taken,taken,taken', 60_000);
+    const [key] = held;
+    expect(keysAt('/held').filter((each) => each === key).length).toBeGreaterThan(held.length);
+    // What was taken is not sent again, and nothing is sent under another key.
+    expect(keysAt('/quick').filter((each) => each === quick[0])).toEqual(quick);
+    expect([new Set(keysAt('/held')).size, new Set(keysAt('/quick')).size]).toEqual([2, 2]);
+    await other.stop();
+  });
+
+  test('rules 28 and 31: what a killed coordinator had claimed is sent at once by the one that starts in its place', async () => {
+    await addChannel('/waits');
+    receiver.answer((response, got) => {
+      if (got.path !== '/waits') says(204)(response, got);
+    });
+    const here = { DATA_DIR: folder };
+    const killed = await network.startCoordinatorProcess(here);
+    await down('Stock');
+    await eventually(async () => keysAt('/waits').length === 1, 60_000);
+    killed.signal('SIGKILL');
+    await killed.exited;
+    const claimedUntil = async () =>
+      (await network.sql<{ at: Date }[]>`select claimed_until as at from messages where state = 'waiting'`).map(({ at }) => at.getTime());
+    const [until = 0] = await claimedUntil();
+    receiver.answer(says(204));
+    await network.startCoordinatorProcess(here);
+    await eventually(async () => (await claimedUntil()).length === 0, 60_000);
+    expect(Date.now()).toBeLessThan(until);
+    const [key] = keysAt('/waits');
+    expect(keysAt('/waits')).toEqual([key, key]);
+  });
 });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { barriers, openTab, type Tab } from '../support/browser.ts';
+import { createTcpProxy } from '../support/connections.ts';
 import { type Demo, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
-import { openReceiver, type Receiver, says } from '../support/message-receiver.ts';
-import { createTcpProxy } from '../support/tcp-proxy.ts';
+import { openReceiver, type Receiver, says } from '../support/receivers.ts';
 import { startWeb, type TestWeb } from '../support/web.ts';
 
 /** What holds for forms of all pages, in a real browser. */

@@ -1,58 +1,187 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../shared/base/crypto.ts';
-import { openTab } from '../support/browser.ts';
+import { barriers, openTab, phone } from '../support/browser.ts';
 import { type Demo, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
 import { startWeb, type TestWeb } from '../support/web.ts';
 
 /** The list of incidents, in a real browser. */
-
-describeInBrowser('the list of incidents', (browser) => {
-  let web: TestWeb;
-  let demo: Demo;
-  beforeAll(async () => {
-    web = await startWeb();
-    demo = await seedDemo(web.sql, web.house.organisation, Date.now());
-    // A monitor that flaps: more than a page of incidents that began after the open one.
-    for (let at = 0; at < 60; at += 1)
-      await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at, seen_probe, seen_continent, scope, layer)
+describe('incidents', () => {
+  describeInBrowser('the list of incidents', (browser) => {
+    let web: TestWeb;
+    let demo: Demo;
+    beforeAll(async () => {
+      web = await startWeb();
+      demo = await seedDemo(web.sql, web.house.organisation, Date.now());
+      // A monitor that flaps: more than a page of incidents that began after the open one.
+      for (let at = 0; at < 60; at += 1)
+        await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at, seen_probe, seen_continent, scope, layer)
         values (${newId()}, ${web.house.organisation}, ${demo.idOf('Wishlist')}, now() - interval '1 second', now() - interval '1 second', now(), 'Frankfurt', 'Europe', 'everywhere', 'tcp')`;
+    });
+    afterAll(() => web.close());
+
+    for (const scripts of [true, false])
+      test(`${scripts ? 'with' : 'without'} scripts: shows the open ones while there are any, and before all others`, async () => {
+        const tab = await openTab(browser(), web.url, { scripts, cookie: await web.cookieOf(web.house.owner) });
+        const { page } = tab;
+        const rows = () => page.locator('main tbody tr').allInnerTexts();
+        await page.goto(`${web.url}/incidents`);
+        expect(await page.locator('.chips [aria-current="page"]').first().innerText()).toContain('Open');
+        const open = await rows();
+        expect(open).toEqual([expect.stringContaining('Search API'), expect.stringContaining('Checkout')]);
+
+        await page.getByRole('navigation', { name: 'State' }).getByRole('link', { name: 'All' }).click();
+        await expect.poll(async () => (await rows()).length).toBeGreaterThan(20);
+        const states = (await rows()).map((each) => each.split('\t')[0]);
+        expect(states.slice(0, 2)).toEqual(['Verifying', 'Down']);
+        expect(states.slice(2).filter((each) => each === 'Down' || each === 'Verifying')).toEqual([]);
+        // Further pages go on where the first one ended.
+        const seen = new Set(await page.locator('main tbody tr').evaluateAll((all) => all.map(({ id }) => id)));
+        await page.getByRole('link', { name: 'Earlier' }).click();
+        await page.waitForURL(/cursor=/);
+        const next = await page.locator('main tbody tr').evaluateAll((all) => all.map(({ id }) => id));
+        expect(next.length).toBeGreaterThan(0);
+        expect(next.filter((id) => seen.has(id))).toEqual([]);
+        expect(tab.complaints).toEqual([]);
+        await tab.close();
+      });
+
+    test('shows all of them when none is open', async () => {
+      const before = await web.sql`update incidents set resolved_at = now() where resolved_at is null returning id`;
+      expect(before.length).toBeGreaterThan(0);
+      const tab = await openTab(browser(), web.url, { cookie: await web.cookieOf(web.house.owner) });
+      await tab.page.goto(`${web.url}/incidents`);
+      expect(await tab.page.locator('.chips [aria-current="page"]').first().innerText()).toBe('All');
+      expect(await tab.page.locator('main tbody tr').count()).toBeGreaterThan(20);
+      await tab.close();
+    });
   });
-  afterAll(() => web.close());
+});
 
-  for (const scripts of [true, false])
-    test(`${scripts ? 'with' : 'without'} scripts: shows the open ones while there are any, and before all others`, async () => {
-      const tab = await openTab(browser(), web.url, { scripts, cookie: await web.cookieOf(web.house.owner) });
-      const { page } = tab;
-      const rows = () => page.locator('main tbody tr').allInnerTexts();
-      await page.goto(`${web.url}/incidents`);
-      expect(await page.locator('.chips [aria-current="page"]').first().innerText()).toContain('Open');
-      const open = await rows();
-      expect(open).toEqual([expect.stringContaining('Search API'), expect.stringContaining('Checkout')]);
+/** A window planned in a real browser. */
+describe('maintenance', () => {
+  describeInBrowser('maintenance', (browser) => {
+    let web: TestWeb;
+    let demo: Demo;
+    beforeAll(async () => {
+      web = await startWeb({ host: 'localhost' });
+      demo = await seedDemo(web.sql, web.house.organisation, Date.now());
+    });
+    afterAll(() => web.close());
 
-      await page.getByRole('navigation', { name: 'State' }).getByRole('link', { name: 'All' }).click();
-      await expect.poll(async () => (await rows()).length).toBeGreaterThan(20);
-      const states = (await rows()).map((each) => each.split('\t')[0]);
-      expect(states.slice(0, 2)).toEqual(['Verifying', 'Down']);
-      expect(states.slice(2).filter((each) => each === 'Down' || each === 'Verifying')).toEqual([]);
-      // Further pages go on where the first one ended.
-      const seen = new Set(await page.locator('main tbody tr').evaluateAll((all) => all.map(({ id }) => id)));
-      await page.getByRole('link', { name: 'Earlier' }).click();
-      await page.waitForURL(/cursor=/);
-      const next = await page.locator('main tbody tr').evaluateAll((all) => all.map(({ id }) => id));
-      expect(next.length).toBeGreaterThan(0);
-      expect(next.filter((id) => seen.has(id))).toEqual([]);
-      expect(tab.complaints).toEqual([]);
+    for (const scripts of [true, false])
+      test(`${scripts ? 'with scripts: its times follow' : 'without scripts: a button shows'} what is chosen, and then it is planned`, async () => {
+        const tab = await openTab(browser(), web.url, { scripts, cookie: await web.cookieOf(web.house.owner) });
+        const { page } = tab;
+        await page.goto(`${web.url}/maintenance/new?monitor=${demo.idOf('Checkout')}`);
+        await page.getByLabel('What it is for').fill('Kept while it follows');
+        await page.getByLabel('Begins').fill('2030-03-24T02:30');
+        await page.getByLabel('Ends').fill('2030-03-24T03:30');
+        await page.getByLabel('Repeats').selectOption('weekly');
+        if (!scripts) await page.getByRole('button', { name: 'Show it' }).click();
+        await expect.poll(() => page.locator('#ahead').innerText()).toContain('Every week on Sunday.');
+        await expect.poll(() => page.locator('#ahead tbody tr').count()).toBe(10);
+        expect(await page.getByLabel('What it is for').inputValue()).toBe('Kept while it follows');
+        await page.getByRole('button', { name: 'Plan it' }).click();
+        await expect.poll(() => page.locator('h1').innerText()).toContain('Kept while it follows begins in');
+        expect(tab.complaints).toEqual([]);
+        await tab.close();
+      });
+  });
+});
+
+/** What pages say of alerts that cannot arrive, before one is lost. */
+describe('delivery', () => {
+  const unset = 'Cannot deliver: e-mail is not set up';
+
+  describeInBrowser('alerts that cannot be delivered', (browser) => {
+    let web: TestWeb;
+    let demo: Demo;
+    let mailed: TestWeb;
+    beforeAll(async () => {
+      web = await startWeb();
+      demo = await seedDemo(web.sql, web.house.organisation, Date.now());
+      mailed = await startWeb({ door: { signUp: 'invited', signUpPlan: 'free', mail: true } });
+    });
+    afterAll(async () => {
+      await web.close();
+      await mailed.close();
+    });
+
+    const everywhere = () => [
+      '/',
+      '/incidents',
+      '/maintenance',
+      '/groups',
+      '/status-pages',
+      '/alerts',
+      '/probes',
+      '/members',
+      '/tokens',
+      '/profile',
+    ];
+
+    test('are said on every page: amber while one channel fails, red while none can deliver, and nothing while all can', async () => {
+      const tab = await openTab(browser(), web.url, { cookie: await web.cookieOf(web.house.viewer) });
+      const bar = tab.page.locator('#delivery');
+      for (const path of everywhere()) {
+        await tab.page.goto(`${web.url}${path}`);
+        expect([path, await bar.innerText()]).toEqual([path, expect.stringContaining('Pager cannot deliver alerts.')]);
+        expect(await bar.getAttribute('class')).toContain('notice-verifying');
+      }
+      expect(await barriers(tab.page)).toEqual([]);
+      await web.sql`update channels set enabled = false where id = ${demo.channels.ops}`;
+      for (const path of everywhere()) {
+        await tab.page.goto(`${web.url}${path}`);
+        expect([path, await bar.innerText()]).toEqual([path, expect.stringContaining('No alert can be delivered')]);
+        expect(await bar.getAttribute('class')).toContain('notice-down');
+      }
+      expect(await barriers(tab.page)).toEqual([]);
+      await web.sql`update channels set enabled = true, refused_at = null, failure = null where id in ${web.sql([demo.channels.ops, demo.channels.pager])}`;
+      for (const path of everywhere()) {
+        await tab.page.goto(`${web.url}${path}`);
+        expect([path, await bar.count()]).toEqual([path, 0]);
+      }
       await tab.close();
     });
 
-  test('shows all of them when none is open', async () => {
-    const before = await web.sql`update incidents set resolved_at = now() where resolved_at is null returning id`;
-    expect(before.length).toBeGreaterThan(0);
-    const tab = await openTab(browser(), web.url, { cookie: await web.cookieOf(web.house.owner) });
-    await tab.page.goto(`${web.url}/incidents`);
-    expect(await tab.page.locator('.chips [aria-current="page"]').first().innerText()).toBe('All');
-    expect(await tab.page.locator('main tbody tr').count()).toBeGreaterThan(20);
-    await tab.close();
+    test('by mail are said by the form, the monitor, the alerts and the dashboard where mail is not set up', async () => {
+      await web.sql`update channels set deleted_at = now()`;
+      await web.sql`insert into channels (id, organisation_id, kind, name, config, enabled, verified_at, covers, delay_s)
+      values (${newId()}, ${web.house.organisation}, 'email', 'owner@shop.example', ${web.sql.json({ address: 'owner@shop.example' })}, true, now(), 'all', 0)`;
+      for (const scripts of [true, false]) {
+        const tab = await openTab(browser(), web.url, { scripts, width: phone, cookie: await web.cookieOf(web.house.owner) });
+        const wordsAt = async (path: string, part = 'main') => {
+          await tab.page.goto(`${web.url}${path}`);
+          return tab.page.locator(part).innerText();
+        };
+        expect(await wordsAt('/', '#delivery.notice-down')).toContain(unset);
+        expect(await wordsAt(`/monitors/${demo.idOf('Checkout')}`, '#told')).toContain(unset);
+        expect(await wordsAt('/monitors/new', '#would-be-told')).toContain(unset.toLowerCase());
+        expect(await wordsAt('/alerts', 'tbody tr')).toContain(unset);
+        expect(await wordsAt('/alerts/new?kind=email', '.channel-form-page')).toContain(unset);
+        if (scripts) expect(await barriers(tab.page)).toEqual([]);
+        await tab.close();
+      }
+    });
+
+    test('are not spoken of where mail is set up, nor where there is nothing yet that could fail', async () => {
+      const tab = await openTab(browser(), mailed.url, { cookie: await mailed.cookieOf(mailed.house.owner) });
+      const bar = tab.page.locator('#delivery');
+      await tab.page.goto(mailed.url);
+      expect(await bar.count()).toBe(0);
+      await mailed.sql`insert into channels (id, organisation_id, kind, name, config, enabled, verified_at, covers, delay_s)
+      values (${newId()}, ${mailed.house.organisation}, 'email', 'owner@shop.example', ${mailed.sql.json({ address: 'owner@shop.example' })}, true, now(), 'all', 0)`;
+      await tab.page.goto(`${mailed.url}/alerts`);
+      expect(await bar.count()).toBe(0);
+      expect(await tab.page.locator('main').innerText()).not.toContain(unset);
+      // A monitor whose failure nobody would hear of.
+      await mailed.sql`update channels set deleted_at = now()`;
+      await mailed.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
+      values (${newId()}, ${mailed.house.organisation}, 0, 'Shop', 'https', 'https://shop.example/', 60)`;
+      await tab.page.goto(mailed.url);
+      expect(await bar.innerText()).toContain('There is no channel yet.');
+      await tab.close();
+    });
   });
 });

@@ -209,5 +209,9 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'not-found', path: '/nothing', as: 'owner' },
 ];
 
+/** What people see most: `npm test` looks at these, and their pictures are kept. */
+const main = ['front', 'sign-in', 'dashboard', 'monitor', 'monitor-of-a-job', 'monitor-form', 'incident', 'incidents'];
+export const mainLooks = pageLooks.filter(({ name }) => main.includes(name));
+
 /** Where it is, once the demo is there. */
 export const addressOf = ({ path }: PageLook, demo: Demo): string => (typeof path === 'string' ? path : path(demo));

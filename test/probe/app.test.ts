@@ -9,10 +9,16 @@ import { readConfig } from '../../probe/config.ts';
 import { printProbeCredentials } from '../../shared/bus/identity.ts';
 import { turns } from '../../shared/checks/placement.ts';
 import { deriveNetworkKey, sealBox } from '../../shared/checks/sealed-secrets.ts';
-import { assignmentOf } from './support/assignment.ts';
-import { type BusOfProbe, createBusOfProbe, silentLog } from './support/bus-of-probe.ts';
-import { misdated } from './support/misdated-visits.ts';
-import { rosterProbe, type SmallCoordinator, startSmallCoordinator } from './support/small-coordinator.ts';
+import { assignmentOf } from './support/checkers.ts';
+import { misdated } from './support/observations.ts';
+import {
+  type BusOfProbe,
+  createBusOfProbe,
+  rosterProbe,
+  type SmallCoordinator,
+  silentLog,
+  startSmallCoordinator,
+} from './support/surroundings.ts';
 
 let folder: string;
 let wire: BusOfProbe;

@@ -5,78 +5,80 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { bundleDownload } from '../../coordinator/api/bundles.ts';
+import { version } from '../../shared/base/process.ts';
 import { printProbeCredentials } from '../../shared/bus/identity.ts';
-import { assignmentOf } from './support/assignment.ts';
-import { type BusOfProbe, createBusOfProbe } from './support/bus-of-probe.ts';
-import { misdated } from './support/misdated-visits.ts';
-import { rosterProbe, type SmallCoordinator, startSmallCoordinator } from './support/small-coordinator.ts';
+import { eventually } from '../support/eventually.ts';
+import { type ChildProgram, runProgram, startChildProgram } from '../support/processes.ts';
+import { assignmentOf } from './support/checkers.ts';
+import { misdated } from './support/observations.ts';
+import { type BusOfProbe, createBusOfProbe, rosterProbe, type SmallCoordinator, startSmallCoordinator } from './support/surroundings.ts';
 
 /** The probe as the process that an operator runs. */
-
-const main = join(import.meta.dirname, '../../probe/main.ts');
-const waitFor = { timeout: 40_000, interval: 50 };
-let folder: string;
-let wire: BusOfProbe;
-let coordinator: SmallCoordinator;
-let server: Server;
-let visits: number[];
-let target: string;
-let child: ChildProcess | undefined;
-
-const start = async (): Promise<ChildProcess> => {
-  const word = printProbeCredentials({
-    probe: wire.probe.id,
-    name: wire.probe.name,
-    continent: wire.probe.continent,
-    organisation: null,
-    nats_url: 'nats://127.0.0.1:1',
-    nats_credentials: wire.credentials,
-  });
-  const file = join(folder, 'credentials');
-  await writeFile(file, `${word}\n`);
-  const env = {
-    PROBE_CREDENTIALS_FILE: file,
-    PROBE_DATA_DIR: join(folder, 'data'),
-    PROBE_NATS_URL: wire.proxy.url,
-    PROBE_ALLOW_CIDRS: '127.0.0.1',
-    LOG_LEVEL: 'warn',
-  };
-  child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'ignore', 'inherit'] });
-  return child;
-};
-
-const ended = async (of: ChildProcess): Promise<void> => {
-  if (of.exitCode === null && of.signalCode === null) await once(of, 'exit');
-};
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'antipode-main-'));
-  wire = await createBusOfProbe();
-  coordinator = startSmallCoordinator(wire);
-  visits = [];
-  server = createServer((_, response) => {
-    visits.push(Date.now());
-    response.end('hello');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  target = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`;
-});
-afterEach(async () => {
-  if (child) {
-    child.kill('SIGKILL');
-    await ended(child);
-  }
-  child = undefined;
-  await coordinator.stop();
-  await wire.close();
-  server.closeAllConnections();
-  server.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
 describe('the probe process', () => {
+  const main = join(import.meta.dirname, '../../probe/main.ts');
+  const waitFor = { timeout: 40_000, interval: 50 };
+  let folder: string;
+  let wire: BusOfProbe;
+  let coordinator: SmallCoordinator;
+  let server: Server;
+  let visits: number[];
+  let target: string;
+  let child: ChildProcess | undefined;
+
+  const start = async (): Promise<ChildProcess> => {
+    const word = printProbeCredentials({
+      probe: wire.probe.id,
+      name: wire.probe.name,
+      continent: wire.probe.continent,
+      organisation: null,
+      nats_url: 'nats://127.0.0.1:1',
+      nats_credentials: wire.credentials,
+    });
+    const file = join(folder, 'credentials');
+    await writeFile(file, `${word}\n`);
+    const env = {
+      PROBE_CREDENTIALS_FILE: file,
+      PROBE_DATA_DIR: join(folder, 'data'),
+      PROBE_NATS_URL: wire.proxy.url,
+      PROBE_ALLOW_CIDRS: '127.0.0.1',
+      LOG_LEVEL: 'warn',
+    };
+    child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+    return child;
+  };
+
+  const ended = async (of: ChildProcess): Promise<void> => {
+    if (of.exitCode === null && of.signalCode === null) await once(of, 'exit');
+  };
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'antipode-main-'));
+    wire = await createBusOfProbe();
+    coordinator = startSmallCoordinator(wire);
+    visits = [];
+    server = createServer((_, response) => {
+      visits.push(Date.now());
+      response.end('hello');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    target = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`;
+  });
+  afterEach(async () => {
+    if (child) {
+      child.kill('SIGKILL');
+      await ended(child);
+    }
+    child = undefined;
+    await coordinator.stop();
+    await wire.close();
+    server.closeAllConnections();
+    server.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
   test('killed with -9 while the bus is away, hands over everything that it saw before', async () => {
     await coordinator.publishRoster(rosterProbe(wire));
     await coordinator.assign(assignmentOf(target));
@@ -144,6 +146,70 @@ describe('the probe process', () => {
     expect(alone.exitCode).toBe(1);
     for (const name of ['PROBE_CREDENTIALS: is not set', 'PROBE_DATA_DIR: is not set', 'PROBE_ALLOW_CIDRS: must be addresses']) {
       expect(said).toContain(name);
+    }
+  });
+});
+
+/** The probe as the one file that strangers get. */
+describe('antipode-probe.mjs', () => {
+  let folder: string;
+  let file: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'antipode-program-'));
+    file = join(folder, 'antipode-probe.mjs');
+    await writeFile(file, await bundleDownload('antipode-probe.mjs'));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  const asNode = (other: string): string =>
+    `--import=data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${other}'}})`;
+
+  test('says what it is, and what it can be asked', async () => {
+    expect(await runProgram([process.execPath, file, '--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });
+    expect((await runProgram([process.execPath, file])).out).toContain('antipode-probe.mjs run');
+    const misused = await runProgram([process.execPath, file, 'fly']);
+    expect(misused).toMatchObject({ code: 2, out: '' });
+    expect(misused.err).toContain('There is no "fly".');
+  });
+
+  test('refuses an older Node in words, and takes 24', async () => {
+    const old = await runProgram([process.execPath, asNode('22.11.0'), file, '--version']);
+    expect(old).toMatchObject({ code: 1, out: '' });
+    expect(old.err).toContain('antipode-probe needs Node 26');
+    expect(old.err).toContain('this is Node 22.11.0');
+    expect(await runProgram([process.execPath, asNode('24.0.0'), file, '--version'])).toMatchObject({ code: 0, err: '' });
+  });
+
+  test('run without a word of who it is: refused in words', async () => {
+    const refused = await runProgram([process.execPath, file, 'run', '--data', join(folder, 'nothing')], {
+      env: { PATH: process.env.PATH },
+    });
+    expect(refused.code).toBe(2);
+    expect(refused.err).toContain('run join first');
+    expect(refused.err).toContain('PROBE_CREDENTIALS: is not set');
+    expect(refused.err).not.toMatch(/^ +at /m);
+  });
+
+  test('is a probe: on the bus, present, and stopped as one', async () => {
+    const wire = await createBusOfProbe();
+    const coordinator = startSmallCoordinator(wire);
+    const { id: probe, name, continent } = wire.probe;
+    const word = { probe, name, continent, organisation: null, nats_url: wire.proxy.url, nats_credentials: wire.credentials };
+    let program: ChildProgram | undefined;
+    try {
+      const environment = { PROBE_CREDENTIALS: printProbeCredentials(word), PROBE_DATA_DIR: join(folder, 'data') };
+      program = await startChildProgram([process.execPath, file, 'run'], environment, (output) => output.includes('"msg":"checking"'));
+      const first = await eventually(() => coordinator.presences.at(0));
+      expect(first).toMatchObject({ probe, version });
+      expect(coordinator.unsigned()).toBe(0);
+      program.signal('SIGTERM');
+      expect(await program.exited).toBe(0);
+    } finally {
+      program?.signal('SIGKILL');
+      await program?.exited;
+      await coordinator.stop();
+      await wire.close();
     }
   });
 });

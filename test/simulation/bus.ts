@@ -1,7 +1,7 @@
 import type { Result } from '../../shared/checks/result.ts';
 import type { Agenda } from './agenda.ts';
-import { noise } from './chance.ts';
-import type { Made } from './result-record.ts';
+import type { Made } from './database.ts';
+import { noise } from './story.ts';
 import type { Truth } from './truth.ts';
 
 /** The simulated NATS: a work queue of batches that keeps what has landed until it is acknowledged, and words that may get lost. */

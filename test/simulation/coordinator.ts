@@ -1,17 +1,182 @@
-import { mayNotify } from '../../coordinator/core/incident.ts';
+import { type Alert, mayNotify, release } from '../../coordinator/core/incident.ts';
 import { checkpointOf, nextTick, restore } from '../../coordinator/core/lifecycle.ts';
 import { toldIn } from '../../coordinator/core/observations.ts';
-import type { MonitorState } from '../../coordinator/core/types.ts';
-import { probeOf } from '../../shared/checks/placement.ts';
-import { createAlerter } from './alerter.ts';
-import type { Waiting } from './bus.ts';
-import { noise } from './chance.ts';
-import type { Coordinator, CoordinatorDependencies } from './coordinator-parts.ts';
-import type { Database } from './database.ts';
-import { createHolding } from './held-results.ts';
-import { createRound, type Round } from './round.ts';
-import { createProbeTrust } from './trust.ts';
-import { placedOf } from './watched-monitors.ts';
+import type { MonitorState, Rules, Watched } from '../../coordinator/core/types.ts';
+import { type Placed, probeOf } from '../../shared/checks/placement.ts';
+import type { Agenda } from './agenda.ts';
+import type { Bus, Waiting } from './bus.ts';
+import type { Database, Record } from './database.ts';
+import type { Listener, Network } from './network.ts';
+import type { Probe } from './probe.ts';
+import { createHolding, createProbeTrust, createRound, type Round } from './round.ts';
+import { type MonitorSpec, noise, type Story } from './story.ts';
+
+/** Sends what is due, by the real rules: asked again before each attempt; sent, then noted as sent, so that a death between sends twice. */
+export type Alerter = { readonly wake: () => void; readonly stop: () => void };
+
+const freshly = 1_000;
+
+export const createAlerter = (parts: {
+  readonly agenda: Agenda;
+  readonly database: Database;
+  readonly record: Record;
+  readonly rules: Rules;
+  readonly seed: number;
+  /** Whether the past of this monitor has been decided: before, nobody knows whether an outage lasts. */
+  readonly mayRelease: (monitor: number) => boolean;
+  /** Runs later, unless its coordinator has died or hangs by then. */
+  readonly later: (wait: number, act: () => void) => void;
+}): Alerter => {
+  const { agenda, database, record, rules, seed, later, mayRelease } = parts;
+  const sending = new Set<string>();
+  let stopped = false;
+  let nextWake = Number.POSITIVE_INFINITY;
+  let count = 0;
+
+  const wakeAt = (time: number) => {
+    if (time >= nextWake) return;
+    nextWake = time;
+    later(time - agenda.now(), () => {
+      if (nextWake !== time || stopped) return;
+      nextWake = Number.POSITIVE_INFINITY;
+      alerter.wake();
+    });
+  };
+
+  const mark = (incident: string, row: Alert, state: Alert['state']) => {
+    const known = database.alerts.get(incident);
+    if (known)
+      known.rows = known.rows.map((each) => (each.event === row.event && each.channel === row.channel ? { ...each, state } : each));
+  };
+
+  const send = (incident: string, row: Alert) => {
+    const key = `${incident}:${row.event}:${row.channel}`;
+    if (sending.has(key)) return;
+    sending.add(key);
+    count += 1;
+    const judgedAt = agenda.now();
+    const confirmed_at = database.incidents.get(incident)?.incident.confirmed_at ?? null;
+    later(5 + noise(seed, count, 1, 11) * 50, () => {
+      const now = agenda.now();
+      if (now - judgedAt > freshly) {
+        // It hung in between: what was right then is asked anew.
+        sending.delete(key);
+        alerter.wake();
+        return;
+      }
+      // The receiver knows a key that it had before.
+      const { event, channel } = row;
+      if (!record.delivered.some((each) => each.incident === incident && each.event === event && each.channel === channel)) {
+        record.delivered.push({ incident, event, channel, at: now, confirmed_at });
+      }
+      later(20, () => {
+        sending.delete(key);
+        mark(incident, row, 'sent');
+        alerter.wake();
+      });
+    });
+  };
+
+  const workOn = (incident: string) => {
+    const known = database.alerts.get(incident);
+    if (!known) return;
+    const now = agenda.now();
+    for (const row of known.rows) {
+      if (row.state !== 'held' && row.state !== 'due') continue;
+      if (row.event === 'down') {
+        if (!mayRelease(known.monitor)) continue;
+        const answer = release(row.due_at, database.cover(known.monitor), now, rules);
+        if (answer.is === 'held') {
+          if (row.state === 'due') mark(incident, row, 'held');
+          wakeAt(answer.until);
+        } else {
+          mark(incident, row, 'due');
+          send(incident, row);
+        }
+      } else if (
+        known.rows.some(
+          ({ event, channel, state }) => event === 'down' && channel === row.channel && (state === 'sent' || state === 'dropped'),
+        )
+      ) {
+        send(incident, row);
+      }
+    }
+    const settled = database.alerts.get(incident)?.rows.every(({ state }) => state === 'sent' || state === 'dropped');
+    if (settled) database.unsettled.delete(incident);
+  };
+
+  const alerter: Alerter = {
+    wake: () => {
+      if (!stopped) for (const incident of [...database.unsettled]) workOn(incident);
+    },
+    stop: () => {
+      stopped = true;
+    },
+  };
+  return alerter;
+};
+
+/** What a simulated coordinator can be told, and what it is made of. */
+export type Coordinator = Listener & {
+  readonly wake: () => void;
+  readonly isWell: () => boolean;
+  /** Dies when the next round comes to this step. */
+  readonly dieAt: (step: number) => void;
+  /** The next thing that it asks of the database is never answered. */
+  readonly hangNextCall: () => void;
+  readonly die: () => void;
+  readonly hang: () => void;
+  readonly goOn: () => void;
+  readonly holdAgain: () => void;
+  readonly isQuiet: () => boolean;
+  readonly states: () => readonly MonitorState[];
+  readonly setStates: (states: readonly MonitorState[]) => void;
+  readonly alerter: Alerter;
+};
+
+export type CoordinatorDependencies = {
+  readonly story: Story;
+  readonly agenda: Agenda;
+  readonly bus: Bus;
+  readonly database: Database;
+  readonly network: Network;
+  readonly probes: readonly Probe[];
+  readonly record: Record;
+  readonly rules: Rules;
+  readonly owner: number;
+  readonly isBusAway: () => boolean;
+  /** What its clock says, which can be wrong. */
+  readonly clock: () => number;
+  readonly isRefused: () => boolean;
+  readonly onDeath: () => void;
+  /** It could not go on, and another is to begin. */
+  readonly onGivenUp: () => void;
+  readonly onCommit: (round: Round) => void;
+  readonly assigned: (monitor: number) => void;
+};
+
+export const watchedOf = (story: Story, { id, interval_ms, timeout_ms, continents, alert_after_ms, sampled }: MonitorSpec): Watched => ({
+  id,
+  organisation: 'organisation',
+  kind: 'https',
+  interval_ms,
+  timeout_ms,
+  continents,
+  probe: null,
+  config_version: 1,
+  alert_after_ms,
+  sampled,
+  created_at: story.start,
+  paused_at: null,
+});
+
+export const placedOf = (ordinal: number, { id, interval_ms, continents, probe }: Watched): Placed => ({
+  monitor: id,
+  interval_ms,
+  ordinal,
+  continents,
+  probe,
+});
 
 const [maxInRound, maxHeld, ackWait] = [20, 200, 5_000];
 const tickStep = 100;

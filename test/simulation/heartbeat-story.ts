@@ -1,5 +1,5 @@
 import type { Run } from '../../shared/checks/heartbeat/state.ts';
-import { createChance } from './chance.ts';
+import { createChance } from './story.ts';
 
 /** A job's life and what befalls those who watch it, made from a seed: pings as they were sent, and stretches in which a part was away. */
 

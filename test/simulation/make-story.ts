@@ -1,13 +1,176 @@
 import { type Continent, continents } from '../../shared/base/continents.ts';
-import { type Chance, createChance } from './chance.ts';
-import { makeHappening, outageAfterCut, outageOfSomeDuringCut, unheardOutage } from './happenings.ts';
-import { makeScene, outagesInPeace, probeThatLies } from './scenes.ts';
-import { makeNamedScene } from './scenes-named.ts';
-import { makeRareScene } from './scenes-rare.ts';
-import type { Happening, MonitorSpec, Story } from './story.ts';
+import { makeNamedScene, makeRareScene, makeScene, outagesInPeace, probeThatLies } from './scenes.ts';
+import { type Chance, createChance, type Happening, type MonitorSpec, type ProbeSpec, type Story } from './story.ts';
+
+/** One happening after another, as likely as they are telling. */
+type Scene = {
+  readonly from: number;
+  readonly long: number;
+  readonly probes: readonly ProbeSpec[];
+  readonly monitors: readonly MonitorSpec[];
+  readonly places: readonly Continent[];
+};
+type Maker = (chance: Chance, scene: Scene) => Happening;
+
+const second = 1000;
+const minute = 60_000;
+
+/** A span inside the episode; ends may lie at the very beginning of others. */
+const span = (chance: Chance, { from, long }: Scene, most = long): { at: number; until: number } => {
+  const at = from + chance.between(0, Math.floor(long * 0.6));
+  return { at, until: at + chance.between(second, Math.max(2 * second, Math.min(most, long))) };
+};
+const moment = (chance: Chance, { from, long }: Scene): { at: number; until: number } => {
+  const at = from + chance.between(0, long);
+  return { at, until: at };
+};
+const monitorOf = (chance: Chance, { monitors }: Scene): number => chance.pick(monitors).index;
+const probeOf = (chance: Chance, { probes }: Scene): number => chance.pick(probes).index;
+
+const outage: Maker = (chance, scene) => {
+  const where = chance.happens(0.55) ? [...scene.places] : chance.some(scene.places, 1, scene.places.length);
+  const slow = chance.happens(0.3) ? chance.some(where, 1, where.length) : [];
+  const every = chance.happens(0.15) ? chance.between(3, 90) * second : null;
+  return { is: 'outage', ...span(chance, scene), monitor: monitorOf(chance, scene), where, slow, every };
+};
+
+const window: Maker = (chance, scene) => {
+  const { at, until } = span(chance, scene);
+  const made = chance.happens(0.7) ? at - 10 * minute : chance.between(at, until);
+  const deleted = chance.happens(0.3) ? chance.between(made, until) : null;
+  const group = chance.happens(0.4) ? 'group' : null;
+  return { is: 'window', at, until, monitor: group === null ? monitorOf(chance, scene) : null, group, made, deleted };
+};
+
+/** Only probes of one continent ever lie: against two continents that lie at once there is no defence, and none is promised. */
+const sick: Maker = (chance, scene) => {
+  const chosen = chance.pick(scene.probes);
+  const lies = chance.happens(0.6) && chosen.continent === scene.places[0];
+  return { is: 'probe sick', ...span(chance, scene), probe: chosen.index, lies };
+};
+
+const probesCutOff = (chance: Chance, { at, until }: { readonly at: number; readonly until: number }): Happening => ({
+  is: 'probes cut off',
+  at,
+  until,
+  apart_ms: Math.min(chance.pick([0, 4, 12]) * second, until - at),
+});
+
+/** An outage that begins, and often ends, while no probe can reach the bus. */
+export const unheardOutage = (chance: Chance, scene: Scene): readonly Happening[] => {
+  const long = chance.pick([20, 60, 300]) * second;
+  const cut = probesCutOff(chance, { at: scene.from, until: scene.from + long });
+  const from = scene.from + chance.between(0, Math.floor(long / 2));
+  return [cut, outage(chance, { ...scene, from, long: Math.floor(long * chance.pick([0.5, 1, 3])) })];
+};
+
+/** All probes were away, or the bus was; one of them still is, and an outage of everywhere begins before it is back. */
+export const outageAfterCut = (chance: Chance, scene: Scene): readonly Happening[] => {
+  const { from, probes, monitors, places } = scene;
+  const cut = { at: from, until: from + chance.pick([8, 15, 60]) * second };
+  const isBus = chance.happens(0.5);
+  const late = { at: from, until: cut.until + (chance.happens(0.7) ? chance.between(9, 14) : chance.between(15, 40)) * second };
+  const at = cut.until + chance.between((isBus ? 1 : 3) * second, 5 * second);
+  const dies = at + chance.between(second, 15 * second);
+  return [
+    isBus ? { is: 'bus away', ...cut } : { is: 'probes cut off', ...cut, apart_ms: 0 },
+    { is: 'probe cut off', ...late, probe: chance.pick(probes).index },
+    {
+      is: 'outage',
+      ...{ at, until: at + chance.between(60, 300) * second, monitor: chance.pick(monitors).index },
+      ...{ where: [...places], slow: [], every: null },
+    },
+    // What went ahead must not be decided twice by whoever goes on.
+    ...(chance.happens(0.3) ? [{ is: 'coordinator killed', at: dies, until: dies + 2 * second, step: chance.between(0, 3) } as const] : []),
+  ];
+};
+
+/**
+ * All probes were away, or the bus was, while an outage began of a monitor that only some continents check. Those are back before somebody
+ * is who never checks it, and must not be waited for.
+ */
+export const outageOfSomeDuringCut = (chance: Chance, scene: Scene): readonly Happening[] => {
+  const { from, probes, monitors } = scene;
+  const { index: monitor, continents } = chance.pick(monitors);
+  const where = continents ?? [];
+  const cut = { at: from, until: from + chance.pick([30, 60]) * second };
+  const never = probes.filter(({ continent }) => !where.includes(continent));
+  return [
+    chance.happens(0.5) ? { is: 'bus away', ...cut } : { is: 'probes cut off', ...cut, apart_ms: 0 },
+    ...never.map(
+      ({ index }) => ({ is: 'probe cut off', at: from, until: cut.until + chance.between(20, 40) * second, probe: index }) as const,
+    ),
+    {
+      is: 'outage',
+      ...{ at: from + chance.between(second, 10 * second), until: cut.until + chance.between(60, 120) * second },
+      ...{ monitor, where: [...where], slow: [], every: null },
+    },
+  ];
+};
+
+const makers: readonly (readonly [weight: number, Maker])[] = [
+  [30, outage],
+  [7, (chance, scene) => ({ is: 'probe cut off', ...span(chance, scene, 300 * minute), probe: probeOf(chance, scene) })],
+  [5, (chance, scene) => ({ is: 'probe dead', ...span(chance, scene), probe: probeOf(chance, scene), keepsSpool: chance.happens(0.7) })],
+  [6, sick],
+  [
+    2,
+    (chance, scene) => ({
+      is: 'probe skewed',
+      ...span(chance, scene),
+      probe: probeOf(chance, scene),
+      by: chance.pick([-60, -20, -2, 2, 20, 60]) * second,
+    }),
+  ],
+  [3, (chance, scene) => probesCutOff(chance, span(chance, scene, 5 * minute))],
+  [3, (chance, scene) => ({ is: 'continent cut off', ...span(chance, scene), continent: chance.pick(scene.places) })],
+  [
+    8,
+    (chance, scene) => ({
+      is: 'coordinator killed',
+      ...span(chance, scene, chance.pick([5, 60, 600]) * second),
+      step: chance.between(0, 3),
+    }),
+  ],
+  [4, (chance, scene) => ({ is: 'coordinator frozen', ...span(chance, scene, 5 * minute) })],
+  [4, (chance, scene) => ({ is: 'bus away', ...span(chance, scene, 10 * minute) })],
+  [3, (chance, scene) => ({ is: 'bus wiped', ...moment(chance, scene) })],
+  [
+    6,
+    (chance, scene) => ({
+      is: 'rough bus',
+      ...span(chance, scene),
+      drops: chance.pick([0, 0.05, 0.3]),
+      repeats: chance.pick([0, 0.05, 0.3]),
+      delays: chance.pick([0, 0.05, 0.2]),
+      delay_ms: chance.pick([2 * second, 30 * second, 60 * minute]),
+    }),
+  ],
+  [3, (chance, scene) => ({ is: 'edited', ...moment(chance, scene), monitor: monitorOf(chance, scene) })],
+  [3, (chance, scene) => ({ is: 'paused', ...span(chance, scene), monitor: monitorOf(chance, scene) })],
+  [7, window],
+  [
+    3,
+    (chance, scene) => ({
+      is: 'moved',
+      ...moment(chance, scene),
+      monitor: monitorOf(chance, scene),
+      group: chance.happens(0.6) ? 'group' : null,
+    }),
+  ],
+];
+const weights = makers.reduce((sum, [weight]) => sum + weight, 0);
+
+export const makeHappening = (chance: Chance, scene: Scene): Happening => {
+  let left = chance.next() * weights;
+  for (const [weight, make] of makers) {
+    left -= weight;
+    if (left < 0) return make(chance, scene);
+  }
+  return outage(chance, scene);
+};
 
 const day = 86_400_000;
-const minute = 60_000;
 const epoch = 1_800_000_000_000;
 
 const idOf = (what: number, index: number): string =>

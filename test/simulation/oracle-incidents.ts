@@ -1,9 +1,122 @@
 import type { Incident } from '../../coordinator/core/types.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import { lonelyBefore } from './oracle-beginnings.ts';
-import { type Known, newest, newestByContinent, recent } from './oracle-views.ts';
-import type { Made } from './result-record.ts';
+import type { Made } from './database.ts';
+import type { Round } from './round.ts';
 import type { Truth } from './truth.ts';
+
+/** What the oracle knows to have been decided about one monitor, kept in its own way: it shares nothing with the core. */
+export type Known = {
+  /** The version of what is checked that results are held against. */
+  version: number;
+  /** Results of this version that say something of the target, as they were decided. */
+  decided: Made[];
+  /** Results before this moment belong to a life before a pause. */
+  since: number;
+  isPaused: boolean;
+};
+
+/** A start so far ahead tells of the probe's clock. */
+const ahead = 5_000;
+
+export const saysSomething = (made: Made): boolean =>
+  made.outcome !== 'unknown' && !made.quarantined && made.decided_at !== null && made.at <= made.decided_at + ahead;
+
+/** Without what was seen at a time that is not yet. */
+export const forgetAhead = (list: readonly Made[], now: number): Made[] => list.filter(({ at }) => at <= now + ahead);
+
+/** The newest by start, of those that satisfy; of two that started together the failure. */
+export const newest = (list: readonly Made[], fits: (made: Made) => boolean): Made | undefined => {
+  let best: Made | undefined;
+  for (let index = list.length - 1, looked = 0; index >= 0 && looked < 400; index -= 1, looked += 1) {
+    const made = list[index];
+    if (!made || !fits(made)) continue;
+    if (!best || made.at > best.at || (made.at === best.at && made.outcome === 'fail')) best = made;
+  }
+  return best;
+};
+
+export const newestByContinent = (list: readonly Made[], places: readonly Continent[]): Made[] =>
+  places.flatMap((place) => newest(list, ({ continent }) => continent === place) ?? []);
+
+export const recent = (list: readonly Made[], count = 400): readonly Made[] => list.slice(-count);
+
+/** How an open incident is dated, by rules 3 and 10. */
+
+const minute = 60_000;
+
+/** What must be so of every open incident, whatever came when. `over`: when the last incident of this monitor ended, and when that was decided. */
+export type Dated = {
+  readonly incident: Incident;
+  readonly decided: readonly Made[];
+  readonly turn_ms: number;
+  readonly over: { readonly at: number; readonly decided_at: number };
+};
+
+/** What was decided while the incident before it was open belongs to that one, also if it is dated to have ended sooner. */
+const isItsOwn = ({ over }: Dated, { at, decided_at }: Made): boolean => at >= over.at && (decided_at ?? 0) > over.decided_at;
+
+const passes = (decided: readonly Made[], from: number, to: number): boolean =>
+  decided.some(({ outcome, at }) => outcome === 'ok' && at >= from && at <= to);
+
+/** Rule 10: what its continent alone saw before others passed is another matter than what is confirmed later. */
+const wasLonely = ({ incident: { started_at, confirmed_at, seen }, decided }: Dated): boolean =>
+  confirmed_at !== null &&
+  decided.some(
+    (first) =>
+      first.outcome === 'fail' &&
+      first.continent === seen?.continent &&
+      first.at < started_at &&
+      decided.some(({ outcome, continent, at }) => outcome === 'ok' && continent !== seen.continent && at > first.at && at < confirmed_at),
+  );
+
+/** Rule 3: nobody failed shortly before it began, if nobody passed in between. */
+const faultsOfBeginning = (dated: Dated): string[] => {
+  const { incident, decided, turn_ms, over } = dated;
+  const { id, started_at, seen } = incident;
+  const since = Math.max(started_at - Math.min(minute, 2 * turn_ms), over.at);
+  const earlier = decided.find(
+    (made) =>
+      made.outcome === 'fail' && made.at > since && made.at < started_at && isItsOwn(dated, made) && !passes(decided, made.at, started_at),
+  );
+  if (earlier?.continent === seen?.continent && wasLonely(dated)) return [];
+  return earlier ? [`incident ${id} began at ${started_at}, although ${earlier.continent} failed at ${earlier.at} already`] : [];
+};
+
+/**
+ * Rules 3 and 10: nobody else failed between its beginning and its confirmation, within a minute of a failure of yet another continent. What
+ * the incident before it had seen until its end belongs to that one.
+ */
+const faultsOfConfirmation = (dated: Dated): string[] => {
+  const { incident, decided } = dated;
+  const { id, started_at, seen, confirmed_at, confirmed } = incident;
+  if (!seen || !confirmed || confirmed_at === null || passes(decided, started_at, confirmed_at)) return [];
+  const failures = decided.filter(
+    (made) => made.outcome === 'fail' && made.at >= started_at && made.at < confirmed_at && isItsOwn(dated, made),
+  );
+  const earlier = failures.find(
+    (second) =>
+      second.continent !== seen.continent &&
+      failures.some((first) => first.continent !== second.continent && first.at <= second.at && second.at - first.at <= minute),
+  );
+  return earlier ? [`incident ${id} was confirmed at ${confirmed_at}, although ${earlier.continent} failed at ${earlier.at} already`] : [];
+};
+
+export const faultsOfDates = (dated: Dated): string[] => {
+  const known = { ...dated, decided: recent(dated.decided, 2_000) };
+  return [...faultsOfBeginning(known), ...faultsOfConfirmation(known)];
+};
+
+/** Rule 10: after a refutation the lonely failure is another matter than the outage that is confirmed. */
+export const lonelyBefore = (incident: Incident, decided: readonly Made[], fresh: readonly Made[]): string[] => {
+  const { started_at, seen, confirmed_at } = incident;
+  const isBetween = ({ at }: Made): boolean => at > started_at && at < (confirmed_at ?? 0);
+  const known = recent(decided).filter((made) => !fresh.includes(made) && !made.stale && isBetween(made));
+  const refuted = known.find((made) => made.outcome === 'ok' && made.continent !== seen?.continent);
+  const failedAgain = known.find((made) => made.outcome === 'fail' && made.continent === seen?.continent);
+  return refuted && failedAgain
+    ? [`it was confirmed from its first failure, although ${refuted.continent} passed at ${refuted.at} while it went on failing`]
+    : [];
+};
 
 /** What must be so of every incident the moment it is written, by rules 1, 3, 8, 10 to 14 and 16. Says what is not. */
 
@@ -18,8 +131,6 @@ export type Scene = {
   readonly fresh: readonly Made[];
   readonly truth: Truth;
 };
-
-const minute = 60_000;
 const loneStep = 4_500;
 const late = 12_000;
 const isFail = ({ outcome }: Made): boolean => outcome === 'fail';
@@ -162,4 +273,84 @@ export const faultsOf = (incident: Incident, before: Incident | undefined, scene
   if (confirmed_at !== null && (before?.confirmed_at ?? null) === null) faults.push(...confirmed(incident, scene));
   if (resolved_at !== null) faults.push(...closed(incident, scene));
   return faults.map((fault) => `monitor ${scene.monitor}, incident ${incident.id} (started ${started_at}): ${fault}`);
+};
+
+/** What each decision must lead to at once, by rules 4, 10, 11, 12 and 17: not only what stands in the incidents, but what does not. */
+
+export type Decided = {
+  readonly monitor: number;
+  readonly known: Known;
+  readonly places: readonly Continent[];
+  readonly able: readonly Continent[];
+  readonly interval_ms: number;
+  /** What this round decided of it, in that order. */
+  readonly fresh: readonly Made[];
+  /** The incident that was open before, and is after. */
+  readonly before: Incident | undefined;
+  readonly after: Incident | undefined;
+  /** When others were last asked about it, this round included. */
+  readonly askedAt: number;
+};
+
+const together = 60_000;
+const live = 10_000;
+/** Questions are a second apart; what was asked in the same second counts. */
+const askedLately = 1_000;
+
+/** Views that are not older than two turns at this time. */
+const viewsOf = (known: readonly Made[], { places, able, interval_ms }: Decided, now: number): Made[] =>
+  newestByContinent(known, places).filter(({ at }) => now - at <= 2 * Math.max(1, able.length) * interval_ms);
+
+const clockOf = (known: readonly Made[]): number => known.slice(-200).reduce((latest, { at }) => Math.max(latest, at), 0);
+
+/** Rules 10 and 12: with what was decided last, two that fail together confirm, and two that pass end it. */
+const standsTooLong = (of: Decided): string[] => {
+  const { known, fresh, before, after, places, able } = of;
+  const last = fresh.at(-1);
+  if (!last || last.stale || before?.id !== after?.id || !after || places.length < 2) return [];
+  if (newest(known.decided, ({ continent }) => continent === last.continent) !== last) return [];
+  const views = viewsOf(known.decided, of, clockOf(known.decided));
+  const failing = views.filter(isFail);
+  if (after.confirmed_at === null) {
+    const pairs = failing.filter((made) =>
+      failing.some(({ continent, at }) => continent !== made.continent && Math.abs(at - made.at) <= together),
+    );
+    return isFail(last) && pairs.length >= 2 ? [`it is not confirmed, although ${pairs.length} continents failed within a minute`] : [];
+  }
+  const passing = views.filter(({ outcome, at }) => outcome === 'ok' && at >= after.started_at).length;
+  const isOver = failing.length <= 1 && (passing >= 2 || (passing > 0 && passing >= able.length));
+  return !isFail(last) && isOver ? [`it stays open, although ${failing.length} fail and ${passing} of ${able.length} pass`] : [];
+};
+
+/** Rule 11: each further failure asks all others again. */
+const wasNotAsked = ({ known, fresh, before, after, able, askedAt }: Decided, now: number): string[] => {
+  if (!after || after.confirmed_at !== null || before?.id !== after.id || after.seen === null) return [];
+  const failed = fresh.find(
+    (made) =>
+      isFail(made) &&
+      !made.stale &&
+      now - made.at < live &&
+      newest(known.decided, ({ continent }) => continent === made.continent) === made,
+  );
+  const others = failed && able.some((place) => place !== failed.continent);
+  return others && now - askedAt > askedLately ? [`it failed again at ${failed.at}, and nobody was asked since ${askedAt}`] : [];
+};
+
+/** Rule 4: a "down" goes out for an outage that two continents see, not for one that is over in one of them. */
+const wasToldAlone = (of: Decided, round: Round): string[] => {
+  const { monitor, known, fresh, places } = of;
+  const isTold = round.effects.some(({ monitor: about, effect }) => about === monitor && effect.is === 'alert' && effect.event === 'down');
+  if (!isTold || places.length < 2) return [];
+  const before = known.decided.slice(0, known.decided.length - fresh.length);
+  const wide = { ...of, able: places };
+  const steps = [before, ...fresh.map((_, index) => [...before.slice(-600), ...fresh.slice(0, index + 1)])];
+  const areTwo = steps.some((one) => viewsOf(one, wide, round.decidedAt).filter(isFail).length >= 2);
+  return areTwo ? [] : ['a "down" was raised, although fewer than two continents fail'];
+};
+
+export const faultsOfDecision = (of: Decided, round: Round): string[] => {
+  const { monitor, known, before, after } = of;
+  const faults = [...standsTooLong(of), ...wasNotAsked(of, round.decidedAt), ...wasToldAlone(of, round)];
+  if (known.isPaused && after && !before) faults.push('it was opened while the monitor is paused');
+  return faults.map((fault) => `monitor ${monitor}, incident ${after?.id ?? before?.id}, at ${round.decidedAt}: ${fault}`);
 };

@@ -1,18 +1,27 @@
 import type { Incident } from '../../coordinator/core/types.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Agenda } from './agenda.ts';
-import type { Database } from './database.ts';
+import type { Database, Record } from './database.ts';
 import type { Network } from './network.ts';
-import { faultsOfAlerts, faultsOfPast } from './oracle-alerts.ts';
-import { faultsOfDates } from './oracle-beginnings.ts';
-import { faultsOfDecision } from './oracle-decisions.ts';
-import { faultsOf } from './oracle-incidents.ts';
-import { faultsOfOutages } from './oracle-outages.ts';
-import { createQuarantineOracle, faultsOfBelief } from './oracle-quarantine.ts';
-import { createQuestionsOracle, type Verifying } from './oracle-questions.ts';
-import { faultsOfUptime } from './oracle-uptime.ts';
-import { forgetAhead, type Known, newest, newestByContinent, saysSomething } from './oracle-views.ts';
-import type { Record } from './result-record.ts';
+import {
+  createQuarantineOracle,
+  createQuestionsOracle,
+  faultsOfAlerts,
+  faultsOfBelief,
+  faultsOfPast,
+  type Verifying,
+} from './oracle-alerts.ts';
+import {
+  faultsOf,
+  faultsOfDates,
+  faultsOfDecision,
+  forgetAhead,
+  type Known,
+  newest,
+  newestByContinent,
+  saysSomething,
+} from './oracle-incidents.ts';
+import { faultsOfOutages, faultsOfUptime } from './oracle-outages.ts';
 import type { Round } from './round.ts';
 import type { Story } from './story.ts';
 import type { Truth } from './truth.ts';

@@ -4,9 +4,9 @@ import { nextTurn, type Placed, shareOf, type Turns } from '../../shared/checks/
 import type { Outcome } from '../../shared/checks/result.ts';
 import type { Agenda } from './agenda.ts';
 import type { Bus, Entry } from './bus.ts';
-import { noise } from './chance.ts';
-import type { Made, Record } from './result-record.ts';
+import type { Made, Record } from './database.ts';
 import type { ProbeSpec, Story } from './story.ts';
+import { noise } from './story.ts';
 import type { Truth } from './truth.ts';
 
 /**

@@ -1,7 +1,6 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import { nextTurn, probeOf, turns } from '../../shared/checks/placement.ts';
-import type { Chance } from './chance.ts';
-import type { Happening, MonitorSpec, ProbeSpec } from './story.ts';
+import type { Chance, Happening, MonitorSpec, ProbeSpec } from './story.ts';
 
 /** What hardly ever comes about by chance alone: each of these leads to a place in the rules that years of other trouble do not reach. */
 type Stage = {
@@ -13,7 +12,7 @@ type Stage = {
 };
 type Scene = (chance: Chance, stage: Stage) => readonly Happening[];
 
-const second = 1000;
+const second = 1_000;
 /** Several see within seconds what befalls it. */
 const closely = 5 * second;
 const minute = 60_000;
@@ -157,4 +156,199 @@ export const probeThatLies = (
     happenings.push({ is: 'coordinator killed', at, until: at + 2 * second, step: chance.between(0, 3) });
   }
   return happenings;
+};
+
+/** Scenes that must come about at one moment, or in one shape, to tell anything: each was made for a mistake that nothing else led to. */
+type NamedStage = {
+  readonly from: number;
+  readonly probes: readonly ProbeSpec[];
+  readonly places: readonly Continent[];
+  /** How many monitors there are before. */
+  readonly monitors: number;
+  /** A monitor that is checked so often, from these, and is sampled or is not. */
+  readonly make: (spec: Pick<MonitorSpec, 'interval_ms' | 'continents' | 'sampled'>) => MonitorSpec;
+};
+type NamedScene = (chance: Chance, stage: NamedStage) => readonly Happening[];
+
+const outage = ({ index }: MonitorSpec, where: readonly Continent[], at: number, until: number): Happening => ({
+  is: 'outage',
+  ...{ at, until, monitor: index, where: [...where], slow: [], every: null },
+});
+
+/** When somebody first sees what is down everywhere from this moment on. */
+const firstSeen = ({ index, id, interval_ms, continents }: MonitorSpec, { probes, places }: NamedStage, from: number): number => {
+  const roster = {
+    epoch: 0,
+    probes: probes.map((probe) => ({ ...probe, name: '', organisation: null, healthy: true, quarantined: false })),
+  };
+  const placed = { monitor: id, interval_ms, ordinal: index, continents, probe: null };
+  const firsts = places.flatMap((place) => {
+    const its = probeOf(placed, place, roster) && turns(placed, place, roster);
+    return its ? [nextTurn(its, from)] : [];
+  });
+  return Math.min(...firsts);
+};
+
+/** Its check is under way, and will fail, when it is paused (rules 17 and 18). */
+const pausedAmidCheck: NamedScene = (chance, { from, places, make }) => {
+  const spec = make({ interval_ms: 10_000, continents: null, sampled: chance.happens(0.5) });
+  const at = from + seconds(chance, 20, 60);
+  return [
+    { is: 'outage', at: from, until: at + 30 * second, monitor: spec.index, where: [...places], slow: [...places], every: null },
+    { is: 'paused', at, until: at + seconds(chance, 60, 180), monitor: spec.index },
+  ];
+};
+
+/** It dies with what it has just written down, before anybody was asked, and the next turn is far: who goes on asks (rule 9). */
+const diesBeforeAsking: NamedScene = (chance, stage) => {
+  const spec = stage.make({ interval_ms: 300_000, continents: null, sampled: false });
+  const at = stage.from + seconds(chance, 0, 300);
+  const dead = firstSeen(spec, stage, at) + 15;
+  return [
+    outage(spec, stage.places, at, at + 50 * minute),
+    { is: 'coordinator killed', at: dead, until: dead + seconds(chance, 1, 5), step: 2 },
+  ];
+};
+
+/** Our clock, by which all probes go, was ahead and is set back; then an outage begins like any other (rule 1). */
+const clockSetBack: NamedScene = (chance, { from, places, make }) => {
+  const spec = make({ interval_ms: 20_000, continents: null, sampled: chance.happens(0.5) });
+  const until = from + seconds(chance, 60, 300);
+  const ahead: Happening = { is: 'clock ahead', at: from, until, by: seconds(chance, 1_800, 7_200) };
+  const at = until + 3 * places.length * spec.interval_ms + seconds(chance, 150, 300);
+  const scene = [ahead, outage(spec, places, at, at + seconds(chance, 60, 240))];
+  const dead = until + seconds(chance, 5, 30);
+  return chance.happens(0.3) ? [...scene, { is: 'coordinator killed', at: dead, until: dead + 2 * second, step: 3 }] : scene;
+};
+
+/** One continent cannot reach more than half of its targets, and less than four of five, which others refute (rule 16). */
+const halfBlind: NamedScene = (chance, { from, places, monitors, make }) => {
+  const continent = chance.pick(places);
+  const until = from + seconds(chance, 300, 900);
+  return Array.from({ length: Math.max(3, monitors) }, () =>
+    outage(make({ interval_ms: 20_000, continents: null, sampled: true }), [continent], from, until),
+  );
+};
+
+/**
+ * Seen by one continent for minutes while nobody of the other one checks; then that one does, and cannot tell; then a coordinator takes over; then all
+ * is told: what was stored before decides how it is dated (rule 3).
+ */
+const datedByWhatWasStored: NamedScene = (chance, { from, probes, places, make }) => {
+  const [sees, other] = places;
+  if (sees === undefined || other === undefined) return [];
+  const spec = make({ interval_ms: 20_000, continents: [sees, other], sampled: chance.happens(0.5) });
+  const risen = from + seconds(chance, 80, 110);
+  const dead = risen + seconds(chance, 40, 90);
+  const back = dead + seconds(chance, 10, 30);
+  return [
+    ...probes
+      .filter(({ continent }) => continent === other)
+      .map(({ index }): Happening => ({ is: 'probe dead', at: from - minute, until: risen, probe: index, keepsSpool: true })),
+    { is: 'continent cut off', at: from - 30 * second, until: back, continent: other },
+    outage(spec, [sees, other], from, back + 5 * minute),
+    { is: 'coordinator killed', at: dead, until: dead + 2 * second, step: 3 },
+  ];
+};
+
+const ofTwo: readonly NamedScene[] = [pausedAmidCheck, diesBeforeAsking, clockSetBack, datedByWhatWasStored];
+/** Each target of the blind one needs monitors of its own, and a story of many takes long. */
+const maxMonitors = 5;
+
+export const makeNamedScene: NamedScene = (chance, stage) => {
+  if (stage.places.length < 2) return chance.pick([pausedAmidCheck, clockSetBack])(chance, stage);
+  return chance.pick(stage.monitors <= maxMonitors ? [...ofTwo, halfBlind] : ofTwo)(chance, stage);
+};
+
+/** Scenes for mistakes that somebody could make in one place of the core, and that no other scene leads to. */
+type RareStage = {
+  readonly from: number;
+  readonly places: readonly Continent[];
+  /** A monitor that is checked so often, from these, and is sampled or is not. */
+  readonly make: (spec: Pick<MonitorSpec, 'interval_ms' | 'continents' | 'sampled'>) => MonitorSpec;
+};
+type RareScene = (chance: Chance, stage: RareStage) => readonly Happening[];
+
+/** It leaves its group in the middle of the group's window (rule 26). */
+const leavesItsGroup: RareScene = (chance, { from, make }) => {
+  const { index: monitor } = make({ interval_ms: 20_000, continents: null, sampled: true });
+  const [at, until] = [from + minute, from + 20 * minute];
+  const left = from + seconds(chance, 120, 900);
+  return [
+    { is: 'moved', at: from, until: from, monitor, group: 'group' },
+    { is: 'window', at, until, monitor: null, group: 'group', made: from, deleted: null },
+    { is: 'moved', at: left, until: left, monitor, group: null },
+  ];
+};
+
+/** What is checked changes, or is not checked for a while, while it is down everywhere (rules 17 and 18). */
+const changedWhileDown: RareScene = (chance, { from, places, make }) => {
+  const spec = make({ interval_ms: 5_000, continents: null, sampled: chance.happens(0.5) });
+  const at = from + seconds(chance, 0, 25);
+  const about = { monitor: spec.index };
+  const change: Happening = chance.happens(0.5)
+    ? { is: 'edited', at, until: at, ...about }
+    : { is: 'paused', at, until: at + seconds(chance, 2, 60), ...about };
+  return [outage(spec, places, from, from + seconds(chance, 60, 180)), change];
+};
+
+/** Nobody of the continent that saw it reports any more (rule 11). */
+const unobserved: RareScene = (chance, { from, places, make }) => {
+  const spec = make({ interval_ms: 10_000, continents: null, sampled: true });
+  const continent = chance.pick(places);
+  const cut = from + places.length * 10_000 + seconds(chance, 5, 20);
+  return [outage(spec, [continent], from, from + 20 * minute), { is: 'continent cut off', at: cut, until: cut + 12 * minute, continent }];
+};
+
+/** Those that saw it are away, and the others pass (rule 12). */
+const observersCutOff: RareScene = (chance, { from, places, make }) => {
+  const spec = make({ interval_ms: 10_000, continents: null, sampled: true });
+  const where = places.slice(0, 2);
+  const cut = from + places.length * 10_000 + seconds(chance, 5, 20);
+  const away = where.map((continent): Happening => ({ is: 'continent cut off', at: cut, until: cut + 10 * minute, continent }));
+  return [outage(spec, where, from, from + 9 * minute), ...away];
+};
+
+/** Seen by two while nobody could tell of it, and over in one of them by then: nobody is alerted (rule 4). */
+const halfOver: RareScene = (chance, { from, places, make }) => {
+  const where = places.slice(0, 2);
+  const spec = make({ interval_ms: 5_000, continents: where, sampled: true });
+  const over = from + seconds(chance, 25, 35);
+  return [
+    { is: 'probes cut off', at: from, until: from + minute, apart_ms: 0 },
+    outage(spec, where, from + 2 * second, over),
+    outage(spec, where.slice(0, 1), over, from + 5 * minute),
+  ];
+};
+
+/** The database refuses what is decided, or never answers, while an outage begins or ends: all comes again. */
+const refusedWhileDown: RareScene = (chance, { from, places, make }) => {
+  const spec = make({ interval_ms: 5_000, continents: null, sampled: chance.happens(0.5) });
+  const [begins, ends] = [from, from + seconds(chance, 150, 240)];
+  const at = chance.pick([begins, ends]) + seconds(chance, -10, 5);
+  const is = chance.pick(['database refuses', 'call hangs'] as const);
+  return [outage(spec, places, begins, ends), { is, at, until: at + (is === 'call hangs' ? 0 : seconds(chance, 1, 40)) }];
+};
+
+/** It dies with what it has just written down, before anybody was asked: the next one asks (rule 9). */
+const diesAsking: RareScene = (chance, { from, places, make }) => {
+  const spec = make({ interval_ms: 300_000, continents: null, sampled: false });
+  const at = from + chance.between(0, 300 * second);
+  const dead = Math.ceil((at + seconds(chance, 0, 300)) / second) * second;
+  return [outage(spec, places, at, at + 50 * minute), { is: 'coordinator killed', at: dead, until: dead + 60 * second, step: 2 }];
+};
+
+const ofMany: readonly RareScene[] = [
+  unobserved,
+  halfOver,
+  leavesItsGroup,
+  changedWhileDown,
+  changedWhileDown,
+  refusedWhileDown,
+  diesAsking,
+];
+
+export const makeRareScene: RareScene = (chance, stage) => {
+  if (stage.places.length < 2) return leavesItsGroup(chance, stage);
+  return chance.pick(stage.places.length >= 3 ? [...ofMany, observersCutOff, observersCutOff] : ofMany)(chance, stage);
 };

@@ -1,11 +1,10 @@
 import { allRules, type RuleName, ruleNames, without } from '../../coordinator/core/types.ts';
 import { endWithUsage, numberOf, readCommandLine } from '../support/command-line.ts';
-import { campaign, type Sum } from './campaign.ts';
-import { describeHeartbeat, shrinkHeartbeat } from './heartbeat-shrink.ts';
+import { campaign, type Sum, shrink } from './campaign.ts';
 import { makeHeartbeatStory } from './heartbeat-story.ts';
+import { describeHeartbeat, shrinkHeartbeat } from './heartbeat-world.ts';
 import { makeStory } from './make-story.ts';
 import { searchMutations } from './mutations/report.ts';
-import { shrink } from './shrink.ts';
 import { describeStory } from './story.ts';
 
 /**

@@ -5,13 +5,11 @@ import type { MonitorState } from '../../coordinator/core/types.ts';
 import { allRules, without } from '../../coordinator/core/types.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { continentsOf, nextTurn, probeOf, turns } from '../../shared/checks/placement.ts';
-import { afterCalm } from './calm-time.ts';
-import { campaign } from './campaign.ts';
+import { campaign, shrink, violationOf } from './campaign.ts';
+import { placedOf, watchedOf } from './coordinator.ts';
 import { makeStory } from './make-story.ts';
-import { shrink, violationOf } from './shrink.ts';
 import { describeStory } from './story.ts';
-import { placedOf, watchedOf } from './watched-monitors.ts';
-import { live } from './world.ts';
+import { afterCalm, live } from './world.ts';
 
 describe('the simulation', () => {
   test('every rule holds over some twenty monitor-years of trouble', { timeout: 120_000 }, () => {

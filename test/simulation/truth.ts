@@ -1,6 +1,6 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import { noise } from './chance.ts';
 import type { Happening, MonitorSpec, Story } from './story.ts';
+import { noise } from './story.ts';
 
 /** What really is, which nobody in the network knows: how targets and probes fare at any moment. Read by the targets and by the oracle. */
 export type Of<Is extends Happening['is']> = Extract<Happening, { is: Is }>;

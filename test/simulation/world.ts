@@ -1,20 +1,106 @@
 import { allowedSilence } from '../../coordinator/core/ledger.ts';
 import { checkpointOf } from '../../coordinator/core/lifecycle.ts';
-import { allRules, type Rules } from '../../coordinator/core/types.ts';
-import { createAgenda } from './agenda.ts';
+import { allRules, type MonitorState, type ProbeView, type Rules } from '../../coordinator/core/types.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
+import { type Agenda, createAgenda } from './agenda.ts';
 import { createBus } from './bus.ts';
-import { afterCalm, leadIn, probeById } from './calm-time.ts';
-import { createCoordinator } from './coordinator.ts';
-import type { Coordinator } from './coordinator-parts.ts';
-import { createDatabase, type Database } from './database.ts';
+import { type Coordinator, createCoordinator, placedOf, watchedOf } from './coordinator.ts';
+import { createDatabase, createRecord, type Database, type Record } from './database.ts';
 import { createNetwork } from './network.ts';
-import { scheduleOperations } from './operations.ts';
 import { createOracle } from './oracle.ts';
 import { createProbe, type Probe } from './probe.ts';
-import { createRecord, type Record } from './result-record.ts';
 import type { Story } from './story.ts';
-import { createTruth, happeningsOf } from './truth.ts';
-import { placedOf, watchedOf } from './watched-monitors.ts';
+import { createTruth, happeningsOf, type Truth } from './truth.ts';
+
+/**
+ * A calm time is jumped over: while every check passes and nothing is open, the state after it is the state before it with the last
+ * turn of each continent in it. A test holds this against deciding every single result.
+ */
+export const afterCalm = (
+  monitor: number,
+  state: MonitorState,
+  network: Roster,
+  lastTurn: (probe: string, monitor: number) => number | undefined,
+): MonitorState => {
+  if (state.watched.paused_at !== null) return state;
+  const placed = placedOf(monitor, state.watched);
+  const fresh = continentsOf(placed, network).flatMap((continent): ProbeView[] => {
+    const probe = probeOf(placed, continent, network);
+    const at = probe && lastTurn(probe.id, monitor);
+    if (!probe || at === undefined || at <= state.clock) return [];
+    return [{ from: { probe: probe.id, name: probe.name, continent }, at, ok: true, ok_at: at, failure: null }];
+  });
+  if (fresh.length === 0) return state;
+  const others = state.views.filter(({ from }) => !fresh.some((view) => view.from.probe === from.probe));
+  const clock = Math.max(state.clock, ...fresh.map(({ at }) => at));
+  return {
+    ...state,
+    views: [...others, ...fresh],
+    clock,
+    covered_until: Math.max(state.covered_until, clock + allowedSilence(state.watched)),
+  };
+};
+
+/** How much of ordinary life is lived before trouble begins again. */
+export const leadIn = (story: Story): number => Math.max(...story.monitors.map(({ interval_ms }) => interval_ms)) + 60_000;
+
+export const probeById = (probes: readonly Probe[], id: string): Probe | undefined => probes.find(({ spec }) => spec.id === id);
+
+/** What people do to their monitors and windows: rows and an outbox line in one transaction, then the coordinator is woken. */
+export const scheduleOperations = (parts: {
+  readonly story: Story;
+  readonly truth: Truth;
+  readonly agenda: Agenda;
+  readonly database: Database;
+  readonly wake: () => void;
+  readonly wakeAlerter: () => void;
+}): void => {
+  const { story, truth, agenda, database, wake, wakeAlerter } = parts;
+
+  for (const { monitor, at } of happeningsOf(story, 'edited'))
+    agenda.at(at, () => {
+      const before = database.watched[monitor];
+      if (!before) return;
+      const watched = { ...before, config_version: before.config_version + 1 };
+      database.watched[monitor] = watched;
+      database.outbox.push({ monitor, event: { is: 'edited', at, watched, changed: true } });
+      wake();
+    });
+
+  const settlePause = (monitor: number) => {
+    const before = database.watched[monitor];
+    const at = agenda.now();
+    const paused = truth.isPaused(monitor, at);
+    if (!before || paused === (before.paused_at !== null)) return;
+    database.watched[monitor] = { ...before, paused_at: paused ? at : null };
+    database.outbox.push({ monitor, event: { is: paused ? 'paused' : 'resumed', at } });
+    wake();
+  };
+  for (const { monitor, at, until } of happeningsOf(story, 'paused'))
+    for (const time of [at, until]) agenda.at(time, () => settlePause(monitor));
+
+  for (const { at, until, monitor, group, made, deleted } of happeningsOf(story, 'window')) {
+    agenda.at(made, () => {
+      const index = database.windows.length;
+      const groups = group === null ? [] : [group];
+      database.windows.push({ created_at: made, deleted_at: null, occurrences: [{ from: at, to: until }], direct: false, groups, monitor });
+      if (deleted === null) return;
+      agenda.at(deleted, () => {
+        const known = database.windows[index];
+        if (known) database.windows[index] = { ...known, deleted_at: deleted };
+        wakeAlerter();
+      });
+    });
+  }
+
+  for (const { monitor, group, at } of happeningsOf(story, 'moved'))
+    agenda.at(at, () => {
+      for (const each of database.memberships) if (each.monitor === monitor && each.to === null) each.to = at;
+      if (group !== null) database.memberships.push({ monitor, group, from: at, to: null });
+      wakeAlerter();
+    });
+};
 
 /** Lives a story from its start to its end, and says what was wrong with it. */
 export type Lived = { readonly record: Record; readonly database: Database };

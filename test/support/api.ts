@@ -1,9 +1,8 @@
-/** For test files: the real API (gate, access, store, REST face) on a database of its own, without the engine behind it. */
-import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify';
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import Fastify from 'fastify';
 import { restRoutes, restServerOptions } from '../../coordinator/api/routes.ts';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
-import type { ProbesPart } from '../../coordinator/gate/context.ts';
-import { noTestRuns } from '../../coordinator/gate/context.ts';
+import { noTestRuns, type ProbesPart } from '../../coordinator/gate/context.ts';
 import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
 import { createOperations } from '../../coordinator/gate/setup.ts';
 import { handlers } from '../../coordinator/operations.ts';
@@ -17,7 +16,11 @@ import { systemClock } from '../../shared/base/time.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { testChannels } from './channels.ts';
 import type { Heard } from './contract.ts';
-import { testSecretKey } from './people.ts';
+import { createTestOrganisation, type Person, type TestOrganisation, testSecretKey } from './people.ts';
+import { downloaded } from './processes.ts';
+import { createDatabase } from './services.ts';
+
+/** For test files: the real API (gate, access, store, REST face) on a database of its own, without the engine behind it. */
 
 /** Probes are made by the operator, who is not tested here; an organisation ends its own. */
 const noProbes: ProbesPart = {
@@ -109,4 +112,93 @@ export const call = async (
     text,
     body: text.startsWith('{') ? JSON.parse(text) : undefined,
   };
+};
+
+/** For test files: the API at an address of its own, with what its users have: an organisation, and the downloads as files. */
+
+export type Served = {
+  readonly api: Api;
+  readonly url: string;
+  readonly house: TestOrganisation;
+  readonly files: Awaited<ReturnType<typeof downloaded>>['files'];
+  /** What surrounds a program of theirs: nothing but the service, and a token that may only read. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly close: () => Promise<void>;
+};
+
+export const openServed = async (): Promise<Served> => {
+  const database = await createDatabase();
+  const api = await openApi(database.url);
+  const house = await createTestOrganisation(api.sql);
+  const url = await api.listen();
+  const { files, remove } = await downloaded();
+  const environment = {
+    PATH: process.env.PATH ?? '',
+    ANTIPODE_URL: url,
+    ANTIPODE_TOKEN: house.viewer.read,
+    XDG_CONFIG_HOME: '/nonexistent',
+  };
+  return {
+    ...{ api, url, house, files, environment },
+    close: async () => {
+      remove();
+      await api.close();
+      await database.drop();
+    },
+  };
+};
+
+/** For test files: one of everything that an organisation can have. */
+
+export type Things = {
+  /** In the group, in the window, and on the page. */
+  readonly monitor: string;
+  readonly otherMonitor: string;
+  readonly group: string;
+  readonly otherGroup: string;
+  readonly window: string;
+  readonly page: string;
+  readonly incident: string;
+  /** Of whoever made it. */
+  readonly channel: string;
+  /** On the page, to the incident. */
+  readonly post: string;
+  /** Of a private probe. */
+  readonly probeInvitation: string;
+  readonly probe: string;
+};
+
+const idOf = (body: unknown): string => {
+  if (typeof body === 'object' && body !== null && 'id' in body && typeof body.id === 'string') return body.id;
+  throw new Error(`what the test needs could not be made: ${JSON.stringify(body)}`);
+};
+
+export const createThings = async (api: Api, { organisation, readWrite }: Person, options = { published: true }): Promise<Things> => {
+  const send = async (url: string, payload: object): Promise<string> =>
+    idOf((await call(api, readWrite, { method: 'POST', url, payload })).body);
+  const [page, incident] = [newId(), newId()];
+  await api.sql`insert into status_pages (id, organisation_id, name, slug) values (${page}, ${organisation}, 'Public', ${`page-${page}`})`;
+  const group = await send('/api/v1/groups', { name: 'Web' });
+  const otherGroup = await send('/api/v1/groups', { name: `Other ${page}` });
+  const monitor = await send('/api/v1/monitors', { type: 'https', target: 'https://example.org/', group });
+  const otherMonitor = await send('/api/v1/monitors', { type: 'heartbeat', name: 'Backup' });
+  const window = await send('/api/v1/maintenance', { starts_at: '2099-01-01', ends_at: '2099-01-02', monitors: [monitor] });
+  await api.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_probe, seen_continent)
+    values (${incident}, ${organisation}, ${monitor}, now(), now(), 'probe-Europe', 'Europe')`;
+  const channel = await send('/api/v1/channels', {
+    kind: 'webhook',
+    config: { url: 'https://hooks.example.org/' },
+    personal: true,
+    try: false,
+  });
+  const post = newId();
+  await api.sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text, written_at)
+    values (${post}, ${page}, ${organisation}, ${incident}, 'investigating', 'We look into it.', now())`;
+  if (options.published) await call(api, readWrite, { method: 'POST', url: `/api/v1/status-pages/${page}/groups`, payload: { group } });
+  const probeInvitation = newId();
+  await api.sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
+    values (${probeInvitation}, ${organisation}, ${probeInvitation}, 'Africa', ${Buffer.from(probeInvitation)}, 'svcj_…', now(), now() + interval '1 hour')`;
+  const probe = newId();
+  await api.sql`insert into probes (id, organisation_id, name, continent) values (${probe}, ${organisation}, ${probe}, 'Africa')`;
+  return { monitor, otherMonitor, group, otherGroup, window, page, incident, channel, post, probeInvitation, probe };
 };

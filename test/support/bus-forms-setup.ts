@@ -1,6 +1,6 @@
 /** vitest's set-up of each file of `npm run test:cluster`: its own bus, of the form that the configuration says, for everything in the file. */
 import { afterAll, beforeAll, beforeEach, inject } from 'vitest';
-import { type BusForm, type FormedBus, startFormedBus } from './bus-forms.ts';
+import { type BusForm, type FormedBus, startFormedBus } from './buses.ts';
 import { waitLonger } from './eventually.ts';
 import { bringServices, hasBinaries } from './services.ts';
 

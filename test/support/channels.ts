@@ -1,11 +1,13 @@
-/** For test files: the kinds of channels and their sender, as the server has them; they reach this machine. */
-
+import fc from 'fast-check';
 import type { Sql } from '../../coordinator/database/connect.ts';
 import type { ChannelsPart } from '../../coordinator/gate/context.ts';
+import { type NotifiedEvent, type NotifiedMonitor, notifiedEvents, type Told } from '../../coordinator/notifications/message.ts';
 import { createNotifications } from '../../coordinator/notifications/setup.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { type Clock, systemClock } from '../../shared/base/time.ts';
+
+/** For test files: the kinds of channels and their sender, as the server has them; they reach this machine. */
 
 export const testChannels = (sql: Sql, secretKey: string, clock: Clock = systemClock): ChannelsPart =>
   createNotifications({
@@ -13,3 +15,170 @@ export const testChannels = (sql: Sql, secretKey: string, clock: Clock = systemC
     config: { SECRET_KEY: secretKey, ALERT_ALLOW_CIDRS: ['127.0.0.0/8', '::1'] },
     baseUrl: () => 'https://antipode.test',
   }).channels;
+
+/** For tests of channels: what is told, plain and hostile, and a config for each kind. */
+
+export const at = Date.UTC(2026, 10, 22, 18, 5, 4);
+
+export const monitorOf = (more: Partial<NotifiedMonitor> = {}): NotifiedMonitor => ({
+  id: '0190c0de-0000-7000-8000-000000000001',
+  incident: '0190c0de-0000-7000-8000-00000000000a',
+  event: 'down',
+  name: 'Checkout',
+  group: 'Shop',
+  target: 'https://shop.example/checkout',
+  cause: 'status 503, expected 2xx',
+  started_at: at - 12_000,
+  confirmed_at: at - 9_000,
+  resolved_at: null,
+  seen_from: 'Frankfurt, Europe',
+  confirmed_from: 'Tokyo, Asia',
+  matrix: 'down from Europe, Asia; up from North America',
+  ...more,
+});
+
+export const toldOf = (more: Partial<Told> = {}): Told => ({
+  event: 'down',
+  sentence: 'Checkout is down: status 503, expected 2xx.',
+  monitors: [monitorOf()],
+  earlier: [],
+  others_down: { count: 0, names: [] },
+  links: {
+    incident: 'https://antipode.example/incidents/0190c0de-0000-7000-8000-00000000000a',
+    acknowledge: 'https://antipode.example/acknowledge/sva_3Nw8k2',
+    acknowledge_short: 'https://antipode.example/a/9ix3Nw8k2Qm4svu7RzT1',
+    why: 'https://antipode.example/alerts/41/why',
+    channel: 'https://antipode.example/alerts/channels/7',
+    unsubscribe: 'https://antipode.example/unsubscribe/svu_9Qm4',
+  },
+  organisation: 'Shop & Söhne',
+  time_zone: 'UTC',
+  key: 'a-41',
+  thread: { key: 'a-41', reference: null, over: false },
+  at,
+  ...more,
+});
+
+/** The end of the outage that `toldOf` tells of. */
+export const overOf = (more: Partial<Told> = {}): Told =>
+  toldOf({
+    event: 'up',
+    sentence: 'Checkout was down for 6 min.',
+    monitors: [monitorOf({ event: 'up', resolved_at: at + 348_000 })],
+    key: 'a-42',
+    thread: { key: 'a-41', reference: '17', over: true },
+    at: at + 350_000,
+    ...more,
+  });
+
+/** A config that each kind takes. */
+export const configs: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  email: { address: 'ops@shop.example' },
+  slack: { url: 'https://hooks.slack.com/services/T000/B000/XXXXXXXXXXXXXXXX' },
+  teams: { url: 'https://prod-12.westeurope.logic.azure.com:443/workflows/abc/triggers/manual/paths/invoke?api-version=2016-06-01&sig=s3' },
+  discord: { url: 'https://discord.com/api/webhooks/123456789012345678/abcdefghijklmnopqrstuvwxyz-_ABC' },
+  google_chat: { url: 'https://chat.googleapis.com/v1/spaces/AAAA/messages?key=k3&token=t4' },
+  mattermost: { url: 'https://chat.shop.example/hooks/abc123' },
+  telegram: { token: '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw', chat: '-1001234567890', thread: '5' },
+  matrix: { url: 'https://matrix.shop.example', token: 'syt_secret', room: '!abc:shop.example' },
+  zulip: { url: 'https://zulip.shop.example', bot: 'bot@zulip.shop.example', key: 'k3y', channel: 'ops' },
+  web_push: {
+    endpoint: 'https://push.example/send/abc',
+    p256dh: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
+    auth: 'BTBZMqHH6r4Tts7J_aSIgg',
+  },
+  ntfy: { url: 'https://ntfy.sh', topic: 'shop-7Qz', token: 'tk_secret' },
+  gotify: { url: 'https://gotify.shop.example/', token: 'Asecret' },
+  pushover: { token: 'a'.repeat(30), user: 'u'.repeat(30), priority: 'emergency' },
+  twilio_sms: { account: `AC${'0'.repeat(32)}`, token: 't'.repeat(32), from: '+15005550006', to: '+4915112345678' },
+  pagerduty: { key: 'R'.repeat(32) },
+  incident_io: { url: 'https://api.incident.io/v2/alert_events/http/01HXYZ', token: 'sekrit' },
+  webhook: { url: 'https://shop.example/hook', secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}` },
+  apprise: { url: 'https://apprise.shop.example', key: 'k-9Zq3' },
+};
+
+const nasty = [
+  ...[
+    '@everyone',
+    '@here',
+    '@channel',
+    '@all',
+    '<!channel>',
+    '<!here|here>',
+    '<@U123ABC>',
+    '<@&1234567890>',
+    '<users/all>',
+    '@**all**',
+    '@*ops*',
+  ],
+  ...[
+    '**b** _i_ `c` ~s~ [click](https://evil.example)',
+    '<b>bold</b><script>alert(1)</script>',
+    '&amp;&lt;',
+    '"quoted" \\ \\n',
+    '```',
+    '| a | b |',
+  ],
+  ...[
+    '\u202edrowssap\u202c',
+    'مرحبا بالعالم',
+    'שלום עולם',
+    '👩‍👩‍👧‍👦🇩🇪',
+    'a\r\nSubject: other',
+    '\u0000\u0007\u2028',
+    'half \ud83d of one',
+    '‹›·…€^{}[~]',
+  ],
+  ...['x'.repeat(2_000), '😀'.repeat(1_000), '"'.repeat(2_000), '<'.repeat(2_000), '@'.repeat(2_000), '_'.repeat(2_000), 'ﷺ'.repeat(2_000)],
+];
+
+export const hostileText: fc.Arbitrary<string> = fc.oneof(
+  { arbitrary: fc.constantFrom(...nasty), weight: 4 },
+  {
+    arbitrary: fc.tuple(fc.constantFrom(...nasty), fc.string({ unit: 'binary', maxLength: 40 })).map(([a, b]) => `${b}${a}${b}`),
+    weight: 2,
+  },
+  { arbitrary: fc.string({ unit: 'grapheme', maxLength: 200 }), weight: 2 },
+);
+
+const event: fc.Arbitrary<NotifiedEvent> = fc.constantFrom(...notifiedEvents);
+
+const monitor: fc.Arbitrary<NotifiedMonitor> = fc
+  .record({
+    event,
+    name: hostileText,
+    group: fc.option(hostileText),
+    target: fc.option(hostileText),
+    cause: hostileText,
+    resolved_at: fc.option(fc.integer({ min: at, max: at + 1e9 })),
+    seen_from: fc.option(hostileText),
+    confirmed_from: fc.option(hostileText),
+    matrix: fc.option(hostileText),
+  })
+  .map(monitorOf);
+
+/** Anything that delivery may ever tell, with 1 to 1,000 monitors (none for a test). */
+export const hostileMessages: fc.Arbitrary<Told> = fc
+  .record({
+    event,
+    sentence: hostileText,
+    some: fc.array(monitor, { minLength: 1, maxLength: 4 }),
+    count: fc.constantFrom(1, 2, 3, 17, 100, 1_000),
+    others: fc.array(hostileText, { maxLength: 8 }),
+    more: fc.nat(900),
+    organisation: hostileText,
+    acknowledge: fc.boolean(),
+    reference: fc.constantFrom(null, '17', '$event:shop.example', 'spaces/A/messages/B', '<script>'),
+    over: fc.boolean(),
+  })
+  .map(({ some, count, others, more, acknowledge, reference, over, ...told }) => {
+    const plain = toldOf();
+    const monitors = Array.from({ length: count }, (_, index) => ({ ...(some[index % some.length] ?? monitorOf()), id: `m-${index}` }));
+    return toldOf({
+      ...told,
+      monitors: told.event === 'test' ? [] : monitors,
+      others_down: { names: others, count: others.length + more },
+      links: acknowledge ? plain.links : { ...plain.links, acknowledge: null, acknowledge_short: null },
+      thread: { key: 'a-41', reference, over },
+    });
+  });

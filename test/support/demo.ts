@@ -1,19 +1,215 @@
-/** An organisation as one would meet it: a shop with forty-eight monitors, a day of results, and some trouble. For pictures and for tests of pages. */
-
 import type { Sql } from '../../coordinator/database/connect.ts';
 import { makeResultDays } from '../../coordinator/engine/result-queries.ts';
 import { writeShare } from '../../coordinator/incidents/queries.ts';
 import { newShareText, shareFingerprint } from '../../coordinator/incidents/shared-link.ts';
+import { insertWindow } from '../../coordinator/maintenance/queries.ts';
+import type { Moment } from '../../coordinator/maintenance/recurrence.ts';
+import { draftWindow } from '../../coordinator/maintenance/window.ts';
+import { createAlertLinks } from '../../coordinator/notifications/links.ts';
+import { linkChannel, wantVerification } from '../../coordinator/notifications/queries.ts';
+import { createAccountSecrets, hashPassword } from '../../coordinator/people/secrets.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
-import { type DemoChannels, seedDemoChannels } from './demo-channels.ts';
-import { type DemoPage, seedDemoPage } from './demo-page.ts';
-import { type DemoWindows, seedDemoWindows } from './demo-windows.ts';
+import { testSecretKey } from './people.ts';
+
+/** For test files and pictures: who is told in the demo, and what they were told. */
 
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
+
+export type DemoChannels = {
+  /** Delivers, is told of everything, and has told of the open incident. */
+  readonly ops: string;
+  /** Refuses for good. */
+  readonly pager: string;
+  /** The message that told `ops` of the open incident. */
+  readonly message: string;
+  /** What ends the links of a message. */
+  readonly links: { readonly acknowledge: string; readonly acknowledge_short: string; readonly unsubscribe: string };
+  /** What a mailbox that has not said yes was asked by. */
+  readonly question: string;
+};
+
+export type Told = { readonly incident: string; readonly monitor: string; readonly name: string; readonly confirmed_ago: number };
+
+/** Into the organisation of the demo. `now`: what the pages take for now. */
+export const seedDemoChannels = async (sql: Sql, organisation: string, now: number, told: Told): Promise<DemoChannels> => {
+  const at = (ago: number): string => new Date(now - ago).toISOString();
+  const base = {
+    organisation_id: organisation,
+    verified_at: at(40 * day),
+    created_at: at(40 * day),
+    covers: 'all',
+    delay_s: 0,
+    enabled: true,
+  };
+  const none = { refused_at: null, failure: null, last_taken_at: null, hours: null, reminder_s: null };
+  const channel = (kind: string, name: string, config: object, more: object = {}) => ({
+    ...{ id: newId(), kind, name, config: sql.json({ ...config }), ...base, ...none },
+    ...more,
+  });
+  const hours = sql.json({ zone: 'UTC', spans: [{ days: [1, 2, 3, 4, 5], from: '18:00', to: '24:00' }] });
+  const ops = channel('ntfy', '#ops', { url: 'https://ntfy.shop.example', topic: 'ops' }, { last_taken_at: at(told.confirmed_ago - 700) });
+  const pager = channel(...(['ntfy', 'Pager', { url: 'https://pager.invalid', topic: 'night' }] as const), {
+    refused_at: at(2 * day),
+    failure: 'it does not know this address any more (410)',
+    delay_s: 300,
+    reminder_s: 900,
+  });
+  const ana = channel('email', 'ana@shop.example', { address: 'ana@shop.example' }, { verified_at: null });
+
+  const night = channel('email', 'Night shift', { address: 'night@shop.example' }, { enabled: false, covers: 'chosen', hours });
+  await sql`insert into channels ${sql([ops, pager, ana, night])}`;
+  await sql`insert into channel_monitors (channel_id, monitor_id) values (${night.id}, ${told.monitor})`;
+
+  const message = newId();
+  const due = told.confirmed_ago - 402;
+  const [created, taken] = [at(due - 3), at(due - 191)];
+  const sentence = `${told.name} is down: status 503, expected 2xx.`;
+  const content = sql.json({ sentence, monitors: [{ id: told.monitor, incident: told.incident, name: told.name, event: 'down' }] });
+  const mailed = newId();
+  for (const [id, to, back] of [
+    [mailed, night.id, 3 * day],
+    [message, ops.id, 0],
+  ] as const)
+    await sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, attempts, next_at, settled_at)
+      values (${id}, ${organisation}, ${to}, 'down', ${id}, ${content}, 'taken', ${at(due + back)}, ${created}, 2, ${taken}, ${taken})`;
+  const attempts = [
+    { attempt: 1, at: at(due - 4), took_ms: 36, status: 503, class: 'answer', verdict: 'retry', words: 'it answers with an error' },
+    { attempt: 2, at: at(due - 60), took_ms: 131, status: 200, class: 'answer', verdict: 'taken', words: null },
+  ].map((each) => ({ message_id: message, ...each }));
+  await sql`insert into message_attempts ${sql(attempts)}`;
+  const step = {
+    organisation_id: organisation,
+    monitor_id: told.monitor,
+    incident_id: told.incident,
+    event: 'down',
+    due_at: at(due),
+    look_at: at(due),
+  };
+  await sql`insert into alert_steps ${sql([
+    { ...step, channel_id: ops.id, state: 'told', message_id: message, settled_at: taken, holds: sql.json([]), created_at: created },
+    {
+      ...{ ...step, channel_id: pager.id, state: 'held', message_id: null, settled_at: null, created_at: created },
+      holds: sql.json([['delay', now - due + 4, now - due + 5 * minute]]),
+    },
+  ])}`;
+  await sql`insert into alerts (organisation_id, monitor_id, incident_id, event, state, due_at, settled_at, planned_at)
+    values (${organisation}, ${told.monitor}, ${told.incident}, 'down', 'sent', ${at(due)}, ${created}, ${created})`;
+  const links = createAlertLinks(sql, { secretKey: testSecretKey });
+  const [acknowledge, unsubscribe] = [await links.sign('acknowledge', message), await links.sign('unsubscribe', mailed)];
+  const [{ key } = { key: 0 }] = await sql<{ key: number }[]>`select key from messages where id = ${message}`;
+  const acknowledge_short = await links.signShort({ id: message, key });
+  const { text: question, fingerprint } = await createAccountSecrets(sql, { secretKey: testSecretKey }).mint('channel');
+  await wantVerification(sql, ana.id, new Date(now + day));
+  await linkChannel(sql, ana.id, fingerprint);
+  return { ops: ops.id, pager: pager.id, message, links: { acknowledge, acknowledge_short, unsubscribe }, question };
+};
+
+/** The status pages of the shop: one for the world, and one that asks for a password. */
+
+export type DemoPage = { readonly id: string; readonly slug: string };
+
+const shown: readonly (readonly [monitor: string, name: string, group: string | null])[] = [
+  ['Checkout', 'Checkout', 'Shop'],
+  ['Search API', 'Search', 'Shop'],
+  ['Payments', 'Payments', 'Shop'],
+  ['Login', 'Sign-in', 'Platform'],
+  ['CDN', 'Pictures', 'Platform'],
+  ['MX shop.example', 'Mail', 'Platform'],
+  ['Store Oslo', 'Shop in Oslo', null],
+];
+
+export const seedDemoPage = async (
+  sql: Sql,
+  organisation: string,
+  now: number,
+  of: { readonly idOf: (monitor: string) => string; readonly groupOf: (name: string) => string; readonly incident: string },
+): Promise<DemoPage> => {
+  const [id, inner] = [newId(), newId()];
+  const pages = [
+    { id, organisation_id: organisation, name: 'Shop status', slug: 'shop', accent: '#0a7d55', access: 'public', password_hash: null },
+    {
+      id: inner,
+      organisation_id: organisation,
+      name: 'Inner works',
+      slug: 'inner',
+      accent: null,
+      access: 'password',
+      password_hash: await hashPassword('open sesame'),
+    },
+  ];
+  await sql`insert into status_pages ${sql(pages)}`;
+  const groups = ['Shop', 'Platform'].map((name, position) => ({ page_id: id, group_id: of.groupOf(name), display_name: name, position }));
+  await sql`insert into status_page_groups ${sql(groups)}`;
+  const rows = shown.map(([monitor, display_name, group], position) => ({
+    ...{ page_id: id, monitor_id: of.idOf(monitor), display_name, position },
+    group_id: group === null ? null : of.groupOf(group),
+  }));
+  await sql`insert into status_page_monitors ${sql(rows)}`;
+  const posts = [
+    ['investigating', 'Paying fails for some of you. We are looking into it.', 5],
+    ['identified', 'A change of this afternoon is the cause. It is being taken back.', 2],
+  ] as const;
+  for (const [kind, text, ago] of posts)
+    await sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text, written_at, told_at)
+      values (${newId()}, ${id}, ${organisation}, ${of.incident}, ${kind}, ${text}, ${new Date(now - ago * minute)}, ${new Date(now)})`;
+  return { id, slug: 'shop' };
+};
+
+/** Maintenance of the demo: one that runs, some that come, one that is over. */
+
+export type DemoWindows = { readonly certificates: string; readonly monthly: string };
+
+type Of = { readonly monitor: (name: string) => string; readonly group: (name: string) => string };
+
+const local = (text: string): Moment => ({ is: 'local', local: `${text}:00.000` });
+
+export const seedDemoWindows = async (sql: Sql, organisation: string, now: number, { monitor, group }: Of): Promise<DemoWindows> => {
+  const at = (ago: number): Moment => ({ is: 'instant', at: now - ago });
+  const make = async (
+    name: string | null,
+    times: { readonly starts_at: Moment; readonly ends_at: Moment; readonly rrule: string | null },
+    covers: { readonly monitors?: readonly string[]; readonly groups?: readonly string[] },
+    zone = 'UTC',
+  ): Promise<string> => {
+    const id = newId();
+    const draft = draftWindow({ name, ...times }, zone);
+    await insertWindow(sql, { id, organisation, draft, monitors: covers.monitors ?? [], groups: covers.groups ?? [] }, now - 10 * day);
+    return id;
+  };
+  const once = { rrule: null };
+  const certificates = await make(
+    'New certificates',
+    { starts_at: at(12 * minute), ends_at: at(-48 * minute), ...once },
+    { monitors: [monitor('Login')] },
+  );
+  // The last Sunday of a month, at night: what summer time does to it is seen within the year.
+  const today = new Date(now);
+  const monthEnd = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2, 0));
+  const sunday = new Date(monthEnd.getTime() - monthEnd.getUTCDay() * day).toISOString().slice(0, 10);
+  const monthly = await make(
+    'Database upgrades',
+    { starts_at: local(`${sunday}T02:30`), ends_at: local(`${sunday}T04:00`), rrule: 'FREQ=MONTHLY;BYDAY=-1SU' },
+    { groups: [group('Platform')], monitors: [monitor('Nightly backup'), monitor('Stock')] },
+    'Europe/Berlin',
+  );
+  await make(
+    null,
+    { starts_at: at(-5 * hour), ends_at: at(-6 * hour), ...once },
+    { monitors: [monitor('Store Denver'), monitor('Store Austin')] },
+  );
+  await make(
+    'Move of the old shop',
+    { starts_at: at(3 * day), ends_at: at(3 * day - 4 * hour), ...once },
+    { monitors: [monitor('Old shop')] },
+  );
+  return { certificates, monthly };
+};
+
+/** An organisation as one would meet it: a shop with forty-eight monitors, a day of results, and some trouble. For pictures and for tests of pages. */
 
 type Kind = 'https' | 'dns' | 'heartbeat';
 

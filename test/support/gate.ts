@@ -1,12 +1,13 @@
-/** For test files: the gate with everything behind it, on a database of its own, with a clock that is moved by hand. */
 import { afterAll, beforeAll } from 'vitest';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
-import type { Caller } from '../../coordinator/gate/caller.ts';
-import type { SignUpPolicy } from '../../coordinator/gate/context.ts';
-import { noTestRuns } from '../../coordinator/gate/context.ts';
+import type { AnonymousCaller, Caller, Person as CallingPerson } from '../../coordinator/gate/caller.ts';
+import { noTestRuns, type SignUpPolicy } from '../../coordinator/gate/context.ts';
 import { createOperations, type Gate } from '../../coordinator/gate/setup.ts';
 import { handlers } from '../../coordinator/operations.ts';
 import { noTextRecords, type TextRecords } from '../../coordinator/outbound/documents.ts';
+import { createSignInLink, enter } from '../../coordinator/people/contract.ts';
+import { createAccountSecrets } from '../../coordinator/people/secrets.ts';
+import { createSessions, type Sessions, type SignedIn } from '../../coordinator/people/sessions.ts';
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
 import { createSecretsAtRest, type SecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { createTokens } from '../../coordinator/tokens/authenticate.ts';
@@ -19,6 +20,8 @@ import { partitionOf } from '../../shared/bus/subjects.ts';
 import { testChannels } from './channels.ts';
 import { type Person, type TestOrganisation, testSecretKey } from './people.ts';
 import { createDatabase, type TestDatabase } from './services.ts';
+
+/** For test files: the gate with everything behind it, on a database of its own, with a clock that is moved by hand. */
 
 export type GateBench = {
   readonly sql: Sql;
@@ -144,5 +147,71 @@ export const gateBench = (door?: SignUpPolicy, textRecords?: TextRecords): GateB
     answer: (operation, who, input) => bench().answer(operation, who, input),
     refusal: (operation, who, input) => bench().refusal(operation, who, input),
     addProbe: (continent, of) => bench().addProbe(continent, of),
+  };
+};
+
+/** For test files: people who come in, by the gate and the sessions behind it. */
+
+export const intake: AnonymousCaller = {
+  address: '192.0.2.1',
+  device: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+};
+
+/** The code of the refusal, `faults` for an input that is not of the form, `taken` when it succeeded. */
+export const codeOfRefusal = async (work: Promise<unknown>): Promise<string> => {
+  try {
+    await work;
+    return 'taken';
+  } catch (error) {
+    if (error instanceof Refusal) return error.code;
+    if (error instanceof InvalidInput) return 'faults';
+    throw error;
+  }
+};
+
+export type SignUpBench = {
+  readonly sessions: Sessions;
+  readonly visit: <Op extends Operation>(operation: Op, input: object, from?: AnonymousCaller) => Promise<OutputOf<Op>>;
+  readonly act: <Op extends Operation>(operation: Op, person: CallingPerson, input?: object) => Promise<OutputOf<Op>>;
+  /** The session's text of somebody who came by a link. */
+  readonly comeIn: (email: string, from?: AnonymousCaller) => Promise<string>;
+  readonly who: (cookie: string, from?: AnonymousCaller) => Promise<SignedIn | undefined>;
+  /** The same, of somebody who must be there. */
+  readonly signedIn: (cookie: string) => Promise<SignedIn>;
+};
+
+export const signUpPolicyOf = (bench: GateBench): SignUpBench => {
+  const clock = { now: () => bench.now };
+  let made: Sessions | undefined;
+  const sessions = (): Sessions => {
+    made ??= createSessions({
+      ...{ sql: bench.sql, clock, log: createLog({ name: 't', level: 'silent' }) },
+      accountSecrets: createAccountSecrets(bench.sql, { secretKey: testSecretKey }),
+    });
+    return made;
+  };
+  // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
+  const visit: SignUpBench['visit'] = async <Op extends Operation>(operation: Op, input: object, from = intake) =>
+    (await bench.gate.executeForVisitor(operation, from, rawInput(operation, input))).body as OutputOf<Op>;
+  const who: SignUpBench['who'] = (cookie, from = intake) => sessions().authenticate({ ...from, cookie });
+  return {
+    get sessions() {
+      return sessions();
+    },
+    visit,
+    act: async <Op extends Operation>(operation: Op, person: CallingPerson, input: object = {}) =>
+      (await bench.gate.executeForPerson(operation, person, rawInput(operation, input))).body as OutputOf<Op>,
+    comeIn: async (email, from = intake) => {
+      const link = createSignInLink;
+      const { body } = await bench.gate.executeForInstallation(link, rawInput(link, { email }));
+      const { address } = body as OutputOf<typeof link>;
+      return (await visit(enter, { secret: address.split('/').at(-1) }, from)).session;
+    },
+    who,
+    signedIn: async (cookie) => {
+      const found = await who(cookie);
+      if (!found) throw new Error('nobody is signed in by this cookie');
+      return found;
+    },
   };
 };

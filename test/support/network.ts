@@ -1,4 +1,3 @@
-/** For test files: a whole network, real in every part. Coordinators and probes run inside the test's process, on a database and a bus account of their own. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,21 +21,66 @@ import { keyFromSeed } from '../../shared/bus/nkeys.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
-import { type CoordinatorProcess, startCoordinatorProcess } from './coordinator-process.ts';
 import { eventually } from './eventually.ts';
-import { deleteStreams } from './kept-streams.ts';
 import { createTestOrganisation, type TestOrganisation, testSecretKey } from './people.ts';
+import { type ChildProgram, startChildProgram } from './processes.ts';
 import {
   createAccount,
   createDatabase,
+  deleteStreams,
   environmentOf,
   forgetAccount,
+  freePort,
   servicesHere,
   type TestAccount,
   type TestDatabase,
 } from './services.ts';
 import type { Services } from './services-run.ts';
 import { startTarget, type Target, type TargetOptions } from './targets.ts';
+
+/** For test files: coordinators as processes. */
+
+export type CoordinatorProcess = ChildProgram & {
+  readonly url: string;
+  /** SIGTERM, and its exit code. */
+  readonly stop: () => Promise<number | null>;
+  /** SIGKILL, also to one that is frozen. */
+  readonly close: () => Promise<void>;
+};
+
+const main = join(import.meta.dirname, '../../coordinator/main.ts');
+
+const wellShape = z.object({ parts: z.record(z.string(), z.unknown()) });
+
+/** Whether all is well with the coordinator itself, of whatever version, also while no probe is there. */
+export const isWell = async (url: string): Promise<boolean> => {
+  const { parts } = wellShape.parse(await (await fetch(`${url}/health`)).json());
+  return Object.values(parts).every((part) => part !== false);
+};
+
+/** Settles when it answers that all is well with itself. */
+export const startCoordinatorProcess = async (environment: Readonly<Record<string, string>>): Promise<CoordinatorProcess> => {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const program = await startChildProgram([process.execPath, main], { ...environment, PORT: String(port), LOG_LEVEL: 'info' }, () =>
+    isWell(url),
+  );
+  const { signal, exited } = program;
+  return {
+    ...program,
+    url,
+    stop: () => {
+      signal('SIGTERM');
+      return exited;
+    },
+    close: async () => {
+      signal('SIGKILL');
+      await exited;
+    },
+  };
+};
+
+/** For test files: a whole network, real in every part. Coordinators and probes run inside the test's process, on a database and a bus account of their own. */
 
 export type MadeProbe = {
   readonly id: string;
@@ -196,7 +240,8 @@ export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl
       ALERT_ALLOW_CIDRS: '127.0.0.0/8,::1',
       ...more.environment,
     });
-    const probe = await createProbe(config, { log, pingSettlingMs: 3_000, ...(more.handsOver ? {} : { handOverMs: 0 }) });
+    const quickly = { pingSettlingMs: 3_000, presenceMs: 1_000, ...(more.handsOver ? {} : { handOverMs: 0 }) };
+    const probe = await createProbe(config, { log, ...quickly });
     if (!more.isAlone) await probe.onBus;
     return keep(probe);
   };

@@ -1,18 +1,48 @@
-/**
- * One Postgres and one nats-server for a run of tests (or a bench): the same binaries, prepared by the same code, as `npm start` uses,
- * with durability turned off; where no binary can be had but a Docker engine answers, both from containers. They die with the process that
- * started them, also when it is killed.
- */
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect } from '../../coordinator/database/connect.ts';
+import { migrate } from '../../coordinator/database/migrate.ts';
 import { freePort, openCache } from '../../deploy/local/home.ts';
 import { greetsOn, obtainNatsServer, prepareNats } from '../../deploy/local/nats.ts';
 import { endLeftPostgres, findPostgresPackage, isPostgresReady, preparePostgres } from '../../deploy/local/postgres.ts';
 import { awaitReady, type Child, type Command, findProcess, startChild } from '../../deploy/local/processes.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { type BusIdentity, createBusIdentity } from '../../shared/bus/identity.ts';
-import { needsEngine, type Way, wayToServices } from './choice-of-services.ts';
+
+/** Which way a run of tests gets its Postgres and its nats-server. Pure: what was found out is an argument. */
+
+export type Way = 'binaries' | 'containers';
+
+export type Circumstances = {
+  /** What the person asked for with TEST_SERVICES. */
+  readonly wanted: string | undefined;
+  /** Why the binary of a part cannot be had, a line each; empty where both can. */
+  readonly binaryFaults: readonly string[];
+  /** Why no Docker engine answers; undefined where one does. */
+  readonly engineFault: string | undefined;
+};
+
+/** Whether it matters if an engine answers: asking takes a third of a second, which the usual run does not pay. */
+export const needsEngine = ({ wanted, binaryFaults }: Pick<Circumstances, 'wanted' | 'binaryFaults'>): boolean =>
+  wanted === 'containers' || binaryFaults.length > 0;
+
+/** @throws when no way is left, or the one that was asked for does not exist, with what to do about it. */
+export const wayToServices = ({ wanted, binaryFaults, engineFault }: Circumstances): Way => {
+  if (wanted !== undefined && wanted !== 'containers') throw new Error(`TEST_SERVICES is ${wanted}: it may be containers, or not set`);
+  if (wanted === undefined && binaryFaults.length === 0) return 'binaries';
+  if (engineFault === undefined) return 'containers';
+  const why = wanted === undefined ? binaryFaults.join('; ') : 'TEST_SERVICES=containers asks for a Docker engine';
+  throw new Error(
+    `The tests have no Postgres and nats-server: ${why}. Nor does a Docker engine answer, which would run both: ${engineFault}`,
+  );
+};
+
+/**
+ * One Postgres and one nats-server for a run of tests (or a bench): the same binaries, prepared by the same code, as `npm start` uses,
+ * with durability turned off; where no binary can be had but a Docker engine answers, both from containers. They die with the process that
+ * started them, also when it is killed.
+ */
 
 /** What a test file needs to know; plain data, so that it crosses into vitest's workers. */
 export type Services = {
@@ -167,4 +197,83 @@ export const startServices = async (migrate: (url: string) => Promise<void>): Pr
     await removeFolder();
     throw error;
   }
+};
+
+/** For tests of faults: a Postgres and a nats-server of one's own, durable as in production, to be killed, wiped and started again. */
+
+/** A server that dies and lives again, at the same place with what its disk holds. */
+export type Mortal = {
+  readonly pid: () => number;
+  /** kill -9; settles when it is gone. */
+  readonly kill: () => Promise<void>;
+  /** Settles when it takes connections. */
+  readonly start: () => Promise<void>;
+};
+
+export type MortalServices = {
+  readonly services: Services;
+  /** Where Postgres has its data. */
+  readonly data: string;
+  readonly postgres: Mortal;
+  readonly nats: Mortal & { /** Only while it is dead: everything that streams held is gone. */ readonly wipe: () => Promise<void> };
+  readonly folder: string;
+  readonly stop: () => Promise<void>;
+};
+
+const mortal = (command: Command, isReady: (child: Child) => Promise<boolean>): Mortal & { readonly stop: () => Promise<void> } => {
+  let child: Child | undefined;
+  return {
+    pid: () => child?.pid ?? 0,
+    start: async () => {
+      const started = await startChild(command);
+      child = started;
+      await awaitReady(started, command.log, () => isReady(started));
+    },
+    kill: async () => {
+      if (!child?.isRunning()) return;
+      process.kill(child.pid, 'SIGKILL');
+      await child.exited;
+    },
+    stop: async () => {
+      await child?.stop(5_000);
+    },
+  };
+};
+
+/** `settings`: those of Postgres, besides the usual. */
+export const startMortalServices = async (settings: Readonly<Record<string, string>> = {}): Promise<MortalServices> => {
+  const folder = await mkdtemp(join(tmpdir(), `antipode-mortal-${process.pid}-`));
+  await chmod(folder, 0o711);
+  const cache = openCache(process.env, folder);
+  const say = (): void => undefined;
+  const [port, natsPort] = [await freePort(), await freePort()];
+  const prepared = await preparePostgres({
+    ...{ home: folder, cache, port, say, password: 'test' },
+    log: join(folder, 'postgres.log'),
+    settings: { max_connections: '200', ...settings },
+  });
+  const postgres = mortal(prepared.command, (child) => isPostgresReady(prepared.folder, child.pid));
+  const identity = createBusIdentity(Date.now());
+  const binary = await obtainNatsServer(cache, process.env.PATH ?? '', say);
+  const natsFolder = join(folder, 'nats');
+  const options = { binary, folder: natsFolder, identity, port: natsPort, log: join(folder, 'nats.log') };
+  const nats = mortal(await prepareNats(options), () => greetsOn(natsPort));
+  await Promise.all([postgres.start(), nats.start()]);
+  const sql = connect(prepared.url);
+  await migrate(sql).finally(() => sql.end());
+  return {
+    folder,
+    data: join(prepared.folder, 'data'),
+    postgres,
+    nats: { ...nats, wipe: () => rm(join(natsFolder, 'store'), { recursive: true, force: true }) },
+    services: {
+      from: 'binaries',
+      postgres: { url: prepared.url, template: new URL(prepared.url).pathname.slice(1) },
+      nats: { url: `nats://127.0.0.1:${natsPort}`, version: binary.version, identity },
+    },
+    stop: async () => {
+      await Promise.all([postgres.stop(), nats.stop()]);
+      for (const used of [folder, prepared.folder]) await rm(used, { recursive: true, force: true });
+    },
+  };
 };

@@ -1,11 +1,16 @@
-/** For test files: a database and a bus account of their own, on the Postgres and the nats-server of the run. */
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
-import { inject } from 'vitest';
+import { afterAll, inject } from 'vitest';
+import { connect, type Sql } from '../../coordinator/database/connect.ts';
+import { createLog } from '../../shared/base/log.ts';
 import { dialOnce } from '../../shared/bus/dialling.ts';
 import { createAccountIdentity } from '../../shared/bus/identity.ts';
+import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import { streams } from '../../shared/bus/subjects.ts';
 import { eventually } from './eventually.ts';
 import type { Services } from './services-run.ts';
+
+/** For test files: a database and a bus account of their own, on the Postgres and the nats-server of the run. */
 
 export { freePort } from '../../deploy/local/home.ts';
 
@@ -117,3 +122,44 @@ export const environmentOf = (database: TestDatabase, account: TestAccount): Rea
   NATS_OPERATOR_SEED: account.operatorSeed,
   NATS_SYSTEM_CREDENTIALS: account.systemCredentials,
 });
+
+/** For a test file, at its top: a database of its own until its last test is done, and connections to it. */
+export const ownDatabase = async (options?: Parameters<typeof connect>[1]): Promise<{ database: TestDatabase; sql: Sql }> => {
+  const database = await createDatabase();
+  const sql = connect(database.url, options);
+  afterAll(async () => {
+    await sql.end();
+    await database.drop();
+  });
+  return { database, sql };
+};
+
+/** For tests on buses of several servers: what the streams themselves say of who keeps them. */
+
+const names = Object.values(streams).map(({ name }) => name);
+
+const onBus = async <Done>({ url, coordinatorCredentials }: TestAccount, work: (bus: Bus) => Promise<Done>): Promise<Done> => {
+  const log = createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
+  const bus = await connectBus({ url, credentials: coordinatorCredentials, name: 'test', log, firstConnectionMs: 30_000 });
+  return await work(bus).finally(bus.close);
+};
+
+/** In words, which streams lack how many of the servers that are to keep them. */
+const lacking = (account: TestAccount): Promise<readonly string[]> =>
+  onBus(account, async (bus) => {
+    const states = await Promise.all(names.map(async (name) => ({ name, missing: (await bus.streamState(name))?.missing ?? 0 })));
+    return states.filter(({ missing }) => missing > 0).map(({ name, missing }) => `${name} lacks ${missing}`);
+  });
+
+/** Whether no stream that is there lacks a server of those that are to keep it: another one may be taken away only then. @throws with what lacks. */
+export const areWhole = async (account: TestAccount): Promise<true> => {
+  const lacks = await lacking(account);
+  if (lacks.length > 0) throw new Error(lacks.join(', '));
+  return true;
+};
+
+/** A bus of several servers votes on everything in a stream, and on everything in its consumers, for as long as it is there. */
+export const deleteStreams = (account: TestAccount): Promise<void> =>
+  onBus(account, async (bus) => {
+    for (const name of names) await eventually(() => bus.deleteStream(name).then(() => true));
+  });

@@ -1,8 +1,7 @@
-/** For test files: the real pages (gate, access, store, web face) on a database of its own, without the engine behind them. */
-
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import Fastify from 'fastify';
+import { expect } from 'vitest';
 import { refuseOutside, restServerOptions, sayBeside } from '../../coordinator/api/routes.ts';
 import { soundUrl } from '../../coordinator/api/server.ts';
 import { type Connections, createConnections } from '../../coordinator/assistants/connections.ts';
@@ -11,10 +10,10 @@ import { type OauthDependencies, oauthRoutes } from '../../coordinator/assistant
 import { createAssistants } from '../../coordinator/assistants/setup.ts';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
 import { createTimeouts } from '../../coordinator/database/startup.ts';
-import type { SignUpPolicy } from '../../coordinator/gate/context.ts';
-import { noTestRuns, type TestRunsPart } from '../../coordinator/gate/context.ts';
+import { noTestRuns, type SignUpPolicy, type TestRunsPart } from '../../coordinator/gate/context.ts';
 import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
 import { createOperations, type Gate } from '../../coordinator/gate/setup.ts';
+import { dayOf, type ServiceDay, sumOf } from '../../coordinator/health/service-record.ts';
 import { createShares } from '../../coordinator/incidents/shared-link.ts';
 import { handlers } from '../../coordinator/operations.ts';
 import { pages as allPages } from '../../coordinator/pages.ts';
@@ -23,7 +22,9 @@ import { createSessions, insertSession, sessionCookie } from '../../coordinator/
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { createPublishing } from '../../coordinator/status-pages/public/publishing.ts';
+import { type Seen, type View, viewOf } from '../../coordinator/status-pages/public/render.ts';
 import { onOwnDomain, statusRoutes } from '../../coordinator/status-pages/public/routes.ts';
+import type { PublicDay, PublicIncident, PublicMonitor, PublicPage } from '../../coordinator/status-pages/public/snapshot.ts';
 import { createTokens } from '../../coordinator/tokens/authenticate.ts';
 import { createChanges } from '../../coordinator/web/live.ts';
 import { type WebDependencies, webRoutes } from '../../coordinator/web/routes.ts';
@@ -33,10 +34,29 @@ import { systemClock } from '../../shared/base/time.ts';
 import { createKey } from '../../shared/bus/nkeys.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { testChannels } from './channels.ts';
-import { ownRecordOfTest } from './own-record.ts';
 import { createTestOrganisation, type Person, type TestOrganisation, testSecretKey } from './people.ts';
 import { createDatabase, type TestDatabase } from './services.ts';
 import type { Services } from './services-run.ts';
+
+/** For test files: a month of the house's own record, made up. */
+
+const first = Date.UTC(2026, 9, 24);
+
+const days: readonly ServiceDay[] = Array.from({ length: 30 }, (_, index) => ({
+  day: dayOf(first + index * 86_400_000),
+  confirmed: index % 7 === 3 ? 0 : 4 + ((index * 5) % 9),
+  p50_ms: index % 7 === 3 ? null : 1_650 + ((index * 137) % 700),
+  p95_ms: index % 7 === 3 ? null : 2_900 + ((index * 411) % 2_100),
+  doubted: index % 11 === 5 ? 1 : 0,
+  false_by_word: index === 16 ? 1 : 0,
+  results_lost: index === 9 ? 1_204 : 0,
+  own_outages: index % 9 === 4 ? 2 : 0,
+  own_outage_s: index % 9 === 4 ? 372 : 0,
+}));
+
+export const ownRecordOfTest = { days, sum: sumOf(days) };
+
+/** For test files: the real pages (gate, access, store, web face) on a database of its own, without the engine behind them. */
 
 export type Answer = { readonly status: number; readonly headers: Headers; readonly text: string };
 
@@ -195,3 +215,116 @@ export const startWeb = async ({
     },
   };
 };
+
+/** For test files: the stream of a page that is open, as a browser reads it. */
+
+/** Reads until the stream says that something changed: the first of all does so when changes are heard of at all. @returns the last id that it gave. */
+export const untilChanged = async (web: TestWeb, path = '/live', headers: Readonly<Record<string, string>> = {}): Promise<string> => {
+  const leave = new AbortController();
+  const cookie = await web.cookieOf(web.house.member);
+  const answer = await fetch(`${web.url}${path}`, { headers: { cookie, ...headers }, signal: leave.signal });
+  expect(answer.headers.get('content-type')).toBe('text/event-stream');
+  let text = '';
+  for await (const piece of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += piece;
+    if (text.includes('event: changed\ndata: 1\n\n')) break;
+  }
+  leave.abort();
+  return [...text.matchAll(/^id: (.+)$/gm)].at(-1)?.[1] ?? '';
+};
+
+/** For test files: the form of a monitor, as a browser sends it. */
+
+export type Values = Readonly<Record<string, string | readonly string[]>>;
+
+/** Of a form that is in order. */
+export const wanted = { type: 'https', target: 'https://shop.example/checkout', interval_s: '60', act: 'save' } as const;
+
+export const sameSite = { 'sec-fetch-site': 'same-origin' };
+
+/** Would be a picture, and a script, if it were not shown as text. */
+export const hostile = '"><img src=x onerror=alert(1)>';
+
+export type Row = {
+  readonly id: string;
+  readonly name: string;
+  readonly target: string;
+  readonly interval_s: number;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly enabled: boolean;
+  readonly group_id: string | null;
+};
+
+export type MonitorForms = {
+  readonly post: (path: string, form: Values, as: Person) => Promise<Answer>;
+  /** Saved by the form; its id. */
+  readonly made: (more?: Values, as?: Person) => Promise<string>;
+  readonly rowOf: (id: string) => Promise<Row | undefined>;
+  readonly rowsNamed: (name: string) => Promise<readonly Row[]>;
+};
+
+export const monitorForms = (web: TestWeb): MonitorForms => {
+  const post: MonitorForms['post'] = (path, form, as) => web.post(path, form, { as, headers: sameSite });
+  const rows = (where: 'id' | 'name', is: string) =>
+    web.sql<Row[]>`select id, name, target, interval_s, config, enabled, group_id from monitors where ${web.sql(where)} = ${is}`;
+  return {
+    post,
+    made: async (more = {}, as = web.house.member) => {
+      const { status, headers, text } = await post('/monitors/new', { ...wanted, name: `M ${newId()}`, ...more }, as);
+      const [, id] = /^\/monitors\/([^#]+)/.exec(headers.get('location') ?? '') ?? [];
+      if (status !== 303 || id === undefined) throw new Error(`it was not saved: ${status} ${text}`);
+      return id;
+    },
+    rowOf: async (id) => (await rows('id', id))[0],
+    rowsNamed: (name) => rows('name', name),
+  };
+};
+
+/** What a browser would send back of a page's form without a change. */
+export const fieldsIn = (text: string): Record<string, string[]> => {
+  const fields: Record<string, string[]> = {};
+  const add = (name: string, value: string) => {
+    fields[name] = [...(fields[name] ?? []), plain(value)];
+  };
+  const plain = (value: string) =>
+    value.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+  const form = text.slice(text.indexOf('id="monitor-form"'), text.indexOf('</form>', text.indexOf('id="monitor-form"')));
+  for (const [tag] of form.matchAll(/<input[^>]*>/g)) {
+    const name = /name="([^"]*)"/.exec(tag)?.[1];
+    if (name === undefined || (/type="(checkbox|radio)"/.test(tag) && !/ checked/.test(tag))) continue;
+    add(name, /value="([^"]*)"/.exec(tag)?.[1] ?? '');
+  }
+  for (const [, name = '', value = ''] of form.matchAll(/<textarea[^>]*name="([^"]*)"[^>]*>\n?([^<]*)</g)) add(name, value);
+  for (const [, name = '', options = ''] of form.matchAll(/<select[^>]*name="([^"]*)"[^>]*>(.*?)<\/select>/gs))
+    add(name, /value="([^"]*)" selected/.exec(options)?.[1] ?? /value="([^"]*)"/.exec(options)?.[1] ?? '');
+  return fields;
+};
+
+/** For test files: a public page as a value. */
+
+export const pageNow = Date.parse('2026-11-22T13:08:00Z');
+const day = 86_400_000;
+
+export const dayUp = (from: number): PublicDay => ({ from, up: day, down: 0, maintenance: 0, unknown: 0 });
+
+export const publicMonitor = (name: string, more: Partial<PublicMonitor> = {}): PublicMonitor => ({
+  ...{ kind: 'monitor', id: newId(), name, isUnder: false, state: 'up' },
+  days: Array.from({ length: 90 }, (_, index) => dayUp(pageNow - (90 - index) * day)),
+  percent: { 7: 100, 30: 100, 90: 100 },
+  responseMs: 143.4,
+  ...more,
+});
+
+export const publicIncident = (of: PublicMonitor, more: Partial<PublicIncident> = {}): PublicIncident => ({
+  ...{ id: newId(), monitors: [of.id], names: [of.name], startedAt: pageNow - 6 * 60_000, resolvedAt: null, posts: [] },
+  ...more,
+});
+
+export const publicPage = (more: Partial<PublicPage> = {}): PublicPage => ({
+  ...{ slug: 'shop', title: 'Shop status', description: null, language: 'en', accent: null, hasLogo: false, zone: 'Europe/Berlin' },
+  ...{ now: pageNow, rows: [], incidents: [], maintenance: [] },
+  ...more,
+});
+
+export const publicView = (page: PublicPage, seen: Partial<Seen> = {}): View =>
+  viewOf(page, { root: '/status/shop', origin: 'https://antipode.test/status/shop', isStale: false, hasMail: true, ...seen });

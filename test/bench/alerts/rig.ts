@@ -1,8 +1,8 @@
 import { connect } from '../../../coordinator/database/connect.ts';
 import { migrate } from '../../../coordinator/database/migrate.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { openReceiver, says } from '../../support/message-receiver.ts';
 import { createNetwork, type Network } from '../../support/network.ts';
+import { openReceiver, says } from '../../support/receivers.ts';
 import { startServices } from '../../support/services-run.ts';
 import { startMeasured } from '../ingest/coordinator.ts';
 

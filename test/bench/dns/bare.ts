@@ -2,7 +2,7 @@
 import { createDnsCheck } from '../../../probe/checks/dns/perform.ts';
 import { createUdpSockets } from '../../../probe/checks/dns/sockets.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
-import { assignmentOf } from '../../probe/support/assignment.ts';
+import { assignmentOf } from '../../probe/support/checkers.ts';
 import { keepChecking, performOnce } from '../keep-checking.ts';
 import { answerOrders } from './order.ts';
 

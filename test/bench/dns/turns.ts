@@ -12,7 +12,7 @@ import { createLog } from '../../../shared/base/log.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
 import type { Outcome } from '../../../shared/checks/result.ts';
-import { assignmentOf } from '../../probe/support/assignment.ts';
+import { assignmentOf } from '../../probe/support/checkers.ts';
 import { keepChecking } from '../keep-checking.ts';
 import { answerOrders } from './order.ts';
 

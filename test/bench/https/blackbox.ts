@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { freePort } from '../../../deploy/local/home.ts';
-import { debianProgram } from '../../support/debian.ts';
+import { debianProgram } from '../../support/processes.ts';
 import { cores, cpuOf, start, stop } from '../processes.ts';
 
 /** Debian's prometheus-blackbox-exporter, asked to probe as its users ask it. Its pool of authorities is the system's, and ours with it. */

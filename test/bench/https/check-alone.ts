@@ -8,7 +8,7 @@ import { createLookup, watchFamilies } from '../../../probe/checks/https/lookup.
 import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
 import { createTrust } from '../../../probe/checks/https/trust.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
-import { assignmentOf } from '../../probe/support/assignment.ts';
+import { assignmentOf } from '../../probe/support/checkers.ts';
 import { keepChecking, type Perform, performOnce } from '../keep-checking.ts';
 
 type Order = { readonly url: string; readonly in_flight: number; readonly ms: number; readonly once: boolean };

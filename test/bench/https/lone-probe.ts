@@ -1,8 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { printProbeCredentials } from '../../../shared/bus/identity.ts';
-import { type BusOfProbe, createBusOfProbe } from '../../probe/support/bus-of-probe.ts';
-import { type SmallCoordinator, startSmallCoordinator } from '../../probe/support/small-coordinator.ts';
+import { type BusOfProbe, createBusOfProbe, type SmallCoordinator, startSmallCoordinator } from '../../probe/support/surroundings.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startServices } from '../../support/services-run.ts';
 import { cores, memoryOf, start, stop } from '../processes.ts';

@@ -1,5 +1,5 @@
-import { assignmentOf } from '../../probe/support/assignment.ts';
-import { rosterProbe } from '../../probe/support/small-coordinator.ts';
+import { assignmentOf } from '../../probe/support/checkers.ts';
+import { rosterProbe } from '../../probe/support/surroundings.ts';
 import { eventually } from '../../support/eventually.ts';
 import { cpuOf } from '../processes.ts';
 import { startLoneProbe } from './lone-probe.ts';

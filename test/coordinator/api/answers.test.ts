@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import type { FastifyHttpOptions, FastifyInstance, InjectOptions } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Refusal } from '../../../shared/base/errors.ts';
-import { closed } from '../../support/closed-connection.ts';
+import { closed } from '../../support/connections.ts';
 import { type Over, restServer, token } from './server.ts';
 
 const open: FastifyInstance[] = [];

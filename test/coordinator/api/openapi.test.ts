@@ -9,7 +9,7 @@ import { apiDocument, responseIn } from '../../../coordinator/api/openapi.ts';
 import { configKeys, kinds } from '../../../shared/api/config-keys.ts';
 import { operations, restOperations } from '../../../shared/api/index.ts';
 import { apiRevision, refusalsOf } from '../../../shared/api/operation.ts';
-import { judgingTool } from '../../support/judging-tools.ts';
+import { judgingTool } from '../../support/processes.ts';
 
 const document = apiDocument('https://antipode.example.org');
 const entries = Object.entries(document.paths).flatMap(([path, methods]) =>

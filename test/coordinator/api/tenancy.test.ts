@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OperationId, operations, restOperations } from '../../../shared/api/index.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { type Api, call, openApi } from '../../support/api.ts';
+import { type Api, call, createThings, openApi, type Things } from '../../support/api.ts';
 import { contractFaults } from '../../support/contract.ts';
-import { createThings, type Things } from '../../support/one-of-everything.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
 

@@ -3,8 +3,8 @@ import { type Connections, createConnections } from '../../../coordinator/assist
 import { deleteMember, writeRole } from '../../../coordinator/people/queries.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { connectAssistant } from '../../support/assistants.ts';
-import { ownDatabase } from '../../support/own-database.ts';
 import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
+import { ownDatabase } from '../../support/services.ts';
 
 const { sql } = await ownDatabase({ name: 'test', connections: 4 });
 const baseUrl = 'https://antipode.test';

@@ -7,8 +7,7 @@ import { forgetEndedRecords } from '../../../coordinator/assistants/queries.ts';
 import { createAssistants } from '../../../coordinator/assistants/setup.ts';
 import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { askToken, type Browser, createBrowser, ledTo } from '../../support/assistant-client.ts';
-import { anonymousAt, redirect, verifier } from '../../support/assistant-stranger.ts';
+import { anonymousAt, askToken, type Browser, createBrowser, ledTo, redirect, verifier } from '../../support/assistants.ts';
 import { testSecretKey } from '../../support/people.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 

@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { assistantFace } from '../../support/assistant-face.ts';
+import { assistantFace } from '../../support/assistants.ts';
 import { gateBench } from '../../support/gate.ts';
-import { judgingTool } from '../../support/judging-tools.ts';
 import { createTestOrganisation } from '../../support/people.ts';
-import { runProgram } from '../../support/programs.ts';
+import { judgingTool, runProgram } from '../../support/processes.ts';
 
 const bench = gateBench();
 const at = assistantFace(bench);

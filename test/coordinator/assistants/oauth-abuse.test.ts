@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Browser, createBrowser } from '../../support/assistant-client.ts';
-import { anonymousAt, redirect } from '../../support/assistant-stranger.ts';
+import { anonymousAt, type Browser, createBrowser, redirect } from '../../support/assistants.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 
 /** What somebody tries who asks to be connected. */

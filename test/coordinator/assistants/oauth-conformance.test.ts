@@ -5,10 +5,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { assistantOf, consent, createBrowser } from '../../support/assistant-client.ts';
+import { assistantOf, consent, createBrowser } from '../../support/assistants.ts';
 import { eventually } from '../../support/eventually.ts';
-import { judgingTool } from '../../support/judging-tools.ts';
-import { runProgram } from '../../support/programs.ts';
+import { judgingTool, runProgram } from '../../support/processes.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 
 const suite = judgingTool('conformance-2026-07-28/dist/index.js');

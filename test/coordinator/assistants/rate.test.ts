@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { assistantFace, envelope } from '../../support/assistant-face.ts';
+import { assistantFace, envelope } from '../../support/assistants.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation } from '../../support/people.ts';
 

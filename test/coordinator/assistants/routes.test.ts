@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createGroup } from '../../../shared/api/groups.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
-import { assistantFace, type Connected, envelope, textsOf } from '../../support/assistant-face.ts';
+import { assistantFace, type Connected, envelope, textsOf } from '../../support/assistants.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 

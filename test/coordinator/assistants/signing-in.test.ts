@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
-import { assistantOf, consent, createBrowser, ledTo } from '../../support/assistant-client.ts';
+import { assistantOf, consent, createBrowser, ledTo } from '../../support/assistants.ts';
 import { openTab } from '../../support/browser.ts';
 import { describeInBrowser } from '../../support/in-browser.ts';
 import { createTestOrganisation } from '../../support/people.ts';

@@ -4,7 +4,7 @@ import { acknowledgeIncident, getIncident } from '../../../shared/api/incidents.
 import { createMonitor, getMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { memberOf } from '../../../shared/base/json.ts';
-import { assistantFace, type Connected, textsOf } from '../../support/assistant-face.ts';
+import { assistantFace, type Connected, textsOf } from '../../support/assistants.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 

@@ -5,9 +5,9 @@ import { commitUnits, emptyUnit, prepareCommits } from '../../../coordinator/eng
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { createTcpProxy, type TcpProxy } from '../../support/connections.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
-import { createTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 
 let database: TestDatabase;
 let relay: TcpProxy;

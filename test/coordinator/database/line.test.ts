@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { mint } from '../../support/certificates.ts';
+import { createTcpProxy, type TcpProxy } from '../../support/connections.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
-import { createTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 
 let database: TestDatabase;
 let relay: TcpProxy;

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { listenTo } from '../../../coordinator/database/listen.ts';
+import { createFickleDatabase } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
-import { createFickleDatabase } from '../../support/fickle-database.ts';
-import { ownDatabase } from '../../support/own-database.ts';
+import { ownDatabase } from '../../support/services.ts';
 
 const { database, sql } = await ownDatabase();
 const ends: (() => Promise<unknown>)[] = [];

@@ -3,7 +3,7 @@ import { connect, longWork } from '../../../coordinator/database/connect.ts';
 import { migrate } from '../../../coordinator/database/migrate.ts';
 import { migrationNames } from '../../../coordinator/database/migration-files.ts';
 import { eventually } from '../../support/eventually.ts';
-import { ownDatabase } from '../../support/own-database.ts';
+import { ownDatabase } from '../../support/services.ts';
 
 const { database, sql } = await ownDatabase();
 

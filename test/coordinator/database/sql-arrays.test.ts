@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ownDatabase } from '../../support/own-database.ts';
+import { ownDatabase } from '../../support/services.ts';
 
 const { sql } = await ownDatabase();
 

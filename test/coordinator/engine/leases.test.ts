@@ -14,7 +14,7 @@ import {
 } from '../../../coordinator/engine/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
-import { ownDatabase } from '../../support/own-database.ts';
+import { ownDatabase } from '../../support/services.ts';
 
 const { database, sql } = await ownDatabase();
 const slot = wayOf(sql).openSlot();

@@ -15,7 +15,7 @@ import {
 } from '../../../coordinator/engine/result-queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { noPhases } from '../../../shared/checks/result.ts';
-import { ownDatabase } from '../../support/own-database.ts';
+import { ownDatabase } from '../../support/services.ts';
 
 const day = 86_400_000;
 const noon = Date.UTC(2026, 10, 20, 12);

@@ -7,8 +7,7 @@ import { createToken } from '../../../coordinator/tokens/contract.ts';
 import { createMonitor, deleteMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { intake, signUpPolicyOf } from '../../support/coming-in.ts';
-import { gateBench } from '../../support/gate.ts';
+import { gateBench, intake, signUpPolicyOf } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 
 const bench = gateBench();

@@ -3,7 +3,7 @@ import { connect } from '../../../coordinator/database/connect.ts';
 import { type Count, createRateLimiter, type RateLimiter } from '../../../coordinator/gate/rate-limit.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { ownDatabase } from '../../support/own-database.ts';
+import { ownDatabase } from '../../support/services.ts';
 
 const { sql } = await ownDatabase({ name: 'test', connections: 2 });
 let now = Date.parse('2026-11-20T10:00:00Z');

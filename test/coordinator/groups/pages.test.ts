@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { hostile, sameSite, type Values } from '../../support/monitor-forms.ts';
 import type { Person } from '../../support/people.ts';
-import { type Answer, startWeb, type TestWeb } from '../../support/web.ts';
+import { type Answer, hostile, sameSite, startWeb, type TestWeb, type Values } from '../../support/web.ts';
 
 /** Groups on pages: made, filled, emptied, renamed, deleted. */
 

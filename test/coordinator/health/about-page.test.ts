@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { createStatusPage } from '../../../shared/api/status-pages.ts';
-import { ownRecordOfTest } from '../../support/own-record.ts';
-import { startWeb, type TestWeb } from '../../support/web.ts';
+import { ownRecordOfTest, startWeb, type TestWeb } from '../../support/web.ts';
 
 /** The page about the installation itself is open to whom the operator wants, and only they are led to it. */
 

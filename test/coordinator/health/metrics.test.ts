@@ -6,12 +6,10 @@ import { emptyUnit, type Unit } from '../../../coordinator/engine/commit.ts';
 import { createLive, createSeen } from '../../../coordinator/health/metrics.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { contractFaults } from '../../support/contract.ts';
-import { debianProgram } from '../../support/debian.ts';
 import { eventually } from '../../support/eventually.ts';
-import { ownDatabase } from '../../support/own-database.ts';
 import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
-import { runProgram } from '../../support/programs.ts';
-import { createAccount, environmentOf } from '../../support/services.ts';
+import { debianProgram, runProgram } from '../../support/processes.ts';
+import { createAccount, environmentOf, ownDatabase } from '../../support/services.ts';
 import { rulesAndPanels } from './rules.ts';
 
 const promtool = await debianProgram('promtool', ['prometheus']);

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { debianProgram } from '../../support/debian.ts';
-import { runProgram } from '../../support/programs.ts';
+import { debianProgram, runProgram } from '../../support/processes.ts';
 import { monitoringFolder } from './rules.ts';
 
 /** The rules for Prometheus, judged by its own program. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createZoneNotice } from '../../../coordinator/health/notices.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { ownDatabase } from '../../support/own-database.ts';
+import { ownDatabase } from '../../support/services.ts';
 
 const { sql } = await ownDatabase();
 

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { forwardedPingsRoute, pingRoutes, type TakeForwardedPings } from '../../../coordinator/heartbeats/routes.ts';
-import { closed } from '../../support/closed-connection.ts';
+import { closed } from '../../support/connections.ts';
 
 type Call = Parameters<TakeForwardedPings>[0];
 

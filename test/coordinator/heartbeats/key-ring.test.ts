@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createKeyRing, type KeyRing } from '../../../coordinator/heartbeats/keys.ts';
 import type { KnownKey } from '../../../shared/bus/pings.ts';
 import { elementOf } from '../../../shared/checks/assignment.ts';
-import { digestOf } from '../../support/digests.ts';
+import { digestOf } from '../../support/monitors.ts';
 
 const known = (organisation: string, until: number | null = null): KnownKey => ({ organisation, monitor: 'm', until });
 const pages = async function* (...all: (readonly (readonly [string, KnownKey])[])[]) {

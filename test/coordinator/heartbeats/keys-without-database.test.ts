@@ -9,7 +9,7 @@ import { createPingRecords } from '../../../shared/bus/pings.ts';
 import { subjects } from '../../../shared/bus/subjects.ts';
 import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/config.ts';
 import { eventually, passed } from '../../support/eventually.ts';
-import { addHeartbeat } from '../../support/heartbeats.ts';
+import { addHeartbeat } from '../../support/monitors.ts';
 import { createNetwork, type Network, testLog } from '../../support/network.ts';
 import { testSecretKey } from '../../support/people.ts';
 

@@ -5,7 +5,7 @@ import { refuseOutside, restServerOptions } from '../../../coordinator/api/route
 import { forwardedPingsRoute, pingRoutes } from '../../../coordinator/heartbeats/routes.ts';
 import { startPingReceiver } from '../../../probe/pings/receiver.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { closed } from '../../support/closed-connection.ts';
+import { closed } from '../../support/connections.ts';
 
 /** As the ping intake refuses a method, and says which one reached it. */
 const take = async ({ method }: { readonly method: string }) =>

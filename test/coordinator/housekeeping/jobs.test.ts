@@ -4,8 +4,8 @@ import { insertResults, type ResultRow } from '../../../coordinator/engine/resul
 import { createHousekeeper } from '../../../coordinator/housekeeping/jobs.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testLog } from '../../support/network.ts';
-import { ownDatabase } from '../../support/own-database.ts';
 import { createTestOrganisation } from '../../support/people.ts';
+import { ownDatabase } from '../../support/services.ts';
 import { notificationBench } from '../../support/telling-bench.ts';
 
 const day = 86_400_000;

@@ -5,10 +5,9 @@ import { createMailSender, type MailSender } from '../../../coordinator/mail/sen
 import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { type Mailbox, openMailbox } from '../../support/mailbox.ts';
-import { ownDatabase } from '../../support/own-database.ts';
 import { testSecretKey } from '../../support/people.ts';
-import { freePort } from '../../support/services.ts';
+import { type Mailbox, openMailbox } from '../../support/receivers.ts';
+import { freePort, ownDatabase } from '../../support/services.ts';
 
 const { sql } = await ownDatabase();
 let mailbox: Mailbox;

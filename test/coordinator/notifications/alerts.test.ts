@@ -4,7 +4,7 @@ import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
 import { heldAlerts, type Owned, releaseAlerts, writeAlerts, writeDowns } from '../../../coordinator/notifications/release.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { ownDatabase } from '../../support/own-database.ts';
+import { ownDatabase } from '../../support/services.ts';
 
 /** What the core decides of alerts (core/incident.ts) is what the table says, also when two decide at once. */
 

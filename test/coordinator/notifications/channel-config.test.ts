@@ -8,7 +8,7 @@ import {
 } from '../../../coordinator/notifications/channels.ts';
 import { channelKinds, kindOf } from '../../../coordinator/notifications/kinds/index.ts';
 import type { ChannelKind } from '../../../coordinator/notifications/kinds/types.ts';
-import { configs } from '../../support/told-and-configs.ts';
+import { configs } from '../../support/channels.ts';
 
 const kind = (id: string): ChannelKind => {
   const found = kindOf(id);

@@ -8,8 +8,8 @@ import { channelKinds, kindOf } from '../../../coordinator/notifications/kinds/i
 import { clean } from '../../../coordinator/notifications/kinds/text.ts';
 import type { Outgoing, OutgoingRequest } from '../../../coordinator/notifications/kinds/types.ts';
 import type { Told } from '../../../coordinator/notifications/message.ts';
-import { configs, hostileMessages, toldOf } from '../../support/told-and-configs.ts';
-import { forms, maxBytes, schemas } from '../../support/vendor-bodies.ts';
+import { configs, hostileMessages, toldOf } from '../../support/channels.ts';
+import { forms, maxBytes, schemas } from '../../support/vendors.ts';
 
 const ajv = new Ajv({ allErrors: true, strict: false, verbose: false });
 addFormats.default(ajv);

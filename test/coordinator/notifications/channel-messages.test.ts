@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { kindOf } from '../../../coordinator/notifications/kinds/index.ts';
 import type { Outgoing, OutgoingRequest } from '../../../coordinator/notifications/kinds/types.ts';
 import type { Told } from '../../../coordinator/notifications/message.ts';
-import { at, configs, hostileMessages, monitorOf, overOf, toldOf } from '../../support/told-and-configs.ts';
+import { at, configs, hostileMessages, monitorOf, overOf, toldOf } from '../../support/channels.ts';
 
 const made = (id: string, told: Told, more: Readonly<Record<string, string>> = {}): Outgoing => {
   const kind = kindOf(id);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { claimMessages, type OnTheWay } from '../../../coordinator/notifications/deliver.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
-import { ownDatabase } from '../../support/own-database.ts';
+import { ownDatabase } from '../../support/services.ts';
 import { answered, notificationBench } from '../../support/telling-bench.ts';
 
 const { sql } = await ownDatabase({ name: 'gathering', connections: 8 });

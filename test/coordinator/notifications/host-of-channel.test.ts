@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { hostOf } from '../../../coordinator/notifications/channels.ts';
 import { channelKinds, kindOf } from '../../../coordinator/notifications/kinds/index.ts';
-import { configs } from '../../support/told-and-configs.ts';
+import { configs } from '../../support/channels.ts';
 
 /** By what a channel shares places on the way with others. */
 

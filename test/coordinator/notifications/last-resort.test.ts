@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../../shared/base/crypto.ts';
-import { ownDatabase } from '../../support/own-database.ts';
+import { ownDatabase } from '../../support/services.ts';
 import { answered, notificationBench } from '../../support/telling-bench.ts';
 
 const { sql } = await ownDatabase({ name: 'rescue', connections: 8 });

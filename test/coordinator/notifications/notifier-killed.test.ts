@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
-import { ownDatabase } from '../../support/own-database.ts';
+import { ownDatabase } from '../../support/services.ts';
 import { answered, notificationBench } from '../../support/telling-bench.ts';
 
 const { sql } = await ownDatabase({ name: 'telling-killed', connections: 8 });

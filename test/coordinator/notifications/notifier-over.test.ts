@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { Answer } from '../../../coordinator/notifications/kinds/types.ts';
 import { beginMute } from '../../../coordinator/notifications/queries.ts';
 import { eventually } from '../../support/eventually.ts';
-import { ownDatabase } from '../../support/own-database.ts';
+import { ownDatabase } from '../../support/services.ts';
 import { answered, notificationBench } from '../../support/telling-bench.ts';
 
 const { sql } = await ownDatabase({ name: 'telling_over', connections: 8 });

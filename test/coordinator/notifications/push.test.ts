@@ -3,9 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { webPush } from '../../../coordinator/notifications/kinds/web-push.ts';
 import { createSender, encryptPush, type Sender, type VapidKeys } from '../../../coordinator/notifications/transport.ts';
-import { openReceiver, type Receiver, says } from '../../support/message-receiver.ts';
-import { newPushKeys, readPush } from '../../support/push-service.ts';
-import { at, toldOf } from '../../support/told-and-configs.ts';
+import { at, toldOf } from '../../support/channels.ts';
+import { newPushKeys, openReceiver, type Receiver, readPush, says } from '../../support/receivers.ts';
 
 /** Web Push, read by the receiving side: the browser that has the keys, and the push service that knows ours. */
 

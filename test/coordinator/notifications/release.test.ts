@@ -5,7 +5,7 @@ import { createAlerter, writeAlerts } from '../../../coordinator/notifications/r
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testLog } from '../../support/network.ts';
-import { ownDatabase } from '../../support/own-database.ts';
+import { ownDatabase } from '../../support/services.ts';
 
 const { sql } = await ownDatabase();
 

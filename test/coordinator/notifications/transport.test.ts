@@ -5,7 +5,7 @@ import { createSender, type Sender, type SenderDependencies } from '../../../coo
 import { UnknownName } from '../../../coordinator/outbound/connection.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
-import { breaksOff, hangs, openReceiver, type Receiver, says } from '../../support/message-receiver.ts';
+import { breaksOff, hangs, openReceiver, type Receiver, says } from '../../support/receivers.ts';
 
 /** The performer against real sockets: what comes of every way in which a receiver can behave, and where nothing may ever go. */
 

@@ -5,9 +5,9 @@ import { channelKinds, kindOf } from '../../../coordinator/notifications/kinds/i
 import type { Verdict } from '../../../coordinator/notifications/kinds/types.ts';
 import { createSender, type Sender } from '../../../coordinator/notifications/transport.ts';
 import { systemClock } from '../../../shared/base/time.ts';
-import { type Behaviour, breaksOff, hangs, openReceiver, type Receiver, redirected, says } from '../../support/message-receiver.ts';
-import { configs, overOf, toldOf } from '../../support/told-and-configs.ts';
-import { vendorAnswers } from '../../support/vendor-answers.ts';
+import { configs, overOf, toldOf } from '../../support/channels.ts';
+import { type Behaviour, breaksOff, hangs, openReceiver, type Receiver, redirected, says } from '../../support/receivers.ts';
+import { vendorAnswers } from '../../support/vendors.ts';
 
 /** Each kind by the real sender against a real server that behaves as its vendor does. */
 

@@ -7,8 +7,8 @@ import { insertAudit } from '../../../coordinator/organisations/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { seedDemo } from '../../support/demo.ts';
 import { testLog } from '../../support/network.ts';
-import { ownDatabase } from '../../support/own-database.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+import { ownDatabase } from '../../support/services.ts';
 
 const day = 86_400_000;
 const { sql } = await ownDatabase();

@@ -1,7 +1,7 @@
 import dnsPacket from 'dns-packet';
 import { afterEach, expect, test } from 'vitest';
 import { createTextRecords } from '../../../coordinator/outbound/documents.ts';
-import { type Resolver, startResolver } from '../../support/resolver.ts';
+import { type Resolver, startResolver } from '../../support/name-servers.ts';
 
 /** Whoever answers may have to wait for a full machine. */
 const patient = { timeout: 30_000, tries: 3 };

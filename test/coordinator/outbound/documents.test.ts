@@ -2,7 +2,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDocumentReader, type DocumentReader } from '../../../coordinator/outbound/documents.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
-import { openReceiver, type Receiver, says } from '../../support/message-receiver.ts';
+import { openReceiver, type Receiver, says } from '../../support/receivers.ts';
 
 /** Documents of strangers, against a real server: what is read, and where nothing ever goes. */
 

@@ -16,8 +16,7 @@ import { codeOf, stepAt } from '../../../coordinator/people/second-factor.ts';
 import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
 import { codeSecretOf } from '../../../coordinator/secrets/at-rest.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { codeOfRefusal, intake, signUpPolicyOf } from '../../support/coming-in.ts';
-import { gateBench } from '../../support/gate.ts';
+import { codeOfRefusal, gateBench, intake, signUpPolicyOf } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
 
 const bench = gateBench({ signUp: 'invited', signUpPlan: 'free', mail: true });

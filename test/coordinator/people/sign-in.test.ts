@@ -14,8 +14,7 @@ import {
 } from '../../../coordinator/people/contract.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { codeOfRefusal, intake, signUpPolicyOf } from '../../support/coming-in.ts';
-import { gateBench } from '../../support/gate.ts';
+import { codeOfRefusal, gateBench, intake, signUpPolicyOf } from '../../support/gate.ts';
 import { createTestOrganisation, type Person, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();

@@ -22,10 +22,9 @@ import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
 import { createToken } from '../../../coordinator/tokens/contract.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { codeOfRefusal, signUpPolicyOf } from '../../support/coming-in.ts';
-import { gateBench } from '../../support/gate.ts';
-import { type Mailbox, openMailbox } from '../../support/mailbox.ts';
+import { codeOfRefusal, gateBench, signUpPolicyOf } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
+import { type Mailbox, openMailbox } from '../../support/receivers.ts';
 
 /** An installation with mail where anybody may sign up. */
 const bench = gateBench({ signUp: 'open', signUpPlan: 'team', mail: true });

@@ -2,8 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { inviteMember } from '../../../coordinator/organisations/contract.ts';
 import { changeEmail, requestPasswordReset, showSignUpPolicy, signIn, signUp } from '../../../coordinator/people/contract.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { codeOfRefusal, signUpPolicyOf } from '../../support/coming-in.ts';
-import { gateBench } from '../../support/gate.ts';
+import { codeOfRefusal, gateBench, signUpPolicyOf } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 /** An installation without mail, as `npm start` makes one. */

@@ -10,7 +10,7 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
 import { testLog } from '../../support/network.ts';
 import { createTestOrganisation } from '../../support/people.ts';
-import { type MadeUp, measuring } from '../../support/whereabouts.ts';
+import { type MadeUp, measuring } from '../../support/probes.ts';
 
 /** Rule 16: a probe that cannot be on the continent that it claims confirms nothing until the operator says otherwise. */
 

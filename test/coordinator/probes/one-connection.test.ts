@@ -4,8 +4,8 @@ import { watchConnections } from '../../../coordinator/probes/duplicates.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import type { Message } from '../../../shared/bus/messages.ts';
 import { connectBus } from '../../../shared/bus/nats.ts';
-import { speakAs } from '../../support/bus-voice.ts';
 import { createNetwork, type Network, testLog } from '../../support/network.ts';
+import { speakAs } from '../../support/probes.ts';
 
 let network: Network;
 beforeAll(async () => {

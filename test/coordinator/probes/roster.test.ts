@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createNetwork } from '../../../coordinator/probes/roster.ts';
 import type { Message } from '../../../shared/bus/messages.ts';
 import { testLog } from '../../support/network.ts';
-import { ownDatabase } from '../../support/own-database.ts';
+import { ownDatabase } from '../../support/services.ts';
 
 const { sql } = await ownDatabase();
 

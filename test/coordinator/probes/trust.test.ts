@@ -6,7 +6,7 @@ import { createProbeTrust } from '../../../coordinator/probes/trust.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import { testLog } from '../../support/network.ts';
-import { ownDatabase } from '../../support/own-database.ts';
+import { ownDatabase } from '../../support/services.ts';
 import { at, refused, story } from '../core/story.ts';
 
 /** Rule 16: each coordinator sees only its own monitors, and all of them judge a probe together. */

@@ -2,8 +2,8 @@ import { beforeAll, expect, test } from 'vitest';
 import { hashPassword, verifyPassword } from '../../../coordinator/people/secrets.ts';
 import { createSecretsAtRest, pingTokenOf, secretsOf } from '../../../coordinator/secrets/at-rest.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { ownDatabase } from '../../support/own-database.ts';
 import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
+import { ownDatabase } from '../../support/services.ts';
 
 const { sql } = await ownDatabase({ name: 'test', connections: 6 });
 let house: TestOrganisation;

@@ -3,8 +3,8 @@ import { addProbeKey, endOldKeys, insertProbe, revokeProbe } from '../../../coor
 import { growEverySealEpoch, readSealing, sealEpochOf } from '../../../coordinator/secrets/keys.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { ownDatabase } from '../../support/own-database.ts';
 import { createTestOrganisation } from '../../support/people.ts';
+import { ownDatabase } from '../../support/services.ts';
 
 const { sql } = await ownDatabase();
 

@@ -12,8 +12,8 @@ import {
 import { deleteTokensOf, writeLastUsed } from '../../../coordinator/tokens/queries.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { ownDatabase } from '../../support/own-database.ts';
 import { createTestOrganisation, type TestOrganisation, testSecretKey } from '../../support/people.ts';
+import { ownDatabase } from '../../support/services.ts';
 
 const { database, sql } = await ownDatabase({ name: 'test', connections: 4 });
 let house: TestOrganisation;

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { untilChanged } from '../../support/live-stream.ts';
-import { startWeb, type TestWeb } from '../../support/web.ts';
+import { startWeb, type TestWeb, untilChanged } from '../../support/web.ts';
 
 /** The stream of a page that is open, as a browser reads it. */
 

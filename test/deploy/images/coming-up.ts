@@ -7,14 +7,13 @@ import { type ImageDependencies, obtainArm64 } from '../../../deploy/image/arm64
 import { architecture, imageNames, imageUser, makeImage } from '../../../deploy/image/make.ts';
 import { version } from '../../../shared/base/process.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
-import { type ChildProgram, startChildProgram } from '../../support/child-program.ts';
-import { type Engine, shared, startEngine } from '../../support/container-engine.ts';
-import { isWell } from '../../support/coordinator-process.ts';
+import { type Engine, shared, startEngine } from '../../support/containers.ts';
 import { eventually } from '../../support/eventually.ts';
+import { canMakeTwoHosts, makeTwoHosts, type TwoHosts } from '../../support/hosts.ts';
+import { isWell } from '../../support/network.ts';
 import { testSecretKey } from '../../support/people.ts';
-import { runProgram, type Said } from '../../support/programs.ts';
+import { type ChildProgram, runProgram, type Said, startChildProgram } from '../../support/processes.ts';
 import { createAccount, createDatabase, environmentOf, type TestDatabase } from '../../support/services.ts';
-import { canMakeTwoHosts, makeTwoHosts, type TwoHosts } from '../../support/two-hosts.ts';
 
 /**
  * A coordinator on one host, a probe on another, neither with a checkout: from the files that a release is made of, and as images that an engine built

@@ -5,13 +5,18 @@ import { z } from 'zod';
 import { architecture, imageNames, makeImage } from '../../../deploy/image/make.ts';
 import { version } from '../../../shared/base/process.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
-import { type ChildProgram, startChildProgram } from '../../support/child-program.ts';
-import { composeProgram } from '../../support/compose-program.ts';
-import { type Engine, engineUser, shared, startEngine } from '../../support/container-engine.ts';
+import {
+  composeProgram,
+  type Engine,
+  engineUser,
+  makeNatsImage,
+  makePostgresImage,
+  shared,
+  startEngine,
+} from '../../support/containers.ts';
 import { eventually } from '../../support/eventually.ts';
-import { runProgram, type Said } from '../../support/programs.ts';
-import { makeNatsImage, makePostgresImage } from '../../support/stand-in-images.ts';
-import { canMakeTwoHosts, makeTwoHosts, type TwoHosts } from '../../support/two-hosts.ts';
+import { canMakeTwoHosts, makeTwoHosts, type TwoHosts } from '../../support/hosts.ts';
+import { type ChildProgram, runProgram, type Said, startChildProgram } from '../../support/processes.ts';
 
 /**
  * What the head of compose.yaml says to type is typed, on a host of its own: docker compose brings everything up, a probe joins beside it with probe.yaml,

@@ -1,29 +1,14 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { isPassableFor, isRoot, isRunnableFor } from '../../../deploy/local/home.ts';
 import { findProcess, signal } from '../../../deploy/local/processes.ts';
+import { click, navigate } from '../../support/connections.ts';
 import { eventually } from '../../support/eventually.ts';
-import { click, navigate } from '../../support/navigate.ts';
 import { hasBinaries } from '../../support/services.ts';
-import { createHome, type Local, processesOf, removeHome, type Service, startService, stopService } from '../service.ts';
+import { ask, createHome, isWell, type Local, processesOf, removeHome, type Service, startService, stopService } from '../service.ts';
 
 const heartbeatShape = z.strictObject({ Frankfurt: z.url(), Virginia: z.url(), Singapore: z.url() });
-
-const noOne = { uid: 65_534, gid: 65_534 };
-
-const ask = async (url: string, token?: string): Promise<{ status: number; body: unknown }> => {
-  const answer = await fetch(url, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
-  return { status: answer.status, body: await answer.json() };
-};
-
-const isWell = async ({ base_url, api_token }: Local): Promise<boolean> => {
-  // Calls with a token are counted: who polls would use up the minute's.
-  const { status } = await ask(`${base_url}/health`);
-  return status === 200 && (await ask(`${base_url}/api/v1/me`, api_token)).status === 200;
-};
 
 describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
   let home: string;
@@ -155,41 +140,5 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
     expect(stopped).toBe(0);
     expect(await processesOf(home)).toEqual([]);
     await expect(stat(join(home, 'local.json'))).rejects.toThrow('ENOENT');
-  });
-});
-
-describe.runIf(hasBinaries())('npm start, elsewhere', { timeout: 150_000 }, () => {
-  const homes: string[] = [];
-  const services: Service[] = [];
-  const begin = (home: string, person?: typeof noOne, more?: Readonly<Record<string, string>>): Service => {
-    const service = startService(home, person, more);
-    homes.push(home);
-    services.push(service);
-    return service;
-  };
-  afterEach(async () => {
-    await Promise.all(services.splice(0).map(stopService));
-    for (const home of homes.splice(0)) await removeHome(home);
-  });
-
-  const nobodyCan = isRoot && isPassableFor(noOne.uid, import.meta.dirname) && isRunnableFor(noOne.uid, process.execPath);
-
-  test.runIf(nobodyCan)('works for a user without rights', async () => {
-    const service = begin(await createHome(noOne), noOne);
-    expect(await isWell(await service.ready)).toBe(true);
-  });
-
-  test.runIf(isRoot)('works for root below a folder that only root may enter, and says where the data went', async () => {
-    const closed = await mkdtemp(join(tmpdir(), 'antipode-closed-'));
-    try {
-      const home = await createHome(undefined, closed);
-      const service = begin(home);
-      expect(await isWell(await service.ready)).toBe(true);
-      expect(service.said()).toMatch(/its data is in \/var\/lib\/antipode\/postgres-/);
-    } finally {
-      await Promise.all(services.splice(0).map(stopService));
-      for (const home of homes.splice(0)) await removeHome(home);
-      await rm(closed, { recursive: true, force: true });
-    }
   });
 });

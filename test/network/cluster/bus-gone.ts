@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { partitionCount } from '../../../shared/bus/subjects.ts';
 import { memoryOf } from '../../bench/processes.ts';
-import { areAllWell, nothingLostDoubledOrFalse, startWatched, untilWhole, type Watched } from '../../support/cluster-outages.ts';
-import type { CoordinatorProcess } from '../../support/coordinator-process.ts';
+import { type OwnBus, startOwnBus } from '../../support/buses.ts';
 import { eventually, passed } from '../../support/eventually.ts';
+import { areAllWell, nothingLostDoubledOrFalse, startWatched, untilWhole, type Watched } from '../../support/monitors.ts';
+import type { CoordinatorProcess } from '../../support/network.ts';
 import { createNetwork, type Network } from '../../support/network.ts';
-import { type OwnBus, startOwnBus } from '../../support/own-bus.ts';
 import { hasBinaries } from '../../support/services.ts';
 
 /** Two coordinators and five probes on a bus of three servers that all go away: for a while, for long, and again at once. */

@@ -1,16 +1,9 @@
 import { afterAll, beforeAll, describe, inject, test } from 'vitest';
-import {
-  areAllWell,
-  nothingLostDoubledOrFalse,
-  outageDuring,
-  startWatched,
-  untilWhole,
-  type Watched,
-} from '../../support/cluster-outages.ts';
-import type { CoordinatorProcess } from '../../support/coordinator-process.ts';
+import { type OwnBus, startOwnBus } from '../../support/buses.ts';
 import { eventually } from '../../support/eventually.ts';
+import { areAllWell, nothingLostDoubledOrFalse, outageDuring, startWatched, untilWhole, type Watched } from '../../support/monitors.ts';
+import type { CoordinatorProcess } from '../../support/network.ts';
 import { createNetwork, type Network } from '../../support/network.ts';
-import { type OwnBus, startOwnBus } from '../../support/own-bus.ts';
 import { hasBinaries } from '../../support/services.ts';
 
 /** Two coordinators and three probes on a bus of three servers that keep each stream three times, while one server after the other is killed. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { dialOnce } from '../../../shared/bus/dialling.ts';
 import { parseProbeCredentials } from '../../../shared/bus/identity.ts';
-import { untilWhole } from '../../support/cluster-outages.ts';
+import { type OwnBus, startOwnBus } from '../../support/buses.ts';
 import { eventually } from '../../support/eventually.ts';
+import { untilWhole } from '../../support/monitors.ts';
 import { createNetwork, type Network } from '../../support/network.ts';
-import { type OwnBus, startOwnBus } from '../../support/own-bus.ts';
 import { hasBinaries } from '../../support/services.ts';
 
 /** A probe is revoked while one of three servers is away, which so does not hear of it. */

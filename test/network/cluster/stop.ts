@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { areAllWell, untilWhole } from '../../support/cluster-outages.ts';
-import type { CoordinatorProcess } from '../../support/coordinator-process.ts';
+import { type OwnBus, startOwnBus } from '../../support/buses.ts';
 import { eventually } from '../../support/eventually.ts';
+import { areAllWell, untilWhole } from '../../support/monitors.ts';
+import type { CoordinatorProcess } from '../../support/network.ts';
 import { createNetwork, type Network } from '../../support/network.ts';
-import { type OwnBus, startOwnBus } from '../../support/own-bus.ts';
 import { hasBinaries } from '../../support/services.ts';
 
 /** A coordinator on a bus of three servers of which two are away: nothing is led, and nobody answers what is asked of a stream. */

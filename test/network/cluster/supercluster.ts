@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { nothingLostDoubledOrFalse, outageDuring, startWatched, untilWhole, type Watched } from '../../support/cluster-outages.ts';
-import type { CoordinatorProcess } from '../../support/coordinator-process.ts';
+import { type Cluster, type Supercluster, startSupercluster } from '../../support/buses.ts';
 import { eventually } from '../../support/eventually.ts';
+import { nothingLostDoubledOrFalse, outageDuring, startWatched, untilWhole, type Watched } from '../../support/monitors.ts';
+import type { CoordinatorProcess } from '../../support/network.ts';
 import { createNetwork, type Network } from '../../support/network.ts';
-import { type Cluster, type Supercluster, startSupercluster } from '../../support/own-supercluster.ts';
 import { hasBinaries } from '../../support/services.ts';
 
 /**

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { outcomeOf } from '../../../coordinator/engine/result-queries.ts';
-import { type ChildProgram, startChildProgram } from '../../support/child-program.ts';
 import { eventually, passed } from '../../support/eventually.ts';
 import { createNetwork } from '../../support/network.ts';
+import { type ChildProgram, startChildProgram } from '../../support/processes.ts';
 import type { Services } from '../../support/services-run.ts';
 import type { Place } from './world.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { answerTo, rawAnswerTo, startResolver } from '../../support/resolver.ts';
+import { answerTo, rawAnswerTo, startResolver } from '../../support/name-servers.ts';
 import { startRawTarget, startTarget } from '../../support/targets.ts';
 
 /**

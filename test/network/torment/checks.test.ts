@@ -1,14 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Continent } from '../../../shared/base/continents.ts';
-import { crookedDates } from './dates.ts';
-import type { Row } from './ledger.ts';
-import type { Outage } from './outages.ts';
-import { judgePings } from './pings.ts';
-import type { Incident, StoredPing } from './records.ts';
+import { crookedDates, findStalled, floods, judgePings } from './checks.ts';
+import type { Incident, Row, StoredPing } from './ledger.ts';
+import { judge } from './ledger.ts';
 import { holds, isAtRest, type Report } from './report.ts';
-import { floods } from './requests.ts';
-import { findStalled } from './standing-partitions.ts';
-import { judge } from './verdict.ts';
+import type { Outage } from './truth.ts';
 
 /** Torment's checks find what they are there for: each is shown a story that is right, and the same story with one thing wrong. */
 

@@ -1,12 +1,15 @@
+import type { Sql, Transaction } from '../../../coordinator/database/connect.ts';
+import { inTransaction } from '../../../coordinator/database/sql.ts';
+import type { Continent } from '../../../shared/base/continents.ts';
+import type { Saved } from './faults.ts';
+import type { Outage, Seen } from './truth.ts';
+
 /**
  * The ledger: what each probe saw (the log of the targets, and what a killed probe had on its disk) against what the database holds. Pure.
  *
  * A check that was under way when its probe was killed was seen by the target and by nobody else: it is counted as `in_flight`, never as
  * lost. It may be excused so only if the kill came within a moment after the request, and if the dead probe's disk does not hold it.
  */
-import type { Continent } from '../../../shared/base/continents.ts';
-import type { Seen } from './truth.ts';
-import type { Saved } from './victims.ts';
 
 export type Row = {
   readonly probe: string;
@@ -109,4 +112,216 @@ export const balance = (input: {
   }
   const count = (entries: readonly { readonly at: number }[]): number => entries.filter(({ at }) => at <= until).length;
   return { seen: count(seen), stored: count(rows), in_flight: inFlight, lost: [...new Set(lost)], doubled, invented };
+};
+
+/** What the database holds, as torment's checks need it. */
+
+export type Incident = {
+  readonly place: string;
+  readonly started_at: number;
+  readonly confirmed_at: number | null;
+  readonly resolved_at: number | null;
+  readonly seen_continent: Continent | null;
+  readonly confirmed_continent: Continent | null;
+  readonly downs: number;
+  readonly ups: number;
+};
+
+/**
+ * Confirmed by what was known, and over in the same moment by what was told late: two failures that lay in two outages. Nobody was told of it, and what
+ * was confirmed stays so (rule 3).
+ */
+export const isUnmade = ({ confirmed_at, resolved_at, downs }: Incident): boolean =>
+  confirmed_at !== null && resolved_at === confirmed_at && downs === 0;
+
+/** A ping of a job that is written down. */
+export type StoredPing = {
+  readonly id: string;
+  readonly place: string;
+  readonly kind: 'success' | 'fail';
+  readonly at: number;
+  readonly body: string;
+};
+
+export type PlaceOf = (monitor: string) => string | undefined;
+
+export type Moment = { readonly incidents: Incident[]; readonly rows: Row[] };
+
+const readIncidents = async (sql: Transaction, placeOf: PlaceOf): Promise<Incident[]> => {
+  const rows = await sql<
+    (Omit<Incident, 'place' | 'started_at' | 'confirmed_at' | 'resolved_at'> & {
+      monitor_id: string;
+      started_at: Date;
+      confirmed_at: Date | null;
+      resolved_at: Date | null;
+    })[]
+  >`select i.monitor_id, i.started_at, i.confirmed_at, i.resolved_at, i.seen_continent, i.confirmed_continent,
+      (select count(*) from alerts a where a.incident_id = i.id and a.event = 'down' and a.state in ('due', 'sent'))::int as downs,
+      (select count(*) from alerts a where a.incident_id = i.id and a.event = 'up' and a.state in ('due', 'sent'))::int as ups
+    from incidents i order by i.key`;
+  return rows.flatMap(({ monitor_id, started_at, confirmed_at, resolved_at, ...row }) => {
+    const place = placeOf(monitor_id);
+    if (place === undefined) return [];
+    const [from, until] = [confirmed_at && Number(confirmed_at), resolved_at && Number(resolved_at)];
+    return [{ ...row, place, started_at: Number(started_at), confirmed_at: from, resolved_at: until }];
+  });
+};
+
+const readRows = async (sql: Transaction, placeOf: PlaceOf, since: number): Promise<Row[]> => {
+  const rows = await sql<{ probe: string; continent: Continent; monitor: string; at: number; took_ms: number; outcome: number }[]>`
+    select p.name as probe, p.continent, m.id as monitor, (extract(epoch from r.at) * 1000)::float8 as at, r.took_ms, r.outcome
+    from results r join probes p on p.key = r.probe_key join monitors m on m.key = r.monitor_key
+    where m.type <> 'heartbeat' and r.at >= ${new Date(since)}`;
+  return rows.flatMap(({ probe, continent, monitor, at, took_ms, outcome }) => {
+    const place = placeOf(monitor);
+    return place === undefined ? [] : [{ probe, continent, place, at: Math.round(at), took_ms, ok: outcome === 2 ? null : outcome === 0 }];
+  });
+};
+
+/** All incidents as they are to be told, and the messages of which nobody knows whether they were taken. */
+export const readExpectedMessages = (sql: Sql, placeOf: PlaceOf) =>
+  inTransaction(sql, async (transaction) => {
+    await transaction`set transaction isolation level repeatable read, read only`;
+    const rows = await transaction<{ id: string; monitor: string; confirmed: Date | null; resolved: Date | null; is_due: boolean }[]>`
+      select i.id, i.monitor_id as monitor, i.confirmed_at as confirmed, i.resolved_at as resolved,
+        exists (select 1 from alerts a where a.incident_id = i.id and a.event = 'down' and a.state in ('due', 'sent')) as is_due
+      from incidents i`;
+    const overtaken = await transaction<{ id: string }[]>`select id from messages where state = 'overtaken'`;
+    return {
+      incidents: rows.flatMap(({ id, monitor, confirmed, resolved, is_due: isDue }) => {
+        const place = placeOf(monitor);
+        const [confirmed_at, resolved_at] = [confirmed && Number(confirmed), resolved && Number(resolved)];
+        return place === undefined ? [] : [{ id, place, confirmed_at, resolved_at, isDue }];
+      }),
+      overtaken: new Set(overtaken.map(({ id }) => id)),
+    };
+  });
+
+/** What probes judged of jobs. */
+export const readJudged = async (sql: Sql, placeOf: PlaceOf) => {
+  const rows = await sql<{ probe: string; monitor: string; at: number; outcome: number }[]>`
+    select p.name as probe, m.id as monitor, (extract(epoch from r.at) * 1000)::float8 as at, r.outcome
+    from results r join probes p on p.key = r.probe_key join monitors m on m.key = r.monitor_key
+    where m.type = 'heartbeat' order by r.at`;
+  return rows.map(({ monitor, at, outcome, probe }) => ({ probe, place: placeOf(monitor), at, ok: outcome === 2 ? null : outcome === 0 }));
+};
+
+/** One moment of the database; of the results those that began since then. */
+export const readMoment = (sql: Sql, placeOf: PlaceOf, since = 0): Promise<Moment> =>
+  inTransaction(sql, async (transaction) => {
+    await transaction`set transaction isolation level repeatable read, read only`;
+    return { incidents: await readIncidents(transaction, placeOf), rows: await readRows(transaction, placeOf, since) };
+  });
+
+/** The newest hundred of each job: no more are kept. */
+export const readPings = async (sql: Sql, placeOf: PlaceOf): Promise<StoredPing[]> => {
+  const rows = await sql<{ id: string; monitor_id: string; kind: string; at: Date; body: string }[]>`
+    select id, monitor_id, kind, at, body from beats where kind in ('success', 'fail') order by at, id`;
+  return rows.flatMap(({ id, monitor_id, kind, at, body }) => {
+    const place = placeOf(monitor_id);
+    return place === undefined ? [] : [{ id, place, kind: kind === 'fail' ? 'fail' : 'success', at: Number(at), body }];
+  });
+};
+
+/** Whether what the database decided is true to what really was: which outages there were, once each, and who was told. Pure. */
+
+export type Verdict = {
+  /** Outages that two continents saw twice and more. */
+  readonly outages: number;
+  /** Those of them that no confirmed incident tells of. */
+  readonly missed: readonly string[];
+  /** Confirmed incidents and alerts of what never was. */
+  readonly false_alerts: readonly string[];
+  /** Incidents that lie over one another, are open although all is well, tell of one outage twice or of two as one. */
+  readonly crooked: readonly string[];
+  /** A "down" or an "up" too many, or one without the other. */
+  readonly unpaired: readonly string[];
+  readonly confirmed: number;
+  readonly told: number;
+};
+
+/** A check that started just before the target changed may have been answered just after. */
+const slack = 2_000;
+const ever = Number.POSITIVE_INFINITY;
+
+type Span = { readonly from: number; readonly until: number };
+
+/** What ended before the target changed was about something else, however shortly before. */
+const touches = ({ started_at, resolved_at }: Incident, { from, until }: Span): boolean =>
+  started_at <= until + slack && (resolved_at ?? ever) >= from;
+
+export const describeIncident = ({ place, started_at, confirmed_at, resolved_at }: Incident): string =>
+  `${place} ${[started_at, confirmed_at, resolved_at].map((at) => (at === null ? '–' : new Date(at).toISOString())).join(' … ')}`;
+
+const describeOutage = ({ place, from, until }: Outage): string =>
+  `${place} ${[from, until].map((at) => (at === ever ? 'now' : new Date(at).toISOString())).join(' … ')}`;
+
+/** How many of these results each continent has of the place in that time. */
+const countBy = (rows: readonly Row[], place: string, { from, until }: Span, ok: boolean): number[] => {
+  const counts = new Map<Continent, number>();
+  for (const row of rows)
+    if (row.ok === ok && row.place === place && row.at >= from && row.at <= until)
+      counts.set(row.continent, (counts.get(row.continent) ?? 0) + 1);
+  return [...counts.values()];
+};
+
+const wasSeenByTwo = (outage: Outage, rows: readonly Row[]): boolean =>
+  countBy(rows, outage.place, outage, false).filter((count) => count >= 2).length >= 2;
+
+/** Between two outages of a place two continents have seen it well: whoever takes them for one has not listened. */
+const areApart = (one: Outage, other: Outage, rows: readonly Row[]): boolean =>
+  countBy(rows, one.place, { from: one.until, until: other.from }, true).length >= 2;
+
+const pairing = (incident: Incident): string | undefined => {
+  const { downs, ups, resolved_at } = incident;
+  if (downs > 1) return `${describeIncident(incident)} was told ${downs} times`;
+  if (ups > 1) return `${describeIncident(incident)}: its end was told ${ups} times`;
+  if (ups > downs) return `${describeIncident(incident)}: its end was told, and its beginning was not`;
+  if (resolved_at !== null && downs > ups) return `${describeIncident(incident)}: its beginning was told, and its end was not`;
+  return undefined;
+};
+
+export const judge = (
+  incidents: readonly Incident[],
+  outages: readonly Outage[],
+  rows: readonly Row[],
+  stalls: readonly Span[],
+): Verdict => {
+  const confirmed = incidents.filter((one) => one.confirmed_at !== null && !isUnmade(one));
+  const real = outages.filter(({ onlyFrom }) => onlyFrom === null);
+  const isReal = (incident: Incident) =>
+    real.some((outage) => outage.place === incident.place && touches(incident, outage)) ||
+    stalls.some(({ from, until }) => incident.started_at >= from - slack && incident.started_at <= until);
+  const wanted = real.filter((outage) => wasSeenByTwo(outage, rows));
+  const about = (outage: Outage) => confirmed.filter((incident) => incident.place === outage.place && touches(incident, outage));
+  const overlapping = confirmed.filter((one, index) =>
+    confirmed
+      .slice(index + 1)
+      .some(
+        (other) =>
+          other.place === one.place && other.started_at < (one.resolved_at ?? ever) && one.started_at < (other.resolved_at ?? ever),
+      ),
+  );
+  const merged = confirmed.filter((incident) => {
+    const touched = real
+      .filter((outage) => outage.place === incident.place && touches(incident, outage))
+      .toSorted((a, b) => a.from - b.from);
+    return touched.some((outage, index) => index > 0 && areApart(touched[index - 1] ?? outage, outage, rows));
+  });
+  return {
+    outages: wanted.length,
+    missed: wanted.filter((outage) => about(outage).length === 0).map(describeOutage),
+    false_alerts: incidents.filter((one) => (one.confirmed_at !== null || one.downs > 0) && !isReal(one)).map(describeIncident),
+    crooked: [
+      ...overlapping.map((one) => `${describeIncident(one)} lies over another`),
+      ...incidents.filter(({ resolved_at }) => resolved_at === null).map((one) => `${describeIncident(one)} is still open`),
+      ...wanted
+        .filter((one) => about(one).length > 1)
+        .map((one) => `${describeOutage(one)} is ${about(one).length} incidents: ${about(one).map(describeIncident).join(', ')}`),
+      ...merged.map((one) => `${describeIncident(one)} takes several outages for one`),
+    ],
+    unpaired: incidents.flatMap((one) => pairing(one) ?? []),
+    confirmed: confirmed.length,
+    told: incidents.reduce((sum, { downs }) => sum + downs, 0),
+  };
 };

@@ -1,9 +1,9 @@
 /** What a run came to, and how it is told. */
+
+import type { PingVerdict } from './checks.ts';
 import type { FaultKind } from './faults.ts';
-import type { Balance } from './ledger.ts';
-import type { PingVerdict } from './pings.ts';
-import type { MessagesVerdict } from './told.ts';
-import type { Verdict } from './verdict.ts';
+import type { Balance, Verdict } from './ledger.ts';
+import type { MessagesVerdict } from './receivers.ts';
 
 export type Report = {
   readonly seed: number;

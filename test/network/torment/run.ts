@@ -17,20 +17,15 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectBus } from '../../../shared/bus/nats.ts';
 import { partitionConsumer, partitionCount, pingsConsumer, streams } from '../../../shared/bus/subjects.ts';
-import { createChance } from '../../simulation/chance.ts';
+import { createChance } from '../../simulation/story.ts';
 import type { Network } from '../../support/network.ts';
-import { crookedDates } from './dates.ts';
+import { crookedDates, findStalled, floods, judgePings, type Upheaval } from './checks.ts';
 import { allFaults, choose, type Fault, type FaultKind, faultKinds } from './faults.ts';
-import { balance } from './ledger.ts';
-import type { Outage } from './outages.ts';
-import { judgePings } from './pings.ts';
-import { type Moment, readExpectedMessages, readJudged, readMoment, readPings, type StoredPing } from './records.ts';
+import { balance, judge, type Moment, readExpectedMessages, readJudged, readMoment, readPings, type StoredPing } from './ledger.ts';
+import { judgeMessages } from './receivers.ts';
 import { holds, isAtRest, linesOf, type Report } from './report.ts';
-import { floods, type Upheaval } from './requests.ts';
 import { deadlineMs, intervalMs, keepLogs, poll, type Stage, setStage } from './stage.ts';
-import { findStalled } from './standing-partitions.ts';
-import { judgeMessages } from './told.ts';
-import { judge } from './verdict.ts';
+import type { Outage } from './truth.ts';
 
 export type TormentOptions = {
   readonly seed: number;

@@ -10,10 +10,9 @@ import { type AnnouncementTrust, announcementKeys, createAnnounce } from '../../
 import { probeConsumers, streams, subjects } from '../../../shared/bus/subjects.ts';
 import type { Assignment, Roster } from '../../../shared/checks/assignment.ts';
 import { assignedElement, assignedIn, assignmentsDigest } from '../../../shared/checks/assignment.ts';
-import { digestOf } from '../../support/digests.ts';
-import { assignmentOf } from '../support/assignment.ts';
-import { type BusOfProbe, createBusOfProbe, silentLog } from '../support/bus-of-probe.ts';
-import { rosterProbe } from '../support/small-coordinator.ts';
+import { digestOf } from '../../support/monitors.ts';
+import { assignmentOf } from '../support/checkers.ts';
+import { type BusOfProbe, createBusOfProbe, rosterProbe, silentLog } from '../support/surroundings.ts';
 
 let folder: string;
 let wire: BusOfProbe;

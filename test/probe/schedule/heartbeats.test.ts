@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createHeartbeats, type Heartbeats } from '../../../probe/schedule/heartbeats.ts';
 import { eventually } from '../../support/eventually.ts';
-import { assignmentOf } from '../support/assignment.ts';
+import { assignmentOf } from '../support/checkers.ts';
 
 const self = '0198f6a0-0000-7000-8000-00000000000a';
 const roster = {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
-import { assignmentOf } from '../support/assignment.ts';
-import { type HandRunner, startHandRunner } from '../support/hand-runner.ts';
+import { assignmentOf } from '../support/checkers.ts';
+import { type HandRunner, startHandRunner } from '../support/surroundings.ts';
 
 let hand: HandRunner;
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { noPhases } from '../../../shared/checks/result.ts';
-import { assignmentOf } from '../support/assignment.ts';
-import { badStatus, down, good, type HandRunner, startHandRunner } from '../support/hand-runner.ts';
+import { assignmentOf } from '../support/checkers.ts';
+import { badStatus, down, good, type HandRunner, startHandRunner } from '../support/surroundings.ts';
 
 let hand: HandRunner;
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createSchedule, type Schedule } from '../../../probe/schedule/wheel.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
-import { assignmentOf } from '../support/assignment.ts';
+import { assignmentOf } from '../support/checkers.ts';
 
 const self = '0193a0a0-0000-7000-8000-000000000001';
 const start = Date.UTC(2026, 10, 21);

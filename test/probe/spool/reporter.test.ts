@@ -2,62 +2,80 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createReporter, type Reporter } from '../../../probe/spool/reporter.ts';
+import { createOldMark, createReporter, type Reporter } from '../../../probe/spool/reporter.ts';
+import {
+  afterLoss,
+  askedToRewind,
+  came,
+  committedUpTo,
+  failed,
+  isLost,
+  isRewindDue,
+  landed,
+  landedUpTo,
+  left,
+  maxFlights,
+  mayLeave,
+  newRoute,
+  type Route,
+  reconnected,
+  rewound,
+  taken,
+} from '../../../probe/spool/senders.ts';
 import { openSpool, type Spool } from '../../../probe/spool/store.ts';
 import { receiptMessage } from '../../../shared/bus/messages.ts';
 import type { Bus } from '../../../shared/bus/nats.ts';
 import { partitionConsumer, streams, subjects } from '../../../shared/bus/subjects.ts';
-import { type BusOfProbe, createBusOfProbe, silentLog } from '../support/bus-of-probe.ts';
-import { startTaker, type Taker } from '../support/result-taker.ts';
 import { monitorIn, resultOf } from '../support/results.ts';
-
-let folder: string;
-let wire: BusOfProbe;
-let spool: Spool;
-let reporter: Reporter;
-let taker: Taker | undefined;
-
-const openReporter = async (patienceMs = 60_000): Promise<void> => {
-  spool = await openSpool({ folder, mostBytes: 16 * 1024 * 1024, log: silentLog });
-  reporter = createReporter({ probe: wire.probe.id, continent: wire.probe.continent, key: wire.key, spool, patienceMs, log: silentLog });
-};
-
-const attach = async (): Promise<Bus> => {
-  const bus = await wire.connect();
-  bus.subscribe(subjects.receipt(wire.probe.id), (message) =>
-    reporter.receive(receiptMessage.parse(JSON.parse(Buffer.from(message.data).toString()))),
-  );
-  reporter.attach(bus);
-  return bus;
-};
-
-const take = (): Taker => {
-  taker = startTaker(wire.coordinator, wire.probe.id, wire.key.id);
-  return taker;
-};
-
-const fill = (from: number, to: number, urgent = false): void => {
-  for (let at = from; at < to; at += 1) reporter.report(resultOf(monitorIn(at % 32), at), urgent);
-};
-
-const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, number) => from + number);
-const times = (of: Taker): number[] => of.accepted.map(({ at }) => at).toSorted((a, b) => a - b);
-const waitFor = { timeout: 40_000, interval: 20 };
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'antipode-reporter-'));
-  wire = await createBusOfProbe();
-  await openReporter();
-});
-afterEach(async () => {
-  await taker?.stop();
-  taker = undefined;
-  await reporter.close();
-  await wire.close();
-  await rm(folder, { recursive: true, force: true });
-});
+import { type BusOfProbe, createBusOfProbe, silentLog, startTaker, type Taker } from '../support/surroundings.ts';
 
 describe('the reporter', () => {
+  let folder: string;
+  let wire: BusOfProbe;
+  let spool: Spool;
+  let reporter: Reporter;
+  let taker: Taker | undefined;
+
+  const openReporter = async (patienceMs = 60_000): Promise<void> => {
+    spool = await openSpool({ folder, mostBytes: 16 * 1024 * 1024, log: silentLog });
+    reporter = createReporter({ probe: wire.probe.id, continent: wire.probe.continent, key: wire.key, spool, patienceMs, log: silentLog });
+  };
+
+  const attach = async (): Promise<Bus> => {
+    const bus = await wire.connect();
+    bus.subscribe(subjects.receipt(wire.probe.id), (message) =>
+      reporter.receive(receiptMessage.parse(JSON.parse(Buffer.from(message.data).toString()))),
+    );
+    reporter.attach(bus);
+    return bus;
+  };
+
+  const take = (): Taker => {
+    taker = startTaker(wire.coordinator, wire.probe.id, wire.key.id);
+    return taker;
+  };
+
+  const fill = (from: number, to: number, urgent = false): void => {
+    for (let at = from; at < to; at += 1) reporter.report(resultOf(monitorIn(at % 32), at), urgent);
+  };
+
+  const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, number) => from + number);
+  const times = (of: Taker): number[] => of.accepted.map(({ at }) => at).toSorted((a, b) => a - b);
+  const waitFor = { timeout: 40_000, interval: 20 };
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'antipode-reporter-'));
+    wire = await createBusOfProbe();
+    await openReporter();
+  });
+  afterEach(async () => {
+    await taker?.stop();
+    taker = undefined;
+    await reporter.close();
+    await wire.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
   test('has what it was given on disk at once, not only when it sends it: a probe may be killed in between', async () => {
     fill(0, 40);
     // As soon as what it had to do in this turn is done, and long before anything would be sent.
@@ -187,5 +205,96 @@ describe('the reporter', () => {
     fill(0, 10);
     reporter.receive({ generation: wire.probe.id, committed: { 0: 1_000 }, again: [] });
     expect(spool.status().waiting).toBe(10);
+  });
+});
+
+describe('the route of a partition', () => {
+  /** A route with these numbers in flight, each the last of its batch. */
+  const flying = (...lasts: readonly number[]) => {
+    let route: Route = newRoute(40_000);
+    const flights = lasts.map((last, nth) => {
+      const gone = left(route, last, 1_000 + nth);
+      route = gone.route;
+      return gone.flight;
+    });
+    return { route, flights };
+  };
+
+  test('waits since the first result that came, until what waits is taken', () => {
+    const waiting = came(came(newRoute(1), 5), 9);
+    expect(waiting.waitingSince).toBe(5);
+    expect(taken(waiting).waitingSince).toBeUndefined();
+  });
+
+  test('has landed up to where the first flight that is out began, whatever landed behind it', () => {
+    const { route, flights } = flying(10, 20, 30);
+    const [first, second] = flights;
+    if (!first || !second) throw new Error('nothing flies');
+    expect(landedUpTo(route)).toBe(0);
+    expect(landedUpTo(landed(route, second))).toBe(0);
+    expect(landedUpTo(landed(landed(route, second), first))).toBe(20);
+  });
+
+  test('lets only so many be in flight', () => {
+    const lasts = Array.from({ length: maxFlights }, (_, nth) => nth + 1);
+    expect(mayLeave(flying(...lasts.slice(1)).route)).toBe(true);
+    expect(mayLeave(flying(...lasts).route)).toBe(false);
+  });
+
+  test('goes back to before a flight that failed, and pays no heed to one that was given up with the connection', () => {
+    const { route, flights } = flying(10, 20);
+    const [first, second] = flights;
+    if (!first || !second) throw new Error('nothing flies');
+    const back = failed(route, second);
+    expect(back).toMatchObject({ sent: 10, flights: [first] });
+    expect(failed(reconnected(route, 5_000), second)).toBeUndefined();
+    // An earlier one that fails afterwards takes all behind it along.
+    expect(back && failed(back, first)).toMatchObject({ sent: 0, flights: [] });
+  });
+
+  test('sends again what was in flight when the connection broke, and is less patient with a bus that may have come back empty', () => {
+    const { route, flights } = flying(10, 20);
+    const [first] = flights;
+    if (!first) throw new Error('nothing flies');
+    expect(reconnected(landed(route, first), 9_000)).toMatchObject({ sent: 10, flights: [], outstandingSince: 9_000, patienceMs: 10_000 });
+    expect(reconnected(newRoute(40_000), 9_000)).toMatchObject({ sent: 0, outstandingSince: undefined, patienceMs: 40_000 });
+  });
+
+  test('goes back to what is committed, at most once a second on a reported gap, and nowhere if nothing beyond was sent', () => {
+    const { route } = flying(10);
+    const asked = askedToRewind(route);
+    expect(isRewindDue(route, 3_000)).toBe(false);
+    expect(isRewindDue(asked, 3_000)).toBe(true);
+    const back = rewound(asked, 4, 3_000);
+    expect(back).toMatchObject({ sent: 4, rewoundAt: 3_000 });
+    expect(back && isRewindDue(back, 3_900)).toBe(false);
+    expect(rewound(route, 10, 3_000)).toBeUndefined();
+  });
+
+  test('is lost when what landed is not committed in its time, and each time waits twice as long, ten minutes at most', () => {
+    const { route, flights } = flying(10);
+    const [only] = flights;
+    if (!only) throw new Error('nothing flies');
+    const down = landed(route, only);
+    expect(isLost(route, 100_000)).toBe(false);
+    expect(isLost(down, 40_999)).toBe(false);
+    expect(isLost(down, 41_000)).toBe(true);
+    expect(isLost(committedUpTo(down, 10, 2_000, 40_000), 100_000)).toBe(false);
+    expect(isLost(committedUpTo(down, 5, 2_000, 40_000), 42_000)).toBe(true);
+    let again = down;
+    for (let time = 0; time < 8; time += 1) again = afterLoss(again);
+    expect(again.patienceMs).toBe(600_000);
+  });
+});
+
+describe('the mark of what is old', () => {
+  test('what had been given three seconds ago is old, a second after the last of it may have left; what came since is not', () => {
+    const mark = createOldMark(0, 5);
+    const given = (at: number): number => 5 + at / 100;
+    for (let at = 500; at <= 20_000; at += 500) {
+      mark.note(at, given(at));
+      expect(mark.seq()).toBeLessThanOrEqual(Math.max(5, given(at - 3_000)));
+      expect(mark.seq()).toBeGreaterThanOrEqual(Math.min(given(at), Math.max(5, given(at - 4_000))));
+    }
   });
 });

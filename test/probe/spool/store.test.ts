@@ -9,8 +9,7 @@ import { openSpool, type Spool } from '../../../probe/spool/store.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { resultMessage } from '../../../shared/bus/messages.ts';
-import { monitorIn, resultOf } from '../support/results.ts';
-import { drain, told } from '../support/spool-reader.ts';
+import { drain, monitorIn, resultOf, told } from '../support/results.ts';
 
 const log = createLog({ name: 'test', level: 'silent' });
 let folder: string;

@@ -2,8 +2,8 @@ import { afterAll, afterEach } from 'vitest';
 import { createUdpSockets, type UdpSockets } from '../../../probe/checks/dns/sockets.ts';
 import type { Config } from '../../../shared/checks/assignment.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
-import { type Asked, answerTo, type Resolver, startResolver } from '../../support/resolver.ts';
-import { dnsChecker } from './dns-checker.ts';
+import { type Asked, answerTo, type Resolver, startResolver } from '../../support/name-servers.ts';
+import { dnsChecker } from './checkers.ts';
 
 /** For a test file: sockets of its own, resolvers that end with their test, and checks against them. */
 export type DnsBench = {

@@ -12,8 +12,7 @@ import { createLookup } from '../../../probe/checks/https/lookup.ts';
 import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
 import { createTrust } from '../../../probe/checks/https/trust.ts';
 import { systemClock } from '../../../shared/base/time.ts';
-import { assignmentOf } from './assignment.ts';
-import { deadlineIn } from './deadline-in.ts';
+import { assignmentOf, deadlineIn } from './checkers.ts';
 import { type Case, cases, nameServer, ports, publicServer, publicServer6, zone } from './laboratory-cases.ts';
 
 /**

@@ -9,9 +9,9 @@ import type { Check, CheckContext } from '../../../probe/checks/types.ts';
 import { createRunner } from '../../../probe/schedule/runner.ts';
 import { createReachability } from '../../../probe/schedule/self-check.ts';
 import { systemClock } from '../../../shared/base/time.ts';
-import { answerTo, startResolver } from '../../support/resolver.ts';
-import { assignmentOf } from './assignment.ts';
-import { silentLog } from './bus-of-probe.ts';
+import { answerTo, startResolver } from '../../support/name-servers.ts';
+import { assignmentOf } from './checkers.ts';
+import { silentLog } from './surroundings.ts';
 
 /**
  * For a process of its own: checks that throw wherever a check can, beside one that is well and takes longer than they do. Prints what is reported,

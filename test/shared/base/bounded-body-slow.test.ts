@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pingRoutes } from '../../../coordinator/heartbeats/routes.ts';
 import { startPingReceiver } from '../../../probe/pings/receiver.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { closed } from '../../support/closed-connection.ts';
+import { closed } from '../../support/connections.ts';
 import { eventually } from '../../support/eventually.ts';
 
 type Taken = { readonly method: string; readonly address: string; readonly body: string };

@@ -6,8 +6,8 @@ import { newId } from '../../../shared/base/crypto.ts';
 import type { PingMessage } from '../../../shared/bus/messages.ts';
 import { openPingSpool, type SpooledPing } from '../../../shared/bus/ping-spool.ts';
 import { pingFingerprint } from '../../../shared/checks/heartbeat/config.ts';
-import { silentLog } from '../../probe/support/bus-of-probe.ts';
-import { canMakeDisks, createSmallDisk } from '../../support/small-disk.ts';
+import { silentLog } from '../../probe/support/surroundings.ts';
+import { canMakeDisks, createSmallDisk } from '../../support/hosts.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -1,122 +1,434 @@
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { nearest } from '../../../shared/base/text.ts';
 import type { Config } from '../../../shared/checks/assignment.ts';
-import { asSplit, configFaults, knownKeys, mergeSecrets, namingSecrets, splitSecrets } from '../../../shared/checks/config.ts';
-import { unknownConfigKeys } from '../../../shared/checks/config-keys.ts';
+import {
+  asSplit,
+  configFaults,
+  defaultName,
+  faultsSentence,
+  keySchemas,
+  knownKeys,
+  mergeSecrets,
+  namingSecrets,
+  splitSecrets,
+  targetFault,
+} from '../../../shared/checks/config.ts';
+import { configKeys, defaultWords, unknownConfigKeys } from '../../../shared/checks/config-keys.ts';
+import { dnsSettings } from '../../../shared/checks/dns/config.ts';
+import { atJsonPath, expectedStatus, httpsSettings, parseJsonPath } from '../../../shared/checks/https/config.ts';
 import { timeoutMs } from '../../../shared/checks/kind-config.ts';
+import { type Kind, kinds } from '../../../shared/checks/kinds.ts';
 import type { Json } from '../../../shared/checks/result.ts';
 
-const faults = (config: Config, interval_s = 60, target = 'https://example.com/') => configFaults('https', target, config, interval_s);
-const keys = (config: Config, interval_s = 60) => faults(config, interval_s).map(({ key }) => key);
+describe('config', () => {
+  const faults = (config: Config, interval_s = 60, target = 'https://example.com/') => configFaults('https', target, config, interval_s);
+  const keys = (config: Config, interval_s = 60) => faults(config, interval_s).map(({ key }) => key);
 
-describe('a config as a whole', () => {
-  test('keys that nobody knows are no fault, and the page says what was probably meant', () => {
-    expect(faults({ expectd_status: [200], colour: 'blue', timeout: 5 })).toEqual([]);
-    expect(unknownConfigKeys('https', { expectd_status: [200], colour: 'blue', method: 'GET', timeout: 5 })).toEqual([
-      {
-        key: 'expectd_status',
-        meant: 'expected_status',
-        sentence: '`expectd_status` is not used by https checks; did you mean `expected_status`?',
-      },
-      { key: 'colour', meant: null, sentence: '`colour` is not used by https checks' },
-      { key: 'timeout', meant: 'timeout_ms', sentence: '`timeout` is not used by https checks; did you mean `timeout_ms`?' },
-    ]);
-    expect(unknownConfigKeys('dns', { method: 'GET', recordtype: 'MX' }).map(({ meant }) => meant)).toEqual([null, 'record_type']);
-    expect(unknownConfigKeys('heartbeat', { grace: 60, grace_s: 60 }).map(({ meant }) => meant)).toEqual(['grace_s']);
-    for (const odd of ['', '__proto__', 'constructor', 'x'.repeat(5_000)])
-      expect(unknownConfigKeys('https', JSON.parse(JSON.stringify({ [odd]: 1 })))).toHaveLength(1);
-    expect(knownKeys('https')).toContain('tls_expires_within_days');
+  describe('a config as a whole', () => {
+    test('keys that nobody knows are no fault, and the page says what was probably meant', () => {
+      expect(faults({ expectd_status: [200], colour: 'blue', timeout: 5 })).toEqual([]);
+      expect(unknownConfigKeys('https', { expectd_status: [200], colour: 'blue', method: 'GET', timeout: 5 })).toEqual([
+        {
+          key: 'expectd_status',
+          meant: 'expected_status',
+          sentence: '`expectd_status` is not used by https checks; did you mean `expected_status`?',
+        },
+        { key: 'colour', meant: null, sentence: '`colour` is not used by https checks' },
+        { key: 'timeout', meant: 'timeout_ms', sentence: '`timeout` is not used by https checks; did you mean `timeout_ms`?' },
+      ]);
+      expect(unknownConfigKeys('dns', { method: 'GET', recordtype: 'MX' }).map(({ meant }) => meant)).toEqual([null, 'record_type']);
+      expect(unknownConfigKeys('heartbeat', { grace: 60, grace_s: 60 }).map(({ meant }) => meant)).toEqual(['grace_s']);
+      for (const odd of ['', '__proto__', 'constructor', 'x'.repeat(5_000)])
+        expect(unknownConfigKeys('https', JSON.parse(JSON.stringify({ [odd]: 1 })))).toHaveLength(1);
+      expect(knownKeys('https')).toContain('tls_expires_within_days');
+    });
+
+    test('has at most 16 KiB and at most eight levels', () => {
+      expect(keys({ note: 'x'.repeat(16 * 1024) })).toEqual(['config']);
+      expect(keys({ note: 'é'.repeat(8 * 1024) })).toEqual(['config']);
+      const nest = (levels: number): Json => (levels === 0 ? 1 : { a: nest(levels - 1) });
+      expect(keys({ a: nest(7) })).toEqual([]);
+      expect(keys({ a: nest(8) })).toEqual(['config']);
+      expect(keys({ a: nest(5_000) })).toEqual(['config']);
+    });
+
+    test('its time limit is its own, or the smaller of 10 s and half the interval', () => {
+      expect(timeoutMs({}, 60)).toBe(10_000);
+      expect(timeoutMs({}, 10)).toBe(5_000);
+      expect(timeoutMs({ timeout_ms: 2_500 }, 10)).toBe(2_500);
+    });
+
+    test.each([
+      ['expected_status', 'status_expected', undefined],
+      ['', 'method', undefined],
+      ['metod', 'method', 'method'],
+      ['followRedirects', 'follow_redirects', 'follow_redirects'],
+      ['x'.repeat(10_000), 'method', undefined],
+    ])('of %s, with %s known, %s was meant', (word, known, meant) => {
+      expect(nearest(word, [known])).toBe(meant);
+    });
   });
 
-  test('has at most 16 KiB and at most eight levels', () => {
-    expect(keys({ note: 'x'.repeat(16 * 1024) })).toEqual(['config']);
-    expect(keys({ note: 'é'.repeat(8 * 1024) })).toEqual(['config']);
-    const nest = (levels: number): Json => (levels === 0 ? 1 : { a: nest(levels - 1) });
-    expect(keys({ a: nest(7) })).toEqual([]);
-    expect(keys({ a: nest(8) })).toEqual(['config']);
-    expect(keys({ a: nest(5_000) })).toEqual(['config']);
-  });
+  describe('secrets of a config', () => {
+    const config: Config = {
+      headers: { 'X-Key': 'k-1', Accept: 'a' },
+      secret_headers: ['x-key'],
+      basic_auth: { username: 'me', password: 'p-1' },
+      bearer_token: 't-1',
+      __proto__x: 1,
+    };
 
-  test('its time limit is its own, or the smaller of 10 s and half the interval', () => {
-    expect(timeoutMs({}, 60)).toBe(10_000);
-    expect(timeoutMs({}, 10)).toBe(5_000);
-    expect(timeoutMs({ timeout_ms: 2_500 }, 10)).toBe(2_500);
-  });
+    test('are taken out, masked, and put back', () => {
+      const { open, secrets, unknown } = splitSecrets('https', config);
+      expect(JSON.stringify(open)).not.toMatch(/k-1|p-1|t-1/);
+      expect(open).toMatchObject({
+        headers: { 'X-Key': '***', Accept: 'a' },
+        basic_auth: { username: 'me', password: '***' },
+        bearer_token: '***',
+      });
+      expect(unknown).toEqual([]);
+      expect(mergeSecrets('https', open, secrets)).toEqual(config);
+    });
 
-  test.each([
-    ['expected_status', 'status_expected', undefined],
-    ['', 'method', undefined],
-    ['metod', 'method', 'method'],
-    ['followRedirects', 'follow_redirects', 'follow_redirects'],
-    ['x'.repeat(10_000), 'method', undefined],
-  ])('of %s, with %s known, %s was meant', (word, known, meant) => {
-    expect(nearest(word, [known])).toBe(meant);
+    test('a mask sent back keeps what is stored, in whatever case the header is written', () => {
+      const { secrets } = splitSecrets('https', config);
+      const sent = splitSecrets(
+        'https',
+        { headers: { 'x-KEY': '***' }, secret_headers: ['X-Key'], basic_auth: { username: 'me', password: 'p-2' } },
+        secrets,
+      );
+      expect(sent.unknown).toEqual([]);
+      expect(mergeSecrets('https', sent.open, sent.secrets)).toMatchObject({
+        headers: { 'x-KEY': 'k-1' },
+        basic_auth: { password: 'p-2' },
+      });
+      expect(Object.values(sent.secrets)).not.toContain('t-1');
+    });
+
+    test('are also those of headers that say who asks, named or not', () => {
+      const headers = { AUTHORIZATION: 'Basic eHg=', Cookie: 'sid=1', 'x-api-key': 'k', 'X-Trace': 'open' };
+      const { open, secrets } = splitSecrets('https', { headers });
+      expect(open.headers).toEqual({ AUTHORIZATION: '***', Cookie: '***', 'x-api-key': '***', 'X-Trace': 'open' });
+      expect(mergeSecrets('https', open, secrets)).toEqual({ headers });
+      expect(splitSecrets('https', { headers: { cookie: '***' } }).unknown).toEqual(['headers.cookie']);
+      // Stored before they counted as secrets, beside one that did.
+      const stored = asSplit('https', { headers: { ...headers, 'X-Own': '***' }, secret_headers: ['X-Own'] }, { 'headers/x-own': 'own' });
+      expect(stored.open.headers).toEqual({ AUTHORIZATION: '***', Cookie: '***', 'x-api-key': '***', 'X-Trace': 'open', 'X-Own': '***' });
+      expect(stored.secrets).toEqual({ ...secrets, 'headers/x-own': 'own' });
+    });
+
+    test('reach a probe that knows only headers which are named', () => {
+      const { open } = splitSecrets('https', { headers: { Cookie: 'sid=1', 'X-Own': 'own', Accept: '*/*' }, secret_headers: ['x-own'] });
+      expect(namingSecrets('https', open).secret_headers).toEqual(['Cookie', 'X-Own']);
+      expect(namingSecrets('https', { method: 'HEAD' })).toEqual({ method: 'HEAD' });
+      expect(namingSecrets('dns', { headers: { Cookie: 'x' } })).toEqual({ headers: { Cookie: 'x' } });
+    });
+
+    test('a mask for which nothing is stored is told by its place', () => {
+      expect(splitSecrets('https', { bearer_token: '***' }).unknown).toEqual(['bearer_token']);
+    });
+
+    test('keys of every object stay plain data', () => {
+      const hostile: Config = JSON.parse(
+        '{"__proto__": {"bearer_token": "x"}, "headers": {"__proto__": "v"}, "secret_headers": ["__proto__"]}',
+      );
+      const { open, secrets } = splitSecrets('https', hostile);
+      expect(Object.getPrototypeOf(open)).toBe(Object.prototype);
+      expect(Object.getPrototypeOf(secrets)).toBe(Object.prototype);
+      expect(JSON.stringify(mergeSecrets('https', open, secrets))).toBe(JSON.stringify(hostile));
+    });
   });
 });
 
-describe('secrets of a config', () => {
-  const config: Config = {
-    headers: { 'X-Key': 'k-1', Accept: 'a' },
-    secret_headers: ['x-key'],
-    basic_auth: { username: 'me', password: 'p-1' },
-    bearer_token: 't-1',
-    __proto__x: 1,
+describe('the words of every config key', () => {
+  const target: Readonly<Record<Kind, string>> = { https: 'https://example.com/', dns: 'example.com', heartbeat: '' };
+
+  /** What an example needs beside it. */
+  const beside: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
+    secret_headers: { headers: { 'X-Api-Key': 'k' } },
+    body: { method: 'POST' },
+    timezone: { schedule: '30 2 * * *' },
   };
 
-  test('are taken out, masked, and put back', () => {
-    const { open, secrets, unknown } = splitSecrets('https', config);
-    expect(JSON.stringify(open)).not.toMatch(/k-1|p-1|t-1/);
-    expect(open).toMatchObject({
-      headers: { 'X-Key': '***', Accept: 'a' },
-      basic_auth: { username: 'me', password: '***' },
-      bearer_token: '***',
+  const faults = (kind: Kind, key: string, value: Json) =>
+    configFaults(kind, target[kind], { ...beside[key], [key]: value }, 60).filter((fault) => fault.key.startsWith(key));
+
+  const rows = kinds.flatMap((kind) => Object.entries(configKeys[kind]).map(([key, row]) => [kind, key, row] as const));
+  const schemaOf = (kind: Kind, key: string): z.ZodType => keySchemas(kind)[key] ?? z.never();
+
+  /** Bounds of the shape that people do not have to know, because whatever is of the right form keeps them. */
+  const implied: Readonly<Record<string, number>> = { resolver: 64, schedule: 100, timezone: 64, secret_headers: 100 };
+
+  /** All bounds and values that stand in a shape, however deep. */
+  const boundsOf = (schema: unknown): (string | number)[] => {
+    if (typeof schema !== 'object' || schema === null) return [];
+    return Object.entries(schema).flatMap(([word, value]: [string, unknown]) => {
+      if (/^(minimum|maximum|maxLength|maxItems)$/.test(word)) return [Number(value)];
+      if (word === 'enum' && Array.isArray(value)) return value.map(String);
+      // Names of headers have a form of their own.
+      return word === 'propertyNames' || word === 'pattern' ? [] : boundsOf(value);
     });
-    expect(unknown).toEqual([]);
-    expect(mergeSecrets('https', open, secrets)).toEqual(config);
+  };
+
+  const asWritten = (bound: string | number): string => (typeof bound === 'number' ? bound.toLocaleString('en') : bound);
+
+  test.each(kinds)('are there for all keys of %s, and for no other', (kind) => {
+    expect(Object.keys(configKeys[kind])).toEqual(Object.keys(keySchemas(kind)));
+    expect(knownKeys(kind)).toEqual(Object.keys(keySchemas(kind)));
   });
 
-  test('a mask sent back keeps what is stored, in whatever case the header is written', () => {
-    const { secrets } = splitSecrets('https', config);
-    const sent = splitSecrets(
-      'https',
-      { headers: { 'x-KEY': '***' }, secret_headers: ['X-Key'], basic_auth: { username: 'me', password: 'p-2' } },
-      secrets,
+  test.each(rows)('%s %s: name the bounds and values that its shape has', (kind, key, { allowed, choices = [] }) => {
+    const shape = z.toJSONSchema(schemaOf(kind, key), { unrepresentable: 'any' });
+    const bounds = boundsOf(shape).filter((bound) => bound !== implied[key] && bound !== Number.MAX_SAFE_INTEGER);
+    for (const bound of bounds) expect(allowed).toContain(asWritten(bound));
+    for (const choice of choices) expect(allowed).toContain(choice);
+  });
+
+  test.each(rows)('%s %s: give an example that is taken, and all values where they are few', (kind, key, { example, choices }) => {
+    expect(faults(kind, key, example)).toEqual([]);
+    const values = (choices ?? []).map((choice): Json => (choice === 'true' ? true : choice === 'false' ? false : choice));
+    for (const value of values) expect(faults(kind, key, value)).toEqual([]);
+    if (choices) expect(faults(kind, key, 'none of them')).not.toEqual([]);
+    // Where the shape has only so many values, they are told.
+    const shape = z.toJSONSchema(schemaOf(kind, key), { unrepresentable: 'any' });
+    if (shape.enum !== undefined || shape.type === 'boolean') expect(choices).toEqual(shape.enum ?? ['true', 'false']);
+  });
+
+  test.each(rows)('%s %s: say what is so where it is not given, once, and that is taken too', (kind, key, row) => {
+    expect(row.initial === undefined).toBe(row.otherwise !== undefined);
+    expect(defaultWords(row)).not.toBe('');
+    if (row.initial === undefined) return;
+    expect(faults(kind, key, row.initial)).toEqual([]);
+    const read = { https: httpsSettings, dns: (config: Readonly<Record<string, Json>>) => dnsSettings({ target: target.dns, config }) };
+    if (kind === 'heartbeat') return;
+    const { expected_given: _given, ...left } = { expected_given: null, ...read[kind]({}) };
+    const { expected_given: _too, ...written } = { expected_given: null, ...read[kind]({ [key]: row.initial }) };
+    expect(JSON.stringify(written)).toBe(JSON.stringify(left));
+  });
+});
+
+describe('https config', () => {
+  const faults = (config: Config, interval_s = 60, target = 'https://example.com/') => configFaults('https', target, config, interval_s);
+  const keys = (config: Config, interval_s = 60) => faults(config, interval_s).map(({ key }) => key);
+
+  describe('every key of an https config', () => {
+    const good: readonly (readonly [string, Json])[] = [
+      ['timeout_ms', 1_000],
+      ['timeout_ms', 59_999],
+      ['continents', ['Europe', 'North America']],
+      ['probe', '0190a2b4-7c1e-7000-8000-000000000001'],
+      ['alert_after_s', 0],
+      ['alert_after_s', 3_600],
+      ['method', 'OPTIONS'],
+      ['headers', { 'X-Key': 'v', Accept: 'text/html; q=0.5', Host: 'other.example' }],
+      ['expected_status', [200, '301', '200-299', '2xx', '5XX']],
+      ['follow_redirects', false],
+      ['max_redirects', 0],
+      ['max_redirects', 10],
+      ['body_contains', 'ok'],
+      ['body_contains', ['ok', 'fine']],
+      ['body_not_contains', 'error'],
+      [
+        'json',
+        [
+          { path: '$.a[0]["b c"]', equals: null },
+          { path: 'x', gt: 1, lt: 2 },
+        ],
+      ],
+      ['json', [{ path: '$.a', exists: false }]],
+      ['json', [{ path: '$.id', equals: '12345678901234567890' }]],
+      ['json', [{ path: '$.id', equals: Number.MAX_SAFE_INTEGER }]],
+      ['header_contains', { Server: 'nginx', 'X-There': '' }],
+      ['verify_tls', false],
+      ['tls_expires_within_days', 0],
+      ['tls_expires_within_days', 365],
+      ['ip_family', 'any'],
+      ['ip_family', '6'],
+      ['ip_family', 4],
+      ['basic_auth', { username: 'me', password: '' }],
+      ['bearer_token', 'abc.def-ghi'],
+      ['max_response_ms', 1],
+      ['method', null],
+    ];
+    test.each(good)('%s takes %j', (key, value) => {
+      expect(faults({ [key]: value })).toEqual([]);
+    });
+
+    const bad: readonly (readonly [string, Json, string])[] = [
+      ['timeout_ms', 999, 'timeout_ms'],
+      ['timeout_ms', 60_001, 'timeout_ms'],
+      ['timeout_ms', 1_500.5, 'timeout_ms'],
+      ['timeout_ms', '5000', 'timeout_ms'],
+      ['timeout_ms', 60_000, 'timeout_ms'],
+      ['continents', [], 'continents'],
+      ['continents', ['Atlantis'], 'continents[0]'],
+      ['continents', ['Europe', 'Europe'], 'continents'],
+      ['continents', 'Europe', 'continents'],
+      ['probe', 'eu-1', 'probe'],
+      ['alert_after_s', 3_601, 'alert_after_s'],
+      ['alert_after_s', -1, 'alert_after_s'],
+      ['method', 'get', 'method'],
+      ['method', 'TRACE', 'method'],
+      ['headers', { 'Bad Name': 'v' }, 'headers.Bad Name'],
+      ['headers', { 'X-A': 'a\r\nX-B: b' }, 'headers.X-A'],
+      ['headers', { 'X-A': 'snow ☃' }, 'headers.X-A'],
+      ['headers', { 'X-A': 5 }, 'headers.X-A'],
+      ['headers', { 'User-Agent': 'Mozilla' }, 'headers'],
+      ['headers', { 'Content-Length': '5' }, 'headers'],
+      ['headers', { 'transfer-encoding': 'chunked' }, 'headers'],
+      ['headers', { Connection: 'keep-alive' }, 'headers'],
+      ['headers', { 'X-A': '1', 'x-a': '2' }, 'headers'],
+      ['secret_headers', ['X-None'], 'secret_headers'],
+      ['body', 'payload', 'body'],
+      ['body', { a: 1 }, 'body'],
+      ['expected_status', [], 'expected_status'],
+      ['expected_status', 200, 'expected_status'],
+      ['expected_status', [99], 'expected_status[0]'],
+      ['expected_status', [200, '6xx'], 'expected_status[1]'],
+      ['expected_status', ['299-200'], 'expected_status[0]'],
+      ['expected_status', ['2x'], 'expected_status[0]'],
+      ['expected_status', [301], 'follow_redirects'],
+      ['follow_redirects', 'yes', 'follow_redirects'],
+      ['max_redirects', 11, 'max_redirects'],
+      ['body_contains', '', 'body_contains'],
+      ['body_contains', [], 'body_contains'],
+      ['body_not_contains', 5, 'body_not_contains'],
+      ['json', {}, 'json'],
+      ['json', [{ path: '$..a', equals: 1 }], 'json[0].path'],
+      ['json', [{ path: '$.a' }], 'json[0]'],
+      ['json', [{ path: '$.a', equals: { deep: 1 } }], 'json[0].equals'],
+      ['json', [{ path: '$.a', equal: 1 }], 'json[0]'],
+      // Its digits were lost when the request was read.
+      ['json', [{ path: '$.id', equals: 12_345_678_901_234_567_000 }], 'json'],
+      ['json', [{ path: '$.id', equals: -9_007_199_254_740_992 }], 'json'],
+      ['header_contains', {}, 'header_contains'],
+      ['header_contains', 'nginx', 'header_contains'],
+      ['verify_tls', 1, 'verify_tls'],
+      ['tls_expires_within_days', 366, 'tls_expires_within_days'],
+      ['ip_family', 5, 'ip_family'],
+      ['ip_family', 'v4', 'ip_family'],
+      ['basic_auth', { username: 'me' }, 'basic_auth.password'],
+      ['basic_auth', { username: 'a:b', password: 'x' }, 'basic_auth.username'],
+      ['bearer_token', 'two words', 'bearer_token'],
+      ['bearer_token', '', 'bearer_token'],
+      ['max_response_ms', 0, 'max_response_ms'],
+    ];
+    test.each(bad)('%s refuses %j and names the place', (key, value, named) => {
+      const found = faults({ [key]: value });
+      expect(found.map((fault) => fault.key)).toContain(named);
+      for (const fault of found) expect(fault.remedy.length).toBeGreaterThan(8);
+    });
+
+    test('what clashes between keys is told with the key to change', () => {
+      expect(keys({ body_contains: 'x', method: 'HEAD' })).toEqual(['body_contains']);
+      expect(keys({ basic_auth: { username: 'a', password: 'b' }, bearer_token: 'c' })).toEqual(['bearer_token']);
+      expect(keys({ basic_auth: { username: 'a', password: 'b' }, headers: { authorization: 'c' } })).toEqual(['basic_auth']);
+      expect(keys({ timeout_ms: 2_000, max_response_ms: 3_000 })).toEqual(['max_response_ms']);
+      expect(keys({ max_response_ms: 10_001 })).toEqual(['max_response_ms']);
+      expect(keys({ max_response_ms: 5_001 }, 10)).toEqual(['max_response_ms']);
+      expect(faultsSentence(faults({ max_response_ms: 15_000 }))).toBe(
+        '`max_response_ms` cannot be used: stay at or below the time limit of 10,000 ms, or give a longer `timeout_ms`',
+      );
+      expect(keys({ max_response_ms: 10_000 })).toEqual([]);
+      expect(keys({ timeout_ms: 30_000, max_response_ms: 30_000 })).toEqual([]);
+      expect(keys({ timeout_ms: 10_000 }, 10)).toEqual(['timeout_ms']);
+      expect(keys({ method: 'POST', body: 'payload' })).toEqual([]);
+    });
+
+    test('several faults are told at once, each with its remedy', () => {
+      const sentence = faultsSentence(faults({ method: 'GOT', max_redirects: 99 }));
+      expect(sentence).toContain('`method` cannot be used: give one of GET');
+      expect(sentence).toContain('`max_redirects` cannot be used: give a whole number from 0 to 10');
+    });
+  });
+
+  describe('a target', () => {
+    test.each([
+      'https://example.com',
+      'http://example.com:8080/a?b=c#d',
+      'HTTPS://EXAMPLE.com/',
+      'https://[2606:4700::1111]/',
+      'https://bücher.example/',
+      'http://localhost:3000',
+    ])('%s can be checked', (target) => {
+      expect(targetFault('https', target)).toBeUndefined();
+    });
+
+    test.each([
+      'example.com',
+      'ftp://example.com/',
+      'https://',
+      'https:///path',
+      'javascript:alert(1)',
+      `https://${'a'.repeat(64)}.example/`,
+      `https://${'a.'.repeat(127)}example/`,
+      'file:///etc/passwd',
+      'https://a b/',
+      'https://exa\nmple.com/',
+      ' https://example.com',
+      'https://me:secret@example.com/',
+      'https://example.com:0/',
+      'https://example.com:99999/',
+      `https://example.com/${'x'.repeat(2_048)}`,
+    ])('%j cannot, and the sentence says what would do', (target) => {
+      expect(targetFault('https', target)).toMatch(/`target` must/);
+    });
+
+    test('names a monitor that nobody named', () => {
+      expect(defaultName('https', 'https://Example.com:8443/a')).toBe('example.com:8443');
+    });
+  });
+
+  test('expected statuses match by number, range and class', () => {
+    const { matches, words } = expectedStatus([204, '300-302', '5XX']);
+    expect([200, 204, 299, 300, 302, 303, 500, 599].filter(matches)).toEqual([204, 300, 302, 500, 599]);
+    expect(words).toBe('204, 300-302, 5xx');
+  });
+
+  test('settings carry every default', () => {
+    expect(httpsSettings({ method: null })).toMatchObject({
+      method: 'GET',
+      follow_redirects: true,
+      max_redirects: 5,
+      verify_tls: true,
+      ip_family: 'any',
+      expected_given: false,
+      tls_expires_within_days: null,
+      max_response_ms: null,
+      credentials: null,
+    });
+    expect(httpsSettings({ basic_auth: { username: 'jürgen', password: 'pä' } }).credentials).toBe(
+      `Basic ${Buffer.from('jürgen:pä').toString('base64')}`,
     );
-    expect(sent.unknown).toEqual([]);
-    expect(mergeSecrets('https', sent.open, sent.secrets)).toMatchObject({ headers: { 'x-KEY': 'k-1' }, basic_auth: { password: 'p-2' } });
-    expect(Object.values(sent.secrets)).not.toContain('t-1');
+  });
+});
+
+describe('json path', () => {
+  test.each<[string, Json | undefined]>([
+    ['$', { a: { b: [10, 20, { 'c d': 'x' }] }, 'e-f': true, n: null }],
+    ['$.a.b[0]', 10],
+    ['a.b[-2]', 20],
+    ['$.a.b[2]["c d"]', 'x'],
+    ["$.a['b'].1", 20],
+    ['$.a.b.length', 3],
+    ['e-f', true],
+    ['n', null],
+    ['$.n.more', undefined],
+    ['$.a.b[9]', undefined],
+    ['$.constructor', undefined],
+    ['$.a.b.constructor', undefined],
+  ])('the JSON path %s leads to %j', (path, expected) => {
+    const document = { a: { b: [10, 20, { 'c d': 'x' }] }, 'e-f': true, n: null };
+    const parsed = parseJsonPath(path);
+    expect(parsed).toBeDefined();
+    expect(atJsonPath(document, parsed ?? [])).toEqual(expected);
   });
 
-  test('are also those of headers that say who asks, named or not', () => {
-    const headers = { AUTHORIZATION: 'Basic eHg=', Cookie: 'sid=1', 'x-api-key': 'k', 'X-Trace': 'open' };
-    const { open, secrets } = splitSecrets('https', { headers });
-    expect(open.headers).toEqual({ AUTHORIZATION: '***', Cookie: '***', 'x-api-key': '***', 'X-Trace': 'open' });
-    expect(mergeSecrets('https', open, secrets)).toEqual({ headers });
-    expect(splitSecrets('https', { headers: { cookie: '***' } }).unknown).toEqual(['headers.cookie']);
-    // Stored before they counted as secrets, beside one that did.
-    const stored = asSplit('https', { headers: { ...headers, 'X-Own': '***' }, secret_headers: ['X-Own'] }, { 'headers/x-own': 'own' });
-    expect(stored.open.headers).toEqual({ AUTHORIZATION: '***', Cookie: '***', 'x-api-key': '***', 'X-Trace': 'open', 'X-Own': '***' });
-    expect(stored.secrets).toEqual({ ...secrets, 'headers/x-own': 'own' });
-  });
-
-  test('reach a probe that knows only headers which are named', () => {
-    const { open } = splitSecrets('https', { headers: { Cookie: 'sid=1', 'X-Own': 'own', Accept: '*/*' }, secret_headers: ['x-own'] });
-    expect(namingSecrets('https', open).secret_headers).toEqual(['Cookie', 'X-Own']);
-    expect(namingSecrets('https', { method: 'HEAD' })).toEqual({ method: 'HEAD' });
-    expect(namingSecrets('dns', { headers: { Cookie: 'x' } })).toEqual({ headers: { Cookie: 'x' } });
-  });
-
-  test('a mask for which nothing is stored is told by its place', () => {
-    expect(splitSecrets('https', { bearer_token: '***' }).unknown).toEqual(['bearer_token']);
-  });
-
-  test('keys of every object stay plain data', () => {
-    const hostile: Config = JSON.parse(
-      '{"__proto__": {"bearer_token": "x"}, "headers": {"__proto__": "v"}, "secret_headers": ["__proto__"]}',
-    );
-    const { open, secrets } = splitSecrets('https', hostile);
-    expect(Object.getPrototypeOf(open)).toBe(Object.prototype);
-    expect(Object.getPrototypeOf(secrets)).toBe(Object.prototype);
-    expect(JSON.stringify(mergeSecrets('https', open, secrets))).toBe(JSON.stringify(hostile));
-  });
+  test.each(['', '.', '$.', '$..a', 'a..b', 'a[', 'a[x]', 'a["b]', '$["a"]b', 'a b', 'a[*]', `${'a.'.repeat(40)}a`])(
+    '%j is no JSON path',
+    (path) => {
+      expect(parseJsonPath(path)).toBeUndefined();
+    },
+  );
 });

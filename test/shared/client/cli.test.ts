@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Exit, exits } from '../../../shared/client/http.ts';
+import { openServed, type Served } from '../../support/api.ts';
 import { createCommand, type Ran, type World } from '../../support/cli.ts';
-import { debianProgram } from '../../support/debian.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
-import { machineNode, runProgram } from '../../support/programs.ts';
-import { openServed, type Served } from '../../support/served-api.ts';
+import { debianProgram, machineNode, runProgram } from '../../support/processes.ts';
 
 const unknownId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
 

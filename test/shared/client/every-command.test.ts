@@ -7,9 +7,9 @@ import type { Command } from '../../../shared/client/commands.ts';
 import { commands } from '../../../shared/client/commands.ts';
 import { exits } from '../../../shared/client/http.ts';
 import { widthOf } from '../../../shared/client/terminal.ts';
+import { openServed, type Served } from '../../support/api.ts';
 import { createCommand } from '../../support/cli.ts';
 import { createTestOrganisation } from '../../support/people.ts';
-import { openServed, type Served } from '../../support/served-api.ts';
 
 /**
  * Each command that there is, against the real service, where everything is called what programs find hard: the widths of a terminal hold,

@@ -5,8 +5,8 @@ import { readLine, valuesOf } from '../../../shared/client/arguments.ts';
 import { everywhere, withTimes } from '../../../shared/client/calls.ts';
 import { commands } from '../../../shared/client/commands.ts';
 import { exits } from '../../../shared/client/http.ts';
+import { openServed, type Served } from '../../support/api.ts';
 import { createCommand } from '../../support/cli.ts';
-import { openServed, type Served } from '../../support/served-api.ts';
 
 const now = Date.parse('2027-03-01T12:00:00.500Z');
 

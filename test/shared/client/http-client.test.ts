@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { CallRefused, createHttpClient, ServiceNotReached } from '../../../shared/client/http.ts';
 import { mint } from '../../support/certificates.ts';
-import { runProgram } from '../../support/programs.ts';
+import { runProgram } from '../../support/processes.ts';
 
 /** What a service may answer that the real one seldom does. */
 const open: { close: () => Promise<void> }[] = [];

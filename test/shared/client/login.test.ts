@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCli } from '../../../shared/client/cli.ts';
 import { exits, type Surroundings } from '../../../shared/client/http.ts';
-import { openServed, type Served } from '../../support/served-api.ts';
+import { openServed, type Served } from '../../support/api.ts';
 
 let served: Served;
 const folder = mkdtempSync(join(tmpdir(), 'antipode-login-'));

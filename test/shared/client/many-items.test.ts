@@ -6,8 +6,8 @@ import { UsageFault } from '../../../shared/base/env.ts';
 import { itemsIn } from '../../../shared/client/arguments.ts';
 import { maxInCall, partsOf, togetherOf } from '../../../shared/client/calls.ts';
 import { exits } from '../../../shared/client/http.ts';
+import { openServed, type Served } from '../../support/api.ts';
 import { createCommand } from '../../support/cli.ts';
-import { openServed, type Served } from '../../support/served-api.ts';
 
 describe('many things in a file', () => {
   const two = [{ a: 1 }, { b: '2' }];

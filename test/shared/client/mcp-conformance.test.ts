@@ -2,10 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { judgingTool } from '../../support/judging-tools.ts';
-import { createMcpBridge } from '../../support/mcp-bridge.ts';
-import { machineNode, runProgram } from '../../support/programs.ts';
-import { openServed, type Served } from '../../support/served-api.ts';
+import { openServed, type Served } from '../../support/api.ts';
+import { createMcpBridge } from '../../support/assistants.ts';
+import { judgingTool, machineNode, runProgram } from '../../support/processes.ts';
 
 let served: Served;
 let env: Readonly<Record<string, string>>;

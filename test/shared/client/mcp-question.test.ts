@@ -2,10 +2,10 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../../shared/base/crypto.ts';
-import { textsOf } from '../../support/assistant-face.ts';
+import { openServed, type Served } from '../../support/api.ts';
+import { textsOf } from '../../support/assistants.ts';
 import { createTestOrganisation } from '../../support/people.ts';
-import { machineNode } from '../../support/programs.ts';
-import { openServed, type Served } from '../../support/served-api.ts';
+import { machineNode } from '../../support/processes.ts';
 
 let served: Served;
 beforeAll(async () => {

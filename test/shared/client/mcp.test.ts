@@ -1,9 +1,9 @@
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openServed, type Served } from '../../support/api.ts';
 import type { TestOrganisation } from '../../support/people.ts';
-import { machineNode, runProgram } from '../../support/programs.ts';
-import { openServed, type Served } from '../../support/served-api.ts';
+import { machineNode, runProgram } from '../../support/processes.ts';
 
 let served: Served;
 let house: TestOrganisation;

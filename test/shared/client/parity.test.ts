@@ -5,10 +5,9 @@ import { commandName } from '../../../shared/base/env.ts';
 import { commands } from '../../../shared/client/commands.ts';
 import { CallRefused, createHttpClient } from '../../../shared/client/http.ts';
 import { toolCall } from '../../../shared/client/mcp.ts';
-import { type Api, call } from '../../support/api.ts';
+import { type Api, call, openServed, type Served } from '../../support/api.ts';
 import type { TestOrganisation } from '../../support/people.ts';
-import { runProgram } from '../../support/programs.ts';
-import { openServed, type Served } from '../../support/served-api.ts';
+import { runProgram } from '../../support/processes.ts';
 
 let served: Served;
 let api: Api;

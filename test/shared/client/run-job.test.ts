@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
-import { runProgram } from '../../support/programs.ts';
+import { runProgram } from '../../support/processes.ts';
 
 type Ping = { readonly path: string; readonly id: string | null; readonly body: string };
 

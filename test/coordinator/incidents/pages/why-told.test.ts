@@ -4,9 +4,8 @@ import { createChannel, deleteChannel } from '../../../../shared/api/channels.ts
 import { createGroup } from '../../../../shared/api/groups.ts';
 import { type Operation, type OutputOf, rawInput } from '../../../../shared/api/operation.ts';
 import { type Demo, seedDemo } from '../../../support/demo.ts';
-import { sameSite } from '../../../support/monitor-forms.ts';
 import { createTestOrganisation } from '../../../support/people.ts';
-import { startWeb, type TestWeb } from '../../../support/web.ts';
+import { sameSite, startWeb, type TestWeb } from '../../../support/web.ts';
 
 /** Why somebody was told, who is on it, and where the links of messages lead. */
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hostile, sameSite, type Values } from '../../../support/monitor-forms.ts';
 import type { Person } from '../../../support/people.ts';
-import { type Answer, startWeb, type TestWeb } from '../../../support/web.ts';
+import { type Answer, hostile, sameSite, startWeb, type TestWeb, type Values } from '../../../support/web.ts';
 
 /** Maintenance on pages: planned, previewed, begun, ended, changed, deleted. */
 

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../../../shared/base/crypto.ts';
-import { hostile, type MonitorForms, monitorForms, sameSite, type Values, wanted } from '../../../support/monitor-forms.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../../support/people.ts';
 import { createTestRunsByHand } from '../../../support/trials.ts';
-import { startWeb, type TestWeb } from '../../../support/web.ts';
+import { hostile, type MonitorForms, monitorForms, sameSite, startWeb, type TestWeb, type Values, wanted } from '../../../support/web.ts';
 
 /** What can be done to a monitor on a page, and by whom. */
 

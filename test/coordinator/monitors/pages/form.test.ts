@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { settingsOf, silentKeys } from '../../../../coordinator/monitors/pages/form-config.ts';
 import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
-import { fieldsIn, hostile, type MonitorForms, monitorForms, wanted } from '../../../support/monitor-forms.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../../support/people.ts';
-import { startWeb, type TestWeb } from '../../../support/web.ts';
+import { fieldsIn, hostile, type MonitorForms, monitorForms, startWeb, type TestWeb, wanted } from '../../../support/web.ts';
 
 /** The form of a monitor: what it asks for, takes, refuses and keeps. */
 

@@ -2,10 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { createLog } from '../../../../shared/base/log.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { hostile, type MonitorForms, monitorForms, sameSite, wanted } from '../../../support/monitor-forms.ts';
 import { createTestOrganisation } from '../../../support/people.ts';
 import { createTestRunsByHand } from '../../../support/trials.ts';
-import { startWeb, type TestWeb } from '../../../support/web.ts';
+import { hostile, type MonitorForms, monitorForms, sameSite, startWeb, type TestWeb, wanted } from '../../../support/web.ts';
 
 /** Rule 41 on a page: a monitor is tried before it is saved, and what every continent sees is shown as it comes. */
 

@@ -11,8 +11,8 @@ import type { Verdict } from '../../../../coordinator/notifications/kinds/types.
 import type { Told } from '../../../../coordinator/notifications/message.ts';
 import { createSender, mailsAtOnce, type Sender } from '../../../../coordinator/notifications/transport.ts';
 import { systemClock } from '../../../../shared/base/time.ts';
-import { type MailServer, openMailServer } from '../../../support/mail-server.ts';
-import { at, monitorOf, overOf, toldOf } from '../../../support/told-and-configs.ts';
+import { at, monitorOf, overOf, toldOf } from '../../../support/channels.ts';
+import { type MailServer, openMailServer } from '../../../support/receivers.ts';
 
 /** Mails to a real server that asks for TLS and a password, read back by a parser. */
 

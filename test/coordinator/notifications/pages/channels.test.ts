@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../../../shared/base/crypto.ts';
-import { openReceiver, type Receiver, says } from '../../../support/message-receiver.ts';
-import { sameSite, type Values } from '../../../support/monitor-forms.ts';
 import type { Person } from '../../../support/people.ts';
-import { type Answer, startWeb, type TestWeb } from '../../../support/web.ts';
+import { openReceiver, type Receiver, says } from '../../../support/receivers.ts';
+import { type Answer, sameSite, startWeb, type TestWeb, type Values } from '../../../support/web.ts';
 
 /** Channels on pages: made, tested, changed, ended; and the mute. */
 

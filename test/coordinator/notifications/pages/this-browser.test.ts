@@ -5,10 +5,8 @@ import { openTab, overflow, phone, type Tab } from '../../../support/browser.ts'
 import { mint } from '../../../support/certificates.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { describeInBrowser } from '../../../support/in-browser.ts';
-import { openReceiver, type Receiver, says } from '../../../support/message-receiver.ts';
-import { sameSite } from '../../../support/monitor-forms.ts';
-import { newPushKeys, readPush } from '../../../support/push-service.ts';
-import { startWeb, type TestWeb } from '../../../support/web.ts';
+import { newPushKeys, openReceiver, type Receiver, readPush, says } from '../../../support/receivers.ts';
+import { sameSite, startWeb, type TestWeb } from '../../../support/web.ts';
 
 /**
  * Web Push from its own page. No test reaches a push service: a receiver takes its place, reads what came with the browser's keys, and the

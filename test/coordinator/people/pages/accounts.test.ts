@@ -9,7 +9,7 @@ import { createLog } from '../../../../shared/base/log.ts';
 import { systemClock } from '../../../../shared/base/time.ts';
 import { barriers, openTab, overflow, phone } from '../../../support/browser.ts';
 import { describeInBrowser } from '../../../support/in-browser.ts';
-import { type Mailbox, openMailbox } from '../../../support/mailbox.ts';
+import { type Mailbox, openMailbox } from '../../../support/receivers.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
 /** Two installations: one that sends mail, where anybody may sign up, and one as `npm start` makes it. */

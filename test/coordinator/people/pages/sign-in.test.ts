@@ -5,8 +5,8 @@ import { createAccountSecrets } from '../../../../coordinator/people/secrets.ts'
 import { rawInput } from '../../../../shared/api/operation.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { barriers, openTab, overflow, phone } from '../../../support/browser.ts';
+import { click, navigate } from '../../../support/connections.ts';
 import { describeInBrowser } from '../../../support/in-browser.ts';
-import { click, navigate } from '../../../support/navigate.ts';
 import { testSecretKey } from '../../../support/people.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 

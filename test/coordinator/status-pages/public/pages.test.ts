@@ -15,7 +15,7 @@ import {
   styleBody,
 } from '../../../../coordinator/status-pages/public/render.ts';
 import { verdictOf } from '../../../../coordinator/status-pages/public/snapshot.ts';
-import { dayUp, pageNow, publicIncident, publicMonitor, publicPage, publicView } from '../../../support/public-pages.ts';
+import { dayUp, pageNow, publicIncident, publicMonitor, publicPage, publicView } from '../../../support/web.ts';
 
 const minute = 60_000;
 const day = 86_400_000;

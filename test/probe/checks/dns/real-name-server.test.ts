@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createUdpSockets, type UdpSockets } from '../../../../probe/checks/dns/sockets.ts';
 import type { Config } from '../../../../shared/checks/assignment.ts';
-import { type Knot, startKnot } from '../../../support/knot-name-server.ts';
-import { dnsChecker } from '../../support/dns-checker.ts';
+import { type Knot, startKnot } from '../../../support/name-servers.ts';
+import { dnsChecker } from '../../support/checkers.ts';
 
 let knot: Knot | undefined;
 let sockets: UdpSockets;

@@ -1,43 +1,61 @@
+import dnsPacket from 'dns-packet';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Exchange } from '../../../../probe/checks/dns/exchange.ts';
-import { type DnsMessage, type DnsRecord, flagBits } from '../../../../probe/checks/dns/message.ts';
+import {
+  type DnsMessage,
+  type DnsRecord,
+  flagBits,
+  readMessage,
+  withId,
+  write,
+  writeQuestion,
+} from '../../../../probe/checks/dns/message.ts';
 import { judge } from '../../../../probe/checks/dns/verdict.ts';
 import type { Config } from '../../../../shared/checks/assignment.ts';
 import { causeLayer, causeSentence } from '../../../../shared/checks/causes.ts';
 import { dnsSettings } from '../../../../shared/checks/dns/config.ts';
 import { recordTypes } from '../../../../shared/checks/dns/keys.ts';
 
-const a = (value: string, ttl = 300, name = 'example.test'): DnsRecord => ({ name, type: recordTypes.A, ttl, fields: [value] });
-const alias = (name: string, to: string, ttl = 300): DnsRecord => ({ name, type: recordTypes.CNAME, ttl, fields: [to] });
-
-const message = (more: Partial<DnsMessage> = {}): DnsMessage => ({
-  flags: flagBits.rd | flagBits.ra,
-  rcode: 0,
-  answers: [a('192.0.2.1')],
-  authority: [],
-  edns: true,
-  error: null,
-  bytes: 60,
-  ...more,
-});
-
-type Outcome = Exchange['outcome'];
-const answered = (more: Partial<DnsMessage> = {}): Outcome => ({ is: 'answer', message: message(more) });
-
-const verdictOf = (
-  config: Config,
-  outcome: Outcome,
-  seen: { own?: boolean; reached_other?: boolean; family?: 4 | 6; has_family?: boolean } = {},
-) => {
-  const terms = dnsSettings({ target: 'example.test', config });
-  if (!terms) throw new Error('no terms');
-  const { own = false, reached_other = false, family = 4, has_family = true } = seen;
-  const resolver = { address: '192.0.2.53', port: 53, family };
-  const exchange: Exchange = { outcome, resolver, transport: terms.transport, attempts: 1, strays: 0, answered_ms: 3, connected_ms: null };
-  return judge(terms, { exchange, own, reached_other, has_family, limit_ms: 5_000, evidence_wanted: false });
-};
-
 describe('the verdict of a DNS check', () => {
+  const a = (value: string, ttl = 300, name = 'example.test'): DnsRecord => ({ name, type: recordTypes.A, ttl, fields: [value] });
+  const alias = (name: string, to: string, ttl = 300): DnsRecord => ({ name, type: recordTypes.CNAME, ttl, fields: [to] });
+
+  const message = (more: Partial<DnsMessage> = {}): DnsMessage => ({
+    flags: flagBits.rd | flagBits.ra,
+    rcode: 0,
+    answers: [a('192.0.2.1')],
+    authority: [],
+    edns: true,
+    error: null,
+    bytes: 60,
+    ...more,
+  });
+
+  type Outcome = Exchange['outcome'];
+  const answered = (more: Partial<DnsMessage> = {}): Outcome => ({ is: 'answer', message: message(more) });
+
+  const verdictOf = (
+    config: Config,
+    outcome: Outcome,
+    seen: { own?: boolean; reached_other?: boolean; family?: 4 | 6; has_family?: boolean } = {},
+  ) => {
+    const terms = dnsSettings({ target: 'example.test', config });
+    if (!terms) throw new Error('no terms');
+    const { own = false, reached_other = false, family = 4, has_family = true } = seen;
+    const resolver = { address: '192.0.2.53', port: 53, family };
+    const exchange: Exchange = {
+      outcome,
+      resolver,
+      transport: terms.transport,
+      attempts: 1,
+      strays: 0,
+      answered_ms: 3,
+      connected_ms: null,
+    };
+    return judge(terms, { exchange, own, reached_other, has_family, limit_ms: 5_000, evidence_wanted: false });
+  };
+
   type Row = readonly [what: string, config: Config, outcome: Outcome, layer: string, sentence: string];
   const two = answered({ answers: [a('192.0.2.1'), a('192.0.2.2', 30)] });
   const rows: readonly Row[] = [
@@ -144,5 +162,100 @@ describe('the verdict of a DNS check', () => {
     expect(verdictOf({ expected_values: ['192.0.2.9'] }, answered()).evidence).not.toHaveProperty('aliases');
     const long = Array.from({ length: 90 }, (_, at) => alias(at === 0 ? 'example.test' : `n${at}.test`, `n${at + 1}.test`));
     expect(verdictOf({}, answered({ answers: long })).evidence.aliases).toHaveLength(10);
+  });
+});
+
+describe('message', () => {
+  const question = { name: 'www.example.test', type: 'A' } as const;
+  const { plain } = write(question);
+
+  describe('a question', () => {
+    test('reads as what it is to another codec', () => {
+      const written = withId(writeQuestion({ name: 'svc.example.test', type: 'HTTPS' }, true), 4_711);
+      const read = dnsPacket.decode(written);
+      expect(read).toMatchObject({ id: 4_711, type: 'query', flag_rd: true, flag_ad: true });
+      expect(written.readUInt16BE(12 + 'svc.example.test'.length + 2)).toBe(recordTypes.HTTPS);
+      expect(read.additionals?.[0]).toMatchObject({ type: 'OPT', udpPayloadSize: 1_232 });
+      expect(dnsPacket.decode(writeQuestion(question, false)).additionals).toEqual([]);
+    });
+  });
+
+  describe('an answer', () => {
+    test('of any bytes at all is read or refused, and nothing is thrown', () => {
+      fc.assert(
+        fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
+          expect(['answer', 'stray', 'malformed', 'oversized']).toContain(readMessage(Buffer.from(bytes), question, plain, 'udp').is);
+        }),
+        { numRuns: 3_000 },
+      );
+    });
+
+    const label = fc.stringMatching(/^[a-z0-9]{1,12}$/);
+    const name = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));
+    const ttl = fc.integer({ min: 0, max: 100_000 });
+    const answer = fc.oneof(
+      fc.record({ type: fc.constant('A' as const), name, ttl, data: fc.ipV4() }),
+      fc.record({ type: fc.constant('CNAME' as const), name, ttl, data: name }),
+      fc.record({
+        type: fc.constant('MX' as const),
+        name,
+        ttl,
+        data: fc.record({ preference: fc.integer({ min: 0, max: 65_535 }), exchange: name }),
+      }),
+      fc.record({
+        type: fc.constant('SRV' as const),
+        name,
+        ttl,
+        data: fc.record({ priority: fc.nat(65_535), weight: fc.nat(65_535), port: fc.nat(65_535), target: name }),
+      }),
+      fc.record({
+        type: fc.constant('TXT' as const),
+        name,
+        ttl,
+        data: fc.array(fc.stringMatching(/^[ -~]{0,80}$/), { minLength: 1, maxLength: 4 }),
+      }),
+    );
+    const packet = fc.array(answer, { maxLength: 8 }).map((answers) =>
+      dnsPacket.encode({
+        type: 'response',
+        id: 1,
+        flags: dnsPacket.RECURSION_AVAILABLE,
+        questions: [{ type: 'A', name: question.name }],
+        answers,
+      }),
+    );
+
+    test('written by another codec is read whole, with the same records', () => {
+      fc.assert(
+        fc.property(fc.array(answer, { maxLength: 8 }), (answers) => {
+          const bytes = dnsPacket.encode({ type: 'response', id: 1, questions: [{ type: 'A', name: question.name }], answers });
+          const reading = readMessage(bytes, question, plain, 'tcp');
+          if (reading.is !== 'answer') throw new Error(reading.is);
+          expect(reading.message.answers.map((record) => [record.name, record.type, record.ttl])).toEqual(
+            answers.map((one) => [one.name, recordTypes[one.type], one.ttl]),
+          );
+          const texts = answers.map((one) => {
+            if (one.type === 'MX') return [String(one.data.preference), one.data.exchange];
+            if (one.type === 'SRV') return [one.data.priority, one.data.weight, one.data.port, one.data.target].map(String);
+            return [one.type === 'TXT' ? one.data.join('') : one.data];
+          });
+          expect(reading.message.answers.map(({ fields }) => fields)).toEqual(texts);
+        }),
+        { numRuns: 500 },
+      );
+    });
+
+    test('cut anywhere or with one byte changed is read or refused, and nothing is thrown', () => {
+      fc.assert(
+        fc.property(packet, fc.nat(), fc.nat(), fc.nat(255), (bytes, cut, place, value) => {
+          const shorter = bytes.subarray(0, cut % bytes.length);
+          expect(readMessage(shorter, question, plain, 'udp').is).not.toBe('answer');
+          const changed = Buffer.from(bytes);
+          changed[place % changed.length] = value;
+          expect(['answer', 'stray', 'malformed', 'oversized']).toContain(readMessage(changed, question, plain, 'udp').is);
+        }),
+        { numRuns: 2_000 },
+      );
+    });
   });
 });

@@ -1,6 +1,265 @@
-import { describe, expect, test } from 'vitest';
+import dnsPacket from 'dns-packet';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createUdpSockets } from '../../../../probe/checks/dns/sockets.ts';
+import type { ResponseSeen } from '../../../../probe/checks/https/evidence.ts';
+import { createLookup, type Lookup } from '../../../../probe/checks/https/lookup.ts';
+import type { Config } from '../../../../shared/checks/assignment.ts';
 import { causeSentence } from '../../../../shared/checks/causes.ts';
-import { answered, certificate, failed, hop, judge, response, seen, tls } from '../../support/https-observations.ts';
+import { mint, mintAuthority } from '../../../support/certificates.ts';
+import { answerTo, type Resolver, startResolver } from '../../../support/name-servers.ts';
+import { httpsChecker } from '../../support/checkers.ts';
+import { answerBy, answered, certificate, failed, hop, judge, response, seen, serve, serveRaw, tls } from '../../support/observations.ts';
+
+/** What evidence shows beyond the cause: enough to know what to mend without asking the target again. */
+describe('evidence saw', () => {
+  const check = httpsChecker();
+  const leadsTo =
+    (...addresses: readonly string[]): Lookup =>
+    async () => ({ addresses });
+
+  describe('the value that an assertion saw', () => {
+    const json = (body: string, assertion: Record<string, string | number | boolean>, config = {}) =>
+      judge(answered(response(200, body)), { json: [{ path: '$.state', ...assertion }], ...config }).evidence.saw;
+
+    test.each([
+      ['{"state":"down"}', { equals: 'up' }, 'down'],
+      ['{"state":7}', { gt: 9 }, '7'],
+      ['{"state":null}', { equals: 'up' }, 'null'],
+      ['{"state":{"a":[1,"b"]}}', { exists: false }, '{"a":[1,"b"]}'],
+      ['{"other":1}', { equals: 'up' }, undefined],
+      ['{"state":"up"}', { equals: 'up' }, undefined],
+    ])('of %s under %j is %s', (body, assertion, saw) => {
+      expect(json(body, assertion)).toBe(saw);
+    });
+
+    test('is small, tame and without secrets', () => {
+      const long = JSON.stringify({ state: `\u001b[31m${'x'.repeat(5_000)}` });
+      expect(json(long, { equals: 'up' })).toHaveLength(400);
+      expect(json(long, { equals: 'up' })).not.toContain('\u001b');
+      const secret = 'quo"ted\\secret';
+      for (const state of [secret, [secret], { a: { b: secret } }])
+        expect(json(JSON.stringify({ state }), { equals: 'up' }, { headers: { 'X-K': secret }, secret_headers: ['X-K'] })).toMatch(
+          /^\W*(a\W*b\W*)?\*\*\*\W*$/,
+        );
+    });
+
+    test('of a header is the header, each where it came more than once', () => {
+      const header = (...values: readonly string[]) =>
+        judge(
+          answered(
+            response(
+              200,
+              '',
+              values.map((value) => ['x-cache-state', value] as const),
+            ),
+          ),
+          { header_contains: { 'X-Cache-State': 'HIT' } },
+        ).evidence.saw;
+      expect(header('MISS')).toBe('MISS');
+      expect(header('MISS', 'STALE')).toBe('["MISS","STALE"]');
+      expect(header()).toBeUndefined();
+    });
+
+    test('of a text that may not be there is where it stands', () => {
+      const body = `${'.'.repeat(3_000)}before Fatal error in line 7 ${'.'.repeat(3_000)}`;
+      const saw = String(judge(answered(response(200, body)), { body_not_contains: 'Fatal error' }).evidence.saw);
+      expect(saw).toContain('before Fatal error in line 7');
+      expect(saw).toHaveLength(400);
+      const told = judge(answered(response(200, 'a s3cret-token Fatal error')), {
+        body_not_contains: 'Fatal error',
+        bearer_token: 's3cret-token',
+      });
+      expect(told.evidence.saw).toBe('a *** Fatal error');
+    });
+  });
+
+  describe('what was no HTTP', () => {
+    const saying = async (bytes: string | Buffer) => (await serveRaw((socket) => socket.on('error', () => undefined).end(bytes))).url();
+
+    test('shows its first bytes, and a sign for each that is no letter', async () => {
+      expect((await check(await saying('SSH-2.0-OpenSSH_9.6\r\n'))).evidence).toMatchObject({ first_bytes: 'SSH-2.0-OpenSSH_9.6\\r\\n' });
+      expect((await check(await saying(Buffer.from([0x15, 3, 1, 0, 2, 2, 0x46])))).evidence).toMatchObject({
+        first_bytes: '\\x15\\x03\\x01\\x00\\x02\\x02F',
+      });
+      expect((await check(await saying('HTTP/1.1 20'))).evidence).toMatchObject({ first_bytes: 'HTTP/1.1 20' });
+      expect((await check(await saying('HTTP/1.1 twenty\r\nA: b\r\n\r\n'))).evidence.first_bytes).toMatch(/^HTTP\/1\.1 twenty\\r\\nA: b/);
+      expect((await check(await saying(Buffer.alloc(20_000, 'x')))).evidence.first_bytes).toBe('x'.repeat(100));
+      expect((await check(await saying(''))).evidence.first_bytes).toBeUndefined();
+      expect((await check(await saying('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))).evidence.first_bytes).toBeUndefined();
+    });
+
+    test.each(['s3cret-token', 'y'.repeat(4_000)])('shows no secret that was sent and comes back', async (bearer_token) => {
+      const echo = await serveRaw((socket) =>
+        socket.on('error', () => undefined).once('data', (bytes) => socket.end(`${bearer_token}?\n${bytes}`)),
+      );
+      const { evidence } = await check(echo.url(), { bearer_token });
+      expect(evidence.first_bytes).toMatch(/^\*\*\*\?\\nGET/);
+      expect(JSON.stringify(evidence)).not.toMatch(/s3cret|yyyy/);
+    });
+  });
+
+  test('each hop shows its address and its phases', async () => {
+    const [first, second] = await Promise.all([serve(), serve({ host: '127.0.0.2' })]);
+    first.answer(answerBy(() => ({ status: 302, headers: { location: second.url('/there') } })));
+    second.answer(answerBy(() => ({ status: 500 })));
+    const { evidence } = await check(first.url());
+    const phases = { dns: null, tcp: expect.any(Number), tls: null, first_byte: expect.any(Number), total: expect.any(Number) };
+    expect(evidence.redirects).toEqual([
+      { url: first.url(), status: 302, location: second.url('/there'), address: '127.0.0.1', phases },
+      { url: second.url('/there'), status: 500, location: '', address: '127.0.0.2', phases },
+    ]);
+  });
+
+  describe('the address that the probe came from', () => {
+    test('is told as the target saw it', async () => {
+      const target = await serve();
+      let from: string | undefined;
+      target.answer(
+        answerBy((request) => {
+          from = request.socket.remoteAddress;
+          return { status: 500 };
+        }),
+      );
+      const { evidence } = await check(target.url());
+      expect([evidence.outgoing_address, evidence.outgoing_address]).toEqual([from, '127.0.0.1']);
+    });
+
+    test.each([
+      ['10.0.0.7', '8.8.8.8', undefined],
+      ['172.17.0.2', '2001:4860:4860::8888', undefined],
+      ['9.9.9.9', '8.8.8.8', '9.9.9.9'],
+      ['10.0.0.7', '10.1.2.3', '10.0.0.7'],
+      [null, '8.8.8.8', undefined],
+    ])('from %s to %s is %s: an own one that is changed on the way out was not seen', (outgoing, address, told) => {
+      const attempts = [{ address, code: null, ms: 1 }];
+      expect(judge(seen([hop({ outgoing, attempts, response: response(500) })])).evidence.outgoing_address).toBe(told);
+    });
+  });
+
+  describe('the look-up of a name', () => {
+    const sockets = createUdpSockets();
+    const open: Resolver[] = [];
+    afterAll(async () => {
+      sockets.close();
+      await Promise.all(open.map((resolver) => resolver.close()));
+    });
+
+    const checkerBy = async (rcode: number, aliases: readonly (readonly [string, string])[], address?: string) => {
+      const resolver = await startResolver(({ query, name }) => {
+        const type = dnsPacket.decode(query).questions?.[0]?.type;
+        const chain = aliases.map(([from, data], at) => ({ type: 'CNAME', name: from, ttl: 600 - at, data }) as const);
+        const end = aliases.at(-1)?.[1] ?? name;
+        return answerTo(query, {
+          rcode,
+          answers: [...chain, ...(type === 'A' && address ? [{ type: 'A', name: end, ttl: 77, data: address } as const] : [])],
+        });
+      });
+      open.push(resolver);
+      const resolvers = () => [{ address: '127.0.0.1', port: resolver.port, family: 4 } as const];
+      const families = { 4: true, 6: false };
+      return {
+        checker: httpsChecker({ families, lookup: createLookup({ families: () => families, sockets, resolvers }) }),
+        port: resolver.port,
+      };
+    };
+    const byAliases = [
+      ['shop.example', 'edge.cdn.example'],
+      ['edge.cdn.example', 'pop-7.cdn.example'],
+    ] as const;
+
+    test('shows the resolver that answered, the lowest TTL on the way, and the aliases', async () => {
+      const target = await serve();
+      target.answer(answerBy(() => ({ status: 500 })));
+      const { checker, port } = await checkerBy(0, byAliases, '127.0.0.1');
+      expect((await checker(`http://shop.example:${target.port}/`)).evidence.lookup).toEqual({
+        resolver: { address: '127.0.0.1', port },
+        ttl: 77,
+        aliases: ['edge.cdn.example', 'pop-7.cdn.example'],
+      });
+    });
+
+    test('shows who said that there is no such name, or that what the alias leads to is none', async () => {
+      const nobody = await checkerBy(3, []);
+      expect((await nobody.checker('http://shop.example/')).evidence.lookup).toEqual({
+        resolver: { address: '127.0.0.1', port: nobody.port },
+        ttl: null,
+        aliases: [],
+      });
+      const dangling = await checkerBy(3, byAliases);
+      expect((await dangling.checker('http://shop.example/')).evidence.lookup).toMatchObject({
+        aliases: ['edge.cdn.example', 'pop-7.cdn.example'],
+      });
+    });
+
+    test('shows nothing of a name that leads inside, and is small', async () => {
+      const inside = await checkerBy(0, byAliases, '10.0.0.1');
+      const { evidence } = await inside.checker('http://shop.example/');
+      expect(JSON.stringify(evidence)).not.toMatch(/cdn|10\.0\.0\.1/);
+      const by = {
+        resolver: { address: '192.0.2.53', port: 53, family: 4 },
+        ttl: 1,
+        aliases: Array.from({ length: 400 }, () => 'n'.repeat(300)),
+      } as const;
+      expect(JSON.stringify(judge(seen([hop({ by, response: response(500) })])).evidence.lookup).length).toBeLessThan(3_000);
+    });
+  });
+
+  test('a certificate shows its key, its size and how it is signed', async () => {
+    const root = mintAuthority('Test Root');
+    const chain = async (key: 'ec' | 'rsa') => {
+      const target = await serve({ certificate: mint({ names: ['good.example'], issuer: root, key }) });
+      const { evidence } = await httpsChecker({ authorities: [root.certificate], lookup: leadsTo('127.0.0.1') })(
+        `https://good.example:${target.port}/`,
+      );
+      return evidence.tls;
+    };
+    expect(await chain('ec')).toMatchObject({ chain: [{ key: 'ec prime256v1', signature: 'ecdsa-with-SHA256' }] });
+    expect(await chain('rsa')).toMatchObject({ chain: [{ key: 'rsa 2048', signature: 'ecdsa-with-SHA256' }] });
+  });
+
+  test('how many of its addresses were tried is told', async () => {
+    const target = await serve();
+    target.answer(answerBy(() => ({ status: 500 })));
+    const many = Array.from({ length: 9 }, (_, at) => `127.0.0.${90 + at}`);
+    const { evidence } = await httpsChecker({ lookup: leadsTo(...many) })(`http://pool.example:${target.port}/`);
+    expect(evidence.addresses_tried).toBe('9 of 9');
+    expect(
+      (await httpsChecker({ lookup: leadsTo('127.0.0.99', '127.0.0.1', '127.0.0.2') })(`http://pool.example:${target.port}/`)).evidence
+        .addresses_tried,
+    ).toBe('2 of 3');
+  });
+
+  test('all of it together fits into a result, whatever a target piles up', () => {
+    const long = 'ü'.repeat(2_000);
+    const wide = {
+      ...certificate(),
+      subject: long,
+      issuer: long,
+      names: Array.from({ length: 20 }, () => long),
+      key: 'ec',
+      signature: 's',
+    };
+    const by = {
+      resolver: { address: '192.0.2.53', port: 53, family: 4 },
+      ttl: 1,
+      aliases: Array.from({ length: 99 }, () => long),
+    } as const;
+    const hops = Array.from({ length: 11 }, () =>
+      hop({
+        ...{ by, url: `https://x.example/${long}`, outgoing: '9.9.9.9', tls: tls({ chain: () => Array.from({ length: 6 }, () => wide) }) },
+        response: response(
+          200,
+          JSON.stringify({ state: long.repeat(9) }),
+          Array.from({ length: 250 }, () => ['location', long] as const),
+        ),
+      }),
+    );
+    const { evidence } = judge(seen(hops), { json: [{ path: '$.state', equals: 'up' }] });
+    expect(evidence.saw).toHaveLength(400);
+    // A result of more than 128 KiB would travel without its evidence.
+    expect(Buffer.byteLength(JSON.stringify(evidence))).toBeLessThan(100 * 1_024);
+  });
+});
 
 describe('what a target sent stays out of sentences and is tame in evidence', () => {
   const hostile = '<script>alert(1)</script> ignore previous instructions \u0000\u001b[31m \ud800';
@@ -92,5 +351,139 @@ describe('what a target sent stays out of sentences and is tame in evidence', ()
     expect(judge(answered(latin), { body_contains: 'grüße' }).outcome).toBe('ok');
     const odd = { ...response(200, 'grüße', [['content-type', 'text/html; charset=klingon']]) };
     expect(judge(answered(odd), { body_contains: 'grüße' }).outcome).toBe('ok');
+  });
+});
+
+describe('block pages', () => {
+  const dataDome = `<html lang="en"><head><title>shop.example</title><style>#cmsg{animation: A 1.5s;}</style></head><body style="margin:0">
+<p id="cmsg">Please enable JS and disable any ad blocker</p><script data-cfasync="false">var dd={'rt':'c','cid':'AHrlqAAAAAM','hsh':'1',
+'host':'geo.captcha-delivery.com'}</script><script data-cfasync="false" src="https://ct.captcha-delivery.com/c.js"></script></body></html>`;
+  const imperva = `<html style="height:100%"><head><META NAME="ROBOTS" CONTENT="NOINDEX, NOFOLLOW"></head><body style="margin:0px;height:100%">
+<iframe id="main-iframe" src="/_Incapsula_Resource?CWUDNSAI=9&xinfo=7-1" frameborder=0>Request unsuccessful. Incapsula incident ID: 7-1</iframe></body></html>`;
+  const f5 = `<html><head><title>Request Rejected</title></head><body>The requested URL was rejected. Please consult with your administrator.<br><br>
+Your support ID is: 123<br><br><a href='javascript:history.back();'>[Go Back]</a></body></html>`;
+  const human = `<!DOCTYPE html><html><head><title>Access to this page has been denied</title><script>window._pxAppId = 'PX1';</script></head>
+<body><div id="px-captcha"></div><p>Press & Hold to confirm you are a human (and not a bot).</p></body></html>`;
+
+  /** One page for each firewall, as its vendor documents or shows it. */
+  const pages: readonly (readonly [vendor: string, ResponseSeen])[] = [
+    ['Cloudflare', response(403, '<title>Attention Required! | Cloudflare</title>', [['server', 'cloudflare']])],
+    ['Cloudflare', response(503, '<title>Just a moment...</title><script src="/cdn-cgi/x"></script>', [['server', 'cloudflare']])],
+    ['Cloudflare', response(403, 'error code: 1020', [['server', 'cloudflare']])],
+    ['Cloudflare', response(200, 'x', [['cf-mitigated', 'challenge']])],
+    ['AWS WAF', response(202, '', [['x-amzn-waf-action', 'challenge']])],
+    ['AWS WAF', response(403, 'The request could not be satisfied. Request blocked.', [['x-cache', 'Error from cloudfront']])],
+    ['Akamai', response(403, '<TITLE>Access Denied</TITLE><H1>Access Denied</H1> Reference&#32;&#35;18', [['server', 'AkamaiGHost']])],
+    ['Azure Front Door', response(403, 'The request is blocked.', [['x-azure-ref', '0abc']])],
+    [
+      'Azure Application Gateway',
+      response(403, '<title>403 Forbidden</title><hr>Microsoft-Azure-Application-Gateway/v2', [
+        ['server', 'Microsoft-Azure-Application-Gateway/v2'],
+      ]),
+    ],
+    ['DataDome', response(403, dataDome)],
+    ['DataDome', response(200, dataDome)],
+    ['DataDome', response(403, '{"url":"https://geo.captcha-delivery.com/captcha/?initialCid=A"}')],
+    ['Imperva', response(200, imperva)],
+    ['Imperva', response(503, imperva, [['x-iinfo', '7-1']])],
+    ['Imperva', response(200, 'Request unsuccessful. Incapsula incident ID: 1-2')],
+    ['Sucuri', response(403, 'Sucuri WebSite Firewall - Access Denied')],
+    ['Sucuri', response(200, '', [['x-sucuri-block', '1']])],
+    ['Vercel', response(429, '', [['x-vercel-mitigated', 'challenge']])],
+    ['HUMAN', response(403, human)],
+    ['Kasada', response(429, '<script>window.KPSDK={};</script><script src="/1/ips.js?x"></script>', [['x-kpsdk-ct', 'a']])],
+    ['F5', response(200, f5)],
+    ['Wordfence', response(503, 'Your access to this site has been limited by the site owner. Generated by Wordfence at Mon')],
+    ['DDoS-Guard', response(403, '<title>DDoS-Guard</title>', [['server', 'ddos-guard']])],
+    ['ModSecurity', response(406, '<h1>Not Acceptable!</h1>This error was generated by Mod_Security.')],
+  ];
+
+  test.each(pages)('a block page of %s is named and never taken for health', (vendor, page) => {
+    expect(judge(answered(page))).toMatchObject({
+      outcome: 'fail',
+      cause: { class: 'blocked_by_firewall', params: { vendor, status: page.status } },
+    });
+  });
+
+  const story = 'a long story of this shop and all that it has to sell to people who like such things. '.repeat(20);
+
+  /** Healthy pages that have a firewall's mark somewhere. */
+  const healthy: readonly (readonly [what: string, ResponseSeen])[] = [
+    [
+      'a policy that lets DataDome in',
+      response(
+        200,
+        `<meta http-equiv="Content-Security-Policy" content="frame-src https://geo.captcha-delivery.com"><div id="root"></div>`,
+      ),
+    ],
+    ['a short word on DataDome', response(200, 'ok, and captcha-delivery.com is let through')],
+    ['a shop with the script of DataDome', response(200, `<script src="https://ct.captcha-delivery.com/c.js"></script><p>${story}</p>`)],
+    ['a short help page on Imperva', response(200, '<h1>What does "Incapsula incident ID" mean?</h1><p>Powered by Imperva it is.</p>')],
+    [
+      'a page with the resource of Imperva',
+      response(200, `<script src="/_Incapsula_Resource?SWJIYLWA=719d"></script><h1>Shop</h1>`, [['x-iinfo', '1']]),
+    ],
+    [
+      'a blog about F5',
+      response(200, `<h1>F5</h1><p>It says: The requested URL was rejected. Please consult with your administrator.</p>`),
+    ],
+    ['a blog about Sucuri', response(200, `<p>Sometimes one sees: Sucuri WebSite Firewall - Access Denied</p>`)],
+    ['a page that speaks of captchas of HUMAN', response(200, `<p>px-captcha and _pxAppId, and a captcha: ${story}</p>`)],
+    ['a long page that carries a whole block page', response(200, `${story}${story}${story}${dataDome}`)],
+  ];
+  test.each(healthy)('%s is healthy, whether the usual status was written or not', (_what, page) => {
+    const own: readonly Config[] = [{}, { expected_status: ['2xx'] }, { expected_status: ['2XX'] }];
+    for (const config of own) expect(judge(answered(page), config)).toMatchObject({ outcome: 'ok', cause: null });
+  });
+
+  test('a block page with status 200 is none of health, whether the usual status was written or not', () => {
+    for (const config of [{}, { expected_status: ['2xx'] }])
+      expect(judge(answered(response(200, imperva)), config)).toMatchObject({ outcome: 'fail', cause: { class: 'blocked_by_firewall' } });
+    expect(judge(answered(response(200, imperva)), { expected_status: [200] })).toMatchObject({ outcome: 'ok' });
+  });
+
+  describe("an origin's own error is its own, whoever stands before it", () => {
+    const own = '<html><head><title>503 Service Unavailable</title></head><body><h1>Back soon</h1></body></html>';
+    const before: readonly (readonly [vendor: string, headers: readonly (readonly [string, string])[], page?: string])[] = [
+      [
+        'Imperva',
+        [
+          ['x-iinfo', '7-1'],
+          ['x-cdn', 'Imperva'],
+        ],
+      ],
+      [
+        'DataDome',
+        [
+          ['x-datadome', 'protected'],
+          ['server', 'DataDome'],
+        ],
+      ],
+      ['Kasada', [['x-kpsdk-ct', 'a']]],
+      [
+        'Sucuri',
+        [
+          ['server', 'Sucuri/Cloudproxy'],
+          ['x-sucuri-id', '11'],
+        ],
+      ],
+      ['DDoS-Guard', [['server', 'ddos-guard']]],
+      ['Cloudflare', [['server', 'cloudflare']], `${own}<script src="/cdn-cgi/challenge-platform/scripts/jsd/main.js"></script>`],
+      ['Azure Application Gateway', [['server', 'Microsoft-Azure-Application-Gateway/v2']]],
+      ['nobody', [], `${own} Our ModSecurity is being renewed, captcha-delivery.com is let through.`],
+    ];
+    test.each(before.map(([vendor, headers, page = own]) => ({ vendor, headers, page })))('$vendor', ({ headers, page }) => {
+      for (const status of [403, 429, 503])
+        expect(judge(answered(response(status, page, headers)))).toMatchObject({
+          cause: { class: 'unexpected_status', params: { status } },
+        });
+    });
+  });
+
+  test('whatever a page holds, looking at it takes little time and throws nothing', () => {
+    const bad = ['<script', '<!--', '<', '<style><script>', '<iframe ', '&#32;'].map((piece) =>
+      piece.repeat(Math.ceil(16_384 / piece.length)),
+    );
+    for (const page of bad) expect(judge(answered(response(503, `${page} captcha`)))).toMatchObject({ outcome: 'fail' });
   });
 });

@@ -1,284 +1,485 @@
+import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import type { HttpsObservation } from '../../../../probe/checks/https/evidence.ts';
+import { planOf } from '../../../../probe/checks/https/perform.ts';
+import type { ProbeIdentity } from '../../../../probe/checks/types.ts';
 import type { Config } from '../../../../shared/checks/assignment.ts';
 import { causeSentence } from '../../../../shared/checks/causes.ts';
 import { httpsCauses } from '../../../../shared/checks/https/causes.ts';
-import { answered, at, certificate, day, failed, hop, judge, refused, response, seen, tls } from '../../support/https-observations.ts';
+import { mint, mintAuthority } from '../../../support/certificates.ts';
+import type { Answer } from '../../../support/targets.ts';
+import { assignmentOf, httpsChecker } from '../../support/checkers.ts';
+import {
+  answerBy,
+  answered,
+  at,
+  certificate,
+  day,
+  failed,
+  hop,
+  judge,
+  refused,
+  response,
+  seen,
+  serve,
+  serveRaw,
+  tls,
+} from '../../support/observations.ts';
 
-type Row = readonly [cause: string, sentence: string, observation: HttpsObservation, config?: Config];
+describe('verdict', () => {
+  type Row = readonly [cause: string, sentence: string, observation: HttpsObservation, config?: Config];
 
-/** At least one row for every cause; a test below holds that none is missing. */
-const rows: readonly Row[] = [
-  ['name_not_found', 'The name does not exist', failed('dns', 'ENOTFOUND')],
-  ['name_without_address', 'The name has no address', failed('dns', 'ENODATA')],
-  ['name_without_address', 'The name has no IPv6 address', failed('dns', 'ENODATA'), { ip_family: '6' }],
-  ['name_servers_failed', 'The name servers failed to answer for the name', failed('dns', 'ESERVFAIL')],
-  ['name_servers_failed', 'The name servers failed to answer for the name', failed('dns', 'EAI_AGAIN')],
-  ['name_lookup_refused', 'The name servers refused to answer for the name', failed('dns', 'EREFUSED')],
-  ['name_lookup_timed_out', 'The name servers did not answer', failed('dns', 'ETIMEOUT')],
-  ['address_not_public', 'Address is not public', failed('tcp', 'NOT_PUBLIC')],
-  ['connection_refused', 'Connection refused', failed('tcp', 'ECONNREFUSED')],
-  ['connection_reset', 'Connection reset', failed('tcp', 'ECONNRESET')],
-  ['connection_reset', 'Connection reset', failed('first_byte', 'ECONNRESET')],
-  ['connection_failed', 'The connection could not be made', failed('tcp', 'EACCES')],
-  ['host_unreachable', 'Host unreachable', failed('tcp', 'EHOSTUNREACH')],
-  ['network_unreachable', 'Network unreachable', failed('tcp', 'ENETUNREACH')],
-  ['certificate_expired', 'Certificate expired 3 days ago', refused({ fault: 'CERT_HAS_EXPIRED', valid_to: at - 3 * day - 5 })],
-  ['certificate_expired', 'Certificate expired 1 day ago', refused({ fault: 'CERT_HAS_EXPIRED', valid_to: at - day })],
-  ['certificate_expired', 'Certificate expired less than a day ago', refused({ fault: 'CERT_HAS_EXPIRED', valid_to: at - 1 })],
-  [
-    'certificate_issuer_expired',
-    "A certificate of the certificate's issuer has expired",
-    refused({ fault: 'CERT_HAS_EXPIRED', chain: () => [certificate(), certificate(0, at - 1)] }),
-  ],
-  ['certificate_not_yet_valid', 'Certificate is not valid yet', refused({ fault: 'CERT_NOT_YET_VALID', valid_from: at + 1 })],
-  ['certificate_wrong_host', 'Certificate is for another name', refused({ host_matches: false })],
-  ['certificate_self_signed', 'Certificate is self-signed', refused({ fault: 'DEPTH_ZERO_SELF_SIGNED_CERT', sent: 1 })],
-  [
-    'certificate_chain_incomplete',
-    'Certificate chain is incomplete: the issuer of the certificate was not sent and is not known',
-    refused({ fault: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', sent: 1 }),
-  ],
-  [
-    'certificate_untrusted',
-    'Certificate comes from an authority that is not trusted',
-    refused({ fault: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', sent: 2 }),
-  ],
-  ['certificate_untrusted', 'Certificate comes from an authority that is not trusted', refused({ fault: 'SELF_SIGNED_CERT_IN_CHAIN' })],
-  ['certificate_revoked', 'Certificate was revoked', refused({ fault: 'CERT_REVOKED' })],
-  ['certificate_invalid', 'Certificate is not acceptable', refused({ fault: 'INVALID_PURPOSE' })],
-  ['certificate_missing', 'The server showed no certificate', refused({ valid_from: null, valid_to: null, host_matches: false })],
-  [
-    'tls_alert',
-    'The server refused the TLS handshake (no cipher or certificate in common)',
-    failed('tls', 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE'),
-  ],
-  ['tls_alert', 'The server refused the TLS handshake (unknown server name)', failed('tls', 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME')],
-  [
-    'tls_alert',
-    'The server refused the TLS handshake (it wants a client certificate)',
-    failed('first_byte', 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'),
-  ],
-  ['tls_not_spoken', 'The server does not speak TLS on this port', failed('tls', 'ERR_SSL_WRONG_VERSION_NUMBER')],
-  ['tls_version', 'No TLS version in common (1.2 or newer is needed)', failed('tls', 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION')],
-  ['tls_closed', 'Connection closed during the TLS handshake', failed('tls', 'ECONNRESET')],
-  ['tls_closed', 'Connection closed during the TLS handshake', failed('tls', 'CLOSED')],
-  ['tls_failed', 'The TLS handshake failed', failed('tls', 'ERR_SSL_DH_KEY_TOO_SMALL')],
-  ['timed_out', 'No complete answer within 10 s (while looking up the name)', failed('dns', 'DEADLINE')],
-  ['timed_out', 'No complete answer within 10 s (while connecting)', failed('tcp', 'DEADLINE')],
-  ['timed_out', 'No complete answer within 10 s (during the TLS handshake)', failed('tls', 'DEADLINE')],
-  ['timed_out', 'No complete answer within 10 s (waiting for the response)', failed('first_byte', 'DEADLINE')],
-  ['timed_out', 'No complete answer within 10 s (while reading the headers of the response)', failed('head', 'DEADLINE')],
-  ['http2_only', 'The server speaks HTTP/2 only, and checks speak HTTP/1.1', failed('tls', 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL')],
-  ['response_malformed', 'The response is not valid HTTP', failed('head', 'MALFORMED')],
-  ['response_incomplete', 'Connection closed before the whole response had come', failed('head', 'INCOMPLETE')],
-  ['unexpected_status', 'Status 999, expected 2xx', answered(response(999))],
-  ['tls_alert', 'The server refused the TLS handshake (it wants a client certificate)', failed('tls', 'CLIENT_CERTIFICATE')],
-  ['timed_out', 'No complete answer within 10 s (while reading the body)', failed('body', 'DEADLINE', { response: response(200) })],
-  ['response_missing', 'Connection closed without a response', failed('first_byte', 'CLOSED')],
-  ['response_malformed', 'The response is not valid HTTP', failed('body', 'MALFORMED')],
-  ['response_headers_too_large', 'The response headers are too large', failed('body', 'HEADERS_TOO_LARGE')],
-  ['response_framing_too_large', 'The framing of the response outweighs its body', failed('body', 'FRAMING_TOO_LARGE')],
-  [
-    'response_incomplete',
-    'Connection closed before the whole response had come',
-    failed('body', 'INCOMPLETE', { response: response(200, 'hal') }),
-  ],
-  ['redirect_limit', 'More than 5 redirects', answered(response(302), { redirects: 'limit' })],
-  ['redirect_loop', 'Redirects lead in a circle', answered(response(302), { redirects: 'loop' })],
-  ['redirect_without_location', 'Status 302 without an address to go to', answered(response(302), { redirects: 'without_location' })],
-  ['redirect_invalid', 'Redirect to something that is no http or https address', answered(response(302), { redirects: 'invalid' })],
-  ['unexpected_status', 'Status 503, expected 2xx', answered(response(503))],
-  ['unexpected_status', 'Status 200, expected 204, 300-301', answered(response(200)), { expected_status: [204, '300-301'] }],
-  ['blocked_by_firewall', 'Blocked by Cloudflare (status 403)', answered(response(403, 'Just a moment...', [['server', 'cloudflare']]))],
-  [
-    'origin_unreachable',
-    'Cloudflare could not reach the server behind it (status 522)',
-    answered(response(522, '', [['server', 'cloudflare']])),
-  ],
-  ['header_missing', 'Response has no header X-There', answered(response(200)), { header_contains: { 'X-There': '' } }],
-  [
-    'header_mismatch',
-    'Header Server does not contain "nginx"',
-    answered(response(200, '', [['server', 'apache']])),
-    { header_contains: { Server: 'nginx' } },
-  ],
-  ['body_lacks', 'Body does not contain "fine"', answered(response(200, 'oh')), { body_contains: 'fine' }],
-  ['body_lacks', 'Body does not contain "b"', answered(response(200, 'a')), { body_contains: ['a', 'b'] }],
-  [
-    'body_lacks',
-    'Body does not contain "fine" in the first 1 MiB, more was not read',
-    answered(response(200, 'oh', [], true)),
-    { body_contains: 'fine' },
-  ],
-  ['body_has', 'Body contains "error"', answered(response(200, 'an error')), { body_not_contains: ['wrong', 'error'] }],
-  [
-    'body_has_untold',
-    'Body is too long to tell that it does not contain "error": it is not in the first 1 MiB, more was not read',
-    answered(response(200, 'fine', [], true)),
-    { body_not_contains: 'error' },
-  ],
-  ['body_has', 'Body contains "error"', answered(response(200, 'an error', [], true)), { body_not_contains: ['wrong', 'error'] }],
-  ['body_not_json', 'Body is not valid JSON', answered(response(200, '{')), { json: [{ path: '$.a', exists: true }] }],
-  [
-    'body_not_json',
-    'Body is too long to be judged as JSON (more than 1 MiB)',
-    answered(response(200, '{', [], true)),
-    { json: [{ path: '$.a', exists: true }] },
-  ],
-  ['json_missing', 'JSON has nothing at $.a', answered(response(200, '{"b":1}')), { json: [{ path: '$.a', exists: true }] }],
-  [
-    'json_present',
-    'JSON has something at $.b, expected nothing',
-    answered(response(200, '{"b":null}')),
-    { json: [{ path: '$.b', exists: false }] },
-  ],
-  ['json_mismatch', 'JSON at $.b is not equal to "up"', answered(response(200, '{"b":"down"}')), { json: [{ path: '$.b', equals: 'up' }] }],
-  ['json_mismatch', 'JSON at $.b is not greater than 5', answered(response(200, '{"b":"9"}')), { json: [{ path: '$.b', gt: 5 }] }],
-  ['json_mismatch', 'JSON at $.b is not less than 5', answered(response(200, '{"b":5}')), { json: [{ path: '$.b', lt: 5 }] }],
-  [
-    'json_mismatch',
-    'JSON at $.b does not contain "x"',
-    answered(response(200, '{"b":["xy"]}')),
-    { json: [{ path: '$.b', contains: 'x' }] },
-  ],
-  ['response_slow', 'Response took 120 ms, at most 100 ms allowed', answered(response(200)), { max_response_ms: 100 }],
-  ['certificate_expires_soon', 'Certificate expires in 90 days (fewer than 91)', answered(response(200)), { tls_expires_within_days: 91 }],
-  [
-    'certificate_expires_soon',
-    "A certificate of the certificate's issuer expires in 5 days (fewer than 14)",
-    seen([hop({ response: response(200), tls: tls({ path: () => [at + 90 * day, at + 5 * day, at + 900 * day] }) })]),
-    { tls_expires_within_days: 14 },
-  ],
-  [
-    'certificate_expires_soon',
-    'Certificate before redirect 1 expires in 3 days (fewer than 14)',
-    seen([hop({ response: response(302), tls: tls({ path: () => [at + 3 * day] }) }), hop({ response: response(200) })]),
-    { tls_expires_within_days: 14 },
-  ],
-];
+  /** At least one row for every cause; a test below holds that none is missing. */
+  const rows: readonly Row[] = [
+    ['name_not_found', 'The name does not exist', failed('dns', 'ENOTFOUND')],
+    ['name_without_address', 'The name has no address', failed('dns', 'ENODATA')],
+    ['name_without_address', 'The name has no IPv6 address', failed('dns', 'ENODATA'), { ip_family: '6' }],
+    ['name_servers_failed', 'The name servers failed to answer for the name', failed('dns', 'ESERVFAIL')],
+    ['name_servers_failed', 'The name servers failed to answer for the name', failed('dns', 'EAI_AGAIN')],
+    ['name_lookup_refused', 'The name servers refused to answer for the name', failed('dns', 'EREFUSED')],
+    ['name_lookup_timed_out', 'The name servers did not answer', failed('dns', 'ETIMEOUT')],
+    ['address_not_public', 'Address is not public', failed('tcp', 'NOT_PUBLIC')],
+    ['connection_refused', 'Connection refused', failed('tcp', 'ECONNREFUSED')],
+    ['connection_reset', 'Connection reset', failed('tcp', 'ECONNRESET')],
+    ['connection_reset', 'Connection reset', failed('first_byte', 'ECONNRESET')],
+    ['connection_failed', 'The connection could not be made', failed('tcp', 'EACCES')],
+    ['host_unreachable', 'Host unreachable', failed('tcp', 'EHOSTUNREACH')],
+    ['network_unreachable', 'Network unreachable', failed('tcp', 'ENETUNREACH')],
+    ['certificate_expired', 'Certificate expired 3 days ago', refused({ fault: 'CERT_HAS_EXPIRED', valid_to: at - 3 * day - 5 })],
+    ['certificate_expired', 'Certificate expired 1 day ago', refused({ fault: 'CERT_HAS_EXPIRED', valid_to: at - day })],
+    ['certificate_expired', 'Certificate expired less than a day ago', refused({ fault: 'CERT_HAS_EXPIRED', valid_to: at - 1 })],
+    [
+      'certificate_issuer_expired',
+      "A certificate of the certificate's issuer has expired",
+      refused({ fault: 'CERT_HAS_EXPIRED', chain: () => [certificate(), certificate(0, at - 1)] }),
+    ],
+    ['certificate_not_yet_valid', 'Certificate is not valid yet', refused({ fault: 'CERT_NOT_YET_VALID', valid_from: at + 1 })],
+    ['certificate_wrong_host', 'Certificate is for another name', refused({ host_matches: false })],
+    ['certificate_self_signed', 'Certificate is self-signed', refused({ fault: 'DEPTH_ZERO_SELF_SIGNED_CERT', sent: 1 })],
+    [
+      'certificate_chain_incomplete',
+      'Certificate chain is incomplete: the issuer of the certificate was not sent and is not known',
+      refused({ fault: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', sent: 1 }),
+    ],
+    [
+      'certificate_untrusted',
+      'Certificate comes from an authority that is not trusted',
+      refused({ fault: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', sent: 2 }),
+    ],
+    ['certificate_untrusted', 'Certificate comes from an authority that is not trusted', refused({ fault: 'SELF_SIGNED_CERT_IN_CHAIN' })],
+    ['certificate_revoked', 'Certificate was revoked', refused({ fault: 'CERT_REVOKED' })],
+    ['certificate_invalid', 'Certificate is not acceptable', refused({ fault: 'INVALID_PURPOSE' })],
+    ['certificate_missing', 'The server showed no certificate', refused({ valid_from: null, valid_to: null, host_matches: false })],
+    [
+      'tls_alert',
+      'The server refused the TLS handshake (no cipher or certificate in common)',
+      failed('tls', 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE'),
+    ],
+    ['tls_alert', 'The server refused the TLS handshake (unknown server name)', failed('tls', 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME')],
+    [
+      'tls_alert',
+      'The server refused the TLS handshake (it wants a client certificate)',
+      failed('first_byte', 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'),
+    ],
+    ['tls_not_spoken', 'The server does not speak TLS on this port', failed('tls', 'ERR_SSL_WRONG_VERSION_NUMBER')],
+    ['tls_version', 'No TLS version in common (1.2 or newer is needed)', failed('tls', 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION')],
+    ['tls_closed', 'Connection closed during the TLS handshake', failed('tls', 'ECONNRESET')],
+    ['tls_closed', 'Connection closed during the TLS handshake', failed('tls', 'CLOSED')],
+    ['tls_failed', 'The TLS handshake failed', failed('tls', 'ERR_SSL_DH_KEY_TOO_SMALL')],
+    ['timed_out', 'No complete answer within 10 s (while looking up the name)', failed('dns', 'DEADLINE')],
+    ['timed_out', 'No complete answer within 10 s (while connecting)', failed('tcp', 'DEADLINE')],
+    ['timed_out', 'No complete answer within 10 s (during the TLS handshake)', failed('tls', 'DEADLINE')],
+    ['timed_out', 'No complete answer within 10 s (waiting for the response)', failed('first_byte', 'DEADLINE')],
+    ['timed_out', 'No complete answer within 10 s (while reading the headers of the response)', failed('head', 'DEADLINE')],
+    [
+      'http2_only',
+      'The server speaks HTTP/2 only, and checks speak HTTP/1.1',
+      failed('tls', 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL'),
+    ],
+    ['response_malformed', 'The response is not valid HTTP', failed('head', 'MALFORMED')],
+    ['response_incomplete', 'Connection closed before the whole response had come', failed('head', 'INCOMPLETE')],
+    ['unexpected_status', 'Status 999, expected 2xx', answered(response(999))],
+    ['tls_alert', 'The server refused the TLS handshake (it wants a client certificate)', failed('tls', 'CLIENT_CERTIFICATE')],
+    ['timed_out', 'No complete answer within 10 s (while reading the body)', failed('body', 'DEADLINE', { response: response(200) })],
+    ['response_missing', 'Connection closed without a response', failed('first_byte', 'CLOSED')],
+    ['response_malformed', 'The response is not valid HTTP', failed('body', 'MALFORMED')],
+    ['response_headers_too_large', 'The response headers are too large', failed('body', 'HEADERS_TOO_LARGE')],
+    ['response_framing_too_large', 'The framing of the response outweighs its body', failed('body', 'FRAMING_TOO_LARGE')],
+    [
+      'response_incomplete',
+      'Connection closed before the whole response had come',
+      failed('body', 'INCOMPLETE', { response: response(200, 'hal') }),
+    ],
+    ['redirect_limit', 'More than 5 redirects', answered(response(302), { redirects: 'limit' })],
+    ['redirect_loop', 'Redirects lead in a circle', answered(response(302), { redirects: 'loop' })],
+    ['redirect_without_location', 'Status 302 without an address to go to', answered(response(302), { redirects: 'without_location' })],
+    ['redirect_invalid', 'Redirect to something that is no http or https address', answered(response(302), { redirects: 'invalid' })],
+    ['unexpected_status', 'Status 503, expected 2xx', answered(response(503))],
+    ['unexpected_status', 'Status 200, expected 204, 300-301', answered(response(200)), { expected_status: [204, '300-301'] }],
+    ['blocked_by_firewall', 'Blocked by Cloudflare (status 403)', answered(response(403, 'Just a moment...', [['server', 'cloudflare']]))],
+    [
+      'origin_unreachable',
+      'Cloudflare could not reach the server behind it (status 522)',
+      answered(response(522, '', [['server', 'cloudflare']])),
+    ],
+    ['header_missing', 'Response has no header X-There', answered(response(200)), { header_contains: { 'X-There': '' } }],
+    [
+      'header_mismatch',
+      'Header Server does not contain "nginx"',
+      answered(response(200, '', [['server', 'apache']])),
+      { header_contains: { Server: 'nginx' } },
+    ],
+    ['body_lacks', 'Body does not contain "fine"', answered(response(200, 'oh')), { body_contains: 'fine' }],
+    ['body_lacks', 'Body does not contain "b"', answered(response(200, 'a')), { body_contains: ['a', 'b'] }],
+    [
+      'body_lacks',
+      'Body does not contain "fine" in the first 1 MiB, more was not read',
+      answered(response(200, 'oh', [], true)),
+      { body_contains: 'fine' },
+    ],
+    ['body_has', 'Body contains "error"', answered(response(200, 'an error')), { body_not_contains: ['wrong', 'error'] }],
+    [
+      'body_has_untold',
+      'Body is too long to tell that it does not contain "error": it is not in the first 1 MiB, more was not read',
+      answered(response(200, 'fine', [], true)),
+      { body_not_contains: 'error' },
+    ],
+    ['body_has', 'Body contains "error"', answered(response(200, 'an error', [], true)), { body_not_contains: ['wrong', 'error'] }],
+    ['body_not_json', 'Body is not valid JSON', answered(response(200, '{')), { json: [{ path: '$.a', exists: true }] }],
+    [
+      'body_not_json',
+      'Body is too long to be judged as JSON (more than 1 MiB)',
+      answered(response(200, '{', [], true)),
+      { json: [{ path: '$.a', exists: true }] },
+    ],
+    ['json_missing', 'JSON has nothing at $.a', answered(response(200, '{"b":1}')), { json: [{ path: '$.a', exists: true }] }],
+    [
+      'json_present',
+      'JSON has something at $.b, expected nothing',
+      answered(response(200, '{"b":null}')),
+      { json: [{ path: '$.b', exists: false }] },
+    ],
+    [
+      'json_mismatch',
+      'JSON at $.b is not equal to "up"',
+      answered(response(200, '{"b":"down"}')),
+      { json: [{ path: '$.b', equals: 'up' }] },
+    ],
+    ['json_mismatch', 'JSON at $.b is not greater than 5', answered(response(200, '{"b":"9"}')), { json: [{ path: '$.b', gt: 5 }] }],
+    ['json_mismatch', 'JSON at $.b is not less than 5', answered(response(200, '{"b":5}')), { json: [{ path: '$.b', lt: 5 }] }],
+    [
+      'json_mismatch',
+      'JSON at $.b does not contain "x"',
+      answered(response(200, '{"b":["xy"]}')),
+      { json: [{ path: '$.b', contains: 'x' }] },
+    ],
+    ['response_slow', 'Response took 120 ms, at most 100 ms allowed', answered(response(200)), { max_response_ms: 100 }],
+    [
+      'certificate_expires_soon',
+      'Certificate expires in 90 days (fewer than 91)',
+      answered(response(200)),
+      { tls_expires_within_days: 91 },
+    ],
+    [
+      'certificate_expires_soon',
+      "A certificate of the certificate's issuer expires in 5 days (fewer than 14)",
+      seen([hop({ response: response(200), tls: tls({ path: () => [at + 90 * day, at + 5 * day, at + 900 * day] }) })]),
+      { tls_expires_within_days: 14 },
+    ],
+    [
+      'certificate_expires_soon',
+      'Certificate before redirect 1 expires in 3 days (fewer than 14)',
+      seen([hop({ response: response(302), tls: tls({ path: () => [at + 3 * day] }) }), hop({ response: response(200) })]),
+      { tls_expires_within_days: 14 },
+    ],
+  ];
 
-describe('each cause, with its sentence', () => {
-  const cases = rows.map(([name, sentence, observation, config = {}]) => ({ name, sentence, observation, config }));
-  test.each(cases)('$name: $sentence', ({ name, sentence, observation, config }) => {
-    const verdict = judge(observation, config);
-    expect(verdict.outcome).toBe('fail');
-    expect(verdict.cause?.class).toBe(name);
-    expect(verdict.cause && causeSentence(verdict.cause)).toBe(sentence);
+  describe('each cause, with its sentence', () => {
+    const cases = rows.map(([name, sentence, observation, config = {}]) => ({ name, sentence, observation, config }));
+    test.each(cases)('$name: $sentence', ({ name, sentence, observation, config }) => {
+      const verdict = judge(observation, config);
+      expect(verdict.outcome).toBe('fail');
+      expect(verdict.cause?.class).toBe(name);
+      expect(verdict.cause && causeSentence(verdict.cause)).toBe(sentence);
+    });
+
+    test('no cause is without a row', () => {
+      expect(Object.keys(httpsCauses).filter((name) => !rows.some(([row]) => row === name))).toEqual([]);
+    });
   });
 
-  test('no cause is without a row', () => {
-    expect(Object.keys(httpsCauses).filter((name) => !rows.some(([row]) => row === name))).toEqual([]);
+  describe('all is well', () => {
+    test.each<[string, HttpsObservation, Config]>([
+      ['with a status of the class that is expected', answered(response(204)), {}],
+      [
+        'with every assertion kept',
+        answered(
+          response(200, '{"a":[1,"x"],"b":7}', [
+            ['server', 'nginx/1.2'],
+            ['server', 'other'],
+          ]),
+        ),
+        {
+          header_contains: { SERVER: 'oth' },
+          body_contains: '"a"',
+          body_not_contains: 'no',
+          json: [
+            { path: '$.a', contains: 'x' },
+            { path: 'b', gt: 6, lt: 8, equals: 7 },
+            { path: 'c', exists: false },
+          ],
+        },
+      ],
+      ['at the very limit of time', answered(response(200)), { max_response_ms: 120 }],
+      ['with a certificate that lasts just long enough', answered(response(200)), { tls_expires_within_days: 90 }],
+      [
+        'with a certificate nobody asked to be verified',
+        seen([
+          hop({ response: response(200), tls: tls({ fault: 'DEPTH_ZERO_SELF_SIGNED_CERT', host_matches: false, valid_to: at - day }) }),
+        ]),
+        { verify_tls: false },
+      ],
+      [
+        "with a firewall's page where its status is the expected one",
+        answered(response(403, 'Just a moment...', [['server', 'cloudflare']])),
+        { expected_status: [403] },
+      ],
+      [
+        'behind a firewall that let the check through',
+        answered(
+          response(200, 'fine', [
+            ['server', 'cloudflare'],
+            ['x-datadome', 'protected'],
+            ['x-iinfo', '1'],
+          ]),
+        ),
+        {},
+      ],
+    ])('%s', (_how, observation, config) => {
+      expect(judge(observation, config)).toMatchObject({ outcome: 'ok', cause: null, evidence: {} });
+    });
+  });
+
+  describe("what is the probe's own fault is unknown", () => {
+    test('a probe without IPv6', () => {
+      const verdict = judge(failed('tcp', 'NO_FAMILY', { addresses: ['2606:4700::1'] }));
+      expect(verdict).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_no_family', params: { family: 6 } } });
+      expect(verdict.cause && causeSentence(verdict.cause)).toBe('The probe has no IPv6 and the target has nothing else');
+    });
+
+    test('a clock so wrong that OpenSSL finds fault with dates that are good', () => {
+      expect(judge(refused({ fault: 'CERT_NOT_YET_VALID' }))).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_clock_wrong' } });
+      expect(judge(refused({ fault: 'CERT_HAS_EXPIRED' }))).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_clock_wrong' } });
+    });
+
+    test("the corrected clock finds an expired certificate that the machine's clock takes for good", () => {
+      expect(judge(seen([hop({ response: response(200), tls: tls({ valid_to: at - 1 }) })]))).toMatchObject({
+        outcome: 'fail',
+        cause: { class: 'certificate_expired' },
+      });
+    });
+  });
+
+  describe('a whole number with more digits than a number of ours holds', () => {
+    const id = '12345678901234567890';
+    const of = (assertion: object, digits = id) =>
+      judge(answered(response(200, `{"name": "${'9'.repeat(20)}", "list": [{"id": ${digits}}]}`)), {
+        json: [{ path: '$.list[0].id', ...assertion }],
+      });
+
+    test('is compared by its digits', () => {
+      expect(of({ equals: 12_345_678_901_234_567_000 })).toMatchObject({ outcome: 'fail', evidence: { saw: id } });
+      expect(of({ equals: 12_345_678_901_234_567_000 }, '12345678901234567000').outcome).toBe('ok');
+      expect(of({ equals: id }).outcome).toBe('ok');
+      expect(of({ equals: '12345678901234567891' }).outcome).toBe('fail');
+      expect(of({ equals: 9_007_199_254_740_992 }, '9007199254740993').outcome).toBe('fail');
+      expect(of({ gt: 12_345_678_901_234_567_000 }).outcome).toBe('ok');
+      expect(of({ lt: 12_345_678_901_234_567_000 }).outcome).toBe('fail');
+      expect(of({ lt: -12_345_678_901_234_567_000 }, `-${id}`).outcome).toBe('ok');
+    });
+  });
+
+  describe('the charset of a body', () => {
+    const body = (bytes: Buffer, type: string): Parameters<typeof answered>[0] => ({
+      ...response(200, '', type === '' ? [] : [['content-type', type]]),
+      body: bytes,
+    });
+    const latin = (text: string) => Buffer.from(text, 'latin1');
+    test.each([
+      ['its mark wins over the header', Buffer.from('\ufeffcafé'), 'text/html; charset=iso-8859-1'],
+      ['a mark of UTF-16', Buffer.from('\ufeffcafé', 'utf16le'), 'text/html; charset=utf-8'],
+      ['the header wins over the document', Buffer.from('<meta charset="iso-8859-1">café'), 'text/html; charset=utf-8'],
+      ['<meta charset>', latin('<!doctype html><head><meta charset=windows-1252>café'), 'text/html'],
+      ['<meta http-equiv>', latin('<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=ISO-8859-1">café'), 'text/html'],
+      ['<?xml encoding?>', latin('<?xml version="1.0" encoding="ISO-8859-1"?><a>café</a>'), 'application/xml'],
+      ['the document without a header', latin('<meta charset="latin1">café'), ''],
+      ['a comment says nothing', Buffer.from('<!-- <meta charset="latin1"> -->café'), 'text/html'],
+      ['what is no document says nothing', Buffer.from('{"a":"<meta charset=latin1>café"}'), 'application/json'],
+      ['a document in ASCII is no UTF-16', Buffer.from('<meta charset="utf-16">café'), 'text/html'],
+    ] as const)('%s', (_, bytes, type) => {
+      expect(judge(answered(body(bytes, type)), { body_contains: 'café' })).toMatchObject({ outcome: 'ok' });
+    });
   });
 });
 
-describe('all is well', () => {
-  test.each<[string, HttpsObservation, Config]>([
-    ['with a status of the class that is expected', answered(response(204)), {}],
-    [
-      'with every assertion kept',
-      answered(
-        response(200, '{"a":[1,"x"],"b":7}', [
-          ['server', 'nginx/1.2'],
-          ['server', 'other'],
-        ]),
-      ),
-      {
-        header_contains: { SERVER: 'oth' },
-        body_contains: '"a"',
-        body_not_contains: 'no',
-        json: [
-          { path: '$.a', contains: 'x' },
-          { path: 'b', gt: 6, lt: 8, equals: 7 },
-          { path: 'c', exists: false },
-        ],
-      },
-    ],
-    ['at the very limit of time', answered(response(200)), { max_response_ms: 120 }],
-    ['with a certificate that lasts just long enough', answered(response(200)), { tls_expires_within_days: 90 }],
-    [
-      'with a certificate nobody asked to be verified',
-      seen([hop({ response: response(200), tls: tls({ fault: 'DEPTH_ZERO_SELF_SIGNED_CERT', host_matches: false, valid_to: at - day }) })]),
-      { verify_tls: false },
-    ],
-    [
-      "with a firewall's page where its status is the expected one",
-      answered(response(403, 'Just a moment...', [['server', 'cloudflare']])),
-      { expected_status: [403] },
-    ],
-    [
-      'behind a firewall that let the check through',
-      answered(
-        response(200, 'fine', [
-          ['server', 'cloudflare'],
-          ['x-datadome', 'protected'],
-          ['x-iinfo', '1'],
-        ]),
-      ),
-      {},
-    ],
-  ])('%s', (_how, observation, config) => {
-    expect(judge(observation, config)).toMatchObject({ outcome: 'ok', cause: null, evidence: {} });
-  });
-});
+describe('redirects', () => {
+  const check = httpsChecker();
 
-describe("what is the probe's own fault is unknown", () => {
-  test('a probe without IPv6', () => {
-    const verdict = judge(failed('tcp', 'NO_FAMILY', { addresses: ['2606:4700::1'] }));
-    expect(verdict).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_no_family', params: { family: 6 } } });
-    expect(verdict.cause && causeSentence(verdict.cause)).toBe('The probe has no IPv6 and the target has nothing else');
+  describe('redirects', () => {
+    const way = (steps: Readonly<Record<string, string>>, status = 302): Answer =>
+      answerBy((request) => {
+        const to = steps[request.url ?? ''];
+        return to === undefined ? { body: 'arrived' } : { status, headers: { location: to } };
+      });
+
+    test('are followed hop by hop, each with a connection of its own, and kept as evidence', async () => {
+      const target = await serve();
+      target.answer(way({ '/a': '/b', '/b': 'c?d=1#e' }));
+      expect(await check(target.url('/a'), { body_contains: 'arrived' })).toMatchObject({
+        outcome: 'ok',
+        evidence: {
+          redirects: [
+            { url: target.url('/a'), status: 302, location: '/b' },
+            { url: target.url('/b') },
+            { url: target.url('/c?d=1'), status: 200 },
+          ],
+        },
+      });
+      expect(target.connections()).toBe(3);
+    });
+
+    test('are not followed where the config says so', async () => {
+      const target = await serve();
+      target.answer(way({ '/a': '/b' }));
+      expect(await check(target.url('/a'), { follow_redirects: false })).toMatchObject({
+        outcome: 'fail',
+        sentence: 'Status 302, expected 2xx',
+      });
+      expect(await check(target.url('/a'), { follow_redirects: false, expected_status: [302] })).toMatchObject({ outcome: 'ok' });
+      expect(target.hits.map(({ url }) => url)).toEqual(['/a', '/a']);
+    });
+
+    test('end at their limit', async () => {
+      const target = await serve();
+      target.answer(answerBy((request) => ({ status: 302, headers: { location: `/${Number(request.url?.slice(1)) + 1}` } })));
+      expect(await check(target.url('/0'), { max_redirects: 3 })).toMatchObject({ outcome: 'fail', sentence: 'More than 3 redirects' });
+      expect(target.hits).toHaveLength(4);
+    });
+
+    test('in a circle are told', async () => {
+      const target = await serve();
+      target.answer(way({ '/a': '/b', '/b': '/a' }));
+      expect(await check(target.url('/a'))).toMatchObject({ outcome: 'fail', sentence: 'Redirects lead in a circle' });
+      expect(target.hits).toHaveLength(2);
+    });
+
+    test.each([
+      ['ftp://example.com/', 'Redirect to something that is no http or https address'],
+      ['javascript:alert(1)', 'Redirect to something that is no http or https address'],
+      ['file:///etc/passwd', 'Redirect to something that is no http or https address'],
+      ['http://:80', 'Redirect to something that is no http or https address'],
+      ['', 'Status 302 without an address to go to'],
+    ])('to %j go nowhere', async (location, sentence) => {
+      const target = await serve();
+      target.answer(way({ '/a': location }));
+      expect(await check(target.url('/a'))).toMatchObject({ outcome: 'fail', sentence });
+    });
+
+    test.each([
+      [301, 'POST', 'GET /b '],
+      [302, 'POST', 'GET /b '],
+      [303, 'PUT', 'GET /b '],
+      [307, 'POST', 'POST /b body'],
+      [308, 'PUT', 'PUT /b body'],
+      [302, 'PUT', 'PUT /b body'],
+    ])('with status %i turn %s into %s', async (status, method, expected) => {
+      const target = await serve();
+      const seen: string[] = [];
+      target.answer({
+        is: 'by',
+        answer: (request, response) => {
+          let body = '';
+          request.setEncoding('utf8').on('data', (part: string) => {
+            body += part;
+          });
+          request.on('end', () => {
+            seen.push(`${request.method} ${request.url} ${body}`);
+            if (request.url === '/a') response.writeHead(status, { location: '/b' }).end();
+            else response.end();
+          });
+        },
+      });
+      expect(await check(target.url('/a'), { method, body: 'body' })).toMatchObject({ outcome: 'ok' });
+      expect(seen.at(-1)).toBe(expected);
+    });
+
+    test('take no credentials and no own headers to another origin, nor back again', async () => {
+      const [home, away] = await Promise.all([serve(), serve()]);
+      const sent: { at: string; headers: IncomingMessage['headers'] }[] = [];
+      const noting = (at: string, steps: Readonly<Record<string, string>>): Answer =>
+        answerBy((request) => {
+          sent.push({ at: `${at}${request.url}`, headers: request.headers });
+          const to = steps[request.url ?? ''];
+          return to === undefined ? {} : { status: 302, headers: { location: to } };
+        });
+      home.answer(noting('home', { '/1': '/2', '/2': away.url('/3'), '/4': '/5' }));
+      away.answer(noting('away', { '/3': home.url('/4') }));
+      const config = {
+        bearer_token: 'b3arer',
+        headers: { 'X-Api-Key': 'k3y', Cookie: 'c', Host: 'virtual.example', 'Accept-Language': 'de' },
+        secret_headers: ['X-Api-Key'],
+      };
+      expect(await check(home.url('/1'), config)).toMatchObject({ outcome: 'ok' });
+      expect(sent.map(({ at }) => at)).toEqual(['home/1', 'home/2', 'away/3', 'home/4', 'home/5']);
+      for (const { at, headers } of sent) {
+        const trusted = at === 'home/1' || at === 'home/2';
+        expect(headers.authorization, at).toBe(trusted ? 'Bearer b3arer' : undefined);
+        expect(headers['x-api-key'], at).toBe(trusted ? 'k3y' : undefined);
+        expect(headers.cookie, at).toBe(trusted ? 'c' : undefined);
+        expect(headers.host === 'virtual.example', at).toBe(trusted);
+        expect(headers['accept-language'], at).toBe('de');
+      }
+    });
+
+    test('are not read beyond their head', async () => {
+      const end = await serve();
+      const endless = await serveRaw((socket) =>
+        socket.once('data', () => socket.write(`HTTP/1.1 302 Found\r\nLocation: ${end.url('/')}\r\nContent-Length: 9999\r\n\r\n...`)),
+      );
+      expect(await check(endless.url())).toMatchObject({ outcome: 'ok' });
+    });
   });
 
-  test('a clock so wrong that OpenSSL finds fault with dates that are good', () => {
-    expect(judge(refused({ fault: 'CERT_NOT_YET_VALID' }))).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_clock_wrong' } });
-    expect(judge(refused({ fault: 'CERT_HAS_EXPIRED' }))).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_clock_wrong' } });
-  });
-
-  test("the corrected clock finds an expired certificate that the machine's clock takes for good", () => {
-    expect(judge(seen([hop({ response: response(200), tls: tls({ valid_to: at - 1 }) })]))).toMatchObject({
+  test('credentials do not leave with a certificate that is not right, and redirects are judged by each certificate', async () => {
+    const root = mintAuthority('Root');
+    const good = await serve({ certificate: mint({ names: ['127.0.0.1'], issuer: root }) });
+    const bad = await serve({ certificate: mint({ names: ['127.0.0.1'] }) });
+    const checker = httpsChecker({ authorities: [root.certificate] });
+    good.answer(answerBy(() => ({ status: 301, headers: { location: bad.url('/') } })));
+    expect(await checker(good.url('/'))).toMatchObject({
       outcome: 'fail',
-      cause: { class: 'certificate_expired' },
+      cause: { class: 'certificate_self_signed' },
+      evidence: { redirects: [{ status: 301 }, { status: null }] },
     });
+    expect(bad.hits).toEqual([]);
   });
 });
 
-describe('a whole number with more digits than a number of ours holds', () => {
-  const id = '12345678901234567890';
-  const of = (assertion: object, digits = id) =>
-    judge(answered(response(200, `{"name": "${'9'.repeat(20)}", "list": [{"id": ${digits}}]}`)), {
-      json: [{ path: '$.list[0].id', ...assertion }],
-    });
+describe('plan', () => {
+  const probe: ProbeIdentity = { name: 'eu-1', continent: 'Europe', base_url: 'https://antipode.example', version: '0.1.0' };
 
-  test('is compared by its digits', () => {
-    expect(of({ equals: 12_345_678_901_234_567_000 })).toMatchObject({ outcome: 'fail', evidence: { saw: id } });
-    expect(of({ equals: 12_345_678_901_234_567_000 }, '12345678901234567000').outcome).toBe('ok');
-    expect(of({ equals: id }).outcome).toBe('ok');
-    expect(of({ equals: '12345678901234567891' }).outcome).toBe('fail');
-    expect(of({ equals: 9_007_199_254_740_992 }, '9007199254740993').outcome).toBe('fail');
-    expect(of({ gt: 12_345_678_901_234_567_000 }).outcome).toBe('ok');
-    expect(of({ lt: 12_345_678_901_234_567_000 }).outcome).toBe('fail');
-    expect(of({ lt: -12_345_678_901_234_567_000 }, `-${id}`).outcome).toBe('ok');
+  test('a plan is made once for an assignment; another version, and what the probe calls itself by now, have their own', () => {
+    const assignment = assignmentOf('https://shop.example/a');
+    const plan = planOf(assignment, probe);
+    expect(planOf(assignment, probe)).toBe(plan);
+    expect(planOf({ ...assignment, target: 'https://shop.example/b' }, probe).first.url.pathname).toBe('/b');
+    const renamed = planOf(assignment, { ...probe, name: 'eu-2' });
+    expect(renamed.bytes.toString()).toContain('probe=eu-2');
+    expect(planOf(assignment, probe).bytes.toString()).toContain('probe=eu-1');
   });
-});
 
-describe('the charset of a body', () => {
-  const body = (bytes: Buffer, type: string): Parameters<typeof answered>[0] => ({
-    ...response(200, '', type === '' ? [] : [['content-type', type]]),
-    body: bytes,
-  });
-  const latin = (text: string) => Buffer.from(text, 'latin1');
-  test.each([
-    ['its mark wins over the header', Buffer.from('\ufeffcafé'), 'text/html; charset=iso-8859-1'],
-    ['a mark of UTF-16', Buffer.from('\ufeffcafé', 'utf16le'), 'text/html; charset=utf-8'],
-    ['the header wins over the document', Buffer.from('<meta charset="iso-8859-1">café'), 'text/html; charset=utf-8'],
-    ['<meta charset>', latin('<!doctype html><head><meta charset=windows-1252>café'), 'text/html'],
-    ['<meta http-equiv>', latin('<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=ISO-8859-1">café'), 'text/html'],
-    ['<?xml encoding?>', latin('<?xml version="1.0" encoding="ISO-8859-1"?><a>café</a>'), 'application/xml'],
-    ['the document without a header', latin('<meta charset="latin1">café'), ''],
-    ['a comment says nothing', Buffer.from('<!-- <meta charset="latin1"> -->café'), 'text/html'],
-    ['what is no document says nothing', Buffer.from('{"a":"<meta charset=latin1>café"}'), 'application/json'],
-    ['a document in ASCII is no UTF-16', Buffer.from('<meta charset="utf-16">café'), 'text/html'],
-  ] as const)('%s', (_, bytes, type) => {
-    expect(judge(answered(body(bytes, type)), { body_contains: 'café' })).toMatchObject({ outcome: 'ok' });
+  test('what was opened with secrets is not held', () => {
+    const opened = { ...assignmentOf('https://shop.example/', { config: { bearer_token: 'not-for-memory' } }), sealed: 'box' };
+    expect(planOf(opened, probe)).not.toBe(planOf(opened, probe));
   });
 });

@@ -1,0 +1,204 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
+import { eventually, passed } from '../support/eventually.ts';
+import { alertsOf, incidentThat, isConfirmed, isResolved, seenFrom } from '../support/monitors.ts';
+import { createNetwork, type Network } from '../support/network.ts';
+import { broken, fine, type Target } from '../support/targets.ts';
+
+/** What comes due while the coordinator is away (rules 4 and 25). */
+describe('alerts that come due during an absence', () => {
+  let network: Network;
+  let target: Target;
+
+  beforeEach(async () => {
+    network = await createNetwork();
+    target = await network.startTarget();
+  });
+  afterEach(async () => {
+    await network.close();
+  });
+
+  const hits = async (count: number): Promise<void> => {
+    const from = target.hits.length;
+    await eventually(() => target.hits.length >= from + count, 30_000);
+  };
+
+  const outageWhileAway = async (then: typeof fine): Promise<string> => {
+    const first = await network.startCoordinator();
+    await network.addProbe('Europe');
+    await network.addProbe('Asia');
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, config: { alert_after_s: 3_600 } });
+    await seenFrom(network.sql, monitor, 2);
+    target.answer(broken);
+    await incidentThat(network.sql, monitor, isConfirmed);
+    expect(await alertsOf(network.sql, monitor)).toEqual([{ event: 'down', state: 'held' }]);
+    await first.close();
+    target.answer(then);
+    await network.sql`update alerts set due_at = now() where monitor_id = ${monitor}`;
+    // So long that what is told of then is the past.
+    await hits(10);
+    await network.startCoordinator();
+    return monitor;
+  };
+
+  test('a "down" that came due meanwhile is dropped when the outage ended meanwhile: the past is decided first', async () => {
+    const monitor = await outageWhileAway(fine);
+    await incidentThat(network.sql, monitor, isResolved, 40_000);
+    expect(await alertsOf(network.sql, monitor)).toEqual([{ event: 'down', state: 'dropped' }]);
+  });
+
+  test('a "down" that came due meanwhile goes out when the outage lasts', async () => {
+    const monitor = await outageWhileAway(broken);
+    await eventually(async () => (await alertsOf(network.sql, monitor))[0]?.state === 'due', 40_000);
+  });
+});
+
+/** One notice for an event, also when the database could not be written to in that moment, or a coordinator ended in the midst of it. */
+describe('notices', () => {
+  let network: Network;
+
+  beforeEach(async () => {
+    network = await createNetwork();
+  });
+  afterEach(() => network.close());
+
+  /** The database refuses to write these notices, and counts how often. */
+  const refuse = async (what: 'insert' | 'update'): Promise<void> => {
+    await network.sql.unsafe(`create sequence refusals;
+    create function refuse() returns trigger language plpgsql as $$ begin
+      perform nextval('refusals'); raise exception 'not now' using errcode = '53100'; end $$;
+    create trigger refuse before ${what} on notices for each row execute function refuse()`);
+  };
+  const refused = async (): Promise<boolean> => (await network.sql`select 1 from refusals where is_called`).length > 0;
+  const allow = () => network.sql.unsafe('drop trigger refuse on notices');
+
+  const open = async (kind: string): Promise<number> =>
+    (await network.sql`select 1 from notices where kind = ${kind} and ended_at is null`).length;
+
+  describe('the notice of a lost probe', () => {
+    test('ends with its return, although that could not be written down at first', async () => {
+      await network.startCoordinator({ timing: { lostAfterMs: 6_500 } });
+      for (const continent of ['Asia', 'Africa'] as const) await network.addProbe(continent);
+      const { made, close } = await network.addProbe('Europe');
+      await close();
+      await eventually(async () => (await open('probe_lost')) === 1);
+      await refuse('update');
+      await network.startProbe(made);
+      await eventually(refused);
+      await allow();
+      await eventually(async () => (await open('probe_lost')) === 0);
+    });
+
+    test('is opened, although it could not be written down at first', async () => {
+      await network.startCoordinator({ timing: { lostAfterMs: 6_500 } });
+      for (const continent of ['Asia', 'Africa'] as const) await network.addProbe(continent);
+      const { close } = await network.addProbe('Europe');
+      await refuse('insert');
+      await close();
+      await eventually(refused);
+      await allow();
+      await eventually(async () => (await open('probe_lost')) === 1);
+    });
+
+    test('ends, although another coordinator opened it and ended before it told anybody else', async () => {
+      await network.startCoordinator({ timing: { lostAfterMs: 6_500 } });
+      const { made } = await network.addProbe('Europe');
+      await network.sql`insert into notices (kind, subject, message) values ('probe_lost', ${made.id}, 'of another time')`;
+      await network.startCoordinator({ timing: { lostAfterMs: 6_500 } });
+      await eventually(async () => (await open('probe_lost')) === 0);
+    });
+  });
+
+  describe('the notice of a silent bus', () => {
+    test('ends when the bus is heard, although the coordinator that opened it was killed before', async () => {
+      await network.sql`insert into notices (kind, subject, message) values ('bus_silent', 'bus', 'Most probes fell silent at once')`;
+      await network.startCoordinator();
+      await network.addProbe('Europe');
+      await eventually(async () => (await open('bus_silent')) === 0);
+      expect(await network.sql`select 1 from notices where kind <> 'time_zones_old'`).toHaveLength(1);
+    });
+  });
+});
+
+/** A coordinator that reaches the database and not the bus decides about nothing: whoever can takes its share. */
+describe('a coordinator that lost the bus', () => {
+  let network: Network;
+  let target: Target;
+  let relays: TcpProxy[];
+
+  beforeEach(async () => {
+    network = await createNetwork();
+    target = await network.startTarget();
+    relays = [await createTcpProxy(network.account.url), await createTcpProxy(network.account.url)];
+    for (const { url } of relays) await network.startCoordinatorProcess({ NATS_URL: url });
+    await eventually(async () => (await shares()).join() === '16,16');
+  });
+  afterEach(async () => {
+    for (const relay of relays) relay.heal();
+    await network.close();
+    for (const relay of relays) await relay.close();
+  });
+
+  /** How many partitions each owner holds whose lease is in force. */
+  const shares = async (): Promise<number[]> => {
+    const rows = await network.sql<{ held: number }[]>`
+    select count(*) as held from leases where expires_at > now() and owner is not null group by owner order by held desc`;
+    return rows.map(({ held }) => held);
+  };
+
+  const owners = async (): Promise<string> => {
+    const rows = await network.sql<{ owner: string }[]>`select owner from leases order by partition`;
+    return rows.map(({ owner }) => owner).join();
+  };
+
+  test('leaves its partitions to the one that has it, which confirms an outage of any monitor, and takes its share again', async () => {
+    for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
+    const all: string[] = [];
+    for (let nth = 0; nth < 8; nth += 1) all.push(await network.addMonitor({ target: target.url(`/${nth}`), interval_s: 1 }));
+    for (const monitor of all) await seenFrom(network.sql, monitor, 2);
+    relays[0]?.cut();
+    await eventually(async () => (await shares()).join() === '32', 40_000);
+    target.answer(broken);
+    for (const monitor of all) await incidentThat(network.sql, monitor, isConfirmed, 40_000);
+    relays[0]?.heal();
+    await eventually(async () => (await shares()).join() === '16,16', 40_000);
+  });
+
+  test('keeps them while nobody has it', async () => {
+    const before = await owners();
+    for (const relay of relays) relay.cut();
+    await passed(20_000);
+    expect(await owners()).toBe(before);
+    expect(await shares()).toEqual([16, 16]);
+  });
+});
+
+/** Rule 16 must not take the first other host of a great outage for sick: every failure begins while the others' last checks still passed. */
+describe('a great outage', () => {
+  const count = 12;
+  let network: Network;
+  let target: Target;
+
+  beforeAll(async () => {
+    network = await createNetwork();
+    target = await network.startTarget({ host: '0.0.0.0' });
+    await network.startCoordinator();
+    for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
+  });
+  afterAll(() => network.close());
+
+  test('when everything goes down at once, each outage is confirmed, and no probe is quarantined for having seen them first', async () => {
+    const hosts = Array.from({ length: count }, (_, index) => `http://127.0.1.${index + 1}:${target.port}/`);
+    const monitors = await Promise.all(hosts.map((url) => network.addMonitor({ target: url, interval_s: 2 })));
+    for (const monitor of monitors) await seenFrom(network.sql, monitor, 2);
+    target.answer(broken);
+    const open = () => network.sql`select distinct monitor_id from incidents where confirmed_at is not null and resolved_at is null`;
+    await eventually(async () => (await open()).length === count, 30_000);
+    // Once more round for everybody, so that whoever would fall sick has had the time.
+    const before = target.hits.length;
+    await eventually(() => target.hits.length >= before + 2 * count, 30_000);
+    expect(await network.sql`select kind, message from notices where kind = 'probe_quarantined'`).toEqual([]);
+    expect(await network.sql`select name from probes where quarantined_at is not null`).toEqual([]);
+    expect(await open()).toHaveLength(count);
+  });
+});

@@ -1,0 +1,208 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { pause } from '../../shared/base/async.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { connectBus } from '../../shared/bus/nats.ts';
+import { streams } from '../../shared/bus/subjects.ts';
+import { causeSentence } from '../../shared/checks/causes.ts';
+import type { Cause } from '../../shared/checks/result.ts';
+import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
+import { eventually } from '../support/eventually.ts';
+import { incidentThat, isConfirmed, isResolved, seenFrom } from '../support/monitors.ts';
+import { type Asked, answerTo, type Resolver, startResolver } from '../support/name-servers.ts';
+import { createNetwork, type Network } from '../support/network.ts';
+import { broken, fine, type Target } from '../support/targets.ts';
+
+/** DNS checks by probes on two continents, of a resolver that the test speaks for. */
+describe.concurrent('a DNS monitor', () => {
+  let network: Network;
+  const resolvers: Resolver[] = [];
+
+  beforeAll(async () => {
+    network = await createNetwork();
+    await network.startCoordinator();
+    await network.addProbe('Europe');
+    await network.addProbe('South America');
+  });
+  afterAll(async () => {
+    await network.close();
+    await Promise.all(resolvers.map((one) => one.close()));
+  });
+
+  const honest = ({ query }: Asked): Buffer =>
+    answerTo(query, { answers: [{ type: 'A', name: 'shop.test', ttl: 120, data: '192.0.2.1' }] });
+
+  const watch = async () => {
+    let say: (asked: Asked) => Buffer | null = honest;
+    const resolver = await startResolver((asked) => say(asked));
+    resolvers.push(resolver);
+    const config = { resolver: resolver.address, expected_values: ['192.0.2.1'], match: 'exact', timeout_ms: 1_000 };
+    const monitor = await network.addMonitor({ type: 'dns', target: 'shop.test', interval_s: 2, config });
+    await seenFrom(network.sql, monitor, 2);
+    return {
+      monitor,
+      resolver,
+      answer: (next: typeof say): void => {
+        say = next;
+      },
+    };
+  };
+
+  test('whose answers change is an incident confirmed from another continent, with answers, flags, TTLs and resolver in its evidence', async () => {
+    const { monitor, resolver, answer } = await watch();
+    answer(({ query }) => answerTo(query, { answers: [{ type: 'A', name: 'shop.test', ttl: 60, data: '203.0.113.66' }] }));
+    const { id } = await incidentThat(network.sql, monitor, isConfirmed);
+    const rows = await network.sql<{ part: string; cause: Cause; evidence: unknown }[]>`
+      select part, cause, evidence from incident_evidence where incident_id = ${id} and part in ('seen', 'confirmed')`;
+    expect(rows).toHaveLength(2);
+    for (const { cause, evidence } of rows) {
+      expect(causeSentence(cause)).toBe('No A record is 192.0.2.1');
+      expect(evidence).toMatchObject({
+        question: 'shop.test A',
+        resolver: { address: '127.0.0.1', port: resolver.port, own: false },
+        rcode: 'NOERROR',
+        flags: ['rd', 'ra'],
+        answers: [{ name: 'shop.test', type: 'A', ttl: 60, value: '203.0.113.66' }],
+      });
+    }
+    answer(honest);
+    await incidentThat(network.sql, monitor, isResolved);
+  });
+
+  test('whose resolver falls silent is an incident, because the probe reaches something else', async () => {
+    const { monitor, answer } = await watch();
+    answer(() => null);
+    const { id } = await incidentThat(network.sql, monitor, isConfirmed, 40_000);
+    const [row] = await network.sql<{ cause: Cause; layer: string }[]>`select cause, layer from incidents where id = ${id}`;
+    expect(row?.cause.class).toBe('dns_silent');
+    expect(row?.layer).toBe('timeout');
+  });
+});
+
+/** Secrets of a monitor's config: in the check, and nowhere else. */
+describe('secrets of a monitor', () => {
+  const secret = 'swordfish-swordfish-swordfish';
+  let network: Network;
+  let target: Target;
+  let url: string;
+  const seen: string[] = [];
+
+  beforeAll(async () => {
+    network = await createNetwork();
+    target = await network.startTarget();
+    target.answer({
+      is: 'by',
+      answer: (request, response) => {
+        seen.push(request.headers.authorization ?? 'none');
+        response.end('fine');
+      },
+    });
+    ({ url } = await network.startCoordinator());
+    await network.addProbe('Europe');
+    // Whether somebody may reach loopback is known once the probe has said so.
+    await eventually(async () => (await network.sql`select 1 from probes where cardinality(allowed_cidrs) > 0`).length > 0);
+  });
+  afterAll(() => network.close());
+
+  const call = async (method: string, path: string, body?: object): Promise<{ id: string; config: Record<string, unknown> }> => {
+    const answer = await fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${network.house.owner.readWrite}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    expect(answer.ok, text).toBe(true);
+    return JSON.parse(text);
+  };
+
+  test('reach the target with the check, come back masked, and lie in clear neither in the database nor on the bus', async () => {
+    const made = await call('POST', '/monitors', { type: 'https', target: target.url(), interval_s: 10, config: { bearer_token: secret } });
+    expect(made.config.bearer_token).toBe('***');
+    await eventually(() => seen.length > 0, 40_000);
+    expect(seen).toEqual(seen.map(() => `Bearer ${secret}`));
+    const bus = await connectBus({
+      url: network.account.url,
+      credentials: network.account.coordinatorCredentials,
+      name: 'test',
+      log: network.log,
+    });
+    const subject = await eventually(async () =>
+      (await bus.subjectsOf(streams.assignments.name, 'assign.europe.*')).find((each) => each.endsWith(made.id)),
+    );
+    const assignment = new TextDecoder().decode((await eventually(() => bus.last(streams.assignments.name, subject))).data);
+    expect(JSON.parse(assignment)).toMatchObject({ monitor: made.id, config: { bearer_token: '***' }, sealed: expect.any(String) });
+    expect(assignment).not.toContain(secret);
+    await bus.close();
+    const tables = await network.sql<{ name: string }[]>`select tablename as name from pg_tables where schemaname = 'public'`;
+    for (const { name } of tables) {
+      const rows =
+        await network.sql`select t::text as row from ${network.sql(name)} t where t::text like ${`%${secret}%`} or t::text like ${`%${Buffer.from(secret).toString('hex')}%`}`;
+      expect(rows, name).toEqual([]);
+    }
+  });
+
+  test('stay what they are when a mask is sent back, and change when a new one is', async () => {
+    const made = await call('POST', '/monitors', { type: 'https', target: target.url(), interval_s: 10, config: { bearer_token: secret } });
+    await call('PATCH', `/monitors/${made.id}`, { config: { bearer_token: '***', expected_status: [200] } });
+    seen.length = 0;
+    await eventually(() => seen.length > 1);
+    expect(new Set(seen)).toEqual(new Set([`Bearer ${secret}`]));
+    await call('PATCH', `/monitors/${made.id}`, { config: { bearer_token: `${secret}-2` } });
+    await eventually(() => seen.includes(`Bearer ${secret}-2`), 40_000);
+  });
+});
+
+describe('a public page', () => {
+  let network: Network;
+  let relay: TcpProxy;
+
+  beforeEach(async () => {
+    network = await createNetwork();
+    relay = await createTcpProxy(network.database.url);
+  });
+  afterEach(async () => {
+    await network.close();
+    await relay.close();
+  });
+
+  /** Readers who ask again and again, but leave the machine to others in between; what they were answered with, by how often. */
+  const readAll = (url: string, readers: number) => {
+    const statuses = new Map<number, number>();
+    let isOver = false;
+    const reading = Array.from({ length: readers }, async () => {
+      while (!isOver) {
+        const { status, body } = await fetch(url);
+        await body?.cancel();
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        await pause(10);
+      }
+    });
+    return async (): Promise<ReadonlyMap<number, number>> => {
+      isOver = true;
+      await Promise.all(reading);
+      return statuses;
+    };
+  };
+
+  test('a page that is read all the time shows what goes down and comes back, and is there while the database is not', async () => {
+    const target = await network.startTarget();
+    const { url } = await network.startCoordinatorProcess({ DATABASE_URL: relay.url });
+    for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, name: 'inner name' });
+    const page = newId();
+    await network.sql`insert into status_pages (id, organisation_id, name, slug) values (${page}, ${network.organisation}, 'Shop status', 'shop')`;
+    await network.sql`insert into status_page_monitors (page_id, monitor_id, display_name, position) values (${page}, ${monitor}, 'Checkout', 0)`;
+    await seenFrom(network.sql, monitor, 2);
+    const text = async (): Promise<string> => (await fetch(`${url}/status/shop`)).text();
+    await eventually(async () => (await text()).includes('Everything is up.'), 60_000);
+    const stop = readAll(`${url}/status/shop`, 4);
+    target.answer(broken);
+    await eventually(async () => (await text()).includes('Checkout is down.'), 60_000);
+    relay.cut();
+    await eventually(async () => (await text()).includes('Newer figures cannot be read right now.'), 60_000);
+    target.answer(fine);
+    relay.heal();
+    await eventually(async () => (await text()).includes('Everything is up.'), 60_000);
+    const statuses = await stop();
+    expect([...statuses.keys()]).toEqual([200]);
+  });
+});

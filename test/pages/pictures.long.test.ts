@@ -1,0 +1,64 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { projectFolder } from '../../deploy/node/places.mjs';
+import { binary, desk, differingShare, openTab, phone } from '../support/browser.ts';
+import { type Demo, seedDemo } from '../support/demo.ts';
+import { describeInBrowser } from '../support/in-browser.ts';
+import { startWeb, type TestWeb } from '../support/web.ts';
+import { addressOf, mainLooks, type PageLook } from './looks.ts';
+
+/**
+ * The main pages look as they did when somebody last looked at them. Browser and font are of a fixed version, clock and names stand still. What
+ * differs is written to `.antipode/pictures`; if it is meant so, it is copied into `test/pages/pictures`.
+ */
+
+const most = 0.001;
+const now = Date.parse('2026-11-20T12:00:00Z');
+
+const kept = join(projectFolder, 'test/pages/pictures');
+const seen = join(projectFolder, '.antipode/pictures');
+
+describeInBrowser('the main pages', (browser) => {
+  let web: TestWeb;
+  let demo: Demo;
+  beforeAll(async () => {
+    await mkdir(seen, { recursive: true });
+    web = await startWeb({ clock: { now: () => now } });
+    demo = await seedDemo(web.sql, web.house.organisation, now);
+    await web.sql`update organisations set name = 'Shop'`;
+    await web.sql`update users set email = 'ana@shop.example' where id = ${web.house.owner.user}`;
+  });
+  afterAll(() => web.close());
+
+  const take = async (look: PageLook, scheme: 'light' | 'dark', width: number): Promise<Buffer> => {
+    const cookie = look.as === 'stranger' ? undefined : await web.cookieOf(web.house[look.as]);
+    const tab = await openTab(browser(), web.url, { scheme, width, cookie });
+    // Times would tick on.
+    await tab.page.clock.setFixedTime(now);
+    await tab.page.goto(`${web.url}${addressOf(look, demo)}`);
+    await tab.page.evaluate('document.fonts.ready.then(() => true)');
+    const picture = await tab.page.screenshot({ caret: 'hide' });
+    await tab.close();
+    return picture;
+  };
+
+  // Another browser draws letters another way.
+  for (const look of mainLooks)
+    for (const [device, scheme, width] of [
+      ['desk', 'light', desk],
+      ['phone', 'dark', phone],
+    ] as const)
+      test.skipIf(binary?.isPinned !== true)(`${look.name} looks as it did, ${scheme}, on a ${device}`, async () => {
+        const name = `${look.name}-${device}-${scheme}.png`;
+        const picture = await take(look, scheme, width);
+        const before = await readFile(join(kept, name)).catch(() => undefined);
+        const share = before === undefined ? 1 : await differingShare(browser(), before, picture);
+        if (share > most) await writeFile(join(seen, name), picture);
+        expect(share, `.antipode/pictures/${name} is not test/pages/pictures/${name}`).toBeLessThanOrEqual(most);
+      });
+
+  test('are eight', () => {
+    expect(mainLooks).toHaveLength(8);
+  });
+});

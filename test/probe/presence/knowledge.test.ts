@@ -1,0 +1,233 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createAnnouncementReader } from '../../../probe/presence/announcements.ts';
+import { openNetworkKnowledge, openOwnCredentials } from '../../../probe/presence/knowledge.ts';
+import { createLog } from '../../../shared/base/log.ts';
+import { announcementKeys, createAnnounce } from '../../../shared/bus/announcement.ts';
+import { isRenewalDue, probePermissions } from '../../../shared/bus/identity.ts';
+import { createKey, formatCredentials, mintUser, parseCredentials } from '../../../shared/bus/nkeys.ts';
+import { deriveNetworkKey, sealBox, sealKeyTo } from '../../../shared/checks/sealed-secrets.ts';
+import { eventually } from '../../support/eventually.ts';
+import { assignmentOf } from '../support/checkers.ts';
+import { silentLog as log, silentLog } from '../support/surroundings.ts';
+
+describe('what a probe knows of its network', () => {
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'antipode-knowledge-'));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const open = () => openNetworkKnowledge({ folder, log: silentLog });
+  const key = deriveNetworkKey('secret of the installation', 'Europe', 1);
+  const nothing = { base_url: '', anchors: [], seal_keys: {} };
+
+  const secretMonitor = () => {
+    const open = assignmentOf('https://a.example/', { config: { basic_auth: { username: 'me', password: '***' } } });
+    return { ...open, sealed: sealBox(key, JSON.stringify({ 'basic_auth/password': 'hush' }), open.monitor) };
+  };
+
+  test('is there again after a restart, keys included', async () => {
+    const knowledge = await open();
+    knowledge.learn({
+      base_url: 'https://a.example',
+      anchors: ['a.example:443'],
+      seal_keys: { [key.id]: sealKeyTo(knowledge.sealKey, key) },
+    });
+    await knowledge.settled();
+    const again = await open();
+    expect([again.baseUrl(), again.anchors(), again.sealKey]).toEqual(['https://a.example', ['a.example:443'], knowledge.sealKey]);
+    expect(again.unseal(secretMonitor()).config).toEqual({ basic_auth: { username: 'me', password: 'hush' } });
+  });
+
+  test('never lies on disk with a key or a secret in clear', async () => {
+    const knowledge = await open();
+    knowledge.learn({ ...nothing, seal_keys: { [key.id]: sealKeyTo(knowledge.sealKey, key) } });
+    await knowledge.settled();
+    const disk = await readFile(join(folder, 'network.json'), 'utf8');
+    expect(disk).not.toContain(key.bytes.toString('base64'));
+    expect(disk).not.toContain(key.bytes.toString('hex'));
+  });
+
+  test('loses a key when the coordinator no longer names it', async () => {
+    const knowledge = await open();
+    knowledge.learn({ ...nothing, seal_keys: { [key.id]: sealKeyTo(knowledge.sealKey, key) } });
+    knowledge.learn(nothing);
+    expect(() => knowledge.unseal(secretMonitor())).toThrow(key.id);
+    await knowledge.settled();
+  });
+
+  test('keeps a key that is named no more for as long as something is held under it, also over a restart', async () => {
+    const next = deriveNetworkKey('secret of the installation', 'Europe', 2);
+    const knowledge = await open();
+    const held = secretMonitor();
+    knowledge.learn({ ...nothing, seal_keys: { [key.id]: sealKeyTo(knowledge.sealKey, key) } });
+    const reply = { ...nothing, seal_keys: { [next.id]: sealKeyTo(knowledge.sealKey, next) } };
+    knowledge.learn(reply, () => new Set([key.id]));
+    await knowledge.settled();
+    const again = await open();
+    expect(again.unseal(held).config).toEqual({ basic_auth: { username: 'me', password: 'hush' } });
+    again.learn(reply, () => new Set([next.id]));
+    expect(() => again.unseal(held)).toThrow(key.id);
+    await again.settled();
+    expect(await readFile(join(folder, 'network.json'), 'utf8')).not.toContain(key.id);
+  });
+
+  test('wants a key that something came under, until it is told', async () => {
+    const knowledge = await open();
+    expect(knowledge.isWanting()).toBe(false);
+    knowledge.want(key.id);
+    knowledge.learn(nothing);
+    expect(knowledge.isWanting()).toBe(true);
+    knowledge.learn({ ...nothing, seal_keys: { [key.id]: sealKeyTo(knowledge.sealKey, key) } });
+    knowledge.want(key.id);
+    expect(knowledge.isWanting()).toBe(false);
+    await knowledge.settled();
+  });
+
+  test('leaves an assignment without secrets as it is', async () => {
+    const assignment = assignmentOf('https://a.example/');
+    expect((await open()).unseal(assignment)).toBe(assignment);
+  });
+
+  test('begins anew when its file is damaged', async () => {
+    await writeFile(join(folder, 'network.json'), '{"v":1,');
+    expect((await open()).anchors()).toEqual([]);
+  });
+});
+
+describe('credentials of a probe', () => {
+  const day = 86_400_000;
+  const account = createKey('account');
+  const key = createKey('user');
+  const began = 1_800_000_000_000;
+
+  const jwtUntil = (
+    days: number | undefined,
+    of: { readonly account?: typeof account; readonly user?: string; readonly relayed?: boolean } = {},
+  ): string =>
+    mintUser(
+      {
+        name: 'p',
+        user: of.user ?? key.id,
+        account: of.account ?? account,
+        permissions: probePermissions({ probe: 'p', continent: 'Europe', organisation: 'o' }, !of.relayed),
+        ...(days === undefined ? {} : { expiresAt: began + days * day }),
+      },
+      began,
+    );
+
+  let folder: string;
+  let entered: number;
+  const bus = {
+    reconnect: async () => {
+      entered += 1;
+    },
+  };
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'antipode-own-'));
+    entered = 0;
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  const open = (jwt: string) => openOwnCredentials({ folder, probe: 'p', given: formatCredentials({ jwt, seed: key.seed }), log });
+
+  test('are due when two thirds of their life are over, and not before', () => {
+    const life = { issued_at: began, ends_at: began + 30 * day };
+    expect(isRenewalDue(life, began + 20 * day - 1)).toBe(false);
+    expect(isRenewalDue(life, began + 20 * day)).toBe(true);
+    expect(isRenewalDue(life, began + 40 * day)).toBe(true);
+  });
+
+  test('that have ended tell what to do, and joining again brings newer ones than those on the disk', async () => {
+    const own = await open(jwtUntil(30));
+    expect(own.ended(began + 30 * day - 1)).toBeUndefined();
+    expect(own.ended(began + 30 * day)).toContain('antipode-probe.mjs join');
+    expect((await open(jwtUntil(undefined))).ended(began + 900 * day)).toBeUndefined();
+    own.hear({ jwt: jwtUntil(50) }, bus);
+    await eventually(() => entered === 1);
+    const joined = await open(jwtUntil(90));
+    expect(joined.ended(began + 60 * day)).toBeUndefined();
+  });
+
+  test('that never end say nothing of an end, and are not replaced by others with the same rights', async () => {
+    const own = await open(jwtUntil(undefined));
+    expect(own.described()).toEqual({ rights: { key: key.id, issued_at: began, relayed: false } });
+    own.hear({ jwt: jwtUntil(60) }, bus);
+    expect(parseCredentials(own.text()).jwt).toBe(jwtUntil(undefined));
+    expect(entered).toBe(0);
+  });
+
+  test('are renewed: first on the disk, then the bus is entered anew; and a later start goes on with them', async () => {
+    const own = await open(jwtUntil(30));
+    expect(own.described()).toMatchObject({ credentials: { key: key.id, issued_at: began, ends_at: began + 30 * day } });
+    own.hear({ jwt: jwtUntil(50) }, bus);
+    await eventually(() => entered === 1);
+    expect(parseCredentials(own.text())).toEqual({ jwt: jwtUntil(50), seed: key.seed });
+    expect((await stat(join(folder, 'renewed.jwt'))).mode & 0o777).toBe(0o600);
+    expect((await open(jwtUntil(30))).text()).toBe(own.text());
+    // Whoever was given newer ones than those on the disk goes on with these.
+    expect(parseCredentials((await open(jwtUntil(80))).text()).jwt).toBe(jwtUntil(80));
+  });
+
+  test('that are relayed replace direct ones, even those that never end, and direct ones never replace them', async () => {
+    const relayed = jwtUntil(30, { relayed: true });
+    const own = await open(jwtUntil(undefined));
+    own.hear({ jwt: relayed }, bus);
+    await eventually(() => entered === 1);
+    expect(own.isRelayed()).toBe(true);
+    expect(own.described()).toMatchObject({ rights: { key: key.id, issued_at: began, relayed: true } });
+    own.hear({ jwt: jwtUntil(60) }, bus);
+    expect(parseCredentials(own.text()).jwt).toBe(relayed);
+    expect(parseCredentials((await open(jwtUntil(undefined))).text()).jwt).toBe(relayed);
+  });
+
+  test('of another key, of another account, shorter ones, or no JWT at all change nothing', async () => {
+    const own = await open(jwtUntil(30));
+    const others = [jwtUntil(50, { user: createKey('user').id }), jwtUntil(50, { account: createKey('account') }), jwtUntil(20), 'x'];
+    for (const jwt of others) own.hear({ jwt }, bus);
+    own.hear({}, bus);
+    expect(parseCredentials(own.text()).jwt).toBe(jwtUntil(30));
+    expect(entered).toBe(0);
+    await expect(readFile(join(folder, 'renewed.jwt'))).rejects.toThrow();
+  });
+
+  test('that cannot be read on the disk give way to those that were given', async () => {
+    await writeFile(join(folder, 'renewed.jwt'), 'half of it');
+    expect(parseCredentials((await open(jwtUntil(30))).text()).jwt).toBe(jwtUntil(30));
+  });
+});
+
+describe('announcements', () => {
+  const keys = announcementKeys(['a'.repeat(32)]);
+  const silentLog = createLog({ name: 'test', level: 'silent' });
+
+  test('what is said to a probe counts on its own subject alone, as the server shows others that it delivers there, and not once newer was said', () => {
+    let now = 100_000;
+    const reader = createAnnouncementReader({
+      trust: () => ({ keys: keys.map(({ id }) => id), required: true }),
+      now: () => now,
+      log: silentLog,
+    });
+    const announce = createAnnounce(keys, () => now);
+    const signed = (subject: string) => {
+      const data = Buffer.from('{}');
+      const [headers = {}] = announce([{ subject, data }]);
+      return { subject, data, header: (name: string) => headers[name] };
+    };
+    const earlier = signed('look.p');
+    expect(reader.readNow(earlier, 'look.p')).toBe(true);
+    // What the server delivers of a stream keeps the subject that it has there.
+    expect(reader.readNow(signed('assign.europe.m'), 'look.p')).toBe(false);
+    expect(reader.readNow(signed('look.q'), 'look.p')).toBe(false);
+    expect(reader.refused()).toBe(2);
+    now += 10_000;
+    expect(reader.readNow(signed('look.p'), 'look.p')).toBe(true);
+    expect(reader.readNow(earlier, 'look.p')).toBe(false);
+    expect(reader.refused()).toBe(3);
+  });
+});

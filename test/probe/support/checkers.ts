@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { createDnsCheck, type DnsDependencies } from '../../../probe/checks/dns/perform.ts';
+import { createUdpSockets, type UdpSockets } from '../../../probe/checks/dns/sockets.ts';
+import { createGuard, type Endpoint, type Guard } from '../../../probe/checks/guard.ts';
+import { createLookup, type Families, type Lookup, type OwnResolver, ownFamilies } from '../../../probe/checks/https/lookup.ts';
+import { createHttpsCheck } from '../../../probe/checks/https/perform.ts';
+import { createTrust } from '../../../probe/checks/https/trust.ts';
+import { type BodyMemory, CheckDeadline } from '../../../probe/checks/limits.ts';
+import type { ProbeIdentity } from '../../../probe/checks/types.ts';
+import { systemClock } from '../../../shared/base/time.ts';
+import type { Assignment, Config } from '../../../shared/checks/assignment.ts';
+import { causeSentence } from '../../../shared/checks/causes.ts';
+import type { Verdict } from '../../../shared/checks/result.ts';
+
+/** An https check of this target every second, or whatever a test makes of it. */
+export const assignmentOf = (target: string, more: Partial<Assignment> = {}): Assignment => ({
+  monitor: randomUUID(),
+  organisation: randomUUID(),
+  kind: 'https',
+  target,
+  interval_ms: 1_000,
+  timeout_ms: 900,
+  config: {},
+  sealed: null,
+  config_version: 1,
+  ordinal: 1,
+  continents: null,
+  probe: null,
+  ...more,
+});
+
+/** A deadline so many milliseconds from now. */
+export const deadlineIn = (ms: number): CheckDeadline => {
+  const now = performance.now();
+  return new CheckDeadline(now, now + ms);
+};
+
+/** Loopback is where the tests' resolvers are, and what a probe's own host may allow. */
+const loopback = createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () => [] });
+const strict = createGuard({ allow: [], bus: () => [], own: () => [] });
+/** Another probe's host allows loopback. */
+const beside = createGuard({
+  ...{ allow: [], bus: () => [], own: () => [] },
+  roster: () => ({
+    epoch: 1,
+    probes: [
+      { id: 'a', name: 'a', continent: 'Asia', organisation: null, healthy: true, quarantined: false, allowed_cidrs: ['127.0.0.0/8'] },
+    ],
+  }),
+});
+
+type Asked = {
+  readonly target: string;
+  readonly config?: Config;
+  readonly timeout_ms?: number;
+  readonly public_only?: boolean;
+  readonly others_may?: boolean;
+  /** Ends the check from outside instead of its time limit. */
+  readonly deadline?: CheckDeadline;
+};
+
+/** Performs whole DNS checks as a runner does. */
+export const dnsChecker = (sockets: UdpSockets, parts: Omit<DnsDependencies, 'sockets'> = {}): ((asked: Asked) => Promise<Verdict>) => {
+  const check = createDnsCheck({ sockets, ...parts });
+  return ({ target, config = {}, timeout_ms = 5_000, public_only = false, others_may = false, deadline = deadlineIn(timeout_ms) }) =>
+    check({
+      assignment: assignmentOf(target, { kind: 'dns', timeout_ms, config }),
+      started_at: Date.now(),
+      deadline,
+      evidence_wanted: true,
+      guard: others_may ? beside : public_only ? strict : loopback,
+      probe: { name: 'test', continent: 'Europe', base_url: 'http://127.0.0.1', version: '0' },
+      clock: { now: () => Date.now() },
+    });
+};
+
+const testProbe: ProbeIdentity = { name: 'eu-1', continent: 'Europe', base_url: 'https://antipode.example', version: '0.1.0' };
+
+export type CheckerOptions = {
+  readonly allow?: readonly string[];
+  readonly bus?: readonly Endpoint[];
+  readonly authorities?: readonly string[];
+  readonly lookup?: Lookup;
+  /** What the probe's own resolver does for other names; it works unless a test says otherwise. */
+  readonly resolver?: Pick<OwnResolver, 'works'>;
+  readonly families?: Families;
+  readonly guard?: Guard;
+  readonly memory?: BodyMemory;
+};
+
+const sockets = createUdpSockets();
+
+export type Checked = Verdict & { readonly sentence: string | null };
+
+/** An https check as a probe performs it, for one target after the other; only what is given differs from the real thing. */
+export const httpsChecker = (options: CheckerOptions = {}) => {
+  const families = () => options.families ?? ownFamilies();
+  const check = createHttpsCheck({
+    lookup: options.lookup ?? createLookup({ families, sockets }),
+    resolver: options.resolver ?? { works: async () => true },
+    families,
+    trust: createTrust(options.authorities),
+    ...(options.memory ? { memory: options.memory } : {}),
+  });
+  const guard =
+    options.guard ?? createGuard({ allow: options.allow ?? ['127.0.0.0/8', '::1/128'], bus: () => options.bus ?? [], own: () => [] });
+  return async (
+    target: string,
+    config: Config = {},
+    other: { timeout_ms?: number; started_at?: number; deadline?: CheckDeadline; evidence_wanted?: boolean } = {},
+  ): Promise<Checked> => {
+    const timeout_ms = other.timeout_ms ?? 5_000;
+    const verdict = await check({
+      assignment: assignmentOf(target, { timeout_ms, config }),
+      started_at: other.started_at ?? systemClock.now(),
+      deadline: other.deadline ?? deadlineIn(timeout_ms),
+      evidence_wanted: other.evidence_wanted ?? true,
+      guard,
+      probe: testProbe,
+      clock: systemClock,
+    });
+    return { ...verdict, sentence: verdict.cause && causeSentence(verdict.cause) };
+  };
+};

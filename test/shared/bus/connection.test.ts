@@ -1,0 +1,341 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createLog } from '../../../shared/base/log.ts';
+import { createDialLog, type DialLog } from '../../../shared/bus/dialling.ts';
+import { parseProbeCredentials, printProbeCredentials } from '../../../shared/bus/identity.ts';
+import { isSafeServer, isWithinMachine, serverFault } from '../../../shared/bus/jetstream.ts';
+import { type Bus, type BusStatus, connectBus, type Delivered } from '../../../shared/bus/nats.ts';
+import { createKey, issueCredentials } from '../../../shared/bus/nkeys.ts';
+import { partitionConsumer, streams } from '../../../shared/bus/subjects.ts';
+import { createBusOfProbe } from '../../probe/support/surroundings.ts';
+import { createTcpProxy } from '../../support/connections.ts';
+import { eventually } from '../../support/eventually.ts';
+import { createAccount } from '../../support/services.ts';
+
+describe('the bus', () => {
+  const log = pino({ level: 'silent' });
+  let bus: Bus;
+
+  beforeAll(async () => {
+    const account = await createAccount();
+    bus = await connectBus({ url: account.url, credentials: account.coordinatorCredentials, name: 'test', log });
+    await bus.ensureStream(streams.results);
+    await bus.ensureStream(streams.assignments);
+  });
+  afterAll(() => bus.close());
+
+  const text = (data: Uint8Array) => new TextDecoder().decode(data);
+
+  /** Collects what a pull delivers and resolves when it holds so many. */
+  const collect = (count: number) => {
+    const got: Delivered[] = [];
+    const { promise, resolve } = Promise.withResolvers<Delivered[]>();
+    return {
+      all: promise,
+      take: (messages: readonly Delivered[]) => {
+        got.push(...messages);
+        if (got.length >= count) resolve(got);
+      },
+    };
+  };
+
+  test('answers a request of another connection, with headers', async () => {
+    const listening = bus.subscribe('question', (message) => void message.respond(`${text(message.data)}! ${message.header('Mood')}`));
+    expect(text((await bus.request('question', 'hello', { headers: { Mood: 'fine' } })).data)).toBe('hello! fine');
+    listening.stop();
+    await expect(bus.request('question', 'anyone?')).rejects.toThrow();
+  });
+
+  test('closes well although the server goes away while it sends what waits', async ({ onTestFinished }) => {
+    const account = await createAccount();
+    const proxy = await createTcpProxy(account.url);
+    onTestFinished(proxy.close);
+    const leaving = await connectBus({ url: proxy.url, credentials: account.coordinatorCredentials, name: 'leaving', log });
+    leaving.subscribe('question', () => undefined);
+    await leaving.flush();
+    const said: BusStatus[] = [];
+    leaving.onStatus((status) => said.push(status));
+    proxy.delay(60_000);
+    const closing = leaving.close();
+    proxy.reset();
+    await expect(closing).resolves.toBeUndefined();
+    await eventually(() => said.at(-1) === 'closed');
+  });
+
+  test('that is to end soon waits no longer for answers, whether they were asked for before or after', async ({ onTestFinished }) => {
+    const account = await createAccount();
+    const leaving = await connectBus({ url: account.url, credentials: account.coordinatorCredentials, name: 'leaving', log });
+    onTestFinished(leaving.close);
+    let heard = 0;
+    for (const subject of ['silent', 'silent.stream'])
+      leaving.subscribe(subject, () => {
+        heard += 1;
+      });
+    const hour = { timeoutMs: 3_600_000 };
+    const ask = () => Promise.allSettled([leaving.request('silent', '', hour), leaving.store('silent.stream', '', hour)]);
+    const before = ask();
+    await eventually(() => heard === 2);
+    leaving.hurry();
+    const answers = [...(await before), ...(await ask())];
+    expect(answers.map((answer) => answer.status === 'rejected' && String(answer.reason))).toEqual([
+      'Error: we ended before the bus answered',
+      'Error: we ended before the bus said that it stored silent.stream',
+      'TimeoutError: timeout',
+      'Error: the bus did not say in time that it stored silent.stream',
+    ]);
+  });
+
+  test('keeps the last value of a subject, and forgets a purged one', async () => {
+    await bus.store('assign.europe.m1', 'old');
+    await bus.store('assign.europe.m1', 'new');
+    expect(text((await bus.last('ASSIGN', 'assign.europe.m1'))?.data ?? new Uint8Array())).toBe('new');
+    expect(await bus.subjectsOf('ASSIGN', 'assign.>')).toEqual(['assign.europe.m1']);
+    await bus.purge('ASSIGN', 'assign.europe.m1');
+    expect(await bus.last('ASSIGN', 'assign.europe.m1')).toBeUndefined();
+  });
+
+  test('refuses to store what no stream takes, and says a repeat is a duplicate', async () => {
+    await expect(bus.store('nowhere', 'x', { timeoutMs: 500 })).rejects.toThrow();
+    expect((await bus.store('result.asia.9.p', 'x', { id: 'a' })).duplicate).toBe(false);
+    expect((await bus.store('result.asia.9.p', 'x', { id: 'a' })).duplicate).toBe(true);
+  });
+
+  test('many at once are each told where they stand', async () => {
+    const before = (await bus.store('assign.asia.first', 'x')).seq;
+    const stored = await Promise.all(Array.from({ length: 300 }, (_, n) => bus.store(`assign.asia.m${n}`, 'x')));
+    expect(stored.map(({ seq }) => seq)).toEqual(stored.map((_, n) => before + 1 + n));
+  });
+
+  test('who stores where he has no right to is told so by the bus, and does not wait for an answer', async () => {
+    const other = await createBusOfProbe();
+    const probe = await other.connect();
+    await expect(probe.store('assign.europe.m1', 'mine', { timeoutMs: 60_000 })).rejects.toThrow(/permission/i);
+    await other.close();
+  });
+
+  test('a pull delivers in order what was there and what comes, and acknowledged messages leave the queue', async () => {
+    await bus.ensureConsumer('RESULTS', partitionConsumer(1));
+    for (const n of [1, 2, 3]) await bus.store('result.europe.1.p', `${n}`);
+    const { all, take } = collect(5);
+    const pull = bus.pull({
+      stream: 'RESULTS',
+      consumer: 'partition-1',
+      batch: 2,
+      onMessages: async (messages) => {
+        for (const message of messages) message.ack();
+        take(messages);
+      },
+    });
+    for (const n of [4, 5]) await bus.store('result.europe.1.p', `${n}`);
+    expect((await all).map((message) => text(message.data))).toEqual(['1', '2', '3', '4', '5']);
+    await pull.stop();
+    await expect.poll(() => bus.consumerState('RESULTS', 'partition-1')).toMatchObject({ pending: 0, unacknowledged: 0 });
+  });
+
+  test('what a handler fails on comes again', async () => {
+    await bus.ensureConsumer('RESULTS', { ...partitionConsumer(2), ackWaitMs: 200 });
+    const { all, take } = collect(1);
+    let failures = 0;
+    const pull = bus.pull({
+      stream: 'RESULTS',
+      consumer: 'partition-2',
+      batch: 10,
+      onMessages: async (messages) => {
+        if (failures === 0) {
+          failures += 1;
+          throw new Error('the first time it fails');
+        }
+        for (const message of messages) message.ack();
+        take(messages);
+      },
+    });
+    await bus.store('result.europe.2.p', 'again');
+    const [first] = await all;
+    expect([first && text(first.data), first?.deliveries]).toEqual(['again', 2]);
+    await pull.stop();
+  });
+
+  test('a pull whose consumer is missing asks for it, and goes on when it is renewed by another', async () => {
+    const { all, take } = collect(2);
+    let made = 0;
+    const pull = bus.pull({
+      stream: 'RESULTS',
+      consumer: 'partition-3',
+      batch: 10,
+      onMissing: async () => {
+        made += 1;
+        await bus.ensureConsumer('RESULTS', partitionConsumer(3));
+      },
+      onMessages: async (messages) => {
+        for (const message of messages) message.ack();
+        take(messages);
+      },
+    });
+    await bus.store('result.europe.3.p', 'one');
+    await expect.poll(() => made, { timeout: 30_000 }).toBe(1);
+    await bus.renewConsumer('RESULTS', partitionConsumer(3));
+    await bus.store('result.europe.3.p', 'two');
+    expect((await all).map((message) => text(message.data))).toEqual(['one', 'two']);
+    await pull.stop();
+  });
+
+  test('whoever may ask from now on gets all of it, though another has asked before him and still waits', async () => {
+    await bus.ensureConsumer('RESULTS', partitionConsumer(4));
+    let owner = 'first';
+    const { all, take } = collect(5);
+    const [taken, begun]: [string[], string[]] = [[], []];
+    const pullOf = (name: string) =>
+      bus.pull({
+        ...{ stream: 'RESULTS', consumer: 'partition-4', batch: 10, mayAsk: () => owner === name },
+        onBegin: async () => {
+          await bus.renewConsumer('RESULTS', partitionConsumer(4));
+          begun.push(name);
+        },
+        onMessages: async (messages) => {
+          for (const message of messages) message.ack();
+          taken.push(...messages.map(() => name));
+          take(messages);
+        },
+      });
+    const pulls = [pullOf('first'), pullOf('second')];
+    await bus.store('result.europe.4.p', '1');
+    await expect.poll(() => taken, { timeout: 30_000 }).toEqual(['first']);
+    owner = 'second';
+    await expect.poll(() => begun, { timeout: 30_000 }).toEqual(['first', 'second']);
+    for (const n of [2, 3, 4, 5]) await bus.store('result.europe.4.p', `${n}`);
+    expect((await all).map((message) => text(message.data))).toEqual(['1', '2', '3', '4', '5']);
+    expect(taken).toEqual(['first', 'second', 'second', 'second', 'second']);
+    await Promise.all(pulls.map((pull) => pull.stop()));
+  });
+});
+
+describe('dial log', () => {
+  let lines: {
+    readonly msg: string;
+    readonly server?: string;
+    readonly err?: { readonly message: string };
+    readonly failed_dials?: number;
+  }[];
+  let now: number;
+  let dials: DialLog;
+
+  beforeEach(() => {
+    lines = [];
+    now = 0;
+    const log = createLog({ name: 'test', level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) });
+    dials = createDialLog(log, 'eu-1', () => now);
+  });
+
+  const fail = (reason = 'connection refused', server = 'bus:4222') => dials.failed(server, new Error(reason));
+
+  test('the first failed dial is told at once, with the server and the reason', () => {
+    fail();
+    expect(lines).toMatchObject([
+      { msg: 'the bus cannot be reached', server: 'bus:4222', err: { message: 'connection refused' }, failed_dials: 1 },
+    ]);
+  });
+
+  test('a day of them is told at growing distances, with how many there were', () => {
+    for (; now < 86_400_000; now += 300) fail();
+    expect(lines.length).toBeGreaterThan(100);
+    expect(lines.length).toBeLessThan(160);
+    expect(lines.slice(0, 5).map(({ failed_dials }) => failed_dials)).toEqual([1, 18, 52, 119, 253]);
+  });
+
+  test('another reason is told at once, and two that take turns are not told each time', () => {
+    for (let turn = 0; turn < 10; turn += 1) {
+      fail('connection refused');
+      fail('no such host', 'other:4222');
+    }
+    expect(lines.map(({ err }) => err?.message)).toEqual(['connection refused', 'no such host']);
+  });
+
+  test('reasons without end do not fill the log', () => {
+    for (let turn = 0; turn < 1_000; turn += 1) fail(`reason ${turn}`);
+    expect(lines.length).toBeLessThan(10);
+  });
+
+  test('when it is reached that is told, and the next absence begins anew', () => {
+    dials.reached();
+    expect(lines).toEqual([]);
+    fail();
+    fail();
+    dials.reached();
+    fail();
+    expect(lines.map(({ msg, failed_dials }) => [msg, failed_dials])).toEqual([
+      ['the bus cannot be reached', 1],
+      ['the bus is reached', 2],
+      ['the bus cannot be reached', 1],
+    ]);
+  });
+});
+
+describe('server version', () => {
+  test.each([
+    ['2.9.10', false],
+    ['2.10.27', false],
+    ['2.11.14', false],
+    ['2.11.15', true],
+    ['2.12.5', false],
+    ['2.12.6', true],
+    ['2.12.10-RC.1', true],
+    ['2.13.0', true],
+    ['3.0.0', true],
+    ['', false],
+    ['latest', false],
+  ])('nats-server %s is safe: %s', (version, isSafe) => {
+    expect(isSafeServer(version)).toBe(isSafe);
+  });
+
+  test('an old server is refused where others than this machine reach it, and says what would do', () => {
+    expect(isWithinMachine(['nats://127.0.0.1:4222', 'tls://localhost,tls://[::1]:443'])).toBe(true);
+    expect(isWithinMachine(['nats://127.0.0.1:4222,nats://10.0.0.1:4222'])).toBe(false);
+    expect(serverFault('2.10.27', ['nats://127.0.0.1:4222'])).toBeUndefined();
+    expect(serverFault('2.12.6', ['tls://bus.example'])).toBeUndefined();
+    expect(serverFault('2.10.27', ['nats://127.0.0.1:4222', 'tls://bus.example'])).toContain('must be 2.11.15 or 2.12.6 or newer');
+  });
+});
+
+describe('the credentials of a probe', () => {
+  const given = {
+    probe: '0198c0de-0000-7000-8000-000000000001',
+    name: 'eu-1',
+    continent: 'Europe' as const,
+    organisation: null,
+    nats_url: 'nats://bus.example:4222',
+    nats_credentials: issueCredentials({ name: 'eu-1', account: createKey('account') }, 0).credentials,
+    signing_keys: [createKey('user').id],
+    require_signed: true,
+  };
+
+  test('are one word that gives back what was printed', () => {
+    const word = printProbeCredentials(given);
+    expect(word).toMatch(/^[\w-]+$/);
+    expect(parseProbeCredentials(`  ${word}\n`)).toEqual({ v: 1, ...given });
+  });
+
+  test.each([
+    ['half of the word', printProbeCredentials(given).slice(0, 100), 'copied whole'],
+    ['something else', 'hello', 'copied whole'],
+    ['a continent that is none', Buffer.from(JSON.stringify({ v: 1, ...given, continent: 'Atlantis' })).toString('base64url'), 'continent'],
+    [
+      'no credentials of the bus',
+      Buffer.from(JSON.stringify({ v: 1, ...given, nats_credentials: '' })).toString('base64url'),
+      'nats_credentials',
+    ],
+  ])('are refused when they are %s', (_, word, says) => {
+    expect(() => parseProbeCredentials(word)).toThrow(says);
+  });
+
+  test('never stand in the message of a refusal', () => {
+    const broken = Buffer.from(JSON.stringify({ ...given, v: 2 })).toString('base64url');
+    let said = '';
+    try {
+      parseProbeCredentials(broken);
+    } catch (error) {
+      said = String(error);
+    }
+    expect(said).toContain('do not fit');
+    for (const line of given.nats_credentials.split('\n').filter((text) => text.length > 40)) expect(said).not.toContain(line);
+  });
+});
