@@ -16,10 +16,10 @@ export default mergeConfig(
         'test/coordinator/{api,assistants,database,housekeeping,operator,web}/**',
         'test/coordinator/**/{pages,public}/**',
         'test/coordinator/**/{*-page,pages}.test.ts',
-        'test/coordinator/health/{database-clock,endpoint,watchdog,zone-notice}.test.ts',
-        'test/coordinator/{backups/round-trip,heartbeats/{forwarded,methods},organisations/endings,probes/enrolment-route}.test.ts',
+        'test/coordinator/health/endpoint.test.ts',
+        'test/coordinator/{backups/round-trip,heartbeats/forwarded,organisations/endings}.test.ts',
         // Long stories in a database, of hundreds of turns each: a third of what all the rest takes.
-        'test/coordinator/notifications/{gathering,last-resort,notifier,notifier-over}.test.ts',
+        'test/coordinator/notifications/{gathering,notifier}.test.ts',
         'test/coordinator/{gate/pagination,people/second-factor,people/sign-in,secrets/key-replacement}.test.ts',
         'test/probe/{checks,disk,presence,spool}/**',
         'test/probe/*.test.ts',

@@ -77,7 +77,7 @@ describe('notices', () => {
 
   describe('the notice of a lost probe', () => {
     test('ends with its return, although that could not be written down at first', async () => {
-      await network.startCoordinator({ timing: { lostAfterMs: 6_500 } });
+      await network.startCoordinator({ timing: { lostAfterMs: 3_000 } });
       for (const continent of ['Asia', 'Africa'] as const) await network.addProbe(continent);
       const { made, close } = await network.addProbe('Europe');
       await close();
@@ -90,7 +90,7 @@ describe('notices', () => {
     });
 
     test('is opened, although it could not be written down at first', async () => {
-      await network.startCoordinator({ timing: { lostAfterMs: 6_500 } });
+      await network.startCoordinator({ timing: { lostAfterMs: 3_000 } });
       for (const continent of ['Asia', 'Africa'] as const) await network.addProbe(continent);
       const { close } = await network.addProbe('Europe');
       await refuse('insert');
@@ -101,10 +101,10 @@ describe('notices', () => {
     });
 
     test('ends, although another coordinator opened it and ended before it told anybody else', async () => {
-      await network.startCoordinator({ timing: { lostAfterMs: 6_500 } });
+      await network.startCoordinator({ timing: { lostAfterMs: 3_000 } });
       const { made } = await network.addProbe('Europe');
       await network.sql`insert into notices (kind, subject, message) values ('probe_lost', ${made.id}, 'of another time')`;
-      await network.startCoordinator({ timing: { lostAfterMs: 6_500 } });
+      await network.startCoordinator({ timing: { lostAfterMs: 3_000 } });
       await eventually(async () => (await open('probe_lost')) === 0);
     });
   });

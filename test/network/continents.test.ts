@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createProbe, type ProbeApp } from '../../probe/app.ts';
 import { readConfig } from '../../probe/config.ts';
 import type { Continent } from '../../shared/base/continents.ts';
@@ -11,29 +11,24 @@ import { broken, fine, type Target } from '../support/targets.ts';
 
 /** Continents far away: 75 ms each way, cut off and healed, with clocks that are wrong, and with news from an hour ago. */
 
-let network: Network;
-let target: Target;
-let ends: (() => Promise<void>)[] = [];
+type AtEnd = (end: () => Promise<void>) => void;
 
-beforeEach(async () => {
-  network = await createNetwork();
-  target = await network.startTarget();
+const begin = async (atEnd: AtEnd): Promise<{ network: Network; target: Target }> => {
+  const network = await createNetwork();
+  atEnd(network.close);
+  const target = await network.startTarget();
   await network.startCoordinator();
-});
-afterEach(async () => {
-  for (const end of ends.toReversed()) await end();
-  ends = [];
-  await network.close();
-});
+  return { network, target };
+};
 
-const cable = async (): Promise<TcpProxy> => {
+const cable = async (network: Network, atEnd: AtEnd): Promise<TcpProxy> => {
   const proxy = await createTcpProxy(network.account.url, { delayMs: 75 });
-  ends.push(proxy.close);
+  atEnd(proxy.close);
   return proxy;
 };
 
 /** A probe whose machine believes it is another time. */
-const startWrong = async (made: MadeProbe, host: { now: () => number }): Promise<ProbeApp> => {
+const startWrong = async (made: MadeProbe, host: { now: () => number }, atEnd: AtEnd): Promise<ProbeApp> => {
   const environment = {
     PROBE_CREDENTIALS: made.credentials,
     PROBE_DATA_DIR: made.folder,
@@ -42,15 +37,19 @@ const startWrong = async (made: MadeProbe, host: { now: () => number }): Promise
   };
   const probe = await createProbe(readConfig(environment), { log: testLog(), host });
   await probe.onBus;
-  ends.push(probe.close);
+  atEnd(probe.close);
   return probe;
 };
 
-const hitsFrom = (continent: Continent, since: number) => target.hits.filter((hit) => hit.continent === continent && hit.at >= since);
+const hitsFrom = (target: Target, continent: Continent, since: number) =>
+  target.hits.filter((hit) => hit.continent === continent && hit.at >= since);
 
-describe('a continent 75 ms away', () => {
-  test('confirms as any other; cut off it goes on checking, is counted for nothing it cannot say, and when healed nothing is missing', async () => {
-    const [near, far] = [await cable(), await cable()];
+describe.concurrent('a continent 75 ms away', () => {
+  test('confirms as any other; cut off it goes on checking, is counted for nothing it cannot say, and when healed nothing is missing', async ({
+    onTestFinished,
+  }) => {
+    const { network, target } = await begin(onTestFinished);
+    const [near, far] = [await cable(network, onTestFinished), await cable(network, onTestFinished)];
     await network.startProbe(await network.makeProbe('Europe'), { url: near.url });
     await network.startProbe(await network.makeProbe('Asia'), { url: far.url });
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
@@ -75,11 +74,11 @@ describe('a continent 75 ms away', () => {
     far.cut();
     const cutAt = Date.now();
     target.answer(broken, ['Europe']);
-    await eventually(() => hitsFrom('Asia', cutAt).length >= 3 && hitsFrom('Europe', cutAt).length >= 3, 40_000);
+    await eventually(() => hitsFrom(target, 'Asia', cutAt).length >= 3 && hitsFrom(target, 'Europe', cutAt).length >= 3, 40_000);
     // Asia sees that all is well and cannot say so: one continent's word confirms nothing.
     expect((await incidentsOf(network.sql, monitor)).slice(known).filter(({ confirmed_at }) => confirmed_at !== null)).toEqual([]);
     target.answer(fine);
-    const cutHits = hitsFrom('Asia', cutAt).length;
+    const cutHits = hitsFrom(target, 'Asia', cutAt).length;
     far.heal();
     await eventually(async () => {
       const times = (await resultsOf(network.sql, monitor)).filter(
@@ -93,10 +92,11 @@ describe('a continent 75 ms away', () => {
   });
 });
 
-describe('a probe whose clock is wrong by a minute', () => {
-  test('dates what it sees right all the same, a minute ahead or behind', async () => {
-    await startWrong(await network.makeProbe('Europe'), { now: () => Date.now() + 60_000 });
-    await startWrong(await network.makeProbe('Asia'), { now: () => Date.now() - 60_000 });
+describe.concurrent('a probe whose clock is wrong by a minute', () => {
+  test('dates what it sees right all the same, a minute ahead or behind', async ({ onTestFinished }) => {
+    const { network, target } = await begin(onTestFinished);
+    await startWrong(await network.makeProbe('Europe'), { now: () => Date.now() + 60_000 }, onTestFinished);
+    await startWrong(await network.makeProbe('Asia'), { now: () => Date.now() - 60_000 }, onTestFinished);
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
     await seenFrom(network.sql, monitor, 2);
     target.answer(broken);
@@ -106,10 +106,13 @@ describe('a probe whose clock is wrong by a minute', () => {
     for (const at of [started_at, confirmed_at]) expect(Math.abs(Number(at) - brokenAt)).toBeLessThan(30_000);
   });
 
-  test('from one moment to the next opens nothing, and is right again after its next word with a coordinator', async () => {
+  test('from one moment to the next opens nothing, and is right again after its next word with a coordinator', async ({
+    onTestFinished,
+  }) => {
+    const { network, target } = await begin(onTestFinished);
     let wrongBy = 0;
-    await startWrong(await network.makeProbe('Europe'), { now: () => Date.now() + wrongBy });
-    await startWrong(await network.makeProbe('Asia'), { now: () => Date.now() });
+    await startWrong(await network.makeProbe('Europe'), { now: () => Date.now() + wrongBy }, onTestFinished);
+    await startWrong(await network.makeProbe('Asia'), { now: () => Date.now() }, onTestFinished);
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
     await seenFrom(network.sql, monitor, 2);
     let [jumpedAt, wasWrong] = [0, false];
@@ -134,8 +137,9 @@ describe('a probe whose clock is wrong by a minute', () => {
   });
 });
 
-describe('a thousand results that come late by an hour', () => {
-  test('are all in the charts, once; an outage among them alerts nobody and leaves nothing open', async () => {
+describe.concurrent('a thousand results that come late by an hour', () => {
+  test('are all in the charts, once; an outage among them alerts nobody and leaves nothing open', async ({ onTestFinished }) => {
+    const { network, target } = await begin(onTestFinished);
     await network.addProbe('Asia');
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
     await seenFrom(network.sql, monitor, 1);

@@ -1,54 +1,52 @@
 import { describe, expect, test } from 'vitest';
 import { byStart, canDecideEarly, isAwaited } from '../../../coordinator/core/backlog.ts';
 import { decide } from '../../../coordinator/core/decide.ts';
-import type { Incident, MonitorState, SeenResult, Watched } from '../../../coordinator/core/types.ts';
-import { without } from '../../../coordinator/core/types.ts';
+import { type Incident, type MonitorState, type SeenResult, type Watched, without } from '../../../coordinator/core/types.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import { at, refused, rosterOf, story } from './story.ts';
 
 /** Rule 4: what need not wait for a hand-over, and that what is handed over later dates it as if all had come in order. */
-
-const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
-const roster = rosterOf(places);
-
-const saw = (outcome: 'ok' | 'fail', continent: Continent, second: number, probe = `probe-${continent}`): SeenResult => ({
-  ...{ seq: 1, monitor: 'monitor', config_version: 1, at: at(second), took_ms: 50, outcome, cause: outcome === 'fail' ? refused : null },
-  ...{ phases: null, evidence: { from: continent, second }, look: null, quarantined: false, handed_over: false },
-  from: { probe, name: probe, continent },
-});
-const failed = (continent: Continent, second: number, probe?: string) => saw('fail', continent, second, probe);
-const passed = (continent: Continent, second: number) => saw('ok', continent, second);
-
-/** Each list is decided as one that came together; the first ones ahead of what others hand over. */
-const live = (rules = without('unobserved_lapses')) => {
-  let state: MonitorState = story(places).state();
-  const incidents = new Map<string, Incident>();
-  const evidence = new Map<string, unknown>();
-  let ids = 0;
-  const newId = () => {
-    ids += 1;
-    return `id-${ids}`;
-  };
-  const decideAll = (results: readonly SeenResult[], now: number): void => {
-    for (const result of results.toSorted(byStart)) {
-      const decision = decide(state, { is: 'result', result }, { now, network: roster, newId, rules });
-      state = decision.state;
-      for (const effect of decision.effects) {
-        if (effect.is === 'incident') incidents.set(effect.incident.id, effect.incident);
-        if (effect.is === 'evidence') evidence.set(effect.row.part, effect.row.continent);
-      }
-    }
-  };
-  return {
-    ahead: (...results: SeenResult[]) => decideAll(results, at(90)),
-    later: (second: number, ...results: SeenResult[]) => decideAll(results, at(second)),
-    incidents: () => [...incidents.values()],
-    evidence,
-  };
-};
-
 describe('rule 4: an outage that begins while the past is waited for', () => {
+  const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
+  const roster = rosterOf(places);
+
+  const saw = (outcome: 'ok' | 'fail', continent: Continent, second: number, probe = `probe-${continent}`): SeenResult => ({
+    ...{ seq: 1, monitor: 'monitor', config_version: 1, at: at(second), took_ms: 50, outcome, cause: outcome === 'fail' ? refused : null },
+    ...{ phases: null, evidence: { from: continent, second }, look: null, quarantined: false, handed_over: false },
+    from: { probe, name: probe, continent },
+  });
+  const failed = (continent: Continent, second: number, probe?: string) => saw('fail', continent, second, probe);
+  const passed = (continent: Continent, second: number) => saw('ok', continent, second);
+
+  /** Each list is decided as one that came together; the first ones ahead of what others hand over. */
+  const live = (rules = without('unobserved_lapses')) => {
+    let state: MonitorState = story(places).state();
+    const incidents = new Map<string, Incident>();
+    const evidence = new Map<string, unknown>();
+    let ids = 0;
+    const newId = () => {
+      ids += 1;
+      return `id-${ids}`;
+    };
+    const decideAll = (results: readonly SeenResult[], now: number): void => {
+      for (const result of results.toSorted(byStart)) {
+        const decision = decide(state, { is: 'result', result }, { now, network: roster, newId, rules });
+        state = decision.state;
+        for (const effect of decision.effects) {
+          if (effect.is === 'incident') incidents.set(effect.incident.id, effect.incident);
+          if (effect.is === 'evidence') evidence.set(effect.row.part, effect.row.continent);
+        }
+      }
+    };
+    return {
+      ahead: (...results: SeenResult[]) => decideAll(results, at(90)),
+      later: (second: number, ...results: SeenResult[]) => decideAll(results, at(second)),
+      incidents: () => [...incidents.values()],
+      evidence,
+    };
+  };
+
   const well = story(places).state();
   const began = at(80);
 
@@ -185,5 +183,46 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
         expected?.confirmed,
       ]);
     }
+  });
+});
+
+describe('a clock that is set back', () => {
+  /** A coordinator's clock, by which all probes go, was an hour ahead and is put right. */
+  const hour = 3_600;
+
+  test('does not hide what is seen from then on: an outage is confirmed at once, and not in an hour', () => {
+    const told = story(['Europe', 'Asia']);
+    told.pass('Europe', hour);
+    told.pass('Asia', hour + 30);
+    told.fail('Europe', 60);
+    told.fail('Asia', 61);
+    expect(told.state().incident).toMatchObject({ started_at: at(60), confirmed_at: at(61) });
+  });
+
+  test('does not keep an outage open that began by it: it is over when both have seen so', () => {
+    const told = story(['Europe', 'Asia']);
+    told.fail('Europe', hour);
+    told.fail('Asia', hour + 1);
+    for (const second of [60, 180]) {
+      told.pass('Europe', second);
+      told.pass('Asia', second + 1);
+    }
+    expect(told.state().incident).toBeNull();
+    expect(told.incidents()).toMatchObject([{ started_at: at(60.1), confirmed_at: at(60.1), resolved_at: at(60.1) }]);
+  });
+
+  test('covers nothing until then: who hears nothing from now on knows nothing', () => {
+    const told = story(['Europe', 'Asia']);
+    told.pass('Europe', hour);
+    told.pass('Asia', 60);
+    told.tick(600);
+    expect(told.effects('ledger').at(-1)).toMatchObject({ kind: 'unknown', put: [{ ended_at: null }] });
+  });
+
+  test('by a moment only changes nothing: clocks differ by so much every day', () => {
+    const told = story(['Europe', 'Asia']);
+    told.pass('Europe', 64);
+    told.fail('Europe', 60, { arrives: 60 });
+    expect(told.state().incident).toBeNull();
   });
 });

@@ -1,71 +1,241 @@
-import { expect, test } from 'vitest';
-import { connect, longWork } from '../../../coordinator/database/connect.ts';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connect, longWork, type Sql } from '../../../coordinator/database/connect.ts';
 import { migrate } from '../../../coordinator/database/migrate.ts';
-import { migrationNames } from '../../../coordinator/database/migration-files.ts';
+import { migrationNames, migrationText } from '../../../coordinator/database/migration-files.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
-import { ownDatabase } from '../../support/services.ts';
+import { createTestOrganisation } from '../../support/people.ts';
+import { createDatabase, ownDatabase, type TestDatabase } from '../../support/services.ts';
 
-const { database, sql } = await ownDatabase();
+describe('migrate', async () => {
+  const { database, sql } = await ownDatabase();
 
-test('several that start at once apply each file once', async () => {
-  await sql.unsafe('drop schema public cascade; create schema public');
-  const others = [connect(database.url), connect(database.url)];
-  const applied = await Promise.all([sql, ...others].map((one) => migrate(one)));
-  expect(applied.flat().toSorted()).toEqual(migrationNames());
-  expect(await migrate(sql)).toEqual([]);
-  await Promise.all(others.map((other) => other.end()));
-});
-
-test('one that has to wait for a table lets others have it meanwhile, and is applied when it is free', async () => {
-  await sql`alter table probes drop column dropped, drop column dropped_session`;
-  await sql`delete from migrations where name like '003-%'`;
-  const patient = { name: 'test', connections: 1, patience: longWork };
-  const others = [connect(database.url), connect(database.url, patient), connect(database.url, patient)] as const;
-  const [migrating, reading, watching] = others;
-  const held = Promise.withResolvers<void>();
-  const holding = sql.begin(async (transaction) => {
-    await transaction`select count(*) from probes`;
-    await held.promise;
+  test('several that start at once apply each file once', async () => {
+    await sql.unsafe('drop schema public cascade; create schema public');
+    const others = [connect(database.url), connect(database.url)];
+    const applied = await Promise.all([sql, ...others].map((one) => migrate(one)));
+    expect(applied.flat().toSorted()).toEqual(migrationNames());
+    expect(await migrate(sql)).toEqual([]);
+    await Promise.all(others.map((other) => other.end()));
   });
-  await eventually(async () => (await watching`select 1 from pg_locks where relation = 'probes'::regclass and granted`).length > 0);
-  const applied = migrate(migrating, 2_000);
-  const isWaiting = async () =>
-    (await watching`select 1 from pg_locks where relation = 'probes'::regclass and mode = 'AccessExclusiveLock' and not granted`).length >
-    0;
-  await eventually(isWaiting);
-  // While it waits, nobody behind it is let through; it does so only for moments.
-  expect(await reading`select count(*)::int as count from probes`).toEqual([{ count: 0 }]);
-  held.resolve();
-  await holding;
-  expect(await applied).toEqual(['003-dropped.sql']);
-  await Promise.all(others.map((other) => other.end()));
-});
 
-test('what the audit log remembers of a webhook is the host of its address alone', async () => {
-  const remembered = async () =>
-    (await sql<{ changed: object }[]>`select changed from audit_log where who = 'a webhook' order by key`).map(({ changed }) => changed);
-  const [open, other] = [
-    { url: 'https://hooks.example.org/s3cret?token=1', secret: '***' },
-    { url: 'https://gotify.example.org', token: '***' },
-  ];
-  for (const [operation, changed] of [
-    ['createChannel', { after: { kind: 'webhook', config: open } }],
-    ['updateChannel', { before: { config: open }, after: { config: open } }],
-    ['updateChannel', { before: { config: other }, after: { config: other } }],
-  ] as const)
-    await sql`insert into audit_log (at, who, through, operation, changed)
+  test('one that has to wait for a table lets others have it meanwhile, and is applied when it is free', async () => {
+    await sql`alter table probes drop column dropped, drop column dropped_session`;
+    await sql`delete from migrations where name like '003-%'`;
+    const patient = { name: 'test', connections: 1, patience: longWork };
+    const others = [connect(database.url), connect(database.url, patient), connect(database.url, patient)] as const;
+    const [migrating, reading, watching] = others;
+    const held = Promise.withResolvers<void>();
+    const holding = sql.begin(async (transaction) => {
+      await transaction`select count(*) from probes`;
+      await held.promise;
+    });
+    await eventually(async () => (await watching`select 1 from pg_locks where relation = 'probes'::regclass and granted`).length > 0);
+    const applied = migrate(migrating, 2_000);
+    const isWaiting = async () =>
+      (await watching`select 1 from pg_locks where relation = 'probes'::regclass and mode = 'AccessExclusiveLock' and not granted`).length >
+      0;
+    await eventually(isWaiting);
+    // While it waits, nobody behind it is let through; it does so only for moments.
+    expect(await reading`select count(*)::int as count from probes`).toEqual([{ count: 0 }]);
+    held.resolve();
+    await holding;
+    expect(await applied).toEqual(['003-dropped.sql']);
+    await Promise.all(others.map((other) => other.end()));
+  });
+
+  test('what the audit log remembers of a webhook is the host of its address alone', async () => {
+    const remembered = async () =>
+      (await sql<{ changed: object }[]>`select changed from audit_log where who = 'a webhook' order by key`).map(({ changed }) => changed);
+    const [open, other] = [
+      { url: 'https://hooks.example.org/s3cret?token=1', secret: '***' },
+      { url: 'https://gotify.example.org', token: '***' },
+    ];
+    for (const [operation, changed] of [
+      ['createChannel', { after: { kind: 'webhook', config: open } }],
+      ['updateChannel', { before: { config: open }, after: { config: open } }],
+      ['updateChannel', { before: { config: other }, after: { config: other } }],
+    ] as const)
+      await sql`insert into audit_log (at, who, through, operation, changed)
       values (now(), 'a webhook', 'page', ${operation}, ${JSON.stringify(changed)}::text::jsonb)`;
-  await sql`delete from migrations where name like '073-%'`;
-  expect(await migrate(sql)).toEqual(['073-hidden-addresses.sql']);
-  const shown = { url: 'https://hooks.example.org/***', secret: '***' };
-  expect(await remembered()).toEqual([
-    { after: { kind: 'webhook', config: shown } },
-    { before: { config: shown }, after: { config: shown } },
-    { before: { config: other }, after: { config: other } },
-  ]);
+    await sql`delete from migrations where name like '073-%'`;
+    expect(await migrate(sql)).toEqual(['073-hidden-addresses.sql']);
+    const shown = { url: 'https://hooks.example.org/***', secret: '***' };
+    expect(await remembered()).toEqual([
+      { after: { kind: 'webhook', config: shown } },
+      { before: { config: shown }, after: { config: shown } },
+      { before: { config: other }, after: { config: other } },
+    ]);
+  });
+
+  test('large counts come as numbers and times as dates', async () => {
+    const [row] = await sql`select 9007199254740991::bigint as most, timestamptz '2026-01-01T00:00:00Z' as at`;
+    expect(row).toEqual({ most: 9007199254740991, at: new Date('2026-01-01T00:00:00Z') });
+  });
 });
 
-test('large counts come as numbers and times as dates', async () => {
-  const [row] = await sql`select 9007199254740991::bigint as most, timestamptz '2026-01-01T00:00:00Z' as at`;
-  expect(row).toEqual({ most: 9007199254740991, at: new Date('2026-01-01T00:00:00Z') });
+/**
+ * During an upgrade coordinators of the version before go on working on the new schema. So a migration only adds: what it takes away, renames or newly
+ * demands must be something that no older version reads or writes. Held by reading the SQL; each exception says why it is none.
+ */
+describe('a migration', () => {
+  /** The schema that the first release began with. */
+  const first = '009-refutations.sql';
+
+  const exceptions: readonly { readonly file: string; readonly what: string; readonly why: string }[] = [
+    {
+      file: '019-hourly-means.sql',
+      what: 'constraint rollups_pkey',
+      why: 'the same key again, with more columns in its leaves: "on conflict (monitor_key, hour, continent)" finds it as before',
+    },
+    { file: '019-hourly-means.sql', what: 'add primary key', why: 'the same' },
+    { file: '031-status-pages.sql', what: 'status_pages_proved_is_domain', why: 'no version before it wrote a domain' },
+    { file: '031-status-pages.sql', what: 'status_pages_domain_has_token', why: 'no version before it wrote a domain' },
+    { file: '031-status-pages.sql', what: 'status_pages_domain', why: 'the same' },
+    { file: '035-open-headers.sql', what: 'without_open_secrets', why: 'made by this very file, for its own use' },
+    {
+      file: '038-labels.sql',
+      what: 'monitors_external_id',
+      why: 'of a column that comes with it, and is null in what older versions write',
+    },
+    { file: '038-labels.sql', what: 'groups_external_id', why: 'the same' },
+    { file: '040-probe-invitations.sql', what: 'probes_name_key', why: 'allows more names than the one before it' },
+  ];
+
+  /** Without comments and without the bodies of functions, in which statements stand that do nothing yet. */
+  const statementsOf = (file: string): string[] =>
+    migrationText(file)
+      .replaceAll(/(\$\w*\$)[\s\S]*?\1/g, "''")
+      .replaceAll(/--.*$/gm, '')
+      .toLowerCase()
+      .split(';')
+      .map((statement) => statement.replaceAll(/\s+/g, ' ').trim())
+      .filter((statement) => statement !== '');
+
+  /** Each clause of an ALTER TABLE for itself. */
+  const clausesOf = (statement: string): string[] =>
+    statement.startsWith('alter table') ? statement.split(/,(?= ?(?:add|drop|alter|rename|set|validate) )/) : [statement];
+
+  const contracts: readonly (readonly [string, RegExp])[] = [
+    ['takes away', /^drop (?:table|view|function|type|sequence|schema)|\bdrop (?:column|constraint|default|not null|expression)\b/],
+    ['renames', /\brename\b/],
+    ['demands', /\bset not null\b|\badd (?:constraint|primary key|unique|check|foreign key|exclude)\b/],
+    ['changes a type', /\balter (?:column )?\w+ (?:set data )?type\b/],
+    ['demands a value', /\badd column (?:if not exists )?\w+ (?!.*\b(?:default|generated)\b).*\bnot null\b/],
+    ['allows once', /^create unique index/],
+  ];
+
+  /** What a file of today would take from a coordinator of yesterday. */
+  const contractionsOf = (statements: readonly string[]): string[] => {
+    const own = new Set(statements.flatMap((statement) => /^create table (?:if not exists )?(\w+)/.exec(statement)?.[1] ?? []));
+    const isOwn = (statement: string): boolean => {
+      const [, table = ''] = /^(?:alter table(?: if exists)?(?: only)?|create unique index \w+ on) (\w+)/.exec(statement) ?? [];
+      return own.has(table);
+    };
+    return statements
+      .filter((statement) => !isOwn(statement))
+      .flatMap((statement) =>
+        clausesOf(statement).flatMap((clause) => {
+          const found = contracts.find(([, pattern]) => pattern.test(clause));
+          return found === undefined ? [] : [`${found[0]}: ${clause}`];
+        }),
+      );
+  };
+
+  const orNotFound = migrationNames()
+    .filter((name) => name > first)
+    .flatMap((file) => contractionsOf(statementsOf(file)).map((text) => ({ file, text })));
+
+  test('only adds to what the version before works on', () => {
+    const unargued = orNotFound.filter(({ file, text }) => !exceptions.some((one) => one.file === file && text.includes(one.what)));
+    expect(unargued).toEqual([]);
+  });
+
+  test('has no exception that nothing needs', () => {
+    const needless = exceptions.filter(({ file, what }) => !orNotFound.some((one) => one.file === file && one.text.includes(what)));
+    expect(needless).toEqual([]);
+  });
+
+  test.each([
+    'alter table monitors drop column note',
+    'alter table monitors add column a int, drop column note',
+    'alter table monitors rename column a to b',
+    'alter table monitors alter column a set not null',
+    'alter table monitors add column a int not null',
+    'alter table monitors add check (a > 0)',
+    'alter table monitors alter column a type bigint',
+    'create unique index one on monitors (name)',
+    'drop table groups',
+  ])('is seen to take something away: %s', (statement) => {
+    expect(contractionsOf([statement])).toHaveLength(1);
+  });
+
+  test.each([
+    'alter table monitors add column a int not null default 0',
+    'alter table monitors add column a int',
+    'create index some on monitors (name)',
+    'drop index some',
+    'alter table fresh add check (a > 0)',
+  ])('is seen to add alone: %s', (statement) => {
+    expect(contractionsOf(['create table fresh (a int)', statement])).toEqual([]);
+  });
+});
+
+/** How many monitors each group has, as the database keeps it (migration 028). */
+describe('monitor counts', () => {
+  let database: TestDatabase;
+  let sql: Sql;
+  beforeAll(async () => {
+    database = await createDatabase();
+    sql = connect(database.url, { name: 'test', connections: 2 });
+  });
+  afterAll(async () => {
+    await sql.end();
+    await database.drop();
+  });
+
+  const inNone = '00000000-0000-0000-0000-000000000000';
+  type Counts = { organisation_id: string; group_id: string; monitors: number }[];
+  const kept = () => sql<Counts>`select organisation_id, group_id, monitors from monitor_counts where monitors <> 0 order by 1, 2`;
+  const counted = () =>
+    sql<Counts>`select organisation_id, coalesce(group_id, ${inNone}) as group_id, count(*)::int as monitors from monitors group by 1, 2 order by 1, 2`;
+
+  test('is what counting them says, whatever is made, moved and deleted, many at once', async () => {
+    const change = fc.record({
+      act: fc.constantFrom('make', 'move', 'pause', 'delete', 'delete group'),
+      count: fc.integer({ min: 1, max: 4 }),
+      from: fc.integer({ min: 0, max: 2 }),
+      to: fc.integer({ min: 0, max: 2 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 12 }), async (changes) => {
+        const { organisation } = await createTestOrganisation(sql);
+        const groups = [newId(), newId()];
+        for (const id of groups)
+          await sql`insert into groups (id, organisation_id, name, name_folded) values (${id}, ${organisation}, ${id}, ${id})`;
+        const groupOf = async (index: number): Promise<string | null> => {
+          const [row] = await sql<{ id: string }[]>`select id from groups where id = ${groups[index] ?? inNone}`;
+          return row?.id ?? null;
+        };
+        const some = (group: string | null, count: number) =>
+          sql`select id from monitors where organisation_id = ${organisation} and group_id is not distinct from ${group} order by key limit ${count}`;
+        for (const { act, count, from, to } of changes) {
+          const [here, there] = [await groupOf(from), await groupOf(to)];
+          if (act === 'make')
+            await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, group_id)
+            select gen_random_uuid(), ${organisation}::uuid, 0, 'M', 'https', 'https://shop.example', 60, ${here}::uuid from generate_series(1, ${count}::int)`;
+          if (act === 'move') await sql`update monitors set group_id = ${there} where id in (${some(here, count)})`;
+          if (act === 'pause') await sql`update monitors set enabled = false, paused_at = now() where id in (${some(here, count)})`;
+          if (act === 'delete') await sql`delete from monitors where id in (${some(here, count)})`;
+          if (act === 'delete group') await sql`delete from groups where id = ${here}`;
+          expect(await kept()).toEqual(await counted());
+        }
+        if (changes.length % 3 === 0) await sql`delete from organisations where id = ${organisation}`;
+        if (changes.length % 5 === 0) await sql`truncate monitors cascade`;
+        expect(await kept()).toEqual(await counted());
+      }),
+      { numRuns: 25 },
+    );
+  });
 });

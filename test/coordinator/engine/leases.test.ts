@@ -1,6 +1,7 @@
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { connect, wayOf } from '../../../coordinator/database/connect.ts';
 import { commitUnits, emptyUnit } from '../../../coordinator/engine/commit.ts';
+import { fairShare } from '../../../coordinator/engine/ownership.ts';
 import {
   beAlive,
   Fenced,
@@ -16,18 +17,18 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/services.ts';
 
-const { database, sql } = await ownDatabase();
-const slot = wayOf(sql).openSlot();
-afterAll(slot.end);
-const [ada, bob] = [newId(), newId()];
+describe('leases', async () => {
+  const { database, sql } = await ownDatabase();
+  const slot = wayOf(sql).openSlot();
+  afterAll(slot.end);
+  const [ada, bob] = [newId(), newId()];
 
-afterEach(async () => {
-  await sql`update leases set owner = null, expires_at = 'epoch'`;
-});
-const live = (owner: string, hasBus = true): Promise<number> => beAlive(sql, { owner, version: '1', hasBus }, 60_000);
-const expire = () => sql`update leases set expires_at = now() - interval '1 second'`;
+  afterEach(async () => {
+    await sql`update leases set owner = null, expires_at = 'epoch'`;
+  });
+  const live = (owner: string, hasBus = true): Promise<number> => beAlive(sql, { owner, version: '1', hasBus }, 60_000);
+  const expire = () => sql`update leases set expires_at = now() - interval '1 second'`;
 
-describe('leases', () => {
   test('are taken once each, however many ask at the same time', async () => {
     const others = [connect(database.url), connect(database.url)];
     const taken = await Promise.all([sql, ...others].map((each, index) => takeLeases(each, index === 0 ? ada : newId(), 16, 60_000)));
@@ -167,5 +168,24 @@ describe('leases', () => {
     await sql`update coordinators set seen_at = now() - interval '61 minutes' where id = ${bob}`;
     await forgetCoordinators(sql);
     expect(await sql`select id from coordinators`).toMatchObject([{ id: ada }]);
+  });
+});
+
+describe('the fair share of a coordinator', () => {
+  const share = (cutOffMs: number | null, others: number) => fairShare(32, { cutOffMs, others, patienceMs: 12_000 });
+
+  test('is the same for all who have the bus, rounded up so that none is left over', () => {
+    expect([0, 1, 2, 31, 40].map((others) => share(null, others).most)).toEqual([32, 16, 11, 1, 1]);
+    expect(share(null, 2).takes).toBe(true);
+  });
+
+  test('is nothing for who has been without the bus for a while, if somebody else has it', () => {
+    expect(share(11_999, 1)).toEqual({ most: 32, takes: false });
+    expect(share(12_000, 1)).toEqual({ most: 0, takes: false });
+  });
+
+  test('is whatever it holds, and what nobody holds, while nobody has the bus', () => {
+    expect(share(0, 0)).toEqual({ most: 32, takes: true });
+    expect(share(3_600_000, 0)).toEqual({ most: 32, takes: true });
   });
 });

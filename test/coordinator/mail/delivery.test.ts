@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createMailer, type Mailer } from '../../../coordinator/mail/delivery.ts';
 import { postMail } from '../../../coordinator/mail/queries.ts';
 import { createMailSender, type MailSender } from '../../../coordinator/mail/sender.ts';
+import { channelMail, invitationMail, optInMail } from '../../../coordinator/mail/templates.ts';
 import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
@@ -9,43 +10,43 @@ import { testSecretKey } from '../../support/people.ts';
 import { type Mailbox, openMailbox } from '../../support/receivers.ts';
 import { freePort, ownDatabase } from '../../support/services.ts';
 
-const { sql } = await ownDatabase();
-let mailbox: Mailbox;
-let now = Date.now();
-const clock = { now: () => now };
-const senders: MailSender[] = [];
+describe('mail', async () => {
+  const { sql } = await ownDatabase();
+  let mailbox: Mailbox;
+  let now = Date.now();
+  const clock = { now: () => now };
+  const senders: MailSender[] = [];
 
-const mailerTo = (url: string): Mailer => {
-  const sender = createMailSender({ url, from: 'Antipode <antipode@antipode.test>' });
-  senders.push(sender);
-  const accountSecrets = createAccountSecrets(sql, { secretKey: testSecretKey });
-  return createMailer({
-    ...{ sql, clock, sender, accountSecrets, log: createLog({ name: 't', level: 'silent' }) },
-    baseUrl: () => 'https://antipode.test',
-  });
-};
+  const mailerTo = (url: string): Mailer => {
+    const sender = createMailSender({ url, from: 'Antipode <antipode@antipode.test>' });
+    senders.push(sender);
+    const accountSecrets = createAccountSecrets(sql, { secretKey: testSecretKey });
+    return createMailer({
+      ...{ sql, clock, sender, accountSecrets, log: createLog({ name: 't', level: 'silent' }) },
+      baseUrl: () => 'https://antipode.test',
+    });
+  };
 
-const post = async (recipient: string): Promise<void> =>
-  postMail(sql, { kind: 'notice', recipient, about: { what: 'password', detail: '' }, at: new Date(now) });
+  const post = async (recipient: string): Promise<void> =>
+    postMail(sql, { kind: 'notice', recipient, about: { what: 'password', detail: '' }, at: new Date(now) });
 
-const fresh = (): string => `ada-${newId()}@shop.example`;
-const receivedBy = (recipient: string) => mailbox.received.filter(({ to }) => to.includes(recipient));
-const stateOf = async (recipient: string) => {
-  const [row] = await sql<{ attempts: number; done: boolean; failed: boolean; failure: string | null }[]>`
+  const fresh = (): string => `ada-${newId()}@shop.example`;
+  const receivedBy = (recipient: string) => mailbox.received.filter(({ to }) => to.includes(recipient));
+  const stateOf = async (recipient: string) => {
+    const [row] = await sql<{ attempts: number; done: boolean; failed: boolean; failure: string | null }[]>`
     select attempts, done_at is not null as done, failed_at is not null as failed, failure from mails where recipient = ${recipient}`;
-  return row;
-};
+    return row;
+  };
 
-beforeAll(async () => {
-  mailbox = await openMailbox();
-});
-beforeEach(() => mailbox.refuse(null));
-afterAll(async () => {
-  for (const sender of senders) sender.close();
-  await mailbox.close();
-});
+  beforeAll(async () => {
+    mailbox = await openMailbox();
+  });
+  beforeEach(() => mailbox.refuse(null));
+  afterAll(async () => {
+    for (const sender of senders) sender.close();
+    await mailbox.close();
+  });
 
-describe('mail', () => {
   test('goes out as text and as HTML, marked as automatic, with an id of its own', async () => {
     const to = fresh();
     await post(to);
@@ -145,5 +146,37 @@ describe('mail', () => {
     ]);
     expect(texts[0]).toContain('Ada wants Shop to be deleted, with all that belongs to it, on 1 December 2026 at 10:00 (Europe/Berlin).');
     expect(texts.map((text) => text.includes('https://antipode.test/organisation'))).toEqual([true, true, true, false]);
+  });
+});
+
+describe('templates', () => {
+  const address = 'https://antipode.test/x';
+  const page = (title: string) => ({
+    ...{ email: 'a@shop.example', language: 'en' as const, slug: 'shop', domain: null, title, organisation: 'o', time_zone: 'UTC' },
+  });
+  /** Mails that anyone with an account has us send to a mailbox of someone else's. */
+  const sentToOthers = (name: string) => [
+    invitationMail(name, null, 'member', address),
+    channelMail(name, address),
+    optInMail(page(name), address),
+  ];
+
+  test('no subject and no button of a mail to others carries a link that its sender wrote', () => {
+    for (const name of [
+      'https://evil.example/win',
+      'Win at evil.example',
+      'Приз на выигрыш.рф',
+      'mail me@evil.example',
+      '//evil',
+      'win。example',
+    ])
+      for (const { subject, action } of sentToOthers(name)) {
+        expect(`${subject} ${action?.label}`).not.toMatch(/[\p{L}\p{N}][.。．｡]\p{L}{2}|\/\/|@/u);
+      }
+  });
+
+  test('names that are no links stand in subjects as they are', () => {
+    for (const name of ['Shop & Sons Ltd.', 'Büro 2.0', 'R.U.R', 'U. S. Robots'])
+      for (const { subject } of sentToOthers(name)) expect(subject).toContain(name);
   });
 });

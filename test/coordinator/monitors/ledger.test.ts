@@ -1,125 +1,222 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { makeResultDays, rollUpOneHour } from '../../../coordinator/engine/result-queries.ts';
+import { createRememberedMonitors, type RememberedMonitors } from '../../../coordinator/monitors/memory.ts';
+import { type MonitorList, monitorStatusPage } from '../../../coordinator/monitors/status-queries.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorLedger, getMonitorResults, getMonitorStatus } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
-const bench = gateBench();
-const hour = 3_600_000;
-const day = 24 * hour;
-const now = Math.floor(Date.now() / 1000) * 1000;
-let house: TestOrganisation;
-let unknownSender: TestOrganisation;
-let europe: string;
-let asia: string;
+describe('ledger', () => {
+  const bench = gateBench();
+  const hour = 3_600_000;
+  const day = 24 * hour;
+  const now = Math.floor(Date.now() / 1000) * 1000;
+  let house: TestOrganisation;
+  let unknownSender: TestOrganisation;
+  let europe: string;
+  let asia: string;
 
-beforeAll(async () => {
-  bench.now = now;
-  house = await createTestOrganisation(bench.sql);
-  unknownSender = await createTestOrganisation(bench.sql);
-  europe = await bench.addProbe('Europe');
-  asia = await bench.addProbe('Asia');
-  await makeResultDays(bench.sql, now - 8 * day, now + 2 * day);
-});
+  beforeAll(async () => {
+    bench.now = now;
+    house = await createTestOrganisation(bench.sql);
+    unknownSender = await createTestOrganisation(bench.sql);
+    europe = await bench.addProbe('Europe');
+    asia = await bench.addProbe('Asia');
+    await makeResultDays(bench.sql, now - 8 * day, now + 2 * day);
+  });
 
-const iso = (at: number): string => new Date(at).toISOString();
+  const iso = (at: number): string => new Date(at).toISOString();
 
-const monitor = async (): Promise<string> => {
-  const { id } = await bench.call(createMonitor, house.owner, { type: 'https', target: 'https://example.com' });
-  await bench.sql`update monitors set created_at = ${iso(now - 10 * day)} where id = ${id}`;
-  return id;
-};
+  const monitor = async (): Promise<string> => {
+    const { id } = await bench.call(createMonitor, house.owner, { type: 'https', target: 'https://example.com' });
+    await bench.sql`update monitors set created_at = ${iso(now - 10 * day)} where id = ${id}`;
+    return id;
+  };
 
-const result = (of: string, probe: string, at: number, took_ms: number, outcome = 0) =>
-  bench.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome)
+  const result = (of: string, probe: string, at: number, took_ms: number, outcome = 0) =>
+    bench.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome)
     select m.key, ${iso(at)}, p.key, ${took_ms}, ${outcome} from monitors m, probes p where m.id = ${of} and p.id = ${probe}`;
 
-describe('the ledger of a monitor', () => {
-  test('rule 43: explains every second, newest first, each stretch with its cause, and fits the status', async () => {
-    const id = await monitor();
-    await result(id, europe, now - 10_000, 20);
-    const incident = newId();
-    await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at)
+  describe('the ledger of a monitor', () => {
+    test('rule 43: explains every second, newest first, each stretch with its cause, and fits the status', async () => {
+      const id = await monitor();
+      await result(id, europe, now - 10_000, 20);
+      const incident = newId();
+      await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at)
       values (${incident}, ${house.organisation}, ${id}, ${iso(now - 5 * hour)}, ${iso(now - 5 * hour)}, ${iso(now - 2 * hour)})`;
-    await bench.sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s)
+      await bench.sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s)
       values (${id}, 'unknown', ${iso(now - 7 * hour)}, ${iso(now - 6 * hour)}, 60), (${id}, 'paused', ${iso(now - 9 * hour)}, ${iso(now - 8 * hour)}, 60)`;
-    const window = await bench.call(createMaintenanceWindow, house.owner, {
-      ...{ name: 'Database', monitors: [id] },
-      starts_at: iso(now + hour),
-      ends_at: iso(now + 2 * hour),
+      const window = await bench.call(createMaintenanceWindow, house.owner, {
+        ...{ name: 'Database', monitors: [id] },
+        starts_at: iso(now + hour),
+        ends_at: iso(now + 2 * hour),
+      });
+      await bench.sql`update maintenance_windows set created_at = ${iso(now - day)} where id = ${window.id}`;
+      await bench.sql`update maintenance_occurrences set began_at = ${iso(now - 4 * hour)}, ended_at = ${iso(now - 3 * hour)} where window_id = ${window.id}`;
+      const told = await bench.call(getMonitorLedger, house.viewer, { monitor_id: id, days: 1 });
+      const none = { incident: null, window: null, window_name: null };
+      expect(told.stretches).toEqual([
+        { ...none, from: iso(now - 2 * hour), to: iso(now), state: 'up' },
+        { ...none, from: iso(now - 3 * hour), to: iso(now - 2 * hour), state: 'down', incident },
+        { ...none, from: iso(now - 4 * hour), to: iso(now - 3 * hour), state: 'maintenance', window: window.id, window_name: 'Database' },
+        { ...none, from: iso(now - 5 * hour), to: iso(now - 4 * hour), state: 'down', incident },
+        { ...none, from: iso(now - 6 * hour), to: iso(now - 5 * hour), state: 'up' },
+        { ...none, from: iso(now - 7 * hour), to: iso(now - 6 * hour), state: 'unknown' },
+        { ...none, from: iso(now - 8 * hour), to: iso(now - 7 * hour), state: 'up' },
+        { ...none, from: iso(now - 9 * hour), to: iso(now - 8 * hour), state: 'paused' },
+        { ...none, from: iso(now - day), to: iso(now - 9 * hour), state: 'up' },
+      ]);
+      const { up_seconds, down_seconds, maintenance_seconds, unknown_seconds, paused_seconds } = told;
+      expect([up_seconds, down_seconds, maintenance_seconds, unknown_seconds, paused_seconds]).toEqual(
+        [19, 2, 1, 1, 1].map((hours) => hours * 3_600),
+      );
+      const { uptime } = await bench.call(getMonitorStatus, house.viewer, { monitor_id: id, days: 1 });
+      expect({ percent: told.percent, down_seconds }).toEqual({ percent: uptime.percent, down_seconds: uptime.down_seconds });
     });
-    await bench.sql`update maintenance_windows set created_at = ${iso(now - day)} where id = ${window.id}`;
-    await bench.sql`update maintenance_occurrences set began_at = ${iso(now - 4 * hour)}, ended_at = ${iso(now - 3 * hour)} where window_id = ${window.id}`;
-    const told = await bench.call(getMonitorLedger, house.viewer, { monitor_id: id, days: 1 });
-    const none = { incident: null, window: null, window_name: null };
-    expect(told.stretches).toEqual([
-      { ...none, from: iso(now - 2 * hour), to: iso(now), state: 'up' },
-      { ...none, from: iso(now - 3 * hour), to: iso(now - 2 * hour), state: 'down', incident },
-      { ...none, from: iso(now - 4 * hour), to: iso(now - 3 * hour), state: 'maintenance', window: window.id, window_name: 'Database' },
-      { ...none, from: iso(now - 5 * hour), to: iso(now - 4 * hour), state: 'down', incident },
-      { ...none, from: iso(now - 6 * hour), to: iso(now - 5 * hour), state: 'up' },
-      { ...none, from: iso(now - 7 * hour), to: iso(now - 6 * hour), state: 'unknown' },
-      { ...none, from: iso(now - 8 * hour), to: iso(now - 7 * hour), state: 'up' },
-      { ...none, from: iso(now - 9 * hour), to: iso(now - 8 * hour), state: 'paused' },
-      { ...none, from: iso(now - day), to: iso(now - 9 * hour), state: 'up' },
-    ]);
-    const { up_seconds, down_seconds, maintenance_seconds, unknown_seconds, paused_seconds } = told;
-    expect([up_seconds, down_seconds, maintenance_seconds, unknown_seconds, paused_seconds]).toEqual(
-      [19, 2, 1, 1, 1].map((hours) => hours * 3_600),
-    );
-    const { uptime } = await bench.call(getMonitorStatus, house.viewer, { monitor_id: id, days: 1 });
-    expect({ percent: told.percent, down_seconds }).toEqual({ percent: uptime.percent, down_seconds: uptime.down_seconds });
+
+    test('begins with the monitor, and is not shown to strangers', async () => {
+      const id = await monitor();
+      expect(await bench.call(getMonitorLedger, house.viewer, { monitor_id: id, days: 90 })).toMatchObject({
+        ...{ from: iso(now - 10 * day), to: iso(now), left_out: 0 },
+        stretches: [{ from: iso(now - 10 * day), to: iso(now), state: 'unknown' }],
+      });
+      for (const operation of [getMonitorLedger, getMonitorResults])
+        expect(await bench.refusal(operation, unknownSender.owner, { monitor_id: id })).toBe('monitor_not_found');
+    });
   });
 
-  test('begins with the monitor, and is not shown to strangers', async () => {
-    const id = await monitor();
-    expect(await bench.call(getMonitorLedger, house.viewer, { monitor_id: id, days: 90 })).toMatchObject({
-      ...{ from: iso(now - 10 * day), to: iso(now), left_out: 0 },
-      stretches: [{ from: iso(now - 10 * day), to: iso(now), state: 'unknown' }],
+  describe('the results of a monitor', () => {
+    test('of a day come by continent in five-minute steps, with percentiles of the passes', async () => {
+      const id = await monitor();
+      const at = Math.floor((now - hour) / 300_000) * 300_000;
+      for (const [place, took] of [10, 20, 30, 40].entries()) await result(id, europe, at + place * 1_000, took);
+      await result(id, europe, at + 5_000, 999, 1);
+      await result(id, asia, at + 301_000, 200, 2);
+      const { series, step_s, source } = await bench.call(getMonitorResults, house.viewer, { monitor_id: id });
+      expect({ step_s, source }).toEqual({ step_s: 300, source: 'raw' });
+      const none = { mean_ms: null, least_ms: null, most_ms: null, median_ms: null, p95_ms: null };
+      expect(series).toEqual([
+        { continent: 'Asia', points: [{ ...none, at: iso(at + 300_000), ok: 0, failed: 0, unknown: 1 }] },
+        {
+          continent: 'Europe',
+          points: [{ at: iso(at), ok: 4, failed: 1, unknown: 0, mean_ms: 25, least_ms: 10, most_ms: 40, median_ms: 25, p95_ms: 38.5 }],
+        },
+      ]);
     });
-    for (const operation of [getMonitorLedger, getMonitorResults])
-      expect(await bench.refusal(operation, unknownSender.owner, { monitor_id: id })).toBe('monitor_not_found');
+
+    test('of longer come from hours, and say the same before an hour is rolled up as after it', async () => {
+      const id = await monitor();
+      const at = Math.floor((now - 3 * hour) / hour) * hour;
+      await result(id, europe, at + 1_000, 10);
+      await result(id, europe, at + 2_000, 30);
+      await result(id, asia, at + hour + 1_000, 50, 1);
+      await bench.sql`insert into stale_hours (hour) values (${iso(at)}), (${iso(at + hour)})`;
+      const seen = () => bench.call(getMonitorResults, house.viewer, { monitor_id: id, window: '7d' });
+      const before = await seen();
+      expect(before.series).toMatchObject([
+        { continent: 'Asia', points: [{ at: iso(at + hour), ok: 0, failed: 1, mean_ms: null }] },
+        { continent: 'Europe', points: [{ at: iso(at), ok: 2, mean_ms: 20, least_ms: 10, most_ms: 30, median_ms: null }] },
+      ]);
+      while (await bench.sql.begin((transaction) => rollUpOneHour(transaction, now)));
+      expect(await seen()).toEqual(before);
+      const year = await bench.call(getMonitorResults, house.viewer, { monitor_id: id, window: '1y' });
+      expect(year.step_s).toBe(86_400);
+      expect(year.series.flatMap(({ points }) => points).reduce((sum, { ok, failed }) => sum + ok + failed, 0)).toBe(3);
+    });
   });
 });
 
-describe('the results of a monitor', () => {
-  test('of a day come by continent in five-minute steps, with percentiles of the passes', async () => {
-    const id = await monitor();
-    const at = Math.floor((now - hour) / 300_000) * 300_000;
-    for (const [place, took] of [10, 20, 30, 40].entries()) await result(id, europe, at + place * 1_000, took);
-    await result(id, europe, at + 5_000, 999, 1);
-    await result(id, asia, at + 301_000, 200, 2);
-    const { series, step_s, source } = await bench.call(getMonitorResults, house.viewer, { monitor_id: id });
-    expect({ step_s, source }).toEqual({ step_s: 300, source: 'raw' });
-    const none = { mean_ms: null, least_ms: null, most_ms: null, median_ms: null, p95_ms: null };
-    expect(series).toEqual([
-      { continent: 'Asia', points: [{ ...none, at: iso(at + 300_000), ok: 0, failed: 0, unknown: 1 }] },
-      {
-        continent: 'Europe',
-        points: [{ at: iso(at), ok: 4, failed: 1, unknown: 0, mean_ms: 25, least_ms: 10, most_ms: 40, median_ms: 25, p95_ms: 38.5 }],
-      },
-    ]);
+describe('Pages of monitors from kept rows', () => {
+  let database: TestDatabase;
+  let sql: Sql;
+  let somebodyElse: Sql;
+  let organisation: string;
+  let shown: RememberedMonitors;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    sql = connect(database.url, { name: 'test', connections: 2 });
+    somebodyElse = connect(database.url, { name: 'another coordinator', connections: 1 });
   });
 
-  test('of longer come from hours, and say the same before an hour is rolled up as after it', async () => {
-    const id = await monitor();
-    const at = Math.floor((now - 3 * hour) / hour) * hour;
-    await result(id, europe, at + 1_000, 10);
-    await result(id, europe, at + 2_000, 30);
-    await result(id, asia, at + hour + 1_000, 50, 1);
-    await bench.sql`insert into stale_hours (hour) values (${iso(at)}), (${iso(at + hour)})`;
-    const seen = () => bench.call(getMonitorResults, house.viewer, { monitor_id: id, window: '7d' });
-    const before = await seen();
-    expect(before.series).toMatchObject([
-      { continent: 'Asia', points: [{ at: iso(at + hour), ok: 0, failed: 1, mean_ms: null }] },
-      { continent: 'Europe', points: [{ at: iso(at), ok: 2, mean_ms: 20, least_ms: 10, most_ms: 30, median_ms: null }] },
-    ]);
-    while (await bench.sql.begin((transaction) => rollUpOneHour(transaction, now)));
-    expect(await seen()).toEqual(before);
-    const year = await bench.call(getMonitorResults, house.viewer, { monitor_id: id, window: '1y' });
-    expect(year.step_s).toBe(86_400);
-    expect(year.series.flatMap(({ points }) => points).reduce((sum, { ok, failed }) => sum + ok + failed, 0)).toBe(3);
+  afterAll(async () => {
+    await Promise.all([sql.end(), somebodyElse.end()]);
+    await database.drop();
+  });
+
+  const insert = async (name: string, group: string | null = null): Promise<string> => {
+    const id = newId();
+    await somebodyElse`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, group_id)
+    values (${id}, ${organisation}, 0, ${name}, 'https', 'https://example.org/', 60, ${group})`;
+    return id;
+  };
+
+  beforeEach(async () => {
+    ({ organisation } = await createTestOrganisation(sql));
+    shown = createRememberedMonitors();
+    for (const name of ['a', 'b', 'c']) await insert(name);
+  });
+
+  const list = (most = 10, of = organisation): MonitorList => ({
+    ...{ organisation: of, sort: 'created', after: null, most },
+    filter: { status: null, type: null, group: null, enabled: null, tag: null, external_id: null, text: '' },
+  });
+
+  const names = async (most = 10): Promise<readonly string[]> => (await shown.page(sql, list(most))).map(({ name }) => name);
+
+  it('are those of the database, the first time and when everything is kept', async () => {
+    const whole = await monitorStatusPage(sql, list());
+    for (const _ of [1, 2, 3]) expect(await shown.page(sql, list())).toEqual([...whole]);
+    expect(await names(2)).toEqual(['a', 'b']);
+  });
+
+  it('show every change that somebody else committed: of a row, of its group, a new row, a row gone', async () => {
+    await names();
+    await somebodyElse`update monitors set name = 'B' where organisation_id = ${organisation} and name = 'b'`;
+    expect(await names()).toEqual(['a', 'B', 'c']);
+    const group = newId();
+    await somebodyElse`insert into groups (id, organisation_id, name, name_folded) values (${group}, ${organisation}, 'g', 'g')`;
+    await insert('d', group);
+    expect((await shown.page(sql, list())).at(-1)?.group_id).toBe(group);
+    await somebodyElse`delete from groups where id = ${group}`;
+    expect((await shown.page(sql, list())).at(-1)?.group_id).toBe(null);
+    await somebodyElse`delete from monitors where organisation_id = ${organisation} and name = 'a'`;
+    expect(await names()).toEqual(['B', 'c', 'd']);
+  });
+
+  it('show how a monitor is as of now: its status, and what was seen of it', async () => {
+    await names();
+    const [first] = await shown.page(sql, list(1));
+    expect(first).toMatchObject({ status: 'pending', seen: false, last_result_at: null });
+    const at = new Date('2026-11-20T10:00:00Z');
+    await makeResultDays(sql, at.getTime(), at.getTime());
+    await somebodyElse`insert into results (monitor_key, at, probe_key, took_ms, outcome) values (${first?.key ?? 0}, ${at}, 1, 5, 1)`;
+    await somebodyElse`insert into incidents (id, organisation_id, monitor_id, started_at)
+      values (${newId()}, ${organisation}, ${first?.id ?? ''}, ${at})`;
+    const [now] = await shown.page(sql, list(1));
+    expect(now).toMatchObject({ name: 'a', status: 'verifying', since: at.getTime(), last_result_at: at.getTime() });
+    expect(await shown.page(sql, list(1))).toEqual(await monitorStatusPage(sql, list(1)));
+  });
+
+  it('show nothing of what is not committed, or was rolled back', async () => {
+    await names();
+    await somebodyElse
+      .begin(async (transaction) => {
+        await transaction`update monitors set name = 'never' where organisation_id = ${organisation}`;
+        expect(await names()).toEqual(['a', 'b', 'c']);
+        throw new Error('rolled back');
+      })
+      .catch((error: unknown) => expect(String(error)).toContain('rolled back'));
+    expect(await names()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('are of one organisation only', async () => {
+    await names();
+    const other = await createTestOrganisation(sql);
+    expect(await shown.page(sql, list(10, other.organisation))).toEqual([]);
   });
 });

@@ -1,149 +1,362 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { makeResultDays } from '../../../coordinator/engine/result-queries.ts';
+import { type MonitorHistory, statusOf, uptimeOf } from '../../../coordinator/monitors/status.ts';
 import { markSeen } from '../../../coordinator/monitors/status-queries.ts';
+import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
+import { createMonitor, getMonitorStatus, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { createTestOrganisation } from '../../support/people.ts';
+import { gateBench } from '../../support/gate.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
 /** The row of status that the database keeps of each monitor (migration 018). */
+describe('status', () => {
+  let database: TestDatabase;
+  let sql: Sql;
+  let organisation: string;
+  let monitor: string;
 
-let database: TestDatabase;
-let sql: Sql;
-let organisation: string;
-let monitor: string;
+  const made = new Date('2026-11-01T00:00:00Z');
+  const minute = (minutes: number): Date => new Date(made.getTime() + minutes * 60_000);
 
-const made = new Date('2026-11-01T00:00:00Z');
-const minute = (minutes: number): Date => new Date(made.getTime() + minutes * 60_000);
+  beforeAll(async () => {
+    database = await createDatabase();
+    sql = connect(database.url, { name: 'test', connections: 4 });
+  });
+  afterAll(async () => {
+    await sql.end();
+    await database.drop();
+  });
 
-beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(database.url, { name: 'test', connections: 4 });
-});
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
-
-beforeEach(async () => {
-  ({ organisation } = await createTestOrganisation(sql));
-  monitor = newId();
-  await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, created_at)
+  beforeEach(async () => {
+    ({ organisation } = await createTestOrganisation(sql));
+    monitor = newId();
+    await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, created_at)
     values (${monitor}, ${organisation}, 0, 'Checkout', 'https', 'https://Shop.example/', 60, ${made})`;
-});
-
-const standing = async (): Promise<{ status: string; since: Date } | undefined> => {
-  const [row] = await sql<{ status: string; since: Date }[]>`select status, since from monitor_status where monitor_id = ${monitor}`;
-  return row && { status: row.status, since: row.since };
-};
-
-const gap = (from: Date, to: Date | null) =>
-  sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s) values (${monitor}, 'unknown', ${from}, ${to}, 60)`;
-const firstCheck = () => gap(made, minute(0.1));
-const outage = async (from: Date): Promise<string> => {
-  const id = newId();
-  await sql`insert into incidents (id, organisation_id, monitor_id, started_at) values (${id}, ${organisation}, ${monitor}, ${from})`;
-  return id;
-};
-
-describe('the status of a monitor', () => {
-  test('is pending until somebody has looked, and up from the end of the time that nobody knows of', async () => {
-    expect(await standing()).toEqual({ status: 'pending', since: made });
-    await gap(made, null);
-    expect(await standing()).toEqual({ status: 'pending', since: made });
-    await sql`update ledger set ended_at = ${minute(1)} where monitor_id = ${monitor}`;
-    expect(await standing()).toEqual({ status: 'up', since: minute(1) });
   });
 
-  test('follows an incident from the first failure to its end', async () => {
-    await firstCheck();
-    const incident = await outage(minute(10));
-    expect(await standing()).toEqual({ status: 'verifying', since: minute(10) });
-    await sql`update incidents set confirmed_at = ${minute(11)} where id = ${incident}`;
-    expect(await standing()).toEqual({ status: 'down', since: minute(11) });
-    await sql`update incidents set resolved_at = ${minute(20)} where id = ${incident}`;
-    expect(await standing()).toEqual({ status: 'up', since: minute(20) });
-  });
+  const standing = async (): Promise<{ status: string; since: Date } | undefined> => {
+    const [row] = await sql<{ status: string; since: Date }[]>`select status, since from monitor_status where monitor_id = ${monitor}`;
+    return row && { status: row.status, since: row.since };
+  };
 
-  test('is paused before all else, and pending again while nobody knows', async () => {
-    await firstCheck();
-    await outage(minute(10));
-    await sql`update monitors set enabled = false, paused_at = ${minute(12)} where id = ${monitor}`;
-    expect(await standing()).toEqual({ status: 'paused', since: minute(12) });
-    await sql`update incidents set resolved_at = ${minute(12)} where monitor_id = ${monitor}`;
-    await sql`update monitors set enabled = true, paused_at = null where id = ${monitor}`;
-    await sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s) values (${monitor}, 'paused', ${minute(12)}, ${minute(30)}, 60)`;
-    await gap(minute(30), null);
-    expect(await standing()).toEqual({ status: 'pending', since: minute(30) });
-    await sql`delete from ledger where monitor_id = ${monitor} and ended_at is null`;
-    expect(await standing()).toEqual({ status: 'up', since: minute(30) });
-  });
+  const gap = (from: Date, to: Date | null) =>
+    sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s) values (${monitor}, 'unknown', ${from}, ${to}, 60)`;
+  const firstCheck = () => gap(made, minute(0.1));
+  const outage = async (from: Date): Promise<string> => {
+    const id = newId();
+    await sql`insert into incidents (id, organisation_id, monitor_id, started_at) values (${id}, ${organisation}, ${monitor}, ${from})`;
+    return id;
+  };
 
-  test('forgets nothing when old stretches of the ledger are forgotten', async () => {
-    await firstCheck();
-    await sql`delete from ledger where monitor_id = ${monitor}`;
-    expect((await standing())?.status).toBe('up');
-  });
-
-  test('is up also when the first look came from a clock that is behind, and so closed nothing', async () => {
-    await makeResultDays(sql, made.getTime(), minute(1).getTime());
-    await sql`insert into results (monitor_key, at, probe_key, took_ms, outcome) select key, ${made}, 1, 50, 0 from monitors where id = ${monitor}`;
-    await markSeen(sql);
-    expect(await standing()).toEqual({ status: 'up', since: made });
-  });
-
-  test('goes with the monitor', async () => {
-    await firstCheck();
-    await sql`delete from monitors where id = ${monitor}`;
-    expect(await standing()).toBe(undefined);
-  });
-
-  test('sees what two transactions change at once, whichever commits last', async () => {
-    await firstCheck();
-    const opened = Promise.withResolvers<void>();
-    const renamed = Promise.withResolvers<void>();
-    const engine = sql.begin(async (transaction) => {
-      await transaction`insert into incidents (id, organisation_id, monitor_id, started_at) values (${newId()}, ${organisation}, ${monitor}, ${minute(5)})`;
-      opened.resolve();
-      await renamed.promise;
+  describe('the status of a monitor', () => {
+    test('is pending until somebody has looked, and up from the end of the time that nobody knows of', async () => {
+      expect(await standing()).toEqual({ status: 'pending', since: made });
+      await gap(made, null);
+      expect(await standing()).toEqual({ status: 'pending', since: made });
+      await sql`update ledger set ended_at = ${minute(1)} where monitor_id = ${monitor}`;
+      expect(await standing()).toEqual({ status: 'up', since: minute(1) });
     });
-    await opened.promise;
-    const person = sql`update monitors set name = 'Till' where id = ${monitor}`.execute();
-    const waiting = () => sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await expect.poll(async () => (await waiting()).length).toBeGreaterThan(0);
-    renamed.resolve();
-    await Promise.all([engine, person]);
-    const [row] = await sql<{ status: string; name_folded: string }[]>`
+
+    test('follows an incident from the first failure to its end', async () => {
+      await firstCheck();
+      const incident = await outage(minute(10));
+      expect(await standing()).toEqual({ status: 'verifying', since: minute(10) });
+      await sql`update incidents set confirmed_at = ${minute(11)} where id = ${incident}`;
+      expect(await standing()).toEqual({ status: 'down', since: minute(11) });
+      await sql`update incidents set resolved_at = ${minute(20)} where id = ${incident}`;
+      expect(await standing()).toEqual({ status: 'up', since: minute(20) });
+    });
+
+    test('is paused before all else, and pending again while nobody knows', async () => {
+      await firstCheck();
+      await outage(minute(10));
+      await sql`update monitors set enabled = false, paused_at = ${minute(12)} where id = ${monitor}`;
+      expect(await standing()).toEqual({ status: 'paused', since: minute(12) });
+      await sql`update incidents set resolved_at = ${minute(12)} where monitor_id = ${monitor}`;
+      await sql`update monitors set enabled = true, paused_at = null where id = ${monitor}`;
+      await sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s) values (${monitor}, 'paused', ${minute(12)}, ${minute(30)}, 60)`;
+      await gap(minute(30), null);
+      expect(await standing()).toEqual({ status: 'pending', since: minute(30) });
+      await sql`delete from ledger where monitor_id = ${monitor} and ended_at is null`;
+      expect(await standing()).toEqual({ status: 'up', since: minute(30) });
+    });
+
+    test('forgets nothing when old stretches of the ledger are forgotten', async () => {
+      await firstCheck();
+      await sql`delete from ledger where monitor_id = ${monitor}`;
+      expect((await standing())?.status).toBe('up');
+    });
+
+    test('is up also when the first look came from a clock that is behind, and so closed nothing', async () => {
+      await makeResultDays(sql, made.getTime(), minute(1).getTime());
+      await sql`insert into results (monitor_key, at, probe_key, took_ms, outcome) select key, ${made}, 1, 50, 0 from monitors where id = ${monitor}`;
+      await markSeen(sql);
+      expect(await standing()).toEqual({ status: 'up', since: made });
+    });
+
+    test('goes with the monitor', async () => {
+      await firstCheck();
+      await sql`delete from monitors where id = ${monitor}`;
+      expect(await standing()).toBe(undefined);
+    });
+
+    test('sees what two transactions change at once, whichever commits last', async () => {
+      await firstCheck();
+      const opened = Promise.withResolvers<void>();
+      const renamed = Promise.withResolvers<void>();
+      const engine = sql.begin(async (transaction) => {
+        await transaction`insert into incidents (id, organisation_id, monitor_id, started_at) values (${newId()}, ${organisation}, ${monitor}, ${minute(5)})`;
+        opened.resolve();
+        await renamed.promise;
+      });
+      await opened.promise;
+      const person = sql`update monitors set name = 'Till' where id = ${monitor}`.execute();
+      const waiting = () => sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await expect.poll(async () => (await waiting()).length).toBeGreaterThan(0);
+      renamed.resolve();
+      await Promise.all([engine, person]);
+      const [row] = await sql<{ status: string; name_folded: string }[]>`
       select status, name_folded from monitor_status where monitor_id = ${monitor}`;
-    expect(row).toEqual({ status: 'verifying', name_folded: 'till' });
-  });
-});
-
-describe('what a search looks in', () => {
-  test('is name, target and group, as they are now', async () => {
-    const words = async () => (await sql<{ words: string }[]>`select words from monitor_status where monitor_id = ${monitor}`)[0]?.words;
-    expect(await words()).toBe('checkout https://shop.example/');
-    const group = newId();
-    await sql`insert into groups (id, organisation_id, name, name_folded) values (${group}, ${organisation}, 'Shops', 'shops')`;
-    await sql`update monitors set group_id = ${group} where id = ${monitor}`;
-    expect(await words()).toBe('checkout https://shop.example/ shops');
-    await sql`update groups set name = 'Stores', name_folded = 'stores' where id = ${group}`;
-    expect(await words()).toBe('checkout https://shop.example/ stores');
-    await sql`delete from groups where id = ${group}`;
-    expect(await words()).toBe('checkout https://shop.example/');
-  });
-});
-
-describe('whoever looks at an organisation', () => {
-  test('is told once of each transaction that changed something of it', async () => {
-    const told: string[] = [];
-    const { unlisten } = await sql.listen('changed', (of) => told.push(of));
-    await firstCheck();
-    await sql.begin(async (transaction) => {
-      await transaction`update monitors set name = 'Till' where id = ${monitor}`;
-      await transaction`insert into incidents (id, organisation_id, monitor_id, started_at) values (${newId()}, ${organisation}, ${monitor}, ${minute(5)})`;
+      expect(row).toEqual({ status: 'verifying', name_folded: 'till' });
     });
-    await expect.poll(() => told).toEqual([organisation, organisation]);
-    await unlisten();
+  });
+
+  describe('what a search looks in', () => {
+    test('is name, target and group, as they are now', async () => {
+      const words = async () => (await sql<{ words: string }[]>`select words from monitor_status where monitor_id = ${monitor}`)[0]?.words;
+      expect(await words()).toBe('checkout https://shop.example/');
+      const group = newId();
+      await sql`insert into groups (id, organisation_id, name, name_folded) values (${group}, ${organisation}, 'Shops', 'shops')`;
+      await sql`update monitors set group_id = ${group} where id = ${monitor}`;
+      expect(await words()).toBe('checkout https://shop.example/ shops');
+      await sql`update groups set name = 'Stores', name_folded = 'stores' where id = ${group}`;
+      expect(await words()).toBe('checkout https://shop.example/ stores');
+      await sql`delete from groups where id = ${group}`;
+      expect(await words()).toBe('checkout https://shop.example/');
+    });
+  });
+
+  describe('whoever looks at an organisation', () => {
+    test('is told once of each transaction that changed something of it', async () => {
+      const told: string[] = [];
+      const { unlisten } = await sql.listen('changed', (of) => told.push(of));
+      await firstCheck();
+      await sql.begin(async (transaction) => {
+        await transaction`update monitors set name = 'Till' where id = ${monitor}`;
+        await transaction`insert into incidents (id, organisation_id, monitor_id, started_at) values (${newId()}, ${organisation}, ${monitor}, ${minute(5)})`;
+      });
+      await expect.poll(() => told).toEqual([organisation, organisation]);
+      await unlisten();
+    });
+  });
+});
+
+describe('status operations', () => {
+  const bench = gateBench();
+  const day = 86_400_000;
+  const minute = 60_000;
+  /** A moment of today, so that the database's own clock and the gate's are of one time. */
+  const now = Math.floor(Date.now() / 1000) * 1000;
+  let house: TestOrganisation;
+  let unknownSender: TestOrganisation;
+  let probe: string;
+
+  beforeAll(async () => {
+    bench.now = now;
+    house = await createTestOrganisation(bench.sql);
+    unknownSender = await createTestOrganisation(bench.sql);
+    probe = await bench.addProbe('Europe');
+    await makeResultDays(bench.sql, now - 8 * day, now + 2 * day);
+  });
+
+  const iso = (at: number): string => new Date(at).toISOString();
+
+  /** A monitor that has been there for some days. */
+  const monitor = async (days: number, input: object = { type: 'https', target: 'https://example.com' }): Promise<string> => {
+    const { id } = await bench.call(createMonitor, house.owner, input);
+    await bench.sql`update monitors set created_at = ${iso(now - days * day)} where id = ${id}`;
+    return id;
+  };
+  const status = (id: string, days?: number) =>
+    bench.call(getMonitorStatus, house.viewer, { monitor_id: id, ...(days === undefined ? {} : { days }) });
+  const result = async (id: string, at: number, outcome = 0): Promise<void> => {
+    await bench.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome)
+    select m.key, ${iso(at)}, p.key, 12, ${outcome} from monitors m, probes p where m.id = ${id} and p.id = ${probe}`;
+  };
+  const incident = async (id: string, from: number, confirmed: number | null, to: number | null): Promise<void> => {
+    await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at)
+    values (${newId()}, ${house.organisation}, ${id}, ${iso(from)}, ${confirmed === null ? null : iso(confirmed)}, ${to === null ? null : iso(to)})`;
+  };
+  const ledger = async (id: string, kind: string, from: number, to: number | null): Promise<void> => {
+    await bench.sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s)
+    values (${id}, ${kind}, ${iso(from)}, ${to === null ? null : iso(to)}, 60)`;
+  };
+
+  describe('status', () => {
+    test('is pending before the first result, and all of its time is unknown', async () => {
+      const id = await monitor(1);
+      expect(await status(id)).toEqual({
+        ...{ monitor: id, status: 'pending', since: iso(now - day), last_checked_at: null, enabled: true },
+        uptime: {
+          ...{ days: 30, percent: null, down_seconds: 0, from: iso(now - day), to: iso(now) },
+          ...{ up_seconds: 0, maintenance_seconds: 0, unknown_seconds: 86_400, paused_seconds: 0 },
+        },
+      });
+    });
+
+    test('is up while a usable result is young enough, and pending when none is', async () => {
+      const id = await monitor(1);
+      await result(id, now - 30_000);
+      await result(id, now - 10_000, 2);
+      expect(await status(id)).toMatchObject({ status: 'up', last_checked_at: iso(now - 30_000), since: iso(now - day) });
+      const silent = await monitor(1);
+      await result(silent, now - 10 * minute);
+      // Two intervals of a minute and a time limit of ten seconds.
+      expect(await status(silent)).toMatchObject({
+        status: 'pending',
+        since: iso(now - 10 * minute + 130_000),
+        last_checked_at: iso(now - 10 * minute),
+      });
+    });
+
+    test('is verifying, then down, then up again since the incident ended', async () => {
+      const id = await monitor(1);
+      await result(id, now - 10_000, 1);
+      await incident(id, now - 60_000, null, null);
+      expect(await status(id)).toMatchObject({ status: 'verifying', since: iso(now - 60_000) });
+      await bench.sql`update incidents set confirmed_at = ${iso(now - 58_000)} where monitor_id = ${id}`;
+      expect(await status(id)).toMatchObject({ status: 'down', since: iso(now - 58_000), uptime: { down_seconds: 60 } });
+      await bench.sql`update incidents set resolved_at = ${iso(now - 20_000)} where monitor_id = ${id}`;
+      expect(await status(id)).toMatchObject({ status: 'up', since: iso(now - 20_000), uptime: { down_seconds: 40 } });
+    });
+
+    test('is paused from the moment of pausing', async () => {
+      const id = await monitor(1);
+      await bench.call(updateMonitor, house.owner, { monitor_id: id, enabled: false });
+      bench.now = Date.now() + 1000;
+      const paused = await status(id);
+      expect(paused).toMatchObject({ status: 'paused', enabled: false });
+      const [row] = await bench.sql<{ paused_at: Date }[]>`select paused_at from monitors where id = ${id}`;
+      expect(paused.since).toBe(row?.paused_at.toISOString());
+      bench.now = now;
+    });
+
+    test('of a heartbeat counts from its last ping to its deadline', async () => {
+      const id = await monitor(1, { type: 'heartbeat', name: 'Job', interval_s: 600, config: { grace_s: 60 } });
+      const ping = (at: number) =>
+        bench.sql`insert into beats (id, monitor_id, kind, at, method, body, ear) values (${newId()}, ${id}, 'success', ${iso(at)}, 'GET', '', 'x')`;
+      expect((await status(id)).status).toBe('pending');
+      await ping(now - 12 * minute);
+      expect(await status(id)).toMatchObject({ status: 'pending', since: iso(now - minute), last_checked_at: iso(now - 12 * minute) });
+      // That a probe found it in time says nothing beyond the deadline.
+      await result(id, now - 2 * minute);
+      expect(await status(id)).toMatchObject({ status: 'pending', since: iso(now - minute), last_checked_at: iso(now - 2 * minute) });
+      await ping(now - 10 * minute);
+      expect(await status(id)).toMatchObject({ status: 'up', last_checked_at: iso(now - 2 * minute) });
+    });
+
+    test('is not told to strangers, and not for days beyond the bounds', async () => {
+      const id = await monitor(1);
+      expect(await bench.refusal(getMonitorStatus, unknownSender.owner, { monitor_id: id })).toBe('monitor_not_found');
+      expect(await bench.refusal(getMonitorStatus, house.owner, { monitor_id: newId() })).toBe('monitor_not_found');
+      for (const days of [0, 366, 'many', 1.5])
+        expect(await bench.refusal(getMonitorStatus, house.owner, { monitor_id: id, days })).toBe('faults');
+    });
+  });
+
+  describe('uptime', () => {
+    test('leaves out pauses, maintenance and unknown time, in that order, and rounds down', async () => {
+      const id = await monitor(10);
+      await result(id, now - 1000);
+      const at = (hours: number) => now - day + hours * 3_600_000;
+      await ledger(id, 'paused', at(0), at(6));
+      await ledger(id, 'unknown', at(5), at(7));
+      await incident(id, at(6), at(6), at(9));
+      await incident(id, at(12), null, at(20));
+      // Of the last day: 6 h paused, 3 h down (the unknown hour is inside), 15 h up.
+      expect((await status(id, 1)).uptime).toEqual({
+        ...{ days: 1, percent: 83.3333, down_seconds: 3 * 3600, from: iso(now - day), to: iso(now) },
+        ...{ up_seconds: 15 * 3600, maintenance_seconds: 0, unknown_seconds: 0, paused_seconds: 6 * 3600 },
+      });
+      bench.now = at(0) - day;
+      const window = { starts_at: iso(at(8)), ends_at: iso(at(10)), monitors: [id] };
+      await bench.call(createMaintenanceWindow, house.owner, window);
+      bench.now = now;
+      // The window covers one hour of the outage and one that was up.
+      expect((await status(id, 1)).uptime).toMatchObject({
+        ...{ days: 1, percent: 87.5, down_seconds: 2 * 3600 },
+        ...{ up_seconds: 14 * 3600, maintenance_seconds: 2 * 3600, unknown_seconds: 0, paused_seconds: 6 * 3600 },
+      });
+    });
+
+    test('is 100 only without any downtime', async () => {
+      const id = await monitor(365);
+      await result(id, now - 1000);
+      expect((await status(id, 365)).uptime.percent).toBe(100);
+      await incident(id, now - 5000, now - 5000, now - 4999);
+      expect((await status(id, 365)).uptime).toMatchObject({
+        ...{ days: 365, percent: 99.9999, down_seconds: 0.001, up_seconds: 365 * 86_400 - 0.001 },
+      });
+    });
+
+    test('of 365 days of a busy ledger is what its intervals add up to', async () => {
+      const id = await monitor(365);
+      await result(id, now - 1000);
+      await bench.sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s)
+      select ${id}, 'unknown', ${iso(now - 365 * day)}::timestamptz + n * interval '12 hours', ${iso(now - 365 * day)}::timestamptz + n * interval '12 hours' + interval '5 minutes', 60
+      from generate_series(0, 729) n`;
+      await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at)
+      select gen_random_uuid(), ${house.organisation}, ${id}, t, t, t + interval '7 minutes'
+      from (select ${iso(now - 365 * day + 7_200_000)}::timestamptz + n * interval '1 day' as t from generate_series(0, 364) n) x`;
+      bench.now = now - 364 * day;
+      await bench.call(createMaintenanceWindow, house.owner, {
+        ...{ starts_at: iso(now - 364 * day), ends_at: iso(now - 364 * day + 3_600_000), rrule: 'FREQ=DAILY', monitors: [id] },
+      });
+      bench.now = now;
+      await bench.sql`insert into maintenance_occurrences (window_id, began_at, ended_at)
+      select window_id, began_at + n * interval '90 days', ended_at + n * interval '90 days' from maintenance_occurrences, generate_series(1, 3) n
+      on conflict do nothing`;
+      const { percent, down_seconds } = (await status(id, 365)).uptime;
+      expect(down_seconds).toBe(365 * 7 * 60);
+      // With nothing but up and down it would be 99.5138; what is unknown or under maintenance counts neither way.
+      expect(percent).toBeGreaterThan(99.48);
+      expect(percent).toBeLessThan(99.5138);
+    });
+  });
+});
+
+describe('the time that the last ping of a scheduled job covers', () => {
+  const hour = 3_600_000;
+  const noon = Date.parse('2026-11-20T12:00Z');
+
+  const nightly: MonitorHistory = {
+    ...{ id: 'backup', kind: 'heartbeat', interval_s: 60, config: { schedule: '0 12 * * *', grace_s: 600 }, created_at: noon - 48 * hour },
+    ...{
+      paused_at: null,
+      paused: [],
+      cover: [],
+      causedCover: [],
+      down: [],
+      unknown: [],
+      incident: null,
+      gap_since: null,
+      resumed_at: null,
+    },
+    ...{ last_result_at: null, last_covering_at: null, last_beat_at: null, last_resolved_at: null, last_gap_ended_at: null },
+    begins_anew_at: null,
+  };
+
+  const now = noon + 20 * hour;
+  const window = { from: noon, to: now };
+
+  test('lasts until the run after the one that it came for, as for its probes', () => {
+    const early = { ...nightly, last_beat_at: noon - 100 };
+    expect(statusOf(early, now)).toMatchObject({ status: 'up' });
+    expect(uptimeOf(early, window)).toMatchObject({ unknown: 0, up: 20 * hour });
+    const tooEarly = { ...nightly, last_beat_at: noon - 60_000 };
+    expect(statusOf(tooEarly, now)).toMatchObject({ status: 'pending' });
+    expect(uptimeOf(tooEarly, window)).toMatchObject({ unknown: 20 * hour - 600_000, up: 600_000 });
   });
 });

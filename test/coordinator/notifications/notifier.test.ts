@@ -1,303 +1,502 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { writeAcknowledgement } from '../../../coordinator/incidents/queries.ts';
+import type { Answer } from '../../../coordinator/notifications/kinds/types.ts';
+import { beginMute } from '../../../coordinator/notifications/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/services.ts';
 import { answered, notificationBench } from '../../support/telling-bench.ts';
 
-const { sql } = await ownDatabase({ name: 'telling', connections: 8 });
-const minute = 60_000;
+describe('notifier', async () => {
+  const { sql } = await ownDatabase({ name: 'telling', connections: 8 });
+  const minute = 60_000;
 
-let bench: Awaited<ReturnType<typeof notificationBench>>;
-beforeEach(async () => {
-  await sql`truncate organisations, alerts cascade`;
-  bench = await notificationBench(sql);
-});
-const events = (name: string) => bench.heard(name).map(({ event }) => event.split('.')[1]);
+  let bench: Awaited<ReturnType<typeof notificationBench>>;
+  beforeEach(async () => {
+    await sql`truncate organisations, alerts cascade`;
+    bench = await notificationBench(sql);
+  });
+  const events = (name: string) => bench.heard(name).map(({ event }) => event.split('.')[1]);
 
-describe('who is told, and when', () => {
-  test('rules 25 and 30: a "down" and its "up", to each channel that covers the monitor, once', async () => {
-    const [shop, mail, group] = [await bench.monitor('Shop'), await bench.monitor('Mail'), newId()];
-    await sql`insert into groups (id, organisation_id, name, name_folded) values (${group}, ${bench.organisation}, 'Web', 'web')`;
-    const [one, ofGroup] = [await bench.channel('one', { covers: 'chosen' }), await bench.channel('group', { covers: 'chosen' })];
-    await bench.channel('all');
-    await bench.channel('off', { enabled: false });
-    await sql`insert into channel_monitors (channel_id, monitor_id) values (${one}, ${mail})`;
-    await sql`insert into channel_groups (channel_id, group_id) values (${ofGroup}, ${group})`;
-    // Membership counts as it is when the "down" becomes due.
-    await sql`update monitors set group_id = ${group} where id = ${shop}`;
-    const incident = await bench.down(shop);
-    await bench.tell();
-    await bench.tell();
-    await sql`update monitors set group_id = null where id = ${shop}`;
-    bench.now += 20_000;
-    await bench.up(incident);
-    await bench.tell();
-    expect({ all: events('all'), group: events('group'), one: events('one'), off: events('off') }).toEqual({
-      ...{ all: ['down', 'up'], group: ['down', 'up'], one: [], off: [] },
+  describe('who is told, and when', () => {
+    test('rules 25 and 30: a "down" and its "up", to each channel that covers the monitor, once', async () => {
+      const [shop, mail, group] = [await bench.monitor('Shop'), await bench.monitor('Mail'), newId()];
+      await sql`insert into groups (id, organisation_id, name, name_folded) values (${group}, ${bench.organisation}, 'Web', 'web')`;
+      const [one, ofGroup] = [await bench.channel('one', { covers: 'chosen' }), await bench.channel('group', { covers: 'chosen' })];
+      await bench.channel('all');
+      await bench.channel('off', { enabled: false });
+      await sql`insert into channel_monitors (channel_id, monitor_id) values (${one}, ${mail})`;
+      await sql`insert into channel_groups (channel_id, group_id) values (${ofGroup}, ${group})`;
+      // Membership counts as it is when the "down" becomes due.
+      await sql`update monitors set group_id = ${group} where id = ${shop}`;
+      const incident = await bench.down(shop);
+      await bench.tell();
+      await bench.tell();
+      await sql`update monitors set group_id = null where id = ${shop}`;
+      bench.now += 20_000;
+      await bench.up(incident);
+      await bench.tell();
+      expect({ all: events('all'), group: events('group'), one: events('one'), off: events('off') }).toEqual({
+        ...{ all: ['down', 'up'], group: ['down', 'up'], one: [], off: [] },
+      });
+      expect(bench.heard('all').map(({ sentence }) => sentence)).toEqual([
+        expect.stringMatching(/^Shop is down: /),
+        'Shop is up again after 20 s.',
+      ]);
     });
-    expect(bench.heard('all').map(({ sentence }) => sentence)).toEqual([
-      expect.stringMatching(/^Shop is down: /),
-      'Shop is up again after 20 s.',
-    ]);
-  });
 
-  test('rule 33: a later channel is told only if then it is open, and nobody has acknowledged it', async () => {
-    await bench.channel('later', { delay_s: 300 });
-    const [one, two, three] = [await bench.monitor('One'), await bench.monitor('Two'), await bench.monitor('Three')];
-    await bench.down(one);
-    const over = await bench.down(two);
-    const acknowledged = await bench.down(three);
-    await bench.tell();
-    bench.now += 299_000;
-    await bench.up(over);
-    await writeAcknowledgement(sql, { incidents: [acknowledged], organisation: bench.organisation, user: null, as: 'Ada', now: bench.now });
-    await bench.tell();
-    expect(events('later')).toEqual([]);
-    bench.now += 1_000;
-    await bench.tell();
-    expect(bench.heard('later').map(({ names }) => names)).toEqual([['One']]);
-  });
-
-  test('rules 34 and 35: reminders at doubling distances, until somebody acknowledges, which is told', async () => {
-    await bench.channel('chat', { reminder_s: 600 });
-    const incident = await bench.down(await bench.monitor('Shop'));
-    for (let minutes = 0; minutes <= 31; minutes += 1) {
+    test('rule 33: a later channel is told only if then it is open, and nobody has acknowledged it', async () => {
+      await bench.channel('later', { delay_s: 300 });
+      const [one, two, three] = [await bench.monitor('One'), await bench.monitor('Two'), await bench.monitor('Three')];
+      await bench.down(one);
+      const over = await bench.down(two);
+      const acknowledged = await bench.down(three);
       await bench.tell();
-      bench.now += minute;
-    }
-    expect(events('chat')).toEqual(['down', 'reminder', 'reminder']);
-    await writeAcknowledgement(sql, { incidents: [incident], organisation: bench.organisation, user: null, as: 'Ada', now: bench.now });
-    for (let minutes = 0; minutes <= 60; minutes += 10) {
+      bench.now += 299_000;
+      await bench.up(over);
+      await writeAcknowledgement(sql, {
+        incidents: [acknowledged],
+        organisation: bench.organisation,
+        user: null,
+        as: 'Ada',
+        now: bench.now,
+      });
       await bench.tell();
-      bench.now += 10 * minute;
-    }
-    await bench.up(incident);
-    await bench.tell();
-    expect(events('chat')).toEqual(['down', 'reminder', 'reminder', 'acknowledged', 'up']);
-    expect(bench.heard('chat')[3]?.sentence).toBe('Shop is acknowledged by Ada.');
-  });
+      expect(events('later')).toEqual([]);
+      bench.now += 1_000;
+      await bench.tell();
+      expect(bench.heard('later').map(({ names }) => names)).toEqual([['One']]);
+    });
 
-  test('rule 36: while all is muted, and outside hours, a "down" is held; what is over by then is told to nobody', async () => {
-    await bench.channel('chat');
-    await bench.channel('office', { hours: { zone: 'UTC', spans: [{ days: [1, 2, 3, 4, 5, 6, 7], from: '14:00', to: '17:00' }] } });
-    await sql`insert into mutes (id, organisation_id, began_at, until)
+    test('rules 34 and 35: reminders at doubling distances, until somebody acknowledges, which is told', async () => {
+      await bench.channel('chat', { reminder_s: 600 });
+      const incident = await bench.down(await bench.monitor('Shop'));
+      for (let minutes = 0; minutes <= 31; minutes += 1) {
+        await bench.tell();
+        bench.now += minute;
+      }
+      expect(events('chat')).toEqual(['down', 'reminder', 'reminder']);
+      await writeAcknowledgement(sql, { incidents: [incident], organisation: bench.organisation, user: null, as: 'Ada', now: bench.now });
+      for (let minutes = 0; minutes <= 60; minutes += 10) {
+        await bench.tell();
+        bench.now += 10 * minute;
+      }
+      await bench.up(incident);
+      await bench.tell();
+      expect(events('chat')).toEqual(['down', 'reminder', 'reminder', 'acknowledged', 'up']);
+      expect(bench.heard('chat')[3]?.sentence).toBe('Shop is acknowledged by Ada.');
+    });
+
+    test('rule 36: while all is muted, and outside hours, a "down" is held; what is over by then is told to nobody', async () => {
+      await bench.channel('chat');
+      await bench.channel('office', { hours: { zone: 'UTC', spans: [{ days: [1, 2, 3, 4, 5, 6, 7], from: '14:00', to: '17:00' }] } });
+      await sql`insert into mutes (id, organisation_id, began_at, until)
       values (${newId()}, ${bench.organisation}, ${new Date(bench.now)}, ${new Date(bench.now + 60 * minute)})`;
+      await bench.down(await bench.monitor('Shop'));
+      const over = await bench.down(await bench.monitor('Mail'));
+      await bench.tell();
+      bench.now += 59 * minute;
+      await bench.up(over);
+      await bench.tell();
+      expect([events('chat'), events('office')]).toEqual([[], []]);
+      bench.now += minute;
+      await bench.tell();
+      expect([events('chat'), events('office')]).toEqual([['down'], []]);
+      bench.now += 60 * minute;
+      await bench.tell();
+      expect([events('chat'), events('office')]).toEqual([['down'], ['down']]);
+    });
+
+    test('rule 37: the third outage within 30 min is told once as flapping, then nothing until it was steady', async () => {
+      await bench.channel('chat');
+      const shop = await bench.monitor('Shop');
+      const outage = async (afterMs: number) => {
+        const incident = await bench.down(shop);
+        await bench.tell();
+        bench.now += minute;
+        await bench.up(incident);
+        await bench.tell();
+        bench.now += afterMs;
+      };
+      for (let times = 0; times < 5; times += 1) await outage(3 * minute);
+      expect(events('chat')).toEqual(['down', 'up', 'down', 'up', 'flapping']);
+      bench.now += 12 * minute;
+      await bench.tell();
+      expect(events('chat')).toEqual(['down', 'up', 'down', 'up', 'flapping', 'up']);
+      expect(bench.heard('chat').at(-1)?.sentence).toContain('stable for 15 min');
+      await outage(minute);
+      expect(events('chat').slice(6)).toEqual(['down', 'up']);
+    });
+
+    test('rule 37: one that stays down for five minutes is told all the same', async () => {
+      await bench.channel('chat');
+      const shop = await bench.monitor('Shop');
+      for (let times = 0; times < 3; times += 1) {
+        const incident = await bench.down(shop);
+        await bench.tell();
+        bench.now += minute;
+        await bench.up(incident);
+        await bench.tell();
+        bench.now += minute;
+      }
+      await bench.down(shop);
+      await bench.tell();
+      bench.now += 5 * minute;
+      await bench.tell();
+      expect(events('chat').slice(4)).toEqual(['flapping', 'down']);
+    });
+  });
+
+  describe('how it leaves', () => {
+    test('rule 32: 100 monitors down within a second are at most four messages, and each says what else is down', async () => {
+      await bench.channel('chat');
+      const monitors = await Promise.all(Array.from({ length: 100 }, (_, index) => bench.monitor(`Shop ${index}`)));
+      for (const [index, monitor] of monitors.entries()) {
+        await bench.down(monitor);
+        bench.now += 10;
+        if (index % 10 === 0) await bench.tell();
+      }
+      for (let seconds = 0; seconds < 20; seconds += 1) {
+        bench.now += 1_000;
+        await bench.tell();
+      }
+      const heard = bench.heard('chat');
+      expect(heard.length).toBeLessThanOrEqual(4);
+      expect(heard[0]?.names).toEqual(['Shop 0']);
+      expect(heard.flatMap(({ names }) => names)).toHaveLength(100);
+      const told = await sql<
+        { count: number }[]
+      >`select (told -> 'others_down' ->> 'count')::int as count from messages order by key desc limit 1`;
+      expect(told[0]?.count).toBe(100 - (heard.at(-1)?.names.length ?? 0));
+    });
+
+    test('rule 31: what is not taken is tried again with the same key, until it is', async () => {
+      await bench.channel('chat');
+      bench.answers.of = () => answered(503);
+      await bench.down(await bench.monitor('Shop'));
+      await bench.tell();
+      for (const seconds of [1, 5, 30]) {
+        bench.now += seconds * 1_000 - 1;
+        await bench.tell();
+        bench.now += 1;
+        await bench.tell();
+      }
+      bench.answers.of = () => answered(200);
+      bench.now += 120_000;
+      await bench.tell();
+      expect(bench.heard('chat')).toHaveLength(5);
+      expect(new Set(bench.heard('chat').map(({ key }) => key)).size).toBe(1);
+      expect(await sql`select attempt, status, verdict from message_attempts order by attempt`).toHaveLength(5);
+    });
+
+    test('rule 31: a "down" that ended before it was taken becomes one message, and what it was told with is told on', async () => {
+      await bench.channel('chat');
+      bench.answers.of = () => answered(503);
+      const [over] = [await bench.down(await bench.monitor('Shop')), await bench.down(await bench.monitor('Mail'))];
+      await bench.tell();
+      bench.now += 6 * minute;
+      bench.answers.of = () => answered(200);
+      await bench.up(over);
+      await bench.tell();
+      bench.now += 3_600_000;
+      await bench.tell();
+      const heard = bench.heard('chat').slice(1);
+      expect(heard.flatMap(({ event, names }) => names.map((name) => `${event} ${name}`)).toSorted()).toEqual([
+        'incident.down Mail',
+        'incident.was_down Shop',
+      ]);
+    });
+
+    test('rule 31: a refusal for good ends it, and nobody is told of an end', async () => {
+      await bench.channel('chat');
+      bench.answers.of = () => answered(410);
+      const incident = await bench.down(await bench.monitor('Shop'));
+      await bench.tell();
+      bench.now += minute;
+      await bench.up(incident);
+      await bench.tell();
+      expect(events('chat')).toEqual(['down']);
+      expect(await sql`select event, state, because from alert_steps order by id`).toEqual([
+        { event: 'down', state: 'told', because: null },
+        { event: 'up', state: 'dropped', because: 'never_told' },
+      ]);
+    });
+
+    test('two coordinators at once tell each channel of each incident once', async () => {
+      await Promise.all(['a', 'b', 'c'].map((name) => bench.channel(name)));
+      const monitors = await Promise.all(Array.from({ length: 20 }, (_, index) => bench.monitor(`Shop ${index}`)));
+      for (const monitor of monitors) await bench.down(monitor);
+      const both = [bench.coordinator(), bench.coordinator(), bench.coordinator()];
+      for (let seconds = 0; seconds < 20; seconds += 1) {
+        await Promise.all(both.map((coordinator) => bench.tell(coordinator)));
+        bench.now += 1_000;
+      }
+      for (const name of ['a', 'b', 'c'])
+        expect(
+          bench
+            .heard(name)
+            .flatMap(({ names }) => names)
+            .toSorted(),
+        ).toEqual(monitors.map((_, index) => `Shop ${index}`).toSorted());
+    });
+
+    test('one slow channel holds up no other', async () => {
+      await bench.channel('slow');
+      await bench.channel('quick');
+      let answer: () => void = () => undefined;
+      const slow = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      bench.answers.of = (outgoing) =>
+        'url' in outgoing && outgoing.url.includes('slow') ? slow.then(() => answered(200)) : answered(200);
+      const by = bench.coordinator();
+      for (const name of ['One', 'Two', 'Three', 'Four']) {
+        await bench.down(await bench.monitor(name));
+        while (await by.planner.plan());
+        while (await by.composer.compose());
+        await by.courier.hurry();
+        bench.now += 20_000;
+      }
+      await eventually(async () => bench.heard('quick').length === 4);
+      expect(bench.heard('slow')).toHaveLength(2);
+      answer();
+      await eventually(async () => bench.heard('slow').length === 4);
+      await by.courier.close();
+    });
+
+    test('rule 15: says which continents are still checking, and "everywhere" of all that are asked alone', async () => {
+      await bench.channel('all');
+      const [some, every] = [await bench.down(await bench.monitor('Some')), await bench.down(await bench.monitor('Every'))];
+      const seen = { failed: ['Asia', 'North America'], passed: [], asked: ['Asia', 'Europe', 'North America'] };
+      await sql`update incidents set scope = 'some_continents', progress = ${sql.json({ progress: seen })} where id = ${some}`;
+      await sql`update incidents set scope = 'everywhere', progress = ${sql.json({ progress: { ...seen, failed: seen.asked } })} where id = ${every}`;
+      await sql`update alerts set due_at = ${new Date(bench.now + minute)} where incident_id = ${every}`;
+      await bench.tell();
+      bench.now += minute;
+      await bench.tell();
+      expect(bench.heard('all').map(({ sentence }) => sentence)).toEqual([
+        expect.stringMatching(/^Some is down from 2 of 3 continents; Europe is checking: /),
+        expect.stringMatching(/^Every is down everywhere: /),
+      ]);
+    });
+
+    test('times are of the clock of the organisation, with UTC beside it', async () => {
+      await sql`update organisations set time_zone = 'Europe/Berlin'`;
+      await bench.channel('duty', { kind: 'pagerduty' });
+      await bench.down(await bench.monitor('Shop'));
+      await bench.tell();
+      const bodies = bench.sent.flatMap((outgoing) => (outgoing.by === 'https' ? [JSON.parse(outgoing.body)] : []));
+      expect(bodies).toMatchObject([{ payload: { custom_details: { Started: '2026-11-23 13:00:00 (12:00:00 UTC)' } } }]);
+    });
+
+    test('where something stands open at the receiver, each talk is told of by itself, and closed when all of it is over', async () => {
+      await bench.channel('duty', { kind: 'pagerduty' });
+      const [one, two] = [await bench.down(await bench.monitor('One')), await bench.down(await bench.monitor('Two'))];
+      await bench.tell();
+      const over = async () =>
+        await sql<{ over: boolean; thread: boolean }[]>`
+      select (told -> 'thread' ->> 'over')::bool as over, thread_id = first_value(thread_id) over (order by key) as thread from messages order by key`;
+      bench.now += minute;
+      await bench.up(one);
+      await bench.tell();
+      bench.now += minute;
+      await bench.up(two);
+      await bench.tell();
+      expect(await over()).toEqual([
+        { over: false, thread: true },
+        { over: true, thread: true },
+      ]);
+      expect(await sql`select because from alert_steps where state = 'dropped'`).toEqual([{ because: 'others_open' }]);
+      const paged = bench.sent.flatMap((outgoing) => (outgoing.by === 'https' ? [JSON.parse(outgoing.body).event_action] : []));
+      expect(paged).toEqual(['trigger', 'resolve']);
+    });
+  });
+});
+
+describe('notifier killed', async () => {
+  const { sql } = await ownDatabase({ name: 'telling-killed', connections: 8 });
+
+  let bench: Awaited<ReturnType<typeof notificationBench>>;
+  beforeEach(async () => {
+    await sql`truncate organisations, alerts cascade`;
+    bench = await notificationBench(sql);
+  });
+
+  test('rules 28 and 31: what a killed coordinator had claimed is sent by another, with the same key; several send each message once', async () => {
+    await bench.channel('chat');
+    const [here, there] = [bench.coordinator(), bench.coordinator()];
+    let die: () => void = () => undefined;
+    const dying = new Promise<never>((_, reject) => {
+      die = () => reject(new Error('killed'));
+    });
+    bench.answers.of = () => dying;
     await bench.down(await bench.monitor('Shop'));
-    const over = await bench.down(await bench.monitor('Mail'));
-    await bench.tell();
-    bench.now += 59 * minute;
-    await bench.up(over);
-    await bench.tell();
-    expect([events('chat'), events('office')]).toEqual([[], []]);
-    bench.now += minute;
-    await bench.tell();
-    expect([events('chat'), events('office')]).toEqual([['down'], []]);
-    bench.now += 60 * minute;
-    await bench.tell();
-    expect([events('chat'), events('office')]).toEqual([['down'], ['down']]);
+    while (await here.planner.plan());
+    while (await here.composer.compose());
+    await here.courier.hurry();
+    await eventually(async () => bench.sent.length === 1);
+    bench.answers.of = () => answered(200);
+    await there.courier.hurry();
+    expect(bench.sent).toHaveLength(1);
+    bench.now += 121_000;
+    await Promise.all([there.courier.hurry(), there.courier.hurry()]);
+    await eventually(async () => (await sql`select 1 from messages where state = 'taken'`).length === 1);
+    expect(bench.heard('chat').map(({ key }) => key)).toEqual([bench.heard('chat')[0]?.key, bench.heard('chat')[0]?.key]);
+    die();
   });
 
-  test('rule 37: the third outage within 30 min is told once as flapping, then nothing until it was steady', async () => {
+  test('rules 28 and 31: what a killed coordinator had claimed is sent at once by the one that starts in its place, and by no other', async () => {
     await bench.channel('chat');
-    const shop = await bench.monitor('Shop');
-    const outage = async (afterMs: number) => {
-      const incident = await bench.down(shop);
-      await bench.tell();
-      bench.now += minute;
-      await bench.up(incident);
-      await bench.tell();
-      bench.now += afterMs;
-    };
-    for (let times = 0; times < 5; times += 1) await outage(3 * minute);
-    expect(events('chat')).toEqual(['down', 'up', 'down', 'up', 'flapping']);
-    bench.now += 12 * minute;
-    await bench.tell();
-    expect(events('chat')).toEqual(['down', 'up', 'down', 'up', 'flapping', 'up']);
-    expect(bench.heard('chat').at(-1)?.sentence).toContain('stable for 15 min');
-    await outage(minute);
-    expect(events('chat').slice(6)).toEqual(['down', 'up']);
+    const place = newId();
+    const here = bench.coordinator(place);
+    const dying = Promise.withResolvers<never>();
+    bench.answers.of = () => dying.promise;
+    await bench.down(await bench.monitor('Shop'));
+    while (await here.planner.plan());
+    while (await here.composer.compose());
+    await here.courier.hurry();
+    await eventually(async () => bench.sent.length === 1);
+    bench.answers.of = () => answered(200);
+    bench.now += 1_000;
+    await bench.coordinator().courier.hurry();
+    expect(bench.sent).toHaveLength(1);
+    const again = bench.coordinator(place);
+    await again.courier.hurry();
+    await eventually(async () => (await sql`select 1 from messages where state = 'taken'`).length === 1);
+    const [first, second, ...more] = bench.heard('chat').map(({ key }) => key);
+    expect([second, more]).toEqual([first, []]);
+    dying.reject(new Error('killed'));
   });
+});
 
-  test('rule 37: one that stays down for five minutes is told all the same', async () => {
-    await bench.channel('chat');
-    const shop = await bench.monitor('Shop');
-    for (let times = 0; times < 3; times += 1) {
-      const incident = await bench.down(shop);
+describe('an outage that is over before anybody came to tell of it', async () => {
+  const { sql } = await ownDatabase({ name: 'telling_over', connections: 8 });
+  const [second, minute] = [1_000, 60_000];
+
+  let bench: Awaited<ReturnType<typeof notificationBench>>;
+  beforeEach(async () => {
+    await sql`truncate organisations, alerts cascade`;
+    bench = await notificationBench(sql);
+  });
+  const told = (name: string) => bench.heard(name).flatMap(({ event, names }) => names.map((of) => `${event.split('.')[1]} ${of}`));
+  const tellFor = async (ms: number): Promise<void> => {
+    for (const until = bench.now + ms; bench.now < until; ) {
+      bench.now += 15 * second;
       await bench.tell();
-      bench.now += minute;
-      await bench.up(incident);
-      await bench.tell();
-      bench.now += minute;
     }
-    await bench.down(shop);
+  };
+  const steps = () =>
+    sql<{ event: string; state: string; because: string | null }[]>`select event, state, because from alert_steps order by id`;
+
+  test('rule 31: a "down" that was due is told as one that was, once, whether it was planned by then or not', async () => {
+    await bench.channel('chat');
+    const unplanned = await bench.down(await bench.monitor('Shop'));
+    bench.now += 20 * second;
+    await bench.up(unplanned);
     await bench.tell();
+    expect(bench.heard('chat').map(({ event, sentence }) => [event, sentence])).toEqual([
+      ['incident.was_down', expect.stringMatching(/^Shop was down for 20 s: /)],
+    ]);
+    const planned = await bench.down(await bench.monitor('Mail'));
+    await bench.coordinator().planner.plan();
+    bench.now += 20 * second;
+    await bench.up(planned);
+    await tellFor(5 * minute);
+    expect(told('chat')).toEqual(['was_down Shop', 'was_down Mail']);
+  });
+
+  test('rule 31: so is one whose delay was over before it was, and no other', async () => {
+    await bench.channel('later', { delay_s: 30 });
+    const [short, long] = [await bench.down(await bench.monitor('Short')), await bench.down(await bench.monitor('Long'))];
+    await bench.coordinator().planner.plan();
+    bench.now += 29 * second;
+    await bench.up(short);
+    bench.now += second;
+    await bench.up(long);
+    await tellFor(2 * minute);
+    expect(told('later')).toEqual(['was_down Long']);
+  });
+
+  test('rules 31 and 36: what a mute held until the end is told to nobody, however late it is asked about', async () => {
+    await bench.channel('chat');
+    const mute = { organisation: bench.organisation, user: null, at: new Date(bench.now), until: new Date(bench.now + minute) };
+    await beginMute(sql, mute);
+    const incident = await bench.down(await bench.monitor('Shop'));
+    bench.now += 30 * second;
+    await bench.up(incident);
     bench.now += 5 * minute;
     await bench.tell();
-    expect(events('chat').slice(4)).toEqual(['flapping', 'down']);
+    expect(told('chat')).toEqual([]);
+    expect(await steps()).toEqual([{ event: 'down', state: 'dropped', because: 'over' }]);
+    // A mute that ended long before the outage did held it for a time only.
+    const longer = await bench.down(await bench.monitor('Mail'));
+    await beginMute(sql, { ...mute, at: new Date(bench.now), until: new Date(bench.now + minute) });
+    bench.now += 2 * minute;
+    await bench.up(longer);
+    await bench.tell();
+    expect(told('chat')).toEqual(['was_down Mail']);
   });
-});
 
-describe('how it leaves', () => {
-  test('rule 32: 100 monitors down within a second are at most four messages, and each says what else is down', async () => {
+  test('rules 31 and 37: a third short outage is told as flapping all the same, and its end once it was steady', async () => {
     await bench.channel('chat');
-    const monitors = await Promise.all(Array.from({ length: 100 }, (_, index) => bench.monitor(`Shop ${index}`)));
-    for (const [index, monitor] of monitors.entries()) {
-      await bench.down(monitor);
-      bench.now += 10;
-      if (index % 10 === 0) await bench.tell();
-    }
-    for (let seconds = 0; seconds < 20; seconds += 1) {
-      bench.now += 1_000;
+    const monitor = await bench.monitor('Shop');
+    for (let outage = 0; outage < 3; outage += 1) {
+      const incident = await bench.down(monitor);
+      if (outage < 2) await bench.tell();
+      bench.now += minute;
+      await bench.up(incident);
       await bench.tell();
+      bench.now += minute;
     }
-    const heard = bench.heard('chat');
-    expect(heard.length).toBeLessThanOrEqual(4);
-    expect(heard[0]?.names).toEqual(['Shop 0']);
-    expect(heard.flatMap(({ names }) => names)).toHaveLength(100);
-    const told = await sql<
-      { count: number }[]
-    >`select (told -> 'others_down' ->> 'count')::int as count from messages order by key desc limit 1`;
-    expect(told[0]?.count).toBe(100 - (heard.at(-1)?.names.length ?? 0));
+    await tellFor(16 * minute);
+    expect(told('chat')).toEqual(['down Shop', 'up Shop', 'down Shop', 'up Shop', 'flapping Shop', 'up Shop']);
   });
 
-  test('rule 31: what is not taken is tried again with the same key, until it is', async () => {
+  test('rule 31: of what is told anew as past, no end is told that was planned before', async () => {
     await bench.channel('chat');
-    bench.answers.of = () => answered(503);
-    await bench.down(await bench.monitor('Shop'));
-    await bench.tell();
-    for (const seconds of [1, 5, 30]) {
-      bench.now += seconds * 1_000 - 1;
-      await bench.tell();
-      bench.now += 1;
-      await bench.tell();
-    }
-    bench.answers.of = () => answered(200);
-    bench.now += 120_000;
-    await bench.tell();
-    expect(bench.heard('chat')).toHaveLength(5);
-    expect(new Set(bench.heard('chat').map(({ key }) => key)).size).toBe(1);
-    expect(await sql`select attempt, status, verdict from message_attempts order by attempt`).toHaveLength(5);
-  });
-
-  test('rule 31: a "down" that ended before it was taken becomes one message, and what it was told with is told on', async () => {
-    await bench.channel('chat');
-    bench.answers.of = () => answered(503);
-    const [over] = [await bench.down(await bench.monitor('Shop')), await bench.down(await bench.monitor('Mail'))];
-    await bench.tell();
-    bench.now += 6 * minute;
-    bench.answers.of = () => answered(200);
-    await bench.up(over);
-    await bench.tell();
-    bench.now += 3_600_000;
-    await bench.tell();
-    const heard = bench.heard('chat').slice(1);
-    expect(heard.flatMap(({ event, names }) => names.map((name) => `${event} ${name}`)).toSorted()).toEqual([
-      'incident.down Mail',
-      'incident.was_down Shop',
-    ]);
-  });
-
-  test('rule 31: a refusal for good ends it, and nobody is told of an end', async () => {
-    await bench.channel('chat');
-    bench.answers.of = () => answered(410);
-    const incident = await bench.down(await bench.monitor('Shop'));
-    await bench.tell();
-    bench.now += minute;
-    await bench.up(incident);
-    await bench.tell();
-    expect(events('chat')).toEqual(['down']);
-    expect(await sql`select event, state, because from alert_steps order by id`).toEqual([
-      { event: 'down', state: 'told', because: null },
-      { event: 'up', state: 'dropped', because: 'never_told' },
-    ]);
-  });
-
-  test('two coordinators at once tell each channel of each incident once', async () => {
-    await Promise.all(['a', 'b', 'c'].map((name) => bench.channel(name)));
-    const monitors = await Promise.all(Array.from({ length: 20 }, (_, index) => bench.monitor(`Shop ${index}`)));
-    for (const monitor of monitors) await bench.down(monitor);
-    const both = [bench.coordinator(), bench.coordinator(), bench.coordinator()];
-    for (let seconds = 0; seconds < 20; seconds += 1) {
-      await Promise.all(both.map((coordinator) => bench.tell(coordinator)));
-      bench.now += 1_000;
-    }
-    for (const name of ['a', 'b', 'c'])
-      expect(
-        bench
-          .heard(name)
-          .flatMap(({ names }) => names)
-          .toSorted(),
-      ).toEqual(monitors.map((_, index) => `Shop ${index}`).toSorted());
-  });
-
-  test('one slow channel holds up no other', async () => {
-    await bench.channel('slow');
-    await bench.channel('quick');
-    let answer: () => void = () => undefined;
-    const slow = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    bench.answers.of = (outgoing) => ('url' in outgoing && outgoing.url.includes('slow') ? slow.then(() => answered(200)) : answered(200));
     const by = bench.coordinator();
-    for (const name of ['One', 'Two', 'Three', 'Four']) {
-      await bench.down(await bench.monitor(name));
+    const compose = async (): Promise<void> => {
       while (await by.planner.plan());
       while (await by.composer.compose());
-      await by.courier.hurry();
-      bench.now += 20_000;
-    }
-    await eventually(async () => bench.heard('quick').length === 4);
-    expect(bench.heard('slow')).toHaveLength(2);
-    answer();
-    await eventually(async () => bench.heard('slow').length === 4);
+    };
+    const answer = Promise.withResolvers<Answer>();
+    bench.answers.of = () => answer.promise;
+    const [one, other] = [await bench.down(await bench.monitor('One')), await bench.down(await bench.monitor('Other'))];
+    await compose();
+    await by.courier.hurry();
+    await eventually(async () => bench.sent.length === 1);
+    bench.now += second;
+    await bench.up(one);
+    // Its "down" is on its way: the end waits for it.
+    await compose();
+    answer.resolve(answered(503));
+    await bench.settled();
+    bench.now += 100;
+    await bench.up(other);
+    bench.answers.of = () => answered(204);
+    await compose();
+    await tellFor(minute);
+    expect(told('chat').slice(2).toSorted()).toEqual(['was_down One', 'was_down Other']);
     await by.courier.close();
   });
 
-  test('rule 15: says which continents are still checking, and "everywhere" of all that are asked alone', async () => {
-    await bench.channel('all');
-    const [some, every] = [await bench.down(await bench.monitor('Some')), await bench.down(await bench.monitor('Every'))];
-    const seen = { failed: ['Asia', 'North America'], passed: [], asked: ['Asia', 'Europe', 'North America'] };
-    await sql`update incidents set scope = 'some_continents', progress = ${sql.json({ progress: seen })} where id = ${some}`;
-    await sql`update incidents set scope = 'everywhere', progress = ${sql.json({ progress: { ...seen, failed: seen.asked } })} where id = ${every}`;
-    await sql`update alerts set due_at = ${new Date(bench.now + minute)} where incident_id = ${every}`;
+  test('rule 31: one that ends while its "down" is being composed is told as past, for nobody has planned an end', async () => {
+    await bench.channel('chat');
+    const incident = await bench.down(await bench.monitor('Shop'));
+    const by = bench.coordinator();
+    await by.planner.plan();
+    const isComposing = async () =>
+      (await sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).length > 0;
+    let composing: Promise<boolean> | undefined;
+    // As who plans the end does: the steps are held fast, and found untold.
+    await sql.begin(async (planner) => {
+      await planner`select 1 from alert_steps for update`;
+      composing = by.composer.compose();
+      await eventually(isComposing);
+      await sql`update incidents set resolved_at = ${new Date(bench.now + 1)} where id = ${incident}`;
+    });
+    await composing;
     await bench.tell();
-    bench.now += minute;
-    await bench.tell();
-    expect(bench.heard('all').map(({ sentence }) => sentence)).toEqual([
-      expect.stringMatching(/^Some is down from 2 of 3 continents; Europe is checking: /),
-      expect.stringMatching(/^Every is down everywhere: /),
-    ]);
-  });
-
-  test('times are of the clock of the organisation, with UTC beside it', async () => {
-    await sql`update organisations set time_zone = 'Europe/Berlin'`;
-    await bench.channel('duty', { kind: 'pagerduty' });
-    await bench.down(await bench.monitor('Shop'));
-    await bench.tell();
-    const bodies = bench.sent.flatMap((outgoing) => (outgoing.by === 'https' ? [JSON.parse(outgoing.body)] : []));
-    expect(bodies).toMatchObject([{ payload: { custom_details: { Started: '2026-11-23 13:00:00 (12:00:00 UTC)' } } }]);
-  });
-
-  test('where something stands open at the receiver, each talk is told of by itself, and closed when all of it is over', async () => {
-    await bench.channel('duty', { kind: 'pagerduty' });
-    const [one, two] = [await bench.down(await bench.monitor('One')), await bench.down(await bench.monitor('Two'))];
-    await bench.tell();
-    const over = async () =>
-      await sql<{ over: boolean; thread: boolean }[]>`
-      select (told -> 'thread' ->> 'over')::bool as over, thread_id = first_value(thread_id) over (order by key) as thread from messages order by key`;
-    bench.now += minute;
-    await bench.up(one);
-    await bench.tell();
-    bench.now += minute;
-    await bench.up(two);
-    await bench.tell();
-    expect(await over()).toEqual([
-      { over: false, thread: true },
-      { over: true, thread: true },
-    ]);
-    expect(await sql`select because from alert_steps where state = 'dropped'`).toEqual([{ because: 'others_open' }]);
-    const paged = bench.sent.flatMap((outgoing) => (outgoing.by === 'https' ? [JSON.parse(outgoing.body).event_action] : []));
-    expect(paged).toEqual(['trigger', 'resolve']);
+    expect(told('chat')).toEqual(['was_down Shop']);
   });
 });

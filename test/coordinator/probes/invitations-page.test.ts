@@ -1,102 +1,160 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { restServerOptions } from '../../../coordinator/api/routes.ts';
+import type { AnonymousCaller } from '../../../coordinator/gate/caller.ts';
+import { enrolmentRoute } from '../../../coordinator/probes/enrolment-route.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { enrolmentPath } from '../../../shared/bus/identity.ts';
 import { openTab } from '../../support/browser.ts';
 import { describeInBrowser } from '../../support/in-browser.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 
-let web: TestWeb;
-const same = { 'sec-fetch-site': 'same-origin' };
+describe('invitations page', () => {
+  let web: TestWeb;
+  const same = { 'sec-fetch-site': 'same-origin' };
 
-beforeAll(async () => {
-  web = await startWeb();
-});
-afterAll(() => web.close());
+  beforeAll(async () => {
+    web = await startWeb();
+  });
+  afterAll(() => web.close());
 
-const invite = (name: string) => web.post('/probes/invite', { name, continent: 'Africa' }, { as: web.house.admin, headers: same });
+  const invite = (name: string) => web.post('/probes/invite', { name, continent: 'Africa' }, { as: web.house.admin, headers: same });
 
-/** As the host and the coordinator do it when the line is typed. */
-const spend = async (name: string, probe: string): Promise<void> => {
-  await web.sql`insert into probes (id, organisation_id, name, continent) values (${probe}, ${web.house.organisation}, ${name}, 'Africa')`;
-  await web.sql`update probe_invitations set used_at = now(), used_key = 'U', probe_id = ${probe} where name = ${name}`;
-};
+  /** As the host and the coordinator do it when the line is typed. */
+  const spend = async (name: string, probe: string): Promise<void> => {
+    await web.sql`insert into probes (id, organisation_id, name, continent) values (${probe}, ${web.house.organisation}, ${name}, 'Africa')`;
+    await web.sql`update probe_invitations set used_at = now(), used_key = 'U', probe_id = ${probe} where name = ${name}`;
+  };
 
-/** As the first result of it that is committed. */
-const checks = (probe: string) => web.sql`
+  /** As the first result of it that is committed. */
+  const checks = (probe: string) => web.sql`
   insert into watermarks (probe_key, generation, partition, seq) select key, gen_random_uuid(), 0, 1 from probes where id = ${probe}`;
 
-test('the line to type stands on the page that answers the form, and on no page after; taken back, it is gone', async () => {
-  const { status, text, headers } = await invite('Office');
-  const [token = ''] = /svcj_[0-9A-Za-z]{40}/.exec(text) ?? [];
-  expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
-  expect(text).toContain(`node antipode-probe.mjs join ${web.url} ${token}`);
-  const [, id = ''] = /data-live="\/probes\/invitations\/([^"]+)"/.exec(text) ?? [];
-  const watching = await web.get(`/probes/invitations/${id}`, { as: web.house.owner });
-  expect(watching.text).toContain('Waiting for Office.');
-  const list = await web.get('/probes', { as: web.house.owner });
-  expect(list.text).toContain('Invited, and not here yet');
-  for (const page of [watching, list]) expect(page.text).not.toContain(token.slice(9));
-  expect((await web.get('/probes', { as: web.house.member })).text).not.toContain('Invited, and not here yet');
-  const taken = await web.post(`/probes/invitations/${id}/withdraw`, {}, { as: web.house.admin, headers: same });
-  expect(taken.status).toBe(303);
-  expect((await web.get('/probes', { as: web.house.owner })).text).not.toContain('Invited, and not here yet');
-});
+  test('the line to type stands on the page that answers the form, and on no page after; taken back, it is gone', async () => {
+    const { status, text, headers } = await invite('Office');
+    const [token = ''] = /svcj_[0-9A-Za-z]{40}/.exec(text) ?? [];
+    expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect(text).toContain(`node antipode-probe.mjs join ${web.url} ${token}`);
+    const [, id = ''] = /data-live="\/probes\/invitations\/([^"]+)"/.exec(text) ?? [];
+    const watching = await web.get(`/probes/invitations/${id}`, { as: web.house.owner });
+    expect(watching.text).toContain('Waiting for Office.');
+    const list = await web.get('/probes', { as: web.house.owner });
+    expect(list.text).toContain('Invited, and not here yet');
+    for (const page of [watching, list]) expect(page.text).not.toContain(token.slice(9));
+    expect((await web.get('/probes', { as: web.house.member })).text).not.toContain('Invited, and not here yet');
+    const taken = await web.post(`/probes/invitations/${id}/withdraw`, {}, { as: web.house.admin, headers: same });
+    expect(taken.status).toBe(303);
+    expect((await web.get('/probes', { as: web.house.owner })).text).not.toContain('Invited, and not here yet');
+  });
 
-test('a form that is refused comes back with what was sent', async () => {
-  const { status, text } = await invite('');
-  expect(status).toBe(400);
-  expect(text).toContain('<option value="Africa" selected');
-  expect(text).not.toMatch(/svcj_/);
-});
+  test('a form that is refused comes back with what was sent', async () => {
+    const { status, text } = await invite('');
+    expect(status).toBe(400);
+    expect(text).toContain('<option value="Africa" selected');
+    expect(text).not.toMatch(/svcj_/);
+  });
 
-test('each step is shown as it comes, the first check with a notice', async () => {
-  const { text } = await invite('Nairobi');
-  const [, id = ''] = /data-live="\/probes\/invitations\/([^"]+)"/.exec(text) ?? [];
-  const page = async () => (await web.get(`/probes/invitations/${id}`, { as: web.house.owner })).text;
-  const probe = crypto.randomUUID();
-  await spend('Nairobi', probe);
-  expect(await page()).toContain('Nairobi has joined.');
-  await web.sql`update probes set last_seen_at = now() where id = ${probe}`;
-  expect(await page()).toContain('Nairobi is here.');
-  expect(await page()).not.toContain('The first check is made.');
-  expect(await page()).toContain('data-awaits');
-  await checks(probe);
-  // Long ago, and still so: what is counted of the last minutes does not matter.
-  await web.sql`update watermarks set changed_at = now() - interval '3 days'`;
-  expect(await page()).toContain('Nairobi checks for you.');
-  expect(await page()).toContain('The first check is made.');
-  expect(await page()).not.toContain('data-awaits');
-});
-
-test('a probe of their own is ended with its name typed, after what only it checks was named', async () => {
-  const { house, sql } = web;
-  const probe = crypto.randomUUID();
-  await sql`insert into probes (id, organisation_id, name, continent) values (${probe}, ${house.organisation}, 'Cellar <1>', 'Africa')`;
-  expect((await web.get('/probes', { as: house.admin })).text).toContain(`/probes/${probe}/end`);
-  expect((await web.get('/probes', { as: house.member })).text).not.toContain(`/probes/${probe}/end`);
-  const asked = await web.get(`/probes/${probe}/end`, { as: house.admin });
-  expect(asked.text).toContain('End the probe Cellar &lt;1&gt; for good?');
-  expect(asked.text).toContain('No monitor names it.');
-  const end = (name: string) => web.post(`/probes/${probe}/end`, { name }, { as: house.admin, headers: same });
-  expect((await end('Cellar')).status).toBe(400);
-  expect((await end('Cellar <1>')).status).toBe(303);
-  expect((await web.get('/probes', { as: house.admin })).text).not.toContain(probe);
-});
-
-describeInBrowser('the page with the line', (browser) => {
-  test('watches for the host, and goes on showing the line', async () => {
-    const { page, close } = await openTab(browser(), web.url, { scripts: true, cookie: await web.cookieOf(web.house.owner) });
-    await page.goto(`${web.url}/probes/invite`);
-    await page.getByLabel('Name').fill('Watched');
-    await page.getByRole('button', { name: 'Make the line' }).click();
-    await page.getByRole('heading', { name: 'Waiting for Watched.' }).waitFor();
-    const line = await page.locator('#join-line code').first().textContent();
+  test('each step is shown as it comes, the first check with a notice', async () => {
+    const { text } = await invite('Nairobi');
+    const [, id = ''] = /data-live="\/probes\/invitations\/([^"]+)"/.exec(text) ?? [];
+    const page = async () => (await web.get(`/probes/invitations/${id}`, { as: web.house.owner })).text;
     const probe = crypto.randomUUID();
-    await spend('Watched', probe);
-    await page.getByRole('heading', { name: 'Watched has joined.' }).waitFor();
-    expect(await page.locator('#join-line code').first().textContent()).toBe(line);
+    await spend('Nairobi', probe);
+    expect(await page()).toContain('Nairobi has joined.');
     await web.sql`update probes set last_seen_at = now() where id = ${probe}`;
+    expect(await page()).toContain('Nairobi is here.');
+    expect(await page()).not.toContain('The first check is made.');
+    expect(await page()).toContain('data-awaits');
     await checks(probe);
-    await page.getByText('The first check is made.').waitFor();
-    expect(await page.locator('#join-line code').first().textContent()).toBe(line);
-    await close();
+    // Long ago, and still so: what is counted of the last minutes does not matter.
+    await web.sql`update watermarks set changed_at = now() - interval '3 days'`;
+    expect(await page()).toContain('Nairobi checks for you.');
+    expect(await page()).toContain('The first check is made.');
+    expect(await page()).not.toContain('data-awaits');
+  });
+
+  test('a probe of their own is ended with its name typed, after what only it checks was named', async () => {
+    const { house, sql } = web;
+    const probe = crypto.randomUUID();
+    await sql`insert into probes (id, organisation_id, name, continent) values (${probe}, ${house.organisation}, 'Cellar <1>', 'Africa')`;
+    expect((await web.get('/probes', { as: house.admin })).text).toContain(`/probes/${probe}/end`);
+    expect((await web.get('/probes', { as: house.member })).text).not.toContain(`/probes/${probe}/end`);
+    const asked = await web.get(`/probes/${probe}/end`, { as: house.admin });
+    expect(asked.text).toContain('End the probe Cellar &lt;1&gt; for good?');
+    expect(asked.text).toContain('No monitor names it.');
+    const end = (name: string) => web.post(`/probes/${probe}/end`, { name }, { as: house.admin, headers: same });
+    expect((await end('Cellar')).status).toBe(400);
+    expect((await end('Cellar <1>')).status).toBe(303);
+    expect((await web.get('/probes', { as: house.admin })).text).not.toContain(probe);
+  });
+
+  describeInBrowser('the page with the line', (browser) => {
+    test('watches for the host, and goes on showing the line', async () => {
+      const { page, close } = await openTab(browser(), web.url, { scripts: true, cookie: await web.cookieOf(web.house.owner) });
+      await page.goto(`${web.url}/probes/invite`);
+      await page.getByLabel('Name').fill('Watched');
+      await page.getByRole('button', { name: 'Make the line' }).click();
+      await page.getByRole('heading', { name: 'Waiting for Watched.' }).waitFor();
+      const line = await page.locator('#join-line code').first().textContent();
+      const probe = crypto.randomUUID();
+      await spend('Watched', probe);
+      await page.getByRole('heading', { name: 'Watched has joined.' }).waitFor();
+      expect(await page.locator('#join-line code').first().textContent()).toBe(line);
+      await web.sql`update probes set last_seen_at = now() where id = ${probe}`;
+      await checks(probe);
+      await page.getByText('The first check is made.').waitFor();
+      expect(await page.locator('#join-line code').first().textContent()).toBe(line);
+      await close();
+    });
+  });
+});
+
+describe('enrolment route', () => {
+  let app: FastifyInstance;
+  let heard: { visitor: AnonymousCaller; body: unknown }[];
+  let answer: () => Promise<{ body: unknown }>;
+
+  beforeEach(() => {
+    app = Fastify({ ...restServerOptions });
+    heard = [];
+    answer = async () => ({ body: { probe: 'p' } });
+    enrolmentRoute(app, {
+      execute: (_operation, visitor, { body }) => {
+        heard.push({ visitor, body });
+        return answer();
+      },
+      log: { error: () => undefined },
+    });
+  });
+  afterEach(() => app.close());
+
+  const post = (payload: string) => app.inject({ method: 'POST', url: enrolmentPath, payload, remoteAddress: '192.0.2.7' });
+
+  test('carries what a host sends to the gate, with the address that it comes from, and the answer back', async () => {
+    const { statusCode, headers, body } = await post('{"token":"t","key":"k","proof":"p","more":1}');
+    expect([statusCode, body, headers['cache-control']]).toEqual([200, '{"probe":"p"}', 'no-store']);
+    expect(heard).toMatchObject([{ visitor: { address: '192.0.2.7' }, body: { token: 't', key: 'k', proof: 'p' } }]);
+  });
+
+  test('refuses in words, and with 409 what was spent', async () => {
+    answer = () => Promise.reject(new Refusal('join_token_used', 'token: another host has used it already.'));
+    const { statusCode, body } = await post('{}');
+    expect([statusCode, JSON.parse(body)]).toEqual([
+      409,
+      { error: { code: 'join_token_used', message: 'token: another host has used it already.' } },
+    ]);
+  });
+
+  test('takes neither what is no JSON nor what is too long, and asks nobody then', async () => {
+    expect((await post('{')).statusCode).toBe(422);
+    expect((await post(JSON.stringify({ token: 'x'.repeat(9_000) }))).statusCode).toBe(413);
+    expect(heard).toEqual([]);
+  });
+
+  test('keeps a fault of its own to itself', async () => {
+    answer = () => Promise.reject(new Error('the inside of the house'));
+    const { statusCode, body } = await post('{}');
+    expect(statusCode).toBe(500);
+    expect(body).not.toContain('inside');
   });
 });

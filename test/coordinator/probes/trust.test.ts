@@ -1,77 +1,85 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { beAlive } from '../../../coordinator/engine/queries.ts';
+import { canEveryoneVerify } from '../../../coordinator/probes/announcements.ts';
 import { createDirectory } from '../../../coordinator/probes/directory.ts';
-import { insertProbe } from '../../../coordinator/probes/queries.ts';
+import { mintProbe } from '../../../coordinator/probes/identities.ts';
+import { endAllDirectCredentials, endDirectCredentials, endedDirectCredentials, insertProbe } from '../../../coordinator/probes/queries.ts';
 import { createProbeTrust } from '../../../coordinator/probes/trust.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import type { Roster } from '../../../shared/checks/assignment.ts';
+import { credentialsLiveMs } from '../../../shared/bus/identity.ts';
+import { createKey, readJwt } from '../../../shared/bus/nkeys.ts';
+import type { Roster, RosterProbe } from '../../../shared/checks/assignment.ts';
+import { gateBench } from '../../support/gate.ts';
 import { testLog } from '../../support/network.ts';
+import { createTestOrganisation } from '../../support/people.ts';
 import { ownDatabase } from '../../support/services.ts';
 import { at, refused, story } from '../core/story.ts';
 
 /** Rule 16: each coordinator sees only its own monitors, and all of them judge a probe together. */
+describe('rule 16: a probe is judged by what all coordinators know of it', async () => {
+  const { sql } = await ownDatabase();
+  const places = ['Asia', 'Africa', 'Europe'] as const;
+  const aliveMs = 60_000;
+  let roster: Roster;
+  let sick: string;
 
-const { sql } = await ownDatabase();
-const places = ['Asia', 'Africa', 'Europe'] as const;
-const aliveMs = 60_000;
-let roster: Roster;
-let sick: string;
+  beforeEach(async () => {
+    await sql`delete from coordinators`;
+    await sql`delete from notices`;
+    await sql`delete from probes`;
+    const probes = [];
+    // Two in Asia, so that neither is the only one of its continent.
+    for (const continent of [...places, 'Asia'] as const) {
+      const [id, name] = [newId(), `probe-${newId()}`];
+      await insertProbe(sql, id, { name, continent, organisation: null, key: newId() });
+      probes.push({ id, name, continent, organisation: null, healthy: true, quarantined: false });
+    }
+    roster = { epoch: 1, probes };
+    sick = probes[0]?.id ?? '';
+  });
 
-beforeEach(async () => {
-  await sql`delete from coordinators`;
-  await sql`delete from notices`;
-  await sql`delete from probes`;
-  const probes = [];
-  // Two in Asia, so that neither is the only one of its continent.
-  for (const continent of [...places, 'Asia'] as const) {
-    const [id, name] = [newId(), `probe-${newId()}`];
-    await insertProbe(sql, id, { name, continent, organisation: null, key: newId() });
-    probes.push({ id, name, continent, organisation: null, healthy: true, quarantined: false });
-  }
-  roster = { epoch: 1, probes };
-  sick = probes[0]?.id ?? '';
-});
-
-/** One that decides about monitors of these hosts. */
-const coordinator = async (hosts: readonly number[]) => {
-  const owner = newId();
-  const live = () => beAlive(sql, { owner, version: '1', hasBus: true }, aliveMs);
-  await live();
-  const directory = await createDirectory({ sql, log: testLog() });
-  const clock = { now: () => at(102) };
-  const targetsOf = (probe: string) => new Set(probe === sick ? hosts : []);
-  const trust = createProbeTrust({ sql, clock, log: testLog(), directory, roster: () => roster, owner, aliveMs, targetsOf });
-  await trust.settle();
-  const probeIn = (place: (typeof places)[number]) => roster.probes.find(({ continent }) => continent === place)?.id ?? '';
-  /** The sick one sees this host fail (or pass, later), and then everybody else passes. */
-  const sees = (host: number, ok = false) => {
-    const life = story(places);
-    life.network(roster);
-    const tell = (place: (typeof places)[number], second: number, outcome: 'ok' | 'fail') => {
-      const probe = probeIn(place);
-      life.result(outcome, place, second, { probe });
-      const seen = { ...{ seq: 1, monitor: 'monitor', config_version: 1, at: at(second), took_ms: 50, outcome, look: null }, phases: null };
-      const from = { probe, name: place, continent: place };
-      const result = { ...seen, cause: outcome === 'ok' ? null : refused, evidence: null, from, quarantined: false, handed_over: false };
-      trust.observe(result, { target: () => host, state: life.state, unwell: life.state });
+  /** One that decides about monitors of these hosts. */
+  const coordinator = async (hosts: readonly number[]) => {
+    const owner = newId();
+    const live = () => beAlive(sql, { owner, version: '1', hasBus: true }, aliveMs);
+    await live();
+    const directory = await createDirectory({ sql, log: testLog() });
+    const clock = { now: () => at(102) };
+    const targetsOf = (probe: string) => new Set(probe === sick ? hosts : []);
+    const trust = createProbeTrust({ sql, clock, log: testLog(), directory, roster: () => roster, owner, aliveMs, targetsOf });
+    await trust.settle();
+    const probeIn = (place: (typeof places)[number]) => roster.probes.find(({ continent }) => continent === place)?.id ?? '';
+    /** The sick one sees this host fail (or pass, later), and then everybody else passes. */
+    const sees = (host: number, ok = false) => {
+      const life = story(places);
+      life.network(roster);
+      const tell = (place: (typeof places)[number], second: number, outcome: 'ok' | 'fail') => {
+        const probe = probeIn(place);
+        life.result(outcome, place, second, { probe });
+        const seen = {
+          ...{ seq: 1, monitor: 'monitor', config_version: 1, at: at(second), took_ms: 50, outcome, look: null },
+          phases: null,
+        };
+        const from = { probe, name: place, continent: place };
+        const result = { ...seen, cause: outcome === 'ok' ? null : refused, evidence: null, from, quarantined: false, handed_over: false };
+        trust.observe(result, { target: () => host, state: life.state, unwell: life.state });
+      };
+      tell('Africa', 100, 'ok');
+      tell('Europe', 100.1, 'ok');
+      tell('Asia', 100.2, ok ? 'ok' : 'fail');
+      tell('Africa', 100.3, 'ok');
+      tell('Europe', 100.4, 'ok');
     };
-    tell('Africa', 100, 'ok');
-    tell('Europe', 100.1, 'ok');
-    tell('Asia', 100.2, ok ? 'ok' : 'fail');
-    tell('Africa', 100.3, 'ok');
-    tell('Europe', 100.4, 'ok');
+    return { owner, settle: trust.settle, sees, live };
   };
-  return { owner, settle: trust.settle, sees, live };
-};
-type One = Awaited<ReturnType<typeof coordinator>>;
+  type One = Awaited<ReturnType<typeof coordinator>>;
 
-const talk = async (...all: readonly One[]) => {
-  for (let round = 0; round < 3; round += 1) for (const one of all) await one.settle();
-};
-const quarantined = async () => (await sql<{ id: string }[]>`select id from probes where quarantined_at is not null`).map(({ id }) => id);
-const rows = () => sql`select * from refutations`;
+  const talk = async (...all: readonly One[]) => {
+    for (let round = 0; round < 3; round += 1) for (const one of all) await one.settle();
+  };
+  const quarantined = async () => (await sql<{ id: string }[]>`select id from probes where quarantined_at is not null`).map(({ id }) => id);
+  const rows = () => sql`select * from refutations`;
 
-describe('rule 16: a probe is judged by what all coordinators know of it', () => {
   test('two that see half of what is needed quarantine it together, and tell so once', async () => {
     const [one, other] = [await coordinator([1, 2, 3, 4, 5]), await coordinator([6, 7, 8, 9, 10])];
     for (const host of [1, 2]) one.sees(host);
@@ -143,5 +151,63 @@ describe('rule 16: a probe is judged by what all coordinators know of it', () =>
     other.sees(6);
     await other.settle();
     expect(await quarantined()).toEqual([sick]);
+  });
+});
+
+describe('announcements', () => {
+  const bench = gateBench();
+
+  test('signatures are required once every probe that is heard says that it verifies, a private one’s word waited for as long as asked', () => {
+    const probe = (id: string, more: Partial<RosterProbe> = {}): RosterProbe => ({
+      ...{ id, name: id, continent: 'Europe', organisation: null, healthy: true, quarantined: false },
+      ...more,
+    });
+    const saying = (can: Readonly<Record<string, readonly string[]>>) => (id: string) =>
+      can[id] === undefined ? undefined : { message: { can: [...can[id]] } };
+    const both = { epoch: 1, probes: [probe('a'), probe('b')] };
+    expect(canEveryoneVerify(both, saying({ a: ['verify'], b: ['verify', 'relay'] }), true)).toBe(true);
+    // One of the version before says nothing of it, one has not spoken, nobody is there.
+    expect(canEveryoneVerify(both, saying({ a: ['verify'], b: [] }), true)).toBe(false);
+    expect(canEveryoneVerify(both, saying({ a: ['verify'] }), true)).toBe(false);
+    expect(canEveryoneVerify({ epoch: 1, probes: [] }, saying({}), true)).toBe(false);
+    const lost = { epoch: 1, probes: [probe('a'), probe('b', { healthy: false })] };
+    expect(canEveryoneVerify(lost, saying({ a: ['verify'], b: [] }), true)).toBe(true);
+    const withPrivate = { epoch: 1, probes: [probe('a'), probe('b', { organisation: 'b' })] };
+    expect(canEveryoneVerify(withPrivate, saying({ a: ['verify'], b: [] }), true)).toBe(false);
+    expect(canEveryoneVerify(withPrivate, saying({ a: ['verify'], b: [] }), false)).toBe(true);
+  });
+
+  test('a private probe’s credentials of before end whatever it says of those that it has now', async () => {
+    const { organisation } = await createTestOrganisation(bench.sql);
+    const [offered] = await bench.sql<{ at: Date }[]>`select signing_offered_at as at from installation`;
+    const add = async (key: string, createdAt = Date.now() - 3_600_000): Promise<string> => {
+      const id = newId();
+      await bench.sql`insert into probes (id, name, continent, organisation_id, keys, created_at)
+      values (${id}, ${key}, 'Europe', ${organisation}, ${JSON.stringify([{ key, until: null }])}::text::jsonb, ${new Date(createdAt)})`;
+      return id;
+    };
+    await endDirectCredentials(bench.sql, await add('liar'), 0);
+    const later = Date.now() + 60_000;
+    // Made by a coordinator of before, after the first of this version.
+    await endDirectCredentials(bench.sql, await add('new liar', later), 0);
+    await endDirectCredentials(bench.sql, await add('honest'), later);
+    await endAllDirectCredentials(bench.sql);
+    const ended = await endedDirectCredentials(bench.sql);
+    expect(ended.get('liar')).toBe(Number(offered?.at) - 1_000);
+    expect(ended.get('new liar')).toBe(later);
+    expect(ended.get('honest')).toBe(later - 1_000);
+  });
+
+  test('what a private probe gets without a relay is dated before this version, so that it ends when the relay begins', async () => {
+    const account = createKey('account');
+    const now = Date.now();
+    const issuedAt = (organisation: string | null, isRelayed: boolean): number => {
+      const of = { name: 'one', continent: 'Europe', organisation } as const;
+      const { iat, exp = 0 } = readJwt(mintProbe(account, { probe: newId(), key: createKey('user').id, of, isRelayed }, now));
+      expect(exp * 1_000).toBeGreaterThan(now + credentialsLiveMs - 2_000);
+      return iat * 1_000;
+    };
+    expect(issuedAt(newId(), false)).toBeLessThanOrEqual(now - 14 * 86_400_000);
+    for (const at of [issuedAt(newId(), true), issuedAt(null, true), issuedAt(null, false)]) expect(at).toBeGreaterThan(now - 2_000);
   });
 });

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { accentFrom, logoTypeOf, pageLanguages, postKinds, usualPost } from '../../../coordinator/status-pages/model.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
 import { createMonitor, deleteMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import {
@@ -14,21 +15,21 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
-const bench = gateBench();
-let house: TestOrganisation;
-let unknownSender: TestOrganisation;
-
-beforeAll(async () => {
-  house = await createTestOrganisation(bench.sql);
-  unknownSender = await createTestOrganisation(bench.sql);
-});
-
-const page = async (of: TestOrganisation = house): Promise<string> =>
-  (await bench.call(createStatusPage, of.owner, { name: 'Status', slug: newId() })).id;
-const monitor = async (name: string, group: string | null = null, of: TestOrganisation = house): Promise<string> =>
-  (await bench.call(createMonitor, of.owner, { type: 'heartbeat', name, group })).id;
-
 describe('a status page', () => {
+  const bench = gateBench();
+  let house: TestOrganisation;
+  let unknownSender: TestOrganisation;
+
+  beforeAll(async () => {
+    house = await createTestOrganisation(bench.sql);
+    unknownSender = await createTestOrganisation(bench.sql);
+  });
+
+  const page = async (of: TestOrganisation = house): Promise<string> =>
+    (await bench.call(createStatusPage, of.owner, { name: 'Status', slug: newId() })).id;
+  const monitor = async (name: string, group: string | null = null, of: TestOrganisation = house): Promise<string> =>
+    (await bench.call(createMonitor, of.owner, { type: 'heartbeat', name, group })).id;
+
   test('is created under an address of its own, as far as the plan goes, also by many at once', async () => {
     const small = await createTestOrganisation(bench.sql, { plan: 'team' });
     const made = await Promise.all(
@@ -128,5 +129,34 @@ describe('a status page', () => {
     expect(await bench.call(getStatusPage, house.owner, { page_id: id })).toMatchObject({
       ...{ groups: [], monitors: [{ monitor: one, display_name: 'kept', group: null }] },
     });
+  });
+});
+
+describe('model', () => {
+  test('an accent is written in one way, and one that is hard to read is refused with one that would do', () => {
+    expect(accentFrom(' 0A5BB5 ')).toBe('#0a5bb5');
+    expect(accentFrom('#00f')).toBe('#0000ff');
+    expect(accentFrom(' ')).toBeNull();
+    let words = '';
+    try {
+      accentFrom('#ffcc00');
+    } catch (error) {
+      words = error instanceof Error ? error.message : '';
+    }
+    expect(words).toMatch(/^accent: #ffcc00 is hard to read on white \(1\.5 to 1/);
+    expect(accentFrom(/(#[0-9a-f]{6}) is the nearest/.exec(words)?.[1] ?? '')).toMatch(/^#/);
+  });
+
+  test('a logo is known by its first bytes, whatever it is called', () => {
+    expect(logoTypeOf(Buffer.from('89504e470d0a1a0a00', 'hex'))).toBe('image/png');
+    expect(logoTypeOf(Buffer.from('ffd8ffe0', 'hex'))).toBe('image/jpeg');
+    expect(logoTypeOf(Buffer.from('RIFF....WEBPVP8 '))).toBe('image/webp');
+    for (const other of ['<svg/>', 'GIF89a', 'RIFF....WAVE', '', '\u0089PN']) expect(logoTypeOf(Buffer.from(other))).toBeUndefined();
+  });
+
+  test('the usual words name what they are about, in each language and for each kind differently', () => {
+    const all = pageLanguages.flatMap((language) => postKinds.map((kind) => usualPost(language, kind, 'Checkout')));
+    expect(new Set(all).size).toBe(16);
+    for (const words of all) expect(words).toContain('Checkout');
   });
 });

@@ -2,64 +2,65 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createAnnouncementReader } from '../../../probe/presence/announcements.ts';
 import { type Assignments, openAssignments } from '../../../probe/schedule/assignments.ts';
+import { createHeartbeats, type Heartbeats, settlingAfter } from '../../../probe/schedule/heartbeats.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { type AnnouncementTrust, announcementKeys, createAnnounce } from '../../../shared/bus/announcement.ts';
 import { probeConsumers, streams, subjects } from '../../../shared/bus/subjects.ts';
-import type { Assignment, Roster } from '../../../shared/checks/assignment.ts';
-import { assignedElement, assignedIn, assignmentsDigest } from '../../../shared/checks/assignment.ts';
+import { type Assignment, assignedElement, assignedIn, assignmentsDigest, type Roster } from '../../../shared/checks/assignment.ts';
+import { eventually } from '../../support/eventually.ts';
 import { digestOf } from '../../support/monitors.ts';
 import { assignmentOf } from '../support/checkers.ts';
 import { type BusOfProbe, createBusOfProbe, rosterProbe, silentLog } from '../support/surroundings.ts';
 
-let folder: string;
-let wire: BusOfProbe;
-let assignments: Assignments;
-let held: Map<string, Assignment>;
-let rosters: Roster[];
-let trust: AnnouncementTrust = { keys: [], required: false };
-const now = Date.now();
-
-const waitFor = { timeout: 40_000, interval: 20 };
-
-const open = async (): Promise<void> => {
-  held = new Map();
-  rosters = [];
-  assignments = await openAssignments({
-    folder,
-    probe: wire.probe,
-    onPut: (assignment) => held.set(assignment.monitor, assignment),
-    onGone: (monitor) => held.delete(monitor),
-    onRoster: (roster) => rosters.push(roster),
-    announcements: createAnnouncementReader({ trust: () => trust, now: () => now, log: silentLog }),
-    clock: { now: () => now, isMeasured: () => true },
-    log: silentLog,
-  });
-};
-
-const publish = async (assignment: Assignment, continent: Continent = 'Europe'): Promise<void> => {
-  await wire.coordinator.store(subjects.assignment(continent, assignment.monitor), JSON.stringify({ v: 1, ...assignment }));
-};
-const tombstone = async (monitor: string): Promise<void> => {
-  await wire.coordinator.store(subjects.assignment('Europe', monitor), '');
-};
-const digest = (all: readonly Assignment[]): string => assignmentsDigest(digestOf(all.map((one) => assignedElement(assignedIn(one)))));
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'antipode-assignments-'));
-  trust = { keys: [], required: false };
-  wire = await createBusOfProbe();
-  await open();
-});
-afterEach(async () => {
-  await assignments.close();
-  await wire.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
 describe('assignments', () => {
+  let folder: string;
+  let wire: BusOfProbe;
+  let assignments: Assignments;
+  let held: Map<string, Assignment>;
+  let rosters: Roster[];
+  let trust: AnnouncementTrust = { keys: [], required: false };
+  const now = Date.now();
+
+  const waitFor = { timeout: 40_000, interval: 20 };
+
+  const open = async (): Promise<void> => {
+    held = new Map();
+    rosters = [];
+    assignments = await openAssignments({
+      folder,
+      probe: wire.probe,
+      onPut: (assignment) => held.set(assignment.monitor, assignment),
+      onGone: (monitor) => held.delete(monitor),
+      onRoster: (roster) => rosters.push(roster),
+      announcements: createAnnouncementReader({ trust: () => trust, now: () => now, log: silentLog }),
+      clock: { now: () => now, isMeasured: () => true },
+      log: silentLog,
+    });
+  };
+
+  const publish = async (assignment: Assignment, continent: Continent = 'Europe'): Promise<void> => {
+    await wire.coordinator.store(subjects.assignment(continent, assignment.monitor), JSON.stringify({ v: 1, ...assignment }));
+  };
+  const tombstone = async (monitor: string): Promise<void> => {
+    await wire.coordinator.store(subjects.assignment('Europe', monitor), '');
+  };
+  const digest = (all: readonly Assignment[]): string => assignmentsDigest(digestOf(all.map((one) => assignedElement(assignedIn(one)))));
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'antipode-assignments-'));
+    trust = { keys: [], required: false };
+    wire = await createBusOfProbe();
+    await open();
+  });
+  afterEach(async () => {
+    await assignments.close();
+    await wire.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
   test('of the probe’s continent come, change and go, and the digest says which they are', async () => {
     const [first, second, foreign] = [1, 2, 3].map((ordinal) => assignmentOf('https://a.example/', { ordinal }));
     if (!first || !second || !foreign) throw new Error('three were made');
@@ -198,5 +199,105 @@ describe('assignments', () => {
     await publish(assignmentOf('https://b.example/'));
     wire.proxy.heal();
     await expect.poll(() => held.size, waitFor).toBe(2);
+  });
+});
+
+describe('heartbeat ping view', () => {
+  test('a view of the pings settles the longer, the longer the bus was away, and never for long', () => {
+    expect([0, 1_000, 60_000, 300_000, 3_600_000].map((away) => settlingAfter(away, 5_000))).toEqual([
+      5_000, 5_100, 11_000, 35_000, 35_000,
+    ]);
+  });
+});
+
+describe('the deadlines that a probe judges', () => {
+  const self = '0198f6a0-0000-7000-8000-00000000000a';
+  const roster = {
+    epoch: 1,
+    probes: [{ id: self, name: 'a', continent: 'Asia', organisation: null, healthy: true, quarantined: false }],
+  } as const;
+
+  const open: Heartbeats[] = [];
+  afterEach(() => {
+    for (const one of open.splice(0)) one.stop();
+  });
+
+  /** A probe's heartbeats by a clock that a test sets; what is judged is good until the next deadline, `everyMs` later. */
+  const judge = (everyMs: number, isSeeing = () => true, isAtOnce = true) => {
+    const hour = 3_600_000;
+    let shift = 0;
+    const clock = { now: () => Date.now() + shift };
+    const judged: number[] = [];
+    const heartbeats = createHeartbeats({
+      self,
+      clock,
+      isSeeing,
+      onDue: ({ monitor }) => {
+        const now = clock.now();
+        judged.push(now);
+        heartbeats.judged(monitor, isSeeing() ? now + everyMs : null);
+      },
+    });
+    open.push(heartbeats);
+    heartbeats.setRoster(roster);
+    if (isAtOnce) heartbeats.start();
+    return {
+      heartbeats,
+      judged,
+      setClock: (hours: number) => {
+        shift += hours * hour;
+      },
+      more: (count: number) => eventually(() => judged.length >= count),
+    };
+  };
+
+  const heartbeat = assignmentOf('', { kind: 'heartbeat' });
+
+  test('are met one after the other, and no longer when the monitor is gone', async () => {
+    const { heartbeats, judged, more } = judge(100);
+    heartbeats.put(heartbeat);
+    await more(2);
+    expect(heartbeats.count()).toBe(1);
+    heartbeats.drop(heartbeat.monitor);
+    const before = judged.length;
+    const other = { ...heartbeat, monitor: '0198f6a0-0000-7000-8000-00000000000b' };
+    heartbeats.put(other);
+    await more(before + 2);
+    expect(heartbeats.count()).toBe(1);
+  });
+
+  test('of those that were known before the start are met, however long the start took', ({ onTestFinished }) => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { heartbeats, judged } = judge(3_600_000, () => true, false);
+    const ids = Array.from({ length: 20 }, (_, index) => `0198f6a0-0000-7000-8000-0000000001${String(index).padStart(2, '0')}`);
+    for (const [ordinal, monitor] of ids.entries()) heartbeats.put({ ...heartbeat, monitor, ordinal });
+    vi.advanceTimersByTime(5_000);
+    heartbeats.start();
+    vi.advanceTimersByTime(5_000);
+    expect(judged).toHaveLength(ids.length);
+  });
+
+  test('do not wait for the old time when the clock is set back: a host that was fast would judge nothing until then', async () => {
+    const { heartbeats, judged, more, setClock } = judge(100);
+    heartbeats.put(heartbeat);
+    await more(1);
+    setClock(-24);
+    await more(judged.length + 2);
+    const late = { ...heartbeat, monitor: '0198f6a0-0000-7000-8000-00000000000c' };
+    heartbeats.put(late);
+    await more(judged.length + 4);
+  });
+
+  test('that were set by a clock gone ahead are those of the right one again', async () => {
+    const { heartbeats, judged, more, setClock } = judge(600_000);
+    heartbeats.put(heartbeat);
+    await more(1);
+    setClock(2);
+    await more(2);
+    setClock(-2);
+    // Its deadline by the wrong clock is hours away; by the right one nobody knows, so it is looked at again.
+    await more(3);
+    expect(judged.at(-1)).toBeLessThan(Date.now() + 60_000);
   });
 });

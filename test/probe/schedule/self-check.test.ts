@@ -1,35 +1,36 @@
-import { createServer } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import type { HeldUp } from '../../../probe/presence/clock.ts';
-import { createReachability, createSelfCheck, type Ended } from '../../../probe/schedule/self-check.ts';
+import { type Asked, createReachability, createSelfCheck, type Ended } from '../../../probe/schedule/self-check.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
 
-const none = { longest: 0, inAll: 0 };
-
-/** Whose fault failures are, of a probe that reaches nothing but what its checks told of. */
-const probe = (heldUp: (since: number) => HeldUp = () => none, anchors: readonly string[] = []) =>
-  createSelfCheck({
-    guard: createGuard({ allow: ['10.0.0.0/8'], bus: () => [], own: () => [] }),
-    reachability: createReachability({ anchors: () => anchors, busCounts: () => false, busRoundTrip: () => Promise.resolve() }),
-    pulse: { heldUp, stop: () => undefined },
-  });
-
-const assignment = (target: string, more: Partial<Assignment> = {}): Assignment => ({
-  ...{ monitor: target, organisation: 'o', kind: 'https', target, interval_ms: 60_000, timeout_ms: 10_000, config: {}, sealed: null },
-  ...{ config_version: 1, ordinal: 1, continents: null, probe: null, ...more },
-});
-const [shop, bank] = [assignment('https://shop.example/'), assignment('https://bank.example/')];
-const dns = (resolver: string) => assignment('shop.example', { kind: 'dns', config: { resolver } });
-
-const ended = (of: Assignment, began: number, asked: readonly string[] = ['93.184.215.14']): Ended => ({
-  ...{ assignment: of, asked, began, ended: began + 100 },
-});
-const passed: Verdict = { outcome: 'ok', cause: null, phases: null, evidence: {} };
-const failed = (name: string): Verdict => ({ ...passed, outcome: 'fail', cause: { class: name, params: {} } });
-
 describe('rule 2: a failure below http counts', () => {
+  const none = { longest: 0, inAll: 0 };
+
+  /** Whose fault failures are, of a probe that reaches nothing but what its checks told of. */
+  const probe = (heldUp: (since: number) => HeldUp = () => none, anchors: readonly string[] = []) =>
+    createSelfCheck({
+      guard: createGuard({ allow: ['10.0.0.0/8'], bus: () => [], own: () => [] }),
+      reachability: createReachability({ anchors: () => anchors, busCounts: () => false, busRoundTrip: () => Promise.resolve() }),
+      pulse: { heldUp, stop: () => undefined },
+    });
+
+  const assignment = (target: string, more: Partial<Assignment> = {}): Assignment => ({
+    ...{ monitor: target, organisation: 'o', kind: 'https', target, interval_ms: 60_000, timeout_ms: 10_000, config: {}, sealed: null },
+    ...{ config_version: 1, ordinal: 1, continents: null, probe: null, ...more },
+  });
+  const [shop, bank] = [assignment('https://shop.example/'), assignment('https://bank.example/')];
+  const dns = (resolver: string) => assignment('shop.example', { kind: 'dns', config: { resolver } });
+
+  const ended = (of: Assignment, began: number, asked: readonly string[] = ['93.184.215.14']): Ended => ({
+    ...{ assignment: of, asked, began, ended: began + 100 },
+  });
+  const passed: Verdict = { outcome: 'ok', cause: null, phases: null, evidence: {} };
+  const failed = (name: string): Verdict => ({ ...passed, outcome: 'fail', cause: { class: name, params: {} } });
+
   test('when another host has answered since the check began, and not by the same host', async () => {
     const selfCheck = probe();
     expect(selfCheck(passed, ended(shop, 1_000))).toBe(passed);
@@ -95,5 +96,133 @@ describe('rule 2: a failure below http counts', () => {
   test('is told at once when no other host is needed', () => {
     const answered = failed('unexpected_status');
     expect(probe()(answered, ended(shop, 1_000))).toBe(answered);
+  });
+});
+
+describe('reachability', () => {
+  let anchor: Server;
+  let anchorAddress: string;
+  let knocks: number;
+
+  beforeEach(async () => {
+    knocks = 0;
+    anchor = createServer((socket) => {
+      knocks += 1;
+      socket.destroy();
+    }).listen(0, '127.0.0.1');
+    await once(anchor, 'listening');
+    const address = anchor.address();
+    anchorAddress = `127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+  });
+  afterEach(() => {
+    anchor.close();
+  });
+
+  const noBus = () => Promise.reject(new Error('no bus'));
+  const alone = () => createReachability({ anchors: () => [], busRoundTrip: noBus });
+  const asked = (more: Partial<Asked> = {}): Asked => ({
+    host: 'a',
+    since: 1_000,
+    wasRefused: false,
+    isInside: false,
+    ...more,
+  });
+
+  describe('a probe vouches for itself', () => {
+    test('by another host that answered since the check began', async () => {
+      const reachability = alone();
+      reachability.reached('b', 1_500, false);
+      expect(await reachability.reachedOther(asked())).toBe(true);
+    });
+
+    test('also when the host in question was itself the last to answer', async () => {
+      const reachability = alone();
+      reachability.reached('b', 1_500, false);
+      reachability.reached('a', 1_600, false);
+      reachability.reached('a', 1_700, false);
+      expect(await reachability.reachedOther(asked())).toBe(true);
+    });
+
+    test('not by the host in question, and not by one that answered before', async () => {
+      const reachability = alone();
+      reachability.reached('b', 999, false);
+      reachability.reached('a', 1_600, false);
+      expect(await reachability.reachedOther(asked())).toBe(false);
+    });
+
+    test('not for what lies outside by what lies inside its own network, which it reaches without its way out; but for what lies there too', async () => {
+      const reachability = alone();
+      reachability.reached('b', 1_500, true);
+      reachability.reached('c', 1_600, true);
+      expect(await reachability.reachedOther(asked())).toBe(false);
+      expect((await reachability.selfTest()).ok).toBe(false);
+      expect(await reachability.reachedOther(asked({ isInside: true }))).toBe(true);
+      reachability.reached('d', 1_400, false);
+      reachability.reached('b', 1_700, true);
+      expect(await reachability.reachedOther(asked())).toBe(true);
+    });
+
+    test('by an anchor that can be reached', async () => {
+      const reachability = createReachability({ anchors: () => [anchorAddress], busRoundTrip: noBus });
+      expect(await reachability.reachedOther(asked({ since: performance.now() }))).toBe(true);
+    });
+
+    test('by the bus, when the anchors are silent', async () => {
+      const reachability = createReachability({ anchors: () => [], busRoundTrip: () => Promise.resolve() });
+      expect(await reachability.reachedOther(asked({ since: performance.now() }))).toBe(true);
+    });
+
+    test('not by the bus where it does not count, for the operator chose other anchors', async () => {
+      const reachability = createReachability({
+        anchors: () => ['127.0.0.1:1'],
+        busCounts: () => false,
+        busRoundTrip: () => Promise.resolve(),
+      });
+      expect(await reachability.reachedOther(asked({ since: performance.now(), wasRefused: true }))).toBe(false);
+    });
+
+    test('by an anchor that refuses, but not for a refusal', async () => {
+      anchor.close();
+      await once(anchor, 'close');
+      const reachability = createReachability({ anchors: () => [anchorAddress], busRoundTrip: noBus });
+      expect(await reachability.reachedOther(asked({ since: performance.now() }))).toBe(true);
+      expect(await reachability.reachedOther(asked({ since: performance.now(), wasRefused: true }))).toBe(false);
+    });
+
+    test('not by an anchor that is no address', async () => {
+      const reachability = createReachability({ anchors: () => ['nonsense', 'host:99999'], busRoundTrip: noBus });
+      expect(await reachability.reachedOther(asked({ since: performance.now() }))).toBe(false);
+    });
+  });
+
+  describe('failures that come together', () => {
+    test('ask the anchors once', async () => {
+      const reachability = createReachability({ anchors: () => [anchorAddress], busRoundTrip: noBus });
+      const since = performance.now();
+      const answers = await Promise.all(Array.from({ length: 50 }, () => reachability.reachedOther(asked({ since }))));
+      expect(answers).toEqual(Array.from({ length: 50 }, () => true));
+      expect(knocks).toBeLessThanOrEqual(1);
+    });
+
+    test('ask again when the last attempt found nothing', async () => {
+      const anchors: string[] = [];
+      const reachability = createReachability({ anchors: () => anchors, busRoundTrip: noBus });
+      const since = performance.now();
+      expect(await reachability.reachedOther(asked({ since }))).toBe(false);
+      anchors.push(anchorAddress);
+      expect(await reachability.reachedOther(asked({ since }))).toBe(true);
+    });
+  });
+
+  describe('the self-test', () => {
+    test('fails when neither a target nor an anchor answers', async () => {
+      expect(await alone().selfTest()).toEqual({ ok: false, detail: 'no target and no anchor answers' });
+    });
+
+    test('passes when a target answered lately', async () => {
+      const reachability = alone();
+      reachability.reached('b', performance.now(), false);
+      expect((await reachability.selfTest()).ok).toBe(true);
+    });
   });
 });

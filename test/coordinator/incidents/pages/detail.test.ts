@@ -1,144 +1,324 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { notificationInWords } from '../../../../coordinator/incidents/pages/detail.ts';
+import { createChannel, deleteChannel } from '../../../../shared/api/channels.ts';
+import { createGroup } from '../../../../shared/api/groups.ts';
+import { type Operation, type OutputOf, rawInput } from '../../../../shared/api/operation.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
+import { type Demo, seedDemo } from '../../../support/demo.ts';
 import { createTestOrganisation, type Person, type TestOrganisation } from '../../../support/people.ts';
-import { startWeb, type TestWeb } from '../../../support/web.ts';
+import { sameSite, startWeb, type TestWeb } from '../../../support/web.ts';
 
 /** The incident page: what it says, to whom, and what it never says. */
+describe('detail', () => {
+  let web: TestWeb;
+  let unknownSender: TestOrganisation;
 
-let web: TestWeb;
-let unknownSender: TestOrganisation;
+  beforeAll(async () => {
+    web = await startWeb();
+    unknownSender = await createTestOrganisation(web.sql);
+  });
+  afterAll(() => web.close());
 
-beforeAll(async () => {
-  web = await startWeb();
-  unknownSender = await createTestOrganisation(web.sql);
-});
-afterAll(() => web.close());
+  const post = (path: string, form: Record<string, string>, as: Person) =>
+    web.post(path, form, { as, headers: { 'sec-fetch-site': 'same-origin' } });
 
-const post = (path: string, form: Record<string, string>, as: Person) =>
-  web.post(path, form, { as, headers: { 'sec-fetch-site': 'same-origin' } });
+  const hostile = '<script>alert(1)</script>';
 
-const hostile = '<script>alert(1)</script>';
-
-const incident = async (name = 'Checkout'): Promise<string> => {
-  const [id, monitor] = [newId(), newId()];
-  const cause = '{"class":"unexpected_status","params":{"status":503,"expected":"2xx"}}';
-  await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, created_at)
+  const incident = async (name = 'Checkout'): Promise<string> => {
+    const [id, monitor] = [newId(), newId()];
+    const cause = '{"class":"unexpected_status","params":{"status":503,"expected":"2xx"}}';
+    await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, created_at)
     values (${monitor}, ${web.house.organisation}, 0, ${name}, 'https', 'https://shop.example/secret?key=1', 60, now() - interval '1 day')`;
-  await web.sql`
+    await web.sql`
     insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_probe, seen_continent, confirmed_probe, confirmed_continent, cause,
       scope, layer)
     values (${id}, ${web.house.organisation}, ${monitor}, now() - interval '372 seconds', now() - interval '371.737 seconds', 'Frankfurt', 'Europe',
       'Virginia', 'North America', ${cause}::text::jsonb, 'some_continents', 'http')`;
-  const saw = (part: string, continent: string, probe: string, outcome: number, evidence: object) =>
-    web.sql`insert into incident_evidence (incident_id, part, continent, probe, at, outcome, took_ms, cause, phases, evidence)
+    const saw = (part: string, continent: string, probe: string, outcome: number, evidence: object) =>
+      web.sql`insert into incident_evidence (incident_id, part, continent, probe, at, outcome, took_ms, cause, phases, evidence)
       values (${id}, ${part}, ${continent}, ${probe}, now() - interval '371 seconds', ${outcome}, 12, ${outcome === 1 ? cause : 'null'}::text::jsonb,
         '{"dns":3.2,"tcp":11,"tls":24,"first_byte":12,"total":51}', ${JSON.stringify(evidence)}::text::jsonb)`;
-  await saw('seen', 'Europe', 'Frankfurt', 1, { status: 503, address: '203.0.113.10', body: `${hostile} upstream` });
-  await saw('confirmed', 'North America', 'Virginia', 1, { status: 503, address: '203.0.113.10' });
-  await saw('matrix', 'Asia', 'Singapore', 0, { status: 200, address: '203.0.113.77' });
-  return id;
-};
+    await saw('seen', 'Europe', 'Frankfurt', 1, { status: 503, address: '203.0.113.10', body: `${hostile} upstream` });
+    await saw('confirmed', 'North America', 'Virginia', 1, { status: 503, address: '203.0.113.10' });
+    await saw('matrix', 'Asia', 'Singapore', 0, { status: 200, address: '203.0.113.77' });
+    return id;
+  };
 
-describe('the page of an incident', () => {
-  test('says in its first words what the matter is, where it is seen and how deep it lies', async () => {
-    const id = await incident();
-    const { status, text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
-    expect(status).toBe(200);
-    expect(text).toContain('<title>Down: Checkout · Antipode</title>');
-    expect(text).toMatch(/<h1>Checkout is down from some continents\.<\/h1>/);
-    expect(text).toContain('From some continents, in the answer itself: the network, DNS and TLS are well.');
-    expect(text).toContain('confirmed from Virginia <b>263 ms</b> later');
+  describe('the page of an incident', () => {
+    test('says in its first words what the matter is, where it is seen and how deep it lies', async () => {
+      const id = await incident();
+      const { status, text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+      expect(status).toBe(200);
+      expect(text).toContain('<title>Down: Checkout · Antipode</title>');
+      expect(text).toMatch(/<h1>Checkout is down from some continents\.<\/h1>/);
+      expect(text).toContain('From some continents, in the answer itself: the network, DNS and TLS are well.');
+      expect(text).toContain('confirmed from Virginia <b>263 ms</b> later');
+    });
+
+    test('puts what every continent saw side by side, and marks what is not alike', async () => {
+      const { text } = await web.get(`/incidents/${await incident()}`, { as: web.house.viewer });
+      const rows = [...text.matchAll(/<tr><th scope="row">([^<]*)<\/th>(.*?)<\/tr>/gs)].map(
+        ([, label, cells]) => [label, cells ?? ''] as const,
+      );
+      const of = (label: string) => rows.find(([name]) => name === label)?.[1] ?? '';
+      expect(of('Status').match(/class="differs"/g)).toHaveLength(3);
+      expect(of('Address')).toContain('203.0.113.77');
+      expect(of('Verdict')).toMatch(/Fails.*Fails.*Passes/s);
+      // Times are never alike, which is no news.
+      expect(rows.find(([name]) => name?.startsWith('DNS'))?.[1]).not.toContain('differs');
+    });
+
+    test('shows text of the target and names as text', async () => {
+      const { text } = await web.get(`/incidents/${await incident(`${hostile}שלום👩‍👩‍👧`)}`, { as: web.house.owner });
+      expect(text).not.toContain(hostile);
+      expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt; upstream');
+    });
+
+    test('is not there for another organisation, nor for an id of nothing', async () => {
+      const id = await incident();
+      const foreign = await web.get(`/incidents/${id}`, { as: unknownSender.owner });
+      const nothing = await web.get(`/incidents/${newId()}`, { as: unknownSender.owner });
+      expect([foreign.status, nothing.status]).toEqual([404, 404]);
+      expect(foreign.text.replaceAll(id, '')).not.toContain('Checkout');
+      expect((await web.get('/incidents/x', { as: unknownSender.owner })).status).toBe(404);
+    });
+
+    test('offers to write and to share to those alone who may', async () => {
+      const id = await incident();
+      const reader = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+      expect(reader.text).not.toContain('Write it down');
+      expect(reader.text).not.toContain('/share"');
+      expect((await post(`/incidents/${id}/share`, {}, web.house.viewer)).status).toBe(403);
+      expect((await post(`/incidents/${id}/notes`, { text: 'x' }, web.house.viewer)).status).toBe(403);
+      expect((await post(`/incidents/${id}/notes`, { text: 'x' }, unknownSender.owner)).status).toBe(404);
+    });
+
+    test('takes a note into the story, and an empty one back with what is wrong', async () => {
+      const id = await incident();
+      const empty = await post(`/incidents/${id}/notes`, { text: '  ' }, web.house.member);
+      expect(empty.status).toBe(400);
+      expect(empty.text).toContain('aria-invalid="true"');
+      const written = await post(`/incidents/${id}/notes`, { text: `Deployed at noon ${hostile}` }, web.house.member);
+      expect([written.status, written.headers.get('location')]).toEqual([303, `/incidents/${id}`]);
+      const { text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+      expect(text).toContain('Deployed at noon &lt;script&gt;');
+    });
   });
 
-  test('puts what every continent saw side by side, and marks what is not alike', async () => {
-    const { text } = await web.get(`/incidents/${await incident()}`, { as: web.house.viewer });
-    const rows = [...text.matchAll(/<tr><th scope="row">([^<]*)<\/th>(.*?)<\/tr>/gs)].map(
-      ([, label, cells]) => [label, cells ?? ''] as const,
-    );
-    const of = (label: string) => rows.find(([name]) => name === label)?.[1] ?? '';
-    expect(of('Status').match(/class="differs"/g)).toHaveLength(3);
-    expect(of('Address')).toContain('203.0.113.77');
-    expect(of('Verdict')).toMatch(/Fails.*Fails.*Passes/s);
-    // Times are never alike, which is no news.
-    expect(rows.find(([name]) => name?.startsWith('DNS'))?.[1]).not.toContain('differs');
+  describe('a share link', () => {
+    test('is shown once, opens for everybody, and shows nothing once it was ended', async () => {
+      const id = await incident();
+      const made = await post(`/incidents/${id}/share`, {}, web.house.member);
+      expect(made.status).toBe(200);
+      expect(made.headers.get('cache-control')).toBe('no-store');
+      const [, path = ''] = new RegExp(`${web.url}(/shared/incidents/[A-Za-z0-9_-]+)`).exec(made.text) ?? [];
+      expect(path).not.toBe('');
+      expect((await web.get(`/incidents/${id}`, { as: web.house.member })).text).not.toContain(path);
+      const open = await web.get(path);
+      expect(open.status).toBe(200);
+      expect(open.text).toContain('Checkout is down from some continents.');
+      for (const hidden of ['203.0.113', 'upstream', 'secret?key', 'shop.example', 'Frankfurt', web.house.member.email])
+        expect(open.text).not.toContain(hidden);
+      expect(open.headers.get('x-robots-tag')).toBe('noindex');
+      expect(open.headers.get('cache-control')).toBe('no-store');
+      expect(open.headers.get('referrer-policy')).toBe('no-referrer');
+      await post(`/incidents/${id}/share/withdraw`, {}, web.house.member);
+      expect((await web.get(path)).status).toBe(404);
+      expect((await web.get('/shared/incidents/x')).status).toBe(404);
+    });
   });
 
-  test('shows text of the target and names as text', async () => {
-    const { text } = await web.get(`/incidents/${await incident(`${hostile}שלום👩‍👩‍👧`)}`, { as: web.house.owner });
-    expect(text).not.toContain(hostile);
-    expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt; upstream');
-  });
+  describe('the list of incidents', () => {
+    test('answers first whether anything is down, and lists the newest first, by state and time', async () => {
+      await incident('Zebra');
+      const { text } = await web.get('/incidents', { as: web.house.viewer });
+      expect(text).toMatch(/<h1>Zebra and \d+ more are down\.<\/h1>/);
+      expect(text.indexOf('>Zebra</a>')).toBeLessThan(text.indexOf('>Checkout</a>'));
+      expect((await web.get('/incidents?state=resolved', { as: web.house.viewer })).text).toContain('No incident is of this kind');
+    });
 
-  test('is not there for another organisation, nor for an id of nothing', async () => {
-    const id = await incident();
-    const foreign = await web.get(`/incidents/${id}`, { as: unknownSender.owner });
-    const nothing = await web.get(`/incidents/${newId()}`, { as: unknownSender.owner });
-    expect([foreign.status, nothing.status]).toEqual([404, 404]);
-    expect(foreign.text.replaceAll(id, '')).not.toContain('Checkout');
-    expect((await web.get('/incidents/x', { as: unknownSender.owner })).status).toBe(404);
-  });
+    test('of a new organisation is one sentence and one thing to do', async () => {
+      const { text } = await web.get('/incidents', { as: unknownSender.owner });
+      expect(text).toContain('Nothing is down.');
+      expect(text).toContain('href="/monitors/new"');
+    });
 
-  test('offers to write and to share to those alone who may', async () => {
-    const id = await incident();
-    const reader = await web.get(`/incidents/${id}`, { as: web.house.viewer });
-    expect(reader.text).not.toContain('Write it down');
-    expect(reader.text).not.toContain('/share"');
-    expect((await post(`/incidents/${id}/share`, {}, web.house.viewer)).status).toBe(403);
-    expect((await post(`/incidents/${id}/notes`, { text: 'x' }, web.house.viewer)).status).toBe(403);
-    expect((await post(`/incidents/${id}/notes`, { text: 'x' }, unknownSender.owner)).status).toBe(404);
-  });
-
-  test('takes a note into the story, and an empty one back with what is wrong', async () => {
-    const id = await incident();
-    const empty = await post(`/incidents/${id}/notes`, { text: '  ' }, web.house.member);
-    expect(empty.status).toBe(400);
-    expect(empty.text).toContain('aria-invalid="true"');
-    const written = await post(`/incidents/${id}/notes`, { text: `Deployed at noon ${hostile}` }, web.house.member);
-    expect([written.status, written.headers.get('location')]).toEqual([303, `/incidents/${id}`]);
-    const { text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
-    expect(text).toContain('Deployed at noon &lt;script&gt;');
+    test('of a time or a place that there is none of is not there', async () => {
+      expect((await web.get('/incidents?cursor=x&days=many', { as: unknownSender.owner })).status).toBe(404);
+    });
   });
 });
 
-describe('a share link', () => {
-  test('is shown once, opens for everybody, and shows nothing once it was ended', async () => {
-    const id = await incident();
-    const made = await post(`/incidents/${id}/share`, {}, web.house.member);
-    expect(made.status).toBe(200);
-    expect(made.headers.get('cache-control')).toBe('no-store');
-    const [, path = ''] = new RegExp(`${web.url}(/shared/incidents/[A-Za-z0-9_-]+)`).exec(made.text) ?? [];
-    expect(path).not.toBe('');
-    expect((await web.get(`/incidents/${id}`, { as: web.house.member })).text).not.toContain(path);
-    const open = await web.get(path);
-    expect(open.status).toBe(200);
-    expect(open.text).toContain('Checkout is down from some continents.');
-    for (const hidden of ['203.0.113', 'upstream', 'secret?key', 'shop.example', 'Frankfurt', web.house.member.email])
-      expect(open.text).not.toContain(hidden);
-    expect(open.headers.get('x-robots-tag')).toBe('noindex');
-    expect(open.headers.get('cache-control')).toBe('no-store');
-    expect(open.headers.get('referrer-policy')).toBe('no-referrer');
-    await post(`/incidents/${id}/share/withdraw`, {}, web.house.member);
-    expect((await web.get(path)).status).toBe(404);
-    expect((await web.get('/shared/incidents/x')).status).toBe(404);
+/** Why somebody was told, who is on it, and where the links of messages lead. */
+describe('why told', () => {
+  let web: TestWeb;
+  let demo: Demo;
+  beforeAll(async () => {
+    web = await startWeb();
+    demo = await seedDemo(web.sql, web.house.organisation, Date.now());
   });
-});
-
-describe('the list of incidents', () => {
-  test('answers first whether anything is down, and lists the newest first, by state and time', async () => {
-    await incident('Zebra');
-    const { text } = await web.get('/incidents', { as: web.house.viewer });
-    expect(text).toMatch(/<h1>Zebra and \d+ more are down\.<\/h1>/);
-    expect(text.indexOf('>Zebra</a>')).toBeLessThan(text.indexOf('>Checkout</a>'));
-    expect((await web.get('/incidents?state=resolved', { as: web.house.viewer })).text).toContain('No incident is of this kind');
+  afterAll(() => web.close());
+  beforeEach(async () => {
+    await web.sql`update incidents set acknowledged_at = null, acknowledged_by = null, acknowledged_as = null`;
   });
 
-  test('of a new organisation is one sentence and one thing to do', async () => {
-    const { text } = await web.get('/incidents', { as: unknownSender.owner });
-    expect(text).toContain('Nothing is down.');
-    expect(text).toContain('href="/monitors/new"');
+  const onIt = async () => {
+    const [row] = await web.sql<{ by: string | null; as: string | null }[]>`
+    select acknowledged_by as by, acknowledged_as as as from incidents where id = ${demo.incident}`;
+    return row;
+  };
+  const ask = async <Op extends Operation>(operation: Op, input: object): Promise<OutputOf<Op>> =>
+    // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
+    (await web.gate.execute(operation, web.house.owner.caller, rawInput(operation, input))).body as OutputOf<Op>;
+  const incident = () => `/incidents/${demo.incident}`;
+
+  describe('the page of an incident', () => {
+    test('rule 40: tells for every channel why it was told or not, with its latency, to viewers too', async () => {
+      const { text } = await web.get(incident(), { as: web.house.viewer });
+      expect(text).toContain('#ops was told. One is told later, if it is needed then.');
+      expect(text).toContain('Told, taken in 191 ms');
+      for (const line of [
+        'Attempt 1: it was not taken, and is tried again (status 503: it answers with an error).',
+        'Attempt 2: it was taken (status 200).',
+        'It waited: this channel is told only later',
+        'Not told: nobody has said yet that this mailbox is theirs.',
+        'Not told: the channel is turned off.',
+      ])
+        expect(text).toContain(line);
+    });
+
+    test('rule 34: is where a member says that they are on it, once; a viewer only sees who is', async () => {
+      const button = `action="${incident()}/acknowledge"`;
+      expect((await web.get(incident(), { as: web.house.viewer })).text).not.toContain(button);
+      expect((await web.get(incident(), { as: web.house.member })).text).toContain(button);
+      const done = await web.post(`${incident()}/acknowledge`, {}, { as: web.house.member, headers: sameSite });
+      expect([done.status, done.headers.get('location')]).toEqual([303, incident()]);
+      expect((await onIt())?.by).toBe(web.house.member.user);
+      const { text } = await web.get(incident(), { as: web.house.viewer });
+      expect(text).toContain(`<b>${web.house.member.email}</b> is on it`);
+      expect((await web.get(incident(), { as: web.house.owner })).text).not.toContain(button);
+    });
   });
 
-  test('of a time or a place that there is none of is not there', async () => {
-    expect((await web.get('/incidents?cursor=x&days=many', { as: unknownSender.owner })).status).toBe(404);
+  test('the page of a monitor says who is told of it, when, and who is not', async () => {
+    const { text } = await web.get(`/monitors/${demo.idOf('Checkout')}`, { as: web.house.viewer });
+    const told = text.slice(text.indexOf('id="told"'), text.indexOf('</section>', text.indexOf('id="told"')));
+    expect(
+      [...told.matchAll(/<a href="\/alerts\/[^"]+">([^<]+)<\/a> <span class="soft">([^<]+)/g)].map(([, name, when]) => [name, when]),
+    ).toEqual([
+      ['#ops', 'at once'],
+      ['ana@shop.example', 'at once'],
+      ['Night shift', 'at once'],
+      ['Pager', 'after 5 min'],
+    ]);
+    expect(told).toContain('Not confirmed yet');
+    expect((await web.get(`/monitors/${demo.idOf('CDN')}`, { as: web.house.viewer })).text).not.toContain('Night shift');
+  });
+
+  test('the form of a monitor says who would be told, as the channels chose, in the group that is chosen', async () => {
+    const { id: group } = await ask(createGroup, { name: 'Told of' });
+    const hook = {
+      kind: 'webhook',
+      name: 'Group hook',
+      config: { url: 'https://hooks.example.org/' },
+      covers: 'chosen',
+      try: false,
+      groups: [group],
+    };
+    const { id: channel } = await ask(createChannel, hook);
+    const told = (text: string): string => /<p id="would-be-told"[^>]*>([^<]*)/.exec(text)?.[1] ?? '';
+    const fresh = told((await web.get('/monitors/new', { as: web.house.member })).text);
+    expect(fresh).toMatch(/^#ops at once; Pager after 5 min\. Not told: ana@shop\.example \(not confirmed yet\)/);
+    expect(fresh).not.toContain('Group hook');
+    const chosen = await web.post('/monitors/new', { type: 'https', act: 'look', group }, { as: web.house.member, headers: sameSite });
+    expect(told(chosen.text)).toContain('Group hook at once');
+    const checkout = `/monitors/${demo.idOf('Checkout')}/edit`;
+    expect(told((await web.get(checkout, { as: web.house.member })).text)).toContain('Night shift');
+    expect(notificationInWords([])).toBe('Nobody would be told when it is down.');
+    await ask(deleteChannel, { channel_id: channel });
+  });
+
+  describe('the link of a message', () => {
+    // As a phone or a mail service posts: no browser, no session, nothing that says where it comes from.
+    const fromOutside = (path: string, form: Record<string, string> = {}) => web.post(path, form);
+    const acknowledge = () => `/acknowledge/${demo.channels.links.acknowledge}`;
+    const unsubscribe = () => `/unsubscribe/${demo.channels.links.unsubscribe}`;
+
+    test('rule 34: acknowledges with a POST, from anywhere, and only shows with a GET', async () => {
+      const shown = await web.get(acknowledge());
+      expect(shown.text).toContain('Checkout is down: status 503, expected 2xx.');
+      expect((await onIt())?.as).toBeNull();
+      expect([shown.headers.get('cache-control'), shown.headers.get('referrer-policy')]).toEqual(['no-store', 'no-referrer']);
+      expect((await fromOutside(acknowledge())).text).toContain('You are on it.');
+      expect((await onIt())?.as).toContain('#ops');
+      expect((await fromOutside(acknowledge())).text).toContain('somebody is on it already');
+      expect((await web.get(acknowledge())).text).toContain('Somebody is on it.');
+    });
+
+    test('rule 34: has a short form for an SMS, with the same rights', async () => {
+      const { acknowledge_short: short } = demo.channels.links;
+      expect(short).toMatch(/^[0-9a-z]{1,10}[\w-]{16}$/);
+      await web.sql`update incidents set acknowledged_at = null, acknowledged_as = null`;
+      const shown = await web.get(`/a/${short}`);
+      expect(shown.text).toContain('Checkout is down: status 503, expected 2xx.');
+      expect(await onIt()).toMatchObject({ as: null });
+      expect([shown.headers.get('cache-control'), shown.headers.get('referrer-policy')]).toEqual(['no-store', 'no-referrer']);
+      for (const path of [`/a/${short.slice(0, -2)}xx`, `/a/1${short}`, `/unsubscribe/${short}`])
+        expect([path, (await web.get(path)).status, (await fromOutside(path)).status]).toEqual([path, 404, 404]);
+      expect((await fromOutside(`/a/${short}`)).text).toContain('You are on it.');
+      expect((await onIt())?.as).toContain('#ops');
+    });
+
+    test('is good for what it says alone, and not when a letter of it is another', async () => {
+      const { links } = demo.channels;
+      for (const path of [
+        `/unsubscribe/${links.acknowledge}`,
+        `/acknowledge/${links.unsubscribe}`,
+        `/acknowledge/${links.acknowledge.slice(0, -2)}xx`,
+      ])
+        expect([path, (await web.get(path)).status, (await fromOutside(path)).status]).toEqual([path, 404, 404]);
+    });
+
+    test('ends the mails of one address in one click, however the mail service sends it', async () => {
+      expect((await web.get(unsubscribe())).text).toContain('night@shop.example');
+      const suppressed = () => web.sql<{ address: string }[]>`select address from suppressions`;
+      expect(await suppressed()).toEqual([]);
+      const body = new FormData();
+      body.set('List-Unsubscribe', 'One-Click');
+      expect((await fetch(`${web.url}${unsubscribe()}`, { method: 'POST', body })).status).toBe(200);
+      expect(await suppressed()).toEqual([{ address: 'night@shop.example' }]);
+      expect((await fromOutside(unsubscribe(), { 'List-Unsubscribe': 'One-Click' })).status).toBe(200);
+    });
+
+    test('asks a mailbox first, and its yes counts once', async () => {
+      const secret = 'y'.repeat(43);
+      const [{ id } = { id: '' }] = await web.sql<{ id: string }[]>`
+      update channels set verification = ${await web.accountSecrets.fingerprint('channel', secret)}, verification_until = now() + interval '1 day'
+      where name = 'ana@shop.example' returning id`;
+      const verified = async () => (await web.sql`select 1 from channels where id = ${id} and verified_at is not null`).length === 1;
+      expect((await web.get(`/confirm-channel/${secret}`)).text).toContain('Yes, send them');
+      expect(await verified()).toBe(false);
+      const say = () => web.post(`/confirm-channel/${secret}`, {}, { headers: sameSite });
+      expect((await say()).text).toContain('is told from now on');
+      expect(await verified()).toBe(true);
+      expect((await say()).text).toContain('You have said yes already.');
+      expect((await web.get(`/confirm-channel/${secret}`)).text).toContain('You have said yes already.');
+      const foreign = await web.get(`/confirm-channel/${'z'.repeat(43)}`);
+      expect([foreign.status, foreign.text.includes('This link is not good.'), foreign.text.includes('<form')]).toEqual([404, true, false]);
+    });
+
+    test('and the page of a message tell nobody of another organisation', async () => {
+      const other = await createTestOrganisation(web.sql);
+      expect((await web.get(`/alerts/${demo.channels.ops}/messages/${demo.channels.message}`, { as: other.owner })).status).toBe(404);
+      expect((await web.get(`/alerts/${demo.channels.ops}/messages/${demo.channels.message}`, { as: web.house.viewer })).text).toContain(
+        'Why were you told?',
+      );
+    });
+
+    test('a message is found under the channel that it went to alone', async () => {
+      expect((await web.get(`/alerts/${demo.channels.pager}/messages/${demo.channels.message}`, { as: web.house.viewer })).status).toBe(
+        404,
+      );
+    });
   });
 });

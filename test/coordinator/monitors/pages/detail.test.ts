@@ -3,119 +3,219 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeResultDays } from '../../../../coordinator/engine/result-queries.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { createTestOrganisation, type Person, type TestOrganisation } from '../../../support/people.ts';
-import { startWeb, type TestWeb } from '../../../support/web.ts';
+import { createTestRunsByHand } from '../../../support/trials.ts';
+import { hostile, type MonitorForms, monitorForms, sameSite, startWeb, type TestWeb, type Values, wanted } from '../../../support/web.ts';
 
 /** The page of a monitor: how it is, what it was, and why its uptime is what it is. */
+describe('detail', () => {
+  let web: TestWeb;
+  let unknownSender: TestOrganisation;
 
-let web: TestWeb;
-let unknownSender: TestOrganisation;
+  beforeAll(async () => {
+    web = await startWeb();
+    unknownSender = await createTestOrganisation(web.sql);
+    await makeResultDays(web.sql, Date.now() - 3 * 86_400_000, Date.now() + 86_400_000);
+    for (const [at, continent] of ['Europe', 'Asia'].entries())
+      await web.sql`insert into probes (id, name, continent) values (${newId()}, ${`probe ${at}`}, ${continent})`;
+  });
+  afterAll(() => web.close());
 
-beforeAll(async () => {
-  web = await startWeb();
-  unknownSender = await createTestOrganisation(web.sql);
-  await makeResultDays(web.sql, Date.now() - 3 * 86_400_000, Date.now() + 86_400_000);
-  for (const [at, continent] of ['Europe', 'Asia'].entries())
-    await web.sql`insert into probes (id, name, continent) values (${newId()}, ${`probe ${at}`}, ${continent})`;
-});
-afterAll(() => web.close());
+  const post = (path: string, form: Record<string, string>, as: Person) =>
+    web.post(path, form, { as, headers: { 'sec-fetch-site': 'same-origin' } });
 
-const post = (path: string, form: Record<string, string>, as: Person) =>
-  web.post(path, form, { as, headers: { 'sec-fetch-site': 'same-origin' } });
+  const hostile = '"><img src=x onerror=alert(1)>';
 
-const hostile = '"><img src=x onerror=alert(1)>';
-
-const monitor = async (more: { name?: string; type?: string; config?: object } = {}): Promise<string> => {
-  const { name = 'Checkout', type = 'https', config = {} } = more;
-  const id = newId();
-  const target = type === 'https' ? 'https://shop.example/' : '';
-  await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, config, created_at)
+  const monitor = async (more: { name?: string; type?: string; config?: object } = {}): Promise<string> => {
+    const { name = 'Checkout', type = 'https', config = {} } = more;
+    const id = newId();
+    const target = type === 'https' ? 'https://shop.example/' : '';
+    await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, config, created_at)
     values (${id}, ${web.house.organisation}, 0, ${name}, ${type}, ${target}, 60, ${JSON.stringify(config)}::text::jsonb, now() - interval '2 days')`;
-  if (type === 'heartbeat')
-    await web.sql`insert into beat_tokens (fingerprint, organisation_id, monitor_id, token) values (${randomBytes(32)}, ${web.house.organisation}, ${id}, ${randomBytes(32)})`;
-  return id;
-};
+    if (type === 'heartbeat')
+      await web.sql`insert into beat_tokens (fingerprint, organisation_id, monitor_id, token) values (${randomBytes(32)}, ${web.house.organisation}, ${id}, ${randomBytes(32)})`;
+    return id;
+  };
 
-const result = (of: string, continent: string, minutes: number, took_ms: number, outcome = 0) =>
-  web.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome)
+  const result = (of: string, continent: string, minutes: number, took_ms: number, outcome = 0) =>
+    web.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome)
     select m.key, now() - ${`${minutes} minutes`}::interval, p.key, ${took_ms}, ${outcome} from monitors m, probes p where m.id = ${of} and p.continent = ${continent}`;
 
-describe('the page of a monitor', () => {
-  test('says how it is and for how long, with its response by continent as a picture and as a table', async () => {
-    const id = await monitor();
-    await result(id, 'Europe', 0, 61);
-    await result(id, 'Asia', 6, 212);
-    await result(id, 'Asia', 11, 900, 1);
-    const { status, text } = await web.get(`/monitors/${id}`, { as: web.house.viewer });
-    expect(status).toBe(200);
-    expect(text).toMatch(/<h1>Checkout has been up for .*\.<\/h1>/);
-    expect(text).toContain('aria-label="Mean response time: Europe 61 ms, Asia 212 ms"');
-    expect(text).toContain('line-europe');
-    expect(text).toMatch(/1 failed/);
-    expect(text).toContain('Up: Checkout');
-  });
-
-  test('rule 43: explains every second of its uptime, with the incident that cost it', async () => {
-    const id = await monitor();
-    const incident = newId();
-    await result(id, 'Europe', 0, 20);
-    await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at)
-      values (${incident}, ${web.house.organisation}, ${id}, now() - interval '3 hours', now() - interval '3 hours', now() - interval '2 hours')`;
-    const { text } = await web.get(`/monitors/${id}?days=1`, { as: web.house.viewer });
-    const sum = /<p class="sum">(.*?)<\/p>/s.exec(text)?.[1]?.replaceAll(/<[^>]*>/g, '') ?? '';
-    expect(sum).toBe('up 23 h + down 1 h + maintenance 0 + unknown 0 + paused 0 = 1 d');
-    expect(text).toContain(`<a href="/incidents/${incident}">the incident</a>`);
-  });
-
-  test('tells of settings that do nothing, and what was probably meant', async () => {
-    const { text } = await web.get(`/monitors/${await monitor({ config: { expectd_status: [200] } })}`, { as: web.house.viewer });
-    expect(text).toContain('expectd_status is not used by https checks; did you mean expected_status?');
-  });
-
-  test('shows names as text, however they are written', async () => {
-    for (const name of [hostile, 'x'.repeat(200), 'متجر', '👩‍👩‍👧‍👦'.repeat(20)]) {
-      const { status, text } = await web.get(`/monitors/${await monitor({ name })}`, { as: web.house.viewer });
+  describe('the page of a monitor', () => {
+    test('says how it is and for how long, with its response by continent as a picture and as a table', async () => {
+      const id = await monitor();
+      await result(id, 'Europe', 0, 61);
+      await result(id, 'Asia', 6, 212);
+      await result(id, 'Asia', 11, 900, 1);
+      const { status, text } = await web.get(`/monitors/${id}`, { as: web.house.viewer });
       expect(status).toBe(200);
-      expect(text).not.toContain('<img');
-    }
+      expect(text).toMatch(/<h1>Checkout has been up for .*\.<\/h1>/);
+      expect(text).toContain('aria-label="Mean response time: Europe 61 ms, Asia 212 ms"');
+      expect(text).toContain('line-europe');
+      expect(text).toMatch(/1 failed/);
+      expect(text).toContain('Up: Checkout');
+    });
+
+    test('rule 43: explains every second of its uptime, with the incident that cost it', async () => {
+      const id = await monitor();
+      const incident = newId();
+      await result(id, 'Europe', 0, 20);
+      await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at)
+      values (${incident}, ${web.house.organisation}, ${id}, now() - interval '3 hours', now() - interval '3 hours', now() - interval '2 hours')`;
+      const { text } = await web.get(`/monitors/${id}?days=1`, { as: web.house.viewer });
+      const sum = /<p class="sum">(.*?)<\/p>/s.exec(text)?.[1]?.replaceAll(/<[^>]*>/g, '') ?? '';
+      expect(sum).toBe('up 23 h + down 1 h + maintenance 0 + unknown 0 + paused 0 = 1 d');
+      expect(text).toContain(`<a href="/incidents/${incident}">the incident</a>`);
+    });
+
+    test('tells of settings that do nothing, and what was probably meant', async () => {
+      const { text } = await web.get(`/monitors/${await monitor({ config: { expectd_status: [200] } })}`, { as: web.house.viewer });
+      expect(text).toContain('expectd_status is not used by https checks; did you mean expected_status?');
+    });
+
+    test('shows names as text, however they are written', async () => {
+      for (const name of [hostile, 'x'.repeat(200), 'متجر', '👩‍👩‍👧‍👦'.repeat(20)]) {
+        const { status, text } = await web.get(`/monitors/${await monitor({ name })}`, { as: web.house.viewer });
+        expect(status).toBe(200);
+        expect(text).not.toContain('<img');
+      }
+    });
+
+    test('offers nothing that a viewer may not do, and is not there for anybody else', async () => {
+      const id = await monitor();
+      const { text } = await web.get(`/monitors/${id}`, { as: web.house.viewer });
+      for (const word of ['/edit', '/pause', '/delete']) expect(text).not.toContain(`/monitors/${id}${word}`);
+      expect((await web.get(`/monitors/${id}`, { as: web.house.member })).text).toContain(`/monitors/${id}/edit`);
+      expect((await web.get(`/monitors/${id}`, { as: unknownSender.owner })).status).toBe(404);
+      expect((await web.get('/monitors/nothing', { as: unknownSender.owner })).status).toBe(404);
+    });
+
+    test('takes a time that is none for the usual one', async () => {
+      const id = await monitor();
+      for (const query of ['?days=0', '?days=many', '?window=5y', '?days=365&window=1y'])
+        expect((await web.get(`/monitors/${id}${query}`, { as: web.house.viewer })).status).toBe(200);
+    });
   });
 
-  test('offers nothing that a viewer may not do, and is not there for anybody else', async () => {
-    const id = await monitor();
-    const { text } = await web.get(`/monitors/${id}`, { as: web.house.viewer });
-    for (const word of ['/edit', '/pause', '/delete']) expect(text).not.toContain(`/monitors/${id}${word}`);
-    expect((await web.get(`/monitors/${id}`, { as: web.house.member })).text).toContain(`/monitors/${id}/edit`);
-    expect((await web.get(`/monitors/${id}`, { as: unknownSender.owner })).status).toBe(404);
-    expect((await web.get('/monitors/nothing', { as: unknownSender.owner })).status).toBe(404);
-  });
+  describe('the page of a heartbeat', () => {
+    test('shows the last pings with what they said, as text', async () => {
+      const id = await monitor({ type: 'heartbeat', name: 'Backup' });
+      expect((await web.get(`/monitors/${id}`, { as: web.house.viewer })).text).toContain('Backup waits for its first ping.');
+      await web.sql`insert into beats (id, monitor_id, kind, exit_code, at, run_ms, method, body, ear)
+      values (${newId()}, ${id}, 'fail', 3, now(), 4200, 'POST', ${`disk full ${hostile}`}, 'coordinator')`;
+      const { text } = await web.get(`/monitors/${id}`, { as: web.house.viewer });
+      expect(text).toContain('Failed, code 3');
+      expect(text).toContain('4 s');
+      expect(text).toContain('disk full &quot;&gt;&lt;img');
+    });
 
-  test('takes a time that is none for the usual one', async () => {
-    const id = await monitor();
-    for (const query of ['?days=0', '?days=many', '?window=5y', '?days=365&window=1y'])
-      expect((await web.get(`/monitors/${id}${query}`, { as: web.house.viewer })).status).toBe(200);
+    test('shows its address only when asked, in an answer that nobody keeps, and to nobody else', async () => {
+      const id = await monitor({ type: 'heartbeat', name: 'Backup' });
+      expect((await web.get(`/monitors/${id}`, { as: web.house.member })).text).not.toMatch(/\/beat\/[A-Za-z0-9_-]{20}/);
+      const rotated = await post(`/monitors/${id}/address/rotate`, { overlap_s: '0' }, web.house.member);
+      expect(rotated.headers.get('cache-control')).toBe('no-store');
+      const [address] = new RegExp(`${web.url}/beat/[A-Za-z0-9_-]+`).exec(rotated.text) ?? [];
+      expect(address).toBeDefined();
+      expect((await post(`/monitors/${id}/address`, {}, web.house.member)).text).toContain(address);
+      expect((await post(`/monitors/${id}/address`, {}, unknownSender.owner)).status).toBe(404);
+      expect((await post(`/monitors/${id}/address/rotate`, { overlap_s: '0' }, web.house.viewer)).status).toBe(403);
+    });
   });
 });
 
-describe('the page of a heartbeat', () => {
-  test('shows the last pings with what they said, as text', async () => {
-    const id = await monitor({ type: 'heartbeat', name: 'Backup' });
-    expect((await web.get(`/monitors/${id}`, { as: web.house.viewer })).text).toContain('Backup waits for its first ping.');
-    await web.sql`insert into beats (id, monitor_id, kind, exit_code, at, run_ms, method, body, ear)
-      values (${newId()}, ${id}, 'fail', 3, now(), 4200, 'POST', ${`disk full ${hostile}`}, 'coordinator')`;
-    const { text } = await web.get(`/monitors/${id}`, { as: web.house.viewer });
-    expect(text).toContain('Failed, code 3');
-    expect(text).toContain('4 s');
-    expect(text).toContain('disk full &quot;&gt;&lt;img');
+/** What can be done to a monitor on a page, and by whom. */
+describe('acts', () => {
+  const trials = createTestRunsByHand([
+    { continent: 'Europe', probe: 'Frankfurt' },
+    { continent: 'Asia', probe: 'Singapore' },
+  ]);
+  let web: TestWeb;
+  let forms: MonitorForms;
+  let unknownSender: TestOrganisation;
+
+  beforeAll(async () => {
+    web = await startWeb({ trials: trials.part });
+    forms = monitorForms(web);
+    unknownSender = await createTestOrganisation(web.sql);
+    for (const [at, continent] of ['Europe', 'Asia'].entries())
+      await web.sql`insert into probes (id, name, continent) values (${newId()}, ${`probe ${at}`}, ${continent})`;
+  });
+  afterAll(() => web.close());
+
+  describe('what is done to a monitor', () => {
+    test('pause and resume ask at their address, and are done by a form', async () => {
+      const id = await forms.made({ name: 'Door' });
+      const asked = await web.get(`/monitors/${id}/pause`, { as: web.house.member });
+      expect(asked.text).toContain('<h1>Pause Door?</h1>');
+      expect(await forms.rowOf(id)).toMatchObject({ enabled: true });
+      const done = await forms.post(`/monitors/${id}/pause`, {}, web.house.member);
+      expect([done.status, done.headers.get('location')]).toEqual([303, `/monitors/${id}`]);
+      expect(await forms.rowOf(id)).toMatchObject({ enabled: false });
+      expect((await web.get(`/monitors/${id}/pause`, { as: web.house.member })).status).toBe(303);
+      expect((await web.get(`/monitors/${id}/resume`, { as: web.house.member })).text).toContain('<h1>Resume Door?</h1>');
+      await forms.post(`/monitors/${id}/resume`, {}, web.house.member);
+      expect(await forms.rowOf(id)).toMatchObject({ enabled: true });
+    });
+
+    test('delete wants the name typed, as people type it', async () => {
+      for (const name of ['Checkout', `<b>${hostile}</b>`, 'متجر القهوة', '👩‍👩‍👧‍👦 shop', 'two  blanks', 'Cafe\u0301']) {
+        const id = await forms.made({ name });
+        const path = `/monitors/${id}/delete`;
+        const { status, text } = await web.get(path, { as: web.house.member });
+        expect([status, text.includes('<img')]).toEqual([200, false]);
+        const wrong = await forms.post(path, { name: 'something else' }, web.house.member);
+        expect([wrong.status, wrong.text.includes('This is not its name')]).toEqual([400, true]);
+        expect(await forms.rowOf(id)).toBeDefined();
+        const right = await forms.post(path, { name: ` ${name.replaceAll(/\s+/g, ' ').normalize('NFC')} ` }, web.house.member);
+        expect([right.status, right.headers.get('location')]).toEqual([303, '/']);
+        expect(await forms.rowOf(id)).toBeUndefined();
+      }
+    });
   });
 
-  test('shows its address only when asked, in an answer that nobody keeps, and to nobody else', async () => {
-    const id = await monitor({ type: 'heartbeat', name: 'Backup' });
-    expect((await web.get(`/monitors/${id}`, { as: web.house.member })).text).not.toMatch(/\/beat\/[A-Za-z0-9_-]{20}/);
-    const rotated = await post(`/monitors/${id}/address/rotate`, { overlap_s: '0' }, web.house.member);
-    expect(rotated.headers.get('cache-control')).toBe('no-store');
-    const [address] = new RegExp(`${web.url}/beat/[A-Za-z0-9_-]+`).exec(rotated.text) ?? [];
-    expect(address).toBeDefined();
-    expect((await post(`/monitors/${id}/address`, {}, web.house.member)).text).toContain(address);
-    expect((await post(`/monitors/${id}/address`, {}, unknownSender.owner)).status).toBe(404);
-    expect((await post(`/monitors/${id}/address/rotate`, { overlap_s: '0' }, web.house.viewer)).status).toBe(403);
+  describe('who may', () => {
+    const acts = ['edit', 'pause', 'resume', 'delete'];
+
+    test('members, admins and owners see every page; a viewer is told why not; nobody else finds it', async () => {
+      const removed = await createTestOrganisation(web.sql);
+      await web.cookieOf(removed.member);
+      await web.sql`delete from memberships where user_id = ${removed.member.user}`;
+      const id = await forms.made({ name: 'Guarded' });
+      // Both at once are never true of one monitor.
+      const paused = await forms.made();
+      await forms.post(`/monitors/${paused}/pause`, {}, web.house.member);
+      for (const path of ['/monitors/new', ...acts.map((act) => `/monitors/${act === 'resume' ? paused : id}/${act}`)]) {
+        for (const as of [web.house.member, web.house.admin, web.house.owner])
+          expect([path, (await web.get(path, { as })).status]).toEqual([path, 200]);
+        const viewer = await web.get(path, { as: web.house.viewer });
+        expect([path, viewer.status, viewer.text.includes('You may not do this.')]).toEqual([path, 403, true]);
+        expect([path, (await web.get(path, { as: removed.member })).status]).toEqual([path, 403]);
+        expect((await web.get(path)).headers.get('location')).toBe(`/sign-in?next=${encodeURIComponent(path)}`);
+        if (path !== '/monitors/new') expect([path, (await web.get(path, { as: unknownSender.owner })).status]).toEqual([path, 404]);
+      }
+    });
+
+    test('nothing is done for a viewer, another organisation or another site', async () => {
+      const id = await forms.made({ name: 'Stays' });
+      const before = await forms.rowOf(id);
+      const posted: [string, Values][] = [
+        ['/monitors/new', { ...wanted, name: 'Made by nobody' }],
+        ['/monitors/new', { ...wanted, act: 'try' }],
+        [`/monitors/${id}/edit`, { name: 'Other' }],
+        [`/monitors/${id}/edit`, { ...wanted, act: 'try' }],
+        [`/monitors/${id}/pause`, {}],
+        [`/monitors/${id}/delete`, { name: 'Stays' }],
+      ];
+      const count = trials.wanted.length;
+      for (const [path, form] of posted) {
+        expect([path, (await forms.post(path, form, web.house.viewer)).status]).toEqual([path, 403]);
+        const foreign = await web.post(path, form, { as: web.house.owner, headers: { 'sec-fetch-site': 'cross-site' } });
+        expect([path, foreign.status, foreign.text.includes('another site sent it')]).toEqual([path, 403, true]);
+        if (path !== '/monitors/new') expect([path, (await forms.post(path, form, unknownSender.owner)).status]).toEqual([path, 404]);
+        expect((await web.post(path, form, { headers: sameSite })).status).toBe(303);
+      }
+      expect(await forms.rowOf(id)).toEqual(before);
+      expect(await forms.rowsNamed('Made by nobody')).toEqual([]);
+      expect(trials.wanted.length).toBe(count);
+    });
   });
 });

@@ -1,9 +1,15 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { configFrom, emptyForm, formOfConfig } from '../../../../coordinator/monitors/pages/form-config.ts';
 import { linesFrom, linesText, pairsFrom, pairsText } from '../../../../coordinator/monitors/pages/form-values.ts';
 import { formOf } from '../../../../coordinator/web/form-data.ts';
 import { kinds } from '../../../../shared/api/config-keys.ts';
+import { newId } from '../../../../shared/base/crypto.ts';
+import { createLog } from '../../../../shared/base/log.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { createTestOrganisation } from '../../../support/people.ts';
+import { createTestRunsByHand } from '../../../support/trials.ts';
+import { hostile, type MonitorForms, monitorForms, sameSite, startWeb, type TestWeb, wanted } from '../../../support/web.ts';
 
 /** How values of a config are written in the fields of a form, and read from there. */
 
@@ -62,5 +68,130 @@ describe('what the form reads', () => {
   test('an empty form is an empty config', () => {
     for (const kind of kinds)
       expect(configFrom(kind, emptyForm(kind, ['Asia'], {}), {}, ['Asia'])).toEqual({ config: {}, faults: new Map() });
+  });
+});
+
+/** Rule 41 on a page: a monitor is tried before it is saved, and what every continent sees is shown as it comes. */
+describe('a trial', () => {
+  const trials = createTestRunsByHand([
+    { continent: 'Europe', probe: 'Frankfurt' },
+    { continent: 'Asia', probe: 'Singapore' },
+  ]);
+  const logged: unknown[] = [];
+  let web: TestWeb;
+  let forms: MonitorForms;
+
+  beforeAll(async () => {
+    web = await startWeb({
+      trials: trials.part,
+      log: { ...createLog({ name: 'web', level: 'silent' }), error: (entry: unknown) => logged.push(entry) },
+    });
+    forms = monitorForms(web);
+    for (const [at, continent] of ['Europe', 'Asia'].entries())
+      await web.sql`insert into probes (id, name, continent) values (${newId()}, ${`probe ${at}`}, ${continent})`;
+  });
+  afterAll(() => web.close());
+
+  test('shows each answer as it comes, keeps the values, and stores nothing', async () => {
+    const before = await web.sql`select count(*) from monitors`;
+    const body = new URLSearchParams({ ...wanted, act: 'try', 'config.bearer_token': 'hush', name: hostile });
+    const cookie = await web.cookieOf(web.house.member);
+    const answer = await fetch(`${web.url}/monitors/new`, {
+      method: 'POST',
+      body,
+      headers: { cookie, ...sameSite, 'accept-encoding': 'identity' },
+    });
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    const until = async (words: string): Promise<void> => {
+      while (!text.includes(words)) {
+        const piece = await reader?.read();
+        if (!piece || piece.done) throw new Error(`it ended without "${words}"`);
+        text += piece.value;
+      }
+    };
+    await until('id="waiting-1"');
+    expect(text).toContain('Seen from Europe and Asia');
+    expect(text).toMatch(/type="password" value="hush"/);
+    expect(text).not.toContain('<img');
+    expect(trials.wanted.at(-1)).toMatchObject({ target: wanted.target, kind: 'https', secrets: { bearer_token: 'hush' } });
+    trials.answer('Asia', { took_ms: 212 });
+    await until('id="answer-1"');
+    expect(text).not.toContain('id="answer-0"');
+    trials.answer('Europe', {
+      outcome: 'fail',
+      cause: { class: 'unexpected_status', params: { status: 503, expected: '2xx' } },
+      evidence: { status: 503, body: hostile },
+    });
+    await until('</html>');
+    expect(text).toContain('Europe finds it failing, Asia finds it in order.');
+    expect(text).toContain('&lt;img src=x');
+    expect(text).not.toContain('<img');
+    expect(await web.sql`select count(*) from monitors`).toEqual(before);
+  });
+
+  test('says who did not answer, and comes as small as the browser takes it', async () => {
+    const asked = web.post('/monitors/new', { ...wanted, act: 'try' }, { as: web.house.member, headers: sameSite, encoding: 'br' });
+    const count = trials.wanted.length;
+    await eventually(async () => trials.wanted.length > count || undefined);
+    trials.answer('Europe');
+    trials.end();
+    const { headers, text } = await asked;
+    expect(headers.get('content-encoding')).toBe('br');
+    expect(text).toContain('No answer');
+    expect(text).toContain('Europe finds it in order; the rest cannot tell.');
+    expect(text.trimEnd().endsWith('</html>')).toBe(true);
+  });
+
+  test('that is lost on the way says so, and the page is whole all the same', async () => {
+    for (const how of ['forgotten', 'failing'] as const) {
+      const count = trials.wanted.length;
+      const asked = forms.post('/monitors/new', { ...wanted, act: 'try' }, web.house.member);
+      await eventually(async () => trials.wanted.length > count || undefined);
+      trials.answer('Europe');
+      trials.lose(how);
+      const { status, text } = await asked;
+      expect([how, status, text.includes('What else was seen could not be heard. Test again.')]).toEqual([how, 200, true]);
+      for (const tag of ['section', 'div', 'ul'])
+        expect([tag, text.split(`</${tag}>`).length]).toEqual([tag, text.split(new RegExp(`<${tag}[ >]`)).length]);
+      expect(text.trimEnd().endsWith('</html>')).toBe(true);
+    }
+    expect(logged).toMatchObject([{ err: { message: 'the test wanted it to fail' } }]);
+  });
+
+  test('of what cannot be tried says why beside the field, and asks nobody', async () => {
+    const count = trials.wanted.length;
+    const { status, text } = await forms.post('/monitors/new', { ...wanted, act: 'try', target: 'nothing at all' }, web.house.member);
+    expect(status).toBe(400);
+    expect(text).toMatch(/<input id="field-target"[^>]* aria-invalid="true"/);
+    expect(trials.wanted.length).toBe(count);
+  });
+
+  test('of a stored secret needs its own host', async () => {
+    const id = await forms.made({ 'config.bearer_token': 'hush-hush' });
+    const form = { ...wanted, 'config.bearer_token': '***', act: 'try' };
+    const elsewhere = await forms.post(`/monitors/${id}/edit`, { ...form, target: 'https://evil.example/' }, web.house.member);
+    expect(elsewhere.status).toBe(400);
+    expect(elsewhere.text).toContain('A secret belongs to the host that it was given for');
+    const asked = forms.post(`/monitors/${id}/edit`, { ...form, target: 'https://shop.example/other' }, web.house.member);
+    await eventually(async () => trials.wanted.at(-1)?.like?.id === id || undefined);
+    expect(trials.wanted.at(-1)?.secrets).toEqual({ bearer_token: 'hush-hush' });
+    trials.end();
+    expect((await asked).text).not.toContain('hush-hush');
+  });
+
+  test('is told in words when ten were made in a minute', async () => {
+    const house = await createTestOrganisation(web.sql);
+    const attempts: number[] = [];
+    for (let at = 0; at < 11; at += 1) {
+      const count = trials.wanted.length;
+      const asked = forms.post('/monitors/new', { ...wanted, act: 'try' }, house.member);
+      await Promise.race([asked, eventually(async () => trials.wanted.length > count || undefined)]);
+      if (trials.wanted.length > count) trials.end();
+      const { status, text } = await asked;
+      attempts.push(status);
+      if (at === 10) expect(text).toContain('An organisation may try 10 times a minute');
+    }
+    expect(attempts).toEqual([...Array.from({ length: 10 }, () => 200), 429]);
   });
 });

@@ -4,7 +4,7 @@ import dnsPacket from 'dns-packet';
 import { describe, expect, test } from 'vitest';
 import { exchange } from '../../../../probe/checks/dns/exchange.ts';
 import { write } from '../../../../probe/checks/dns/message.ts';
-import { type Asker, createUdpSockets, type UdpSockets } from '../../../../probe/checks/dns/sockets.ts';
+import type { Asker, UdpSockets } from '../../../../probe/checks/dns/sockets.ts';
 import { type Asked, answerTo, type Resolver, rawAnswerTo } from '../../../support/name-servers.ts';
 import { deadlineIn, dnsChecker } from '../../support/checkers.ts';
 import { address, dnsBench, word } from '../../support/dns-setup.ts';
@@ -390,100 +390,5 @@ describe('a hostile answer', () => {
     const verdict = await ask(by, { record_type: 'CNAME', expected_values: ['a.test'] });
     expect(verdict).toMatchObject({ cause: { class: 'dns_none_expected', params: { type: 'CNAME' } } });
     expect(JSON.stringify(verdict.evidence)).toContain('\\\\010\\\\.\\\\\\\\');
-  });
-});
-
-describe('the sockets', () => {
-  const { resolver } = dnsBench();
-
-  const question = { name: 'example.test', type: 'A' } as const;
-  const asking = { question, written: write(question), transport: 'udp' } as const;
-  const never = () => deadlineIn(Number.POSITIVE_INFINITY);
-
-  test('spread questions over many ports, and renew each port after a thousand questions', async () => {
-    const own = createUdpSockets({ slots: 4 });
-    const by = await resolver(({ query }) => address(query));
-    const check = dnsChecker(own);
-    for (let round = 0; round < 60; round += 1) {
-      const verdicts = await Promise.all(
-        Array.from({ length: 100 }, () => check({ target: 'example.test', config: { resolver: by.address } })),
-      );
-      expect(verdicts.every(({ outcome }) => outcome === 'ok')).toBe(true);
-    }
-    const uses = new Map<number, number>();
-    for (const port of by.sources) uses.set(port, (uses.get(port) ?? 0) + 1);
-    expect(uses.size).toBeGreaterThan(5);
-    expect(Math.max(...uses.values())).toBeLessThanOrEqual(1_000);
-    expect(own.open()).toBeLessThanOrEqual(4);
-    expect(new Set(by.ids).size).toBeGreaterThan(5_000);
-    own.close();
-  });
-
-  test('are let go when the check is ended from outside', async () => {
-    const own = createUdpSockets();
-    const by = await resolver(() => null);
-    const end = never();
-    const running = dnsChecker(own)({ target: 'example.test', config: { resolver: by.address }, deadline: end });
-    end.end();
-    expect(word(await running)).toBe('dns_silent');
-    own.close();
-  });
-
-  test('are let go when the check is ended from outside after it asked again', async () => {
-    const own = createUdpSockets();
-    const end = never();
-    const by = await resolver(({ count }) => {
-      if (count === 2) end.end();
-      return null;
-    });
-    const verdict = await dnsChecker(own)({ target: 'example.test', config: { resolver: by.address }, deadline: end });
-    expect(word(verdict)).toBe('dns_silent');
-    expect(verdict.evidence).toMatchObject({ attempts: 2 });
-    own.close();
-  });
-
-  test('tell of datagrams that the system will not send, without waiting for the deadline', async () => {
-    const own = createUdpSockets();
-    // A broadcast, which the system refuses to a socket that did not ask for leave.
-    const nowhere = { address: '255.255.255.255', port: 53, family: 4 } as const;
-    const seen = await exchange(own, { ...asking, resolvers: [nowhere], patience_ms: 50 }, never());
-    expect(seen).toMatchObject({ outcome: { is: 'failed' }, attempts: 2 });
-    own.close();
-  });
-
-  test('that a resolver refuses while it is started anew are kept, and its questions are asked again', async () => {
-    const own = createUdpSockets();
-    const gone = createSocket('udp4').bind(0, '127.0.0.1');
-    await once(gone, 'listening');
-    const { port } = gone.address();
-    const check = dnsChecker(own);
-    const ask = () => check({ target: 'example.test', timeout_ms: 2_000, config: { resolver: `127.0.0.1:${port}` } });
-    const before = Array.from({ length: 80 }, ask);
-    await once(gone, 'message');
-    const open = own.open();
-    gone.close();
-    await once(gone, 'close');
-    const during = Array.from({ length: 20 }, ask);
-    // They leave with the end of this turn, and are refused in the same moment.
-    await new Promise((resolve) => setImmediate(resolve));
-    await new Promise((resolve) => setImmediate(resolve));
-    const again = createSocket('udp4').on('message', (query, from) => again.send(address(query), from.port, from.address));
-    again.bind(port, '127.0.0.1');
-    const verdicts = await Promise.all([...before, ...during]);
-    expect(new Set(verdicts.map(word))).toEqual(new Set(['ok']));
-    expect(own.open()).toBe(open);
-    again.close();
-    own.close();
-  });
-
-  test('that were closed send nothing more', async () => {
-    const own = createUdpSockets();
-    const by = await resolver(({ query }) => address(query));
-    expect(word(await dnsChecker(own)({ target: 'example.test', config: { resolver: by.address } }))).toBe('ok');
-    own.close();
-    const late = { ...asking, resolvers: [{ address: '127.0.0.1', port: by.port, family: 4 }], patience_ms: 20 } as const;
-    expect(await exchange(own, late, deadlineIn(100))).toMatchObject({ outcome: { is: 'silent' } });
-    expect(by.asked()).toBe(1);
-    expect(own.open()).toBe(0);
   });
 });

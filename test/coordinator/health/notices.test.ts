@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createSecureContext, createServer as createTls, TLSSocket } from 'node:tls';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  createCertificates,
+  createSeen,
+  type OwnPlace,
+  ownPlaces,
+  type SeenCertificate,
+  seenProbes,
+} from '../../../coordinator/health/metrics.ts';
+import { createRefusals } from '../../../coordinator/health/refusals.ts';
+import type { Continent } from '../../../shared/base/continents.ts';
+import { createLog } from '../../../shared/base/log.ts';
+import { mint } from '../../support/certificates.ts';
+import { eventually } from '../../support/eventually.ts';
+import { gateBench } from '../../support/gate.ts';
+
+describe('certificates', () => {
+  const log = createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
+
+  describe('where certificates of our own are looked at', () => {
+    const bus = 'nats://127.0.0.1:4222';
+
+    test('is nowhere where nothing has TLS', () => {
+      expect(ownPlaces({ baseUrl: 'http://antipode.example', bus, tlsFirst: false, hasAuthority: false })).toEqual([]);
+      expect(ownPlaces({ baseUrl: undefined, bus, tlsFirst: false, hasAuthority: false })).toEqual([]);
+    });
+
+    test('is the address that people reach, and every server of the bus', () => {
+      const asked = {
+        baseUrl: 'https://antipode.example',
+        bus: 'tls://a.example:443, tls://[2001:db8::1]',
+        tlsFirst: true,
+        hasAuthority: false,
+      };
+      expect(ownPlaces(asked)).toEqual([
+        { of: 'web', host: 'antipode.example', port: 443, greetsFirst: false },
+        { of: 'bus', host: 'a.example', port: 443, greetsFirst: false },
+        { of: 'bus', host: '2001:db8::1', port: 4222, greetsFirst: false },
+      ]);
+      expect(ownPlaces({ baseUrl: undefined, bus, tlsFirst: false, hasAuthority: true })).toEqual([
+        { of: 'bus', host: '127.0.0.1', port: 4222, greetsFirst: true },
+      ]);
+    });
+  });
+
+  describe('what is seen of them', () => {
+    const soon = new Date('2031-05-06T07:08:09Z');
+    const past = new Date('2024-01-02T03:04:05Z');
+    const shown = (to: Date) => {
+      const { chain: cert, key } = mint({ names: ['127.0.0.1'], from: new Date('2023-01-01T00:00:00Z'), to });
+      return { cert, key };
+    };
+    /** As nats-server does without TLS first: its greeting, and TLS on the same connection. */
+    const greeter = createServer((socket) => {
+      socket.write('INFO {"tls_required":true}\r\n', () => {
+        const secured = new TLSSocket(socket, { isServer: true, secureContext: createSecureContext(shown(past)) });
+        secured.on('error', () => socket.destroy());
+      });
+    });
+    const tls = createTls(shown(soon), (socket) => socket.on('error', () => socket.destroy()));
+    const portOf = (server: Server): number => {
+      const address: AddressInfo | string | null = server.address();
+      return typeof address === 'object' && address !== null ? address.port : 0;
+    };
+
+    beforeAll(async () => {
+      for (const server of [greeter, tls]) {
+        server.listen(0, '127.0.0.1');
+        await once(server, 'listening');
+      }
+    });
+    afterAll(() => {
+      for (const server of [greeter, tls]) server.close();
+    });
+
+    test('is when each ends, also of one that has ended, and stays known while its server is away', async () => {
+      let now = 0;
+      const place = (server: Server, more: Pick<OwnPlace, 'of' | 'greetsFirst'>): OwnPlace => ({
+        host: '127.0.0.1',
+        port: portOf(server),
+        ...more,
+      });
+      const places = [place(tls, { of: 'web', greetsFirst: false }), place(greeter, { of: 'bus', greetsFirst: true })];
+      const certificates = createCertificates({ places, log, elapsed: () => now });
+      expect(certificates.seen()).toEqual([]);
+      const both: readonly SeenCertificate[] = [
+        { of: 'web', server: `127.0.0.1:${portOf(tls)}`, endsAt: soon.getTime() },
+        { of: 'bus', server: `127.0.0.1:${portOf(greeter)}`, endsAt: past.getTime() },
+      ];
+      await eventually(() => certificates.seen().length === 2);
+      expect(certificates.seen()).toEqual(both);
+      greeter.close();
+      await once(greeter, 'close');
+      now += 600_000;
+      certificates.seen();
+      await certificates.close();
+      expect(certificates.seen()).toEqual(both);
+    });
+  });
+});
+
+describe('probes', () => {
+  const probe = (id: string, continent: Continent, organisation: string | null, healthy: boolean) => ({
+    ...{ id, name: id, continent, organisation, healthy, quarantined: false },
+  });
+
+  test("an organisation's own probe is never counted with the public ones of its continent", async () => {
+    const probes = seenProbes({
+      roster: {
+        epoch: 1,
+        probes: [probe('public', 'Asia', null, false), probe('private', 'Asia', 'house', true), probe('other', 'Asia', 'house', true)],
+      },
+      directory: { byId: () => undefined },
+      presentOf: () => undefined,
+    });
+    const registry = new Registry();
+    createSeen(registry)({
+      ...{ isReady: true, database: true, bus: true, streams: true, partitions: 32, resting: false },
+      ...{ onBus: undefined, disk: undefined, certificates: [], stored: [], probes },
+    });
+    const rows = (await registry.metrics()).split('\n').filter((line) => line.startsWith('antipode_probes{'));
+    expect(rows.toSorted()).toEqual([
+      'antipode_probes{of="private",continent="Asia",state="well"} 2',
+      'antipode_probes{of="public",continent="Asia",state="lost"} 1',
+    ]);
+  });
+});
+
+describe('refused messages', () => {
+  const bench = gateBench();
+
+  test('a flood of refusals is counted whole, and does not fill the log', async () => {
+    const lines: string[] = [];
+    const refusals = createRefusals({ sql: bench.sql, log: pino({}, { write: (line) => void lines.push(line) }) });
+    for (let nth = 0; nth < 5_000; nth += 1) refusals.count('a flooder', 'wrong_subject');
+    // Who is refused for the first time is told all the same.
+    refusals.count('another', 'wrong_subject');
+    await refusals.flush();
+    const rows = await bench.sql<{ count: number }[]>`select count from refused where probe = 'a flooder'`;
+    expect(rows.map(({ count }) => Number(count))).toEqual([5_000]);
+    expect(lines.length).toBeLessThanOrEqual(30);
+    expect(lines.filter((line) => line.includes('another'))).toHaveLength(1);
+  });
+});
