@@ -1,26 +1,15 @@
 import { ConfigurationFault } from '../shared/base/env.ts';
-import { loadLightly, mayGrow } from '../shared/base/light-loading.ts';
-import { keepHeapLean, leanCoordinator } from '../shared/base/process.ts';
+import { keepHeapSmall } from '../shared/base/process.ts';
 
-/**
- * All modules of the server. A command of the operator does not load those that only the server
- * needs.
- */
-export const modulesOfCoordinator = async () => {
+/** `node coordinator/main.ts` serves until it is told to stop. */
+const serve = async (): Promise<void> => {
+  keepHeapSmall();
+  // A command of the operator does not load what only the server needs.
   const [{ createApp }, { readConfig }, { createLog }] = await Promise.all([
     import('./app.ts'),
     import('./config.ts'),
     import('../shared/base/log.ts'),
   ]);
-  return { createApp, readConfig, createLog };
-};
-
-/** `node coordinator/main.ts` serves until it is told to stop. */
-const serve = async (): Promise<void> => {
-  // The young generation of the heap stays small from here on: while it reads a hundred thousand
-  // monitors, it would grow by 100 MB that are never needed again.
-  const { createApp, readConfig, createLog } = await loadLightly(modulesOfCoordinator);
-  keepHeapLean(leanCoordinator);
   const config = readConfig(process.env);
   const log = createLog({ name: 'coordinator', level: config.LOG_LEVEL });
   const app = createApp(config, { log });
@@ -56,8 +45,7 @@ const serve = async (): Promise<void> => {
 
 /** `node coordinator/main.ts operator …` runs one of the operator's commands. */
 const operator = async (argv: readonly string[]): Promise<void> => {
-  const { operate } = await loadLightly(() => import('./operator/operate.ts'));
-  mayGrow();
+  const { operate } = await import('./operator/operate.ts');
   const { stdout, stderr } = process;
   // A reader of the beginning only (`| head`) has what it wanted; what was done is done.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -97,5 +85,4 @@ const run = async (): Promise<void> => {
   }
 };
 
-// The first local start reads this file only to compile it.
-if (import.meta.main) await run();
+await run();

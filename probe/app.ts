@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { newId } from '../shared/base/crypto.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { anchorOf } from '../shared/base/network.ts';
-import { makeFolder, version } from '../shared/base/process.ts';
+import { version } from '../shared/base/process.ts';
 import { type Clock, systemClock } from '../shared/base/time.ts';
 import { relayedSubject, signatureOf } from '../shared/bus/identity.ts';
 import {
@@ -108,7 +108,6 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const session = newId();
   const startedAt = performance.now();
   const displaced = Promise.withResolvers<void>();
-  makeFolder(folder);
   let describeHealth = (): string => '';
   const claim = await claimDataFolder(folder, id, () => describeHealth());
   const own = await openOwnCredentials({ folder, probe: id, given: credentials.nats_credentials, log });

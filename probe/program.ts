@@ -74,8 +74,6 @@ const run = async (folder: string): Promise<void> => {
     process.env.PROBE_IDENTITY_FILE = own;
   }
   process.env.PROBE_DATA_DIR = folder;
-  // A process that restarts to save memory starts with these arguments.
-  process.argv.splice(2, Number.POSITIVE_INFINITY, 'run', '--data', folder);
   await runProbe();
 };
 

@@ -1,8 +1,10 @@
+import { accessSync, constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { codeOf } from '../../shared/base/errors.ts';
+import { makeFolder } from '../../shared/base/process.ts';
 
 /**
  * What the probe keeps on disk: small files that are replaced whole, and append-only logs of lines.
@@ -117,10 +119,21 @@ const hold = async (folder: string, say: () => string): Promise<Server | undefin
   return second;
 };
 
+const openFolder = (folder: string): void => {
+  try {
+    makeFolder(folder);
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw refused(`${folder} cannot be written to (${error instanceof Error ? error.message : String(error)})`);
+  }
+};
+
 /**
- * @throws ConfigurationFault when the folder is another probe's, or another process is using it.
+ * @throws ConfigurationFault when the folder cannot be written to, is another probe's, or another
+ * process is using it.
  */
 export const claimDataFolder = async (folder: string, probe: string, say: () => string = () => ''): Promise<Claim> => {
+  openFolder(folder);
   const ownerFile = join(folder, 'probe.id');
   const owner = (await readIfThere(ownerFile))?.trim();
   if (owner !== undefined && owner !== probe)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTurn, createTurns, endAll } from '../../../shared/base/async.ts';
-import { createLeanHeap, type Lean, leanCoordinator, leanProbe, makeFolder } from '../../../shared/base/process.ts';
+import { makeFolder } from '../../../shared/base/process.ts';
 
 describe('end all', () => {
   const ended: string[] = [];
@@ -71,95 +71,6 @@ describe('in turn', () => {
     await asSoonAsMayBe();
     end('second');
     expect(await second).toBe('second');
-  });
-});
-
-describe('lean heap', () => {
-  const mib = 1_024 * 1_024;
-  const large = 200 * mib;
-  const lean: Lean = { growth: () => 0, settlesFrom: 48 * mib, calmFrom: 48 * mib };
-
-  const settling = ['--heap-growing-percent=30', '--optimize-for-size', '--retain-maps-for-n-gc=100'];
-  const calm = ['--heap-growing-percent=50', '--no-optimize-for-size'];
-  const own = ['--heap-growing-percent=0', '--no-optimize-for-size', '--retain-maps-for-n-gc=2'];
-
-  /** Ticks through these utilizations and tells the flags set, second by second. */
-  const flagsOver = (utilizations: readonly number[], bytesAt: (second: number) => number = () => large, of = lean): string[][] => {
-    let set: string[] = [];
-    const heap = createLeanHeap((flag) => set.push(flag), of);
-    return utilizations.map((utilization, second) => {
-      set = [];
-      heap.tick(utilization, bytesAt(second));
-      return set;
-    });
-  };
-  const seconds = (count: number, utilization: number): number[] => Array.from({ length: count }, () => utilization);
-
-  test('a heap is let grow as long as the loop is full', () => {
-    expect(flagsOver([...seconds(60, 0.9)]).flat()).toEqual([]);
-  });
-
-  test('when the loop has had room for three seconds, the heap is given back in small steps, and then kept close to what lives', () => {
-    const set = flagsOver([...seconds(5, 0.9), ...seconds(60, 0.2)]);
-    expect(set.slice(0, 7).flat()).toEqual([]);
-    expect(set[7]).toEqual(settling);
-    expect(set.slice(8, 32).flat()).toEqual([]);
-    expect(set[32]).toEqual(calm);
-    expect(set.slice(33).flat()).toEqual([]);
-  });
-
-  test('a loop that stays full gets its CPU back; a second of work changes nothing', () => {
-    const set = flagsOver([...seconds(40, 0.1), 0.9, 0.9, 0.1, ...seconds(5, 0.9)]);
-    expect(set.slice(40, 45).flat()).toEqual([]);
-    expect(set[45]).toEqual(['--heap-growing-percent=0', '--retain-maps-for-n-gc=2']);
-    expect(set.slice(46).flat()).toEqual([]);
-  });
-
-  test('a small heap is left alone; of one that is small again once it has settled nothing is kept', () => {
-    expect(flagsOver(seconds(60, 0.1), () => large / 5).flat()).toEqual([]);
-    const set = flagsOver(seconds(60, 0.1), (second) => (second < 10 ? large : large / 5));
-    expect(set[2]).toEqual(settling);
-    expect(set[27]).toEqual(own);
-    expect(set.slice(28).flat()).toEqual([]);
-  });
-
-  test('a heap that grows again when it has settled is left alone for ten minutes; settling that was broken off, and calm that was, come back as soon as there is room', () => {
-    const set = flagsOver(seconds(1_000, 0.1), (second) => (second > 20 && second < 35 ? large / 5 : large));
-    expect(set.map((flags, second) => (flags.includes('--optimize-for-size') ? second : -1)).filter((second) => second >= 0)).toEqual([
-      2, 628,
-    ]);
-    const full = flagsOver([...seconds(40, 0.1), ...seconds(3, 0.9), ...seconds(40, 0.1)]);
-    expect([full[42], full[45]]).toEqual([['--heap-growing-percent=0', '--retain-maps-for-n-gc=2'], settling]);
-    const broken = flagsOver([...seconds(10, 0.1), ...seconds(10, 0.9), ...seconds(10, 0.1)]);
-    expect(broken[12]).toEqual(own);
-    expect(broken[22]).toEqual(settling);
-  });
-
-  test('what was set is taken back at the end', () => {
-    const set: string[] = [];
-    const heap = createLeanHeap((flag) => set.push(flag), lean);
-    for (const utilization of seconds(3, 0)) heap.tick(utilization, large);
-    heap.release();
-    expect(set.slice(3)).toEqual(own);
-  });
-
-  test('a coordinator’s garbage is bounded from the first moment: less of a small heap', () => {
-    const set: string[] = [];
-    const heap = createLeanHeap((flag) => set.push(flag), leanCoordinator);
-    expect(set).toEqual(['--heap-growing-percent=50', '--retain-maps-for-n-gc=100']);
-    heap.tick(1, 63 * mib);
-    expect(set.slice(2)).toEqual([]);
-    heap.tick(1, 64 * mib);
-    expect(set.slice(2)).toEqual(['--heap-growing-percent=100']);
-    heap.tick(1, 40 * mib);
-    expect(set.slice(3)).toEqual(['--heap-growing-percent=50']);
-  });
-
-  test('a probe’s heap gives back what its assignments took, and is kept small only where a great many are left', () => {
-    const flagsAfter = (bytes: number) => flagsOver(seconds(40, 0.1), (second) => (second < 20 ? large : bytes), leanProbe)[27];
-    expect(flagsAfter(50 * mib)).toEqual(own);
-    expect(flagsAfter(130 * mib)).toEqual(calm);
-    expect(flagsOver(seconds(60, 0.1), () => 79 * mib, leanProbe).flat()).toEqual([]);
   });
 });
 
