@@ -1,8 +1,10 @@
+import type { OutputOf } from '../../shared/api/operation.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { Refusal, type RefusalCode } from '../../shared/base/errors.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import type { RememberedMonitors } from '../monitors/memory.ts';
 import type { TestRunOwner, TestRunRequest, TestRunState } from '../monitors/test-run.ts';
+import type { listChannelKinds } from '../notifications/contract.ts';
 import type { AlertLinks } from '../notifications/links.ts';
 import type { PlanName } from '../organisations/plans.ts';
 import type { TextRecords } from '../outbound/documents.ts';
@@ -20,17 +22,7 @@ import type { Cursors } from './cursors.ts';
  */
 export type ChannelConfig = { readonly [name: string]: string };
 
-export type KindField = {
-  readonly name: string;
-  readonly label: string;
-  readonly hint: string | null;
-  readonly secret: boolean;
-  readonly optional: boolean;
-  readonly input: string;
-  readonly choices: readonly string[];
-  readonly pattern: string;
-};
-export type Kind = { readonly id: string; readonly name: string; readonly about: string; readonly fields: readonly KindField[] };
+type Kind = OutputOf<typeof listChannelKinds>['items'][number];
 
 /** The result of one message that was sent while the caller waits. */
 export type Tried = {
@@ -82,23 +74,6 @@ export type NewProbe = {
   readonly organisation: string | null;
 };
 
-export type ListedProbe = {
-  readonly id: string;
-  readonly name: string;
-  readonly continent: Continent;
-  readonly organisation: string | null;
-  readonly created_at: Date;
-  readonly revoked_at: Date | null;
-  readonly last_seen_at: Date | null;
-  readonly version: string | null;
-  readonly quarantined_at: Date | null;
-  readonly quarantine_reason: string | null;
-  readonly doubted_at: Date | null;
-  readonly doubt_reason: string | null;
-  readonly place_trusted_as: string | null;
-  readonly clock_offset_ms: number | null;
-};
-
 /**
  * What a host receives when it becomes a probe: all addresses, and the permissions of its key.
  * Nothing of it is secret.
@@ -133,8 +108,6 @@ export type ProbesPart = {
   readonly rotateProbe: (sql: Queryable, id: string) => Promise<{ readonly id: string; readonly credentials: string }>;
   /** Its connection is closed within a second of the commit. @throws Refusal `probe_not_found`. */
   readonly revokeProbe: (sql: Queryable, id: string) => Promise<void>;
-  /** All probes, or those of one organisation; includes revoked ones, oldest first. */
-  readonly listProbes: (sql: Queryable, organisation?: string) => Promise<readonly ListedProbe[]>;
 };
 
 /**

@@ -12,7 +12,7 @@ import { deriveNetworkKey, type NetworkKey } from '../../shared/checks/sealed-se
 import type { Queryable, Sql } from '../database/connect.ts';
 import { readSealing, type Sealing, sealEpochOf, type WrappedKey } from '../secrets/keys.ts';
 import { areSignaturesRequired, offeredForMs, type RequireSigned } from './announcements.ts';
-import { addProbeKey, allProbes, insertProbe, type NamedProbe, type ProbeRow, revokeProbe } from './queries.ts';
+import { addProbeKey, insertProbe, type NamedProbe, type ProbeRow, revokeProbe } from './queries.ts';
 
 /** How long the older credentials of a probe remain valid after a rotation. */
 const overlapMs = 86_400_000;
@@ -104,23 +104,6 @@ export const createProbeIdentities = (parts: Dependencies) => {
       return { id, credentials };
     },
     revokeProbe,
-    listProbes: async (sql: Queryable, organisation?: string) =>
-      (await allProbes(sql, organisation)).map(({ organisation_id, ...row }) => ({
-        id: row.id,
-        name: row.name,
-        continent: row.continent,
-        organisation: organisation_id,
-        created_at: row.created_at,
-        revoked_at: row.revoked_at,
-        last_seen_at: row.last_seen_at,
-        version: row.version,
-        quarantined_at: row.quarantined_at,
-        quarantine_reason: row.quarantine_reason,
-        doubted_at: row.doubted_at,
-        doubt_reason: row.doubt_reason,
-        place_trusted_as: row.place_trusted_as,
-        clock_offset_ms: row.clock_offset_ms,
-      })),
   };
 };
 

@@ -10,12 +10,14 @@ import { lockOrganisation } from '../organisations/queries.ts';
 import type * as contract from './contract.ts';
 import { countedMinutes } from './contract.ts';
 import {
+  allProbes,
   type CheckerRow,
   checkersFor,
   countPrivateProbes,
   lockedOwnProbe,
   monitorsOfProbe,
   type OwnProbe,
+  type ProbeTrust,
   type Refuted,
   refutedShares,
   trustPlace,
@@ -62,32 +64,17 @@ export const endProbe = async (
   return ended;
 };
 
-type Row = {
-  readonly id: string;
-  readonly name: string;
-  readonly continent: string;
-  readonly version: string | null;
-  readonly created_at: Date;
-  readonly last_seen_at: Date | null;
-  readonly quarantined_at: Date | null;
-  readonly quarantine_reason: string | null;
-  readonly doubted_at: Date | null;
-  readonly doubt_reason: string | null;
-  readonly place_trusted_as: string | null;
-  readonly clock_offset_ms: number | null;
-};
-
 /**
  * Nothing proves that a probe is where it claims. It can only be shown that it is not, or the
  * operator knows better.
  */
-const placeOf = ({ doubted_at, place_trusted_as, continent }: Row): 'doubted' | 'trusted' | 'not_proven' => {
+const placeOf = ({ doubted_at, place_trusted_as, continent }: ProbeTrust): 'doubted' | 'trusted' | 'not_proven' => {
   if (doubted_at !== null) return 'doubted';
   return place_trusted_as === continent ? 'trusted' : 'not_proven';
 };
 
 /** What anyone who relies on a probe may know. */
-export const trustJson = (row: Row, shares: ReadonlyMap<string, Refuted>) => {
+export const trustJson = (row: ProbeTrust, shares: ReadonlyMap<string, Refuted>) => {
   const { id, name, continent, version, quarantine_reason, clock_offset_ms } = row;
   const share = shares.get(id);
   return {
@@ -126,11 +113,11 @@ export const listCheckers = async ({ sql, organisation, now }: InOrganisation): 
   return { items };
 };
 
-export const listProbes = async ({ sql, now, with: { probes } }: Context): Answer<OutputOf<typeof contract.listProbes>> => {
-  const [listed, shares] = await Promise.all([probes.listProbes(sql), refutedShares(sql, now)]);
+export const listProbes = async ({ sql, now }: Context): Answer<OutputOf<typeof contract.listProbes>> => {
+  const [listed, shares] = await Promise.all([allProbes(sql), refutedShares(sql, now)]);
   const items = listed.map((probe) => ({
     ...trustJson(probe, shares),
-    organisation: probe.organisation,
+    organisation: probe.organisation_id,
     revoked_at: probe.revoked_at?.toISOString() ?? null,
   }));
   return { items, count: items.length };

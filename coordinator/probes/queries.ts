@@ -194,6 +194,23 @@ export type ProbeRow = {
   readonly relayed_at: Date | null;
 };
 
+/** What anyone who relies on a probe may know. */
+export type ProbeTrust = Pick<
+  ProbeRow,
+  | 'id'
+  | 'name'
+  | 'continent'
+  | 'version'
+  | 'created_at'
+  | 'last_seen_at'
+  | 'quarantined_at'
+  | 'quarantine_reason'
+  | 'doubted_at'
+  | 'doubt_reason'
+  | 'place_trusted_as'
+  | 'clock_offset_ms'
+>;
+
 export type ProbeKey = { readonly key: string; readonly until: number | null };
 
 const keysShape = z.array(z.object({ key: z.string(), until: z.number().nullable() }));
@@ -406,21 +423,9 @@ export const refutedShares = async (sql: Queryable, now: number): Promise<Readon
   return new Map([...shares].map(([probe, own]) => [probe, together(own, now)]));
 };
 
-export type CheckerRow = {
-  readonly id: string;
-  readonly name: string;
-  readonly continent: Continent;
+export type CheckerRow = ProbeTrust & {
   readonly is_private: boolean;
-  readonly version: string | null;
-  readonly created_at: Date;
-  readonly last_seen_at: Date | null;
   readonly is_lost: boolean;
-  readonly quarantined_at: Date | null;
-  readonly quarantine_reason: string | null;
-  readonly doubted_at: Date | null;
-  readonly doubt_reason: string | null;
-  readonly place_trusted_as: string | null;
-  readonly clock_offset_ms: number | null;
   /** Distinct monitors of the organisation that it checked since then, and how often. */
   readonly monitors: number;
   readonly checks: number;

@@ -27,7 +27,6 @@ const noProbes: ProbesPart = {
   createProbe: () => Promise.reject(new Error('the API makes no probes')),
   rotateProbe: () => Promise.reject(new Error('the API rotates no probes')),
   revokeProbe,
-  listProbes: () => Promise.reject(new Error('the API lists no probes')),
   enrolProbe: () => Promise.reject(new Error('the API enrols no probes')),
   isEnrolmentProof: () => false,
   welcome: () => {
