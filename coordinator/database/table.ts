@@ -37,11 +37,14 @@ export const updateRows = async <Own extends Columns>(
   rows: readonly (RowOf<Own> & { readonly id: string })[],
   also: readonly string[] = [],
 ): Promise<void> => {
-  if (rows.length === 0) return;
+  const [one, ...others] = rows;
+  if (one === undefined) return;
+  // The database expects a hundred rows of any list, and would read a whole table for one.
+  const which = others.length === 0 ? sql`t.id = ${one.id}` : sql`t.id = r.id`;
   const sets = [...Object.keys(columns).map((name) => `${name} = r.${name}`), ...also];
   await sql`update ${sql(table)} t set ${sql.unsafe(sets.join(', '))}
     from ${recordset(sql, { id: 'uuid', ...columns }, rows)}
-    where t.id = r.id and t.organisation_id = ${organisation}`;
+    where ${which} and t.organisation_id = ${organisation}`;
 };
 
 /** Bytes as the text that the database reads as bytes. */
