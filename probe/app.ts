@@ -251,7 +251,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
         own.hear(reply, bus);
         knowledge.learn(reply, assignments.keysInUse);
         if (reply.base_url !== identity.base_url) identity = { ...identity, base_url: reply.base_url };
-        reporter.hear(reply);
+        reporter.onReply(reply);
       },
     },
   });

@@ -41,29 +41,29 @@ const settling = 200;
 export const working: Backlog = { since: 0, until: null, spent: false };
 
 /** The state of the backlog now. `arriving`: more of it is known to be on its way to us. */
-export function updateBacklog(handover: Backlog, words: readonly LatestPresence[], now: number, arriving = false): Backlog {
-  const { since, until, spent } = handover;
-  const all = isSilent(words, now);
-  if (until === null) return spent && (all || behind(words, Number.NEGATIVE_INFINITY, now).length === 0) ? working : handover;
-  const awaited = behind(words, since, now).length > 0;
+export function updateBacklog(backlog: Backlog, presences: readonly LatestPresence[], now: number, arriving = false): Backlog {
+  const { since, until, spent } = backlog;
+  const all = isSilent(presences, now);
+  if (until === null) return spent && (all || behind(presences, Number.NEGATIVE_INFINITY, now).length === 0) ? working : backlog;
+  const awaited = behind(presences, since, now).length > 0;
   if (now >= until) return { ...working, spent: awaited && !all };
-  return awaited || arriving ? handover : { ...handover, until: Math.min(until, now + settling) };
+  return awaited || arriving ? backlog : { ...backlog, until: Math.min(until, now + settling) };
 }
 
 /** Presence comes every 5 s: a probe that is silent for longer may be cut off from us. */
 const pingMissedAfter = 6_500;
 
-function isSilent(words: readonly Pick<LatestPresence, 'heard_at'>[], now: number): boolean {
-  return words.every(({ heard_at }) => now - heard_at > pingMissedAfter);
+function isSilent(presences: readonly Pick<LatestPresence, 'heard_at'>[], now: number): boolean {
+  return presences.every(({ heard_at }) => now - heard_at > pingMissedAfter);
 }
 
 /**
  * Probes that may still keep results from before `since`: silent since then, silent now, or still
  * delivering.
  */
-export function behind(words: readonly LatestPresence[], since: number, now: number): string[] {
-  return words
-    .filter((word) => word.heard_at < since || now - word.heard_at > pingMissedAfter || !word.handed_over)
+export function behind(presences: readonly LatestPresence[], since: number, now: number): string[] {
+  return presences
+    .filter((presence) => presence.heard_at < since || now - presence.heard_at > pingMissedAfter || !presence.handed_over)
     .map(({ probe }) => probe);
 }
 
@@ -80,13 +80,13 @@ export type Awaited = ReadonlyMap<string, number>;
 export function awaitedBy(
   since: number,
   before: Awaited | undefined,
-  words: readonly LatestPresence[],
+  presences: readonly LatestPresence[],
   now: number,
   arriving = false,
 ): Awaited {
-  const late = new Set(behind(words, since, now));
+  const late = new Set(behind(presences, since, now));
   const awaited = new Map<string, number>();
-  for (const { probe } of words) {
+  for (const { probe } of presences) {
     const last = before?.get(probe);
     const isFresh = before === undefined || arriving || last === Number.POSITIVE_INFINITY;
     const until = late.has(probe) ? Number.POSITIVE_INFINITY : isFresh ? now + settling : last;
@@ -101,18 +101,24 @@ export type Late = { readonly since: number; readonly from: readonly string[] };
 /**
  * Whether late results must wait for other probes. No one waits for a probe that was away alone.
  */
-export const mustWait = (handover: Backlog, late: Late, words: readonly LatestPresence[], now: number, rules: Rules = allRules): boolean =>
+export const mustWait = (
+  backlog: Backlog,
+  late: Late,
+  presences: readonly LatestPresence[],
+  now: number,
+  rules: Rules = allRules,
+): boolean =>
   rules.kept_waits_for_others &&
-  handover.until === null &&
-  !handover.spent &&
-  behind(words, late.since, now).some((probe) => !late.from.includes(probe));
+  backlog.until === null &&
+  !backlog.spent &&
+  behind(presences, late.since, now).some((probe) => !late.from.includes(probe));
 
 /**
  * The first presence after no probe was heard for longer than a ping. The bus was down, so every
  * probe's silence timer restarts (rule 7).
  */
-export const endsSilenceOfAll = (words: readonly Pick<LatestPresence, 'heard_at'>[], now: number): boolean =>
-  words.length > 1 && isSilent(words, now);
+export const endsSilenceOfAll = (presences: readonly Pick<LatestPresence, 'heard_at'>[], now: number): boolean =>
+  presences.length > 1 && isSilent(presences, now);
 
 /**
  * The order in which the past is decided: by start, then by probe and sequence, so that it is

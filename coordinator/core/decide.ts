@@ -61,7 +61,7 @@ export function decide(known: MonitorState, event: MonitorEvent, moment: Moment)
       break;
   }
   reschedule(draft, state.incident);
-  return { state: draft.state.incident === null ? { ...draft.state, sightings: [] } : draft.state, effects: draft.effects };
+  return { state: draft.state.incident === null ? { ...draft.state, observations: [] } : draft.state, effects: draft.effects };
 }
 
 function onResult(draft: Draft, result: SeenResult): void {
@@ -135,10 +135,10 @@ function mayDecide({ state: { watched, decides_from }, rules }: Draft, { config_
 /** Rule 3: a late result retimes the incident before it has any other effect. */
 function retimeIfLate(draft: Draft, result: SeenResult): void {
   const { state, rules } = draft;
-  const { incident, clock, watched, sightings } = state;
+  const { incident, clock, watched, observations } = state;
   if (!incident || watched.kind === 'heartbeat' || !remembersOf(incident, result.at)) return;
-  draft.state = { ...state, sightings: withObservation(sightings, observationOf(result), draft.reach.turn_ms) };
-  const mustRetime = result.at < clock || (result.outcome === 'fail' && isDoubted(incident, draft.state.sightings));
+  draft.state = { ...state, observations: withObservation(observations, observationOf(result), draft.reach.turn_ms) };
+  const mustRetime = result.at < clock || (result.outcome === 'fail' && isDoubted(incident, draft.state.observations));
   if (mustRetime && rules.late_dates_anew) retimeIncident(draft, incident, judge);
 }
 

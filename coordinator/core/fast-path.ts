@@ -21,7 +21,7 @@ export type RoutineTimes = Pick<Watched, 'config_version' | 'created_at' | 'paus
  * Whether this result only renews the probe's view and extends the covered time. The caller ensures
  * that the monitor has no incident and only passing views.
  */
-export const goesWithoutSaying = (result: SeenResult, watched: RoutinePass, times: RoutineTimes, now: number): boolean => {
+export const isRoutinePass = (result: SeenResult, watched: RoutinePass, times: RoutineTimes, now: number): boolean => {
   if (result.cause !== null || countsAs(result, now) !== 'ok' || watched.kind === 'heartbeat' || wasClockSetBack(times.clock, now))
     return false;
   if (result.config_version !== times.config_version || times.paused_at !== null || result.at < times.decides_from) return false;

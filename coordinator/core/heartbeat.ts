@@ -147,12 +147,12 @@ function bad(draft: Draft, ping: SeenPing): void {
     badThatCameLate(draft, { ...ping, id: own }, failure, until);
     return;
   }
-  const told = incident ? toldOf(draft, incident, ping) : confirm(draft, open(draft, null, at, failure, own), null, at);
-  if (told === incident) return;
+  const reported = incident ? withOwnReport(draft, incident, ping) : confirm(draft, open(draft, null, at, failure, own), null, at);
+  if (reported === incident) return;
   // The job's report often says why it failed. A probe that judged from the record does not have
   // it.
-  keepEvidence(draft, told.id, told.seen === null ? 'seen' : 'confirmed', whoTook(ping), at, failure);
-  raise(draft, told, false);
+  keepEvidence(draft, reported.id, reported.seen === null ? 'seen' : 'confirmed', whoTook(ping), at, failure);
+  raise(draft, reported, false);
 }
 
 /**
@@ -206,7 +206,7 @@ export function beginningOf(
  * The open incident with the job's own report. The report is certain, and may be older than what
  * others saw.
  */
-function toldOf(draft: Draft, incident: Incident, { began_at, at }: SeenPing): Incident {
+function withOwnReport(draft: Draft, incident: Incident, { began_at, at }: SeenPing): Incident {
   const isSooner = incident.confirmed_at === null || at < incident.confirmed_at;
   const begins = beginningOf(incident, { began_at, at });
   if (!isSooner && begins.started_at === incident.started_at) return incident;

@@ -56,8 +56,8 @@ export const downs = (rows: readonly Alert[], channels: readonly string[], due_a
  * past is being decided after an absence, the outage may be over (rule 4). Early decisions need not
  * wait for that, nor does what the target itself reported.
  */
-export const mayNotify = (is: { readonly isPastDecided: boolean; readonly isToldByTarget: boolean }, rules: Rules = allRules): boolean =>
-  is.isPastDecided || is.isToldByTarget || !rules.past_is_not_alerted;
+export const mayNotify = (is: { readonly isPastDecided: boolean; readonly isSaidByTarget: boolean }, rules: Rules = allRules): boolean =>
+  is.isPastDecided || is.isSaidByTarget || !rules.past_is_not_alerted;
 
 export type Release = { readonly is: 'due' } | { readonly is: 'held'; readonly until: number };
 
@@ -115,7 +115,7 @@ export function open(draft: Draft, from: ObservingProbe | null, at: number, fail
   const incident = begun(draft, from, at, failure, id);
   put(draft, incident, 'opened');
   if (from && draft.state.watched.kind !== 'heartbeat')
-    draft.state = { ...draft.state, sightings: knownAtOpening(draft.state, observationBy(from, at, failure)) };
+    draft.state = { ...draft.state, observations: knownAtOpening(draft.state, observationBy(from, at, failure)) };
   if (from) keepEvidence(draft, incident.id, 'seen', from, at, failure);
   return incident;
 }
@@ -259,14 +259,14 @@ function partFromLonely(draft: Draft, incident: Incident, { second, partner }: P
  * Ends the incident. Recipients of its "down" are notified; without a "down" there is no recovery
  * alert.
  */
-export function close(draft: Draft, incident: Incident, at: number, note: string | null, told: 'up' | 'closed' = 'up'): Incident {
+export function close(draft: Draft, incident: Incident, at: number, note: string | null, event: 'up' | 'closed' = 'up'): Incident {
   const resolved_at = Math.max(at, incident.confirmed_at ?? incident.started_at);
   const next = { ...incident, resolved_at, note };
   put(draft, next, 'closed');
   if (draft.state.watched.kind === 'heartbeat') remember(draft, next);
   else if (next.confirmed_at !== null && resolved_at >= (draft.state.last_down?.to ?? 0))
     draft.state = { ...draft.state, last_down: { from: next.started_at, to: resolved_at } };
-  if (incident.progress.alerted) draft.effects.push({ is: 'alert', event: told, incident: incident.id, at: resolved_at });
+  if (incident.progress.alerted) draft.effects.push({ is: 'alert', event, incident: incident.id, at: resolved_at });
   return next;
 }
 
@@ -346,13 +346,13 @@ export function confirm(draft: Draft, incident: Incident, by: ProbeView | null, 
  */
 const afterConfirmation = 60_000;
 
-type Saw = { readonly continent: Continent; readonly ok: boolean; readonly at: number };
+type ContinentResult = { readonly continent: Continent; readonly ok: boolean; readonly at: number };
 
 /**
  * The incident with this continent's observation counted in; `asked`: all continents that can check
  * now. Returns the same incident when nothing changed.
  */
-export function counted(incident: Incident, { continent, ok, at }: Saw, asked: readonly Continent[]): Incident {
+export function counted(incident: Incident, { continent, ok, at }: ContinentResult, asked: readonly Continent[]): Incident {
   const { progress } = incident;
   if (ok && incident.confirmed_at !== null && at > incident.confirmed_at + afterConfirmation) return incident;
   const list = ok ? progress.passed : progress.failed;
@@ -454,16 +454,16 @@ export function passWhileDown(draft: Draft, incident: Incident, result: SeenResu
   // A pass from before the outage says nothing about its end.
   const since = passing.filter(({ at }) => at >= incident.started_at).length;
   const below = failing.length < 2 ? (seen.progress.below_since ?? result.at) : null;
-  const dated = below === seen.progress.below_since ? seen : progress(draft, seen, { below_since: below });
+  const retimed = below === seen.progress.below_since ? seen : progress(draft, seen, { below_since: below });
   const over = rules.dated_by_the_first_pass ? (below ?? result.at) : result.at;
   if (reach.lone) {
-    if (seen.progress.run > 0 || !rules.two_passes_close) close(draft, dated, over, null);
-    else recheckSoon(draft, progress(draft, dated, { run: 1, run_at: result.at }));
+    if (seen.progress.run > 0 || !rules.two_passes_close) close(draft, retimed, over, null);
+    else recheckSoon(draft, progress(draft, retimed, { run: 1, run_at: result.at }));
     return;
   }
   const enough = since >= 2 || since >= Math.max(1, reach.able.length) || !rules.two_passes_close;
-  if (wasFailing) askRecovery(draft, dated, result.from.continent, result);
-  const current = draft.state.incident ?? dated;
+  if (wasFailing) askRecovery(draft, retimed, result.from.continent, result);
+  const current = draft.state.incident ?? retimed;
   if (failing.length <= 1 && enough) close(draft, current, over, null);
   else raise(draft, current, result.handed_over);
 }

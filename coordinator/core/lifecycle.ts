@@ -16,7 +16,7 @@ export const createState = (watched: Watched): MonitorState => ({
   covered_until: watched.created_at,
   gaps: [],
   incident: null,
-  sightings: [],
+  observations: [],
   closed: [],
   last_down: null,
   decides_from: watched.created_at,
@@ -119,8 +119,8 @@ export function restore(from: Restoring): MonitorState {
   }
   const openGap = gaps.findLast((gap) => gap.to === null);
   const stored = [...told, ...results].filter((result) => result.outcome !== 'unknown' && !result.quarantined && counts(result));
-  const sightings = observationsAfterRestart({ incident, views, watched }, stored.map(observationOf));
-  return { ...state, views, sightings, clock, decides_from, covered_until: openGap?.from ?? covered_until };
+  const observations = observationsAfterRestart({ incident, views, watched }, stored.map(observationOf));
+  return { ...state, views, observations, clock, decides_from, covered_until: openGap?.from ?? covered_until };
 }
 
 /**

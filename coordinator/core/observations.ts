@@ -19,9 +19,9 @@ export function observationOf(result: SeenResult): Observation {
  * What is known when an incident opens: the newest pass of each probe, and what an incident that it
  * was split from saw since it began.
  */
-export function knownAtOpening({ sightings, views }: MonitorState, first: Observation): readonly Observation[] {
+export function knownAtOpening({ observations, views }: MonitorState, first: Observation): readonly Observation[] {
   const passes = views.flatMap((view) => (view.ok_at === null ? [] : [observationBy(view.from, view.ok_at, null)]));
-  return inOrder(passes, [first, ...sightings.filter(({ at }) => at >= first.at)]);
+  return inOrder(passes, [first, ...observations.filter(({ at }) => at >= first.at)]);
 }
 
 /** The observation of a check that started at this time; null: it passed. */
@@ -40,19 +40,19 @@ export const maxObservations = 200;
  * In order of start. Of those that started together failures come first, because they count
  * (core/views.ts), then the first to arrive.
  */
-function inOrder(sightings: readonly Observation[], added: readonly Observation[]): readonly Observation[] {
-  const fresh = added.filter((one) => !sightings.some((other) => isSame(one, other)));
-  return [...sightings, ...fresh].toSorted((a, b) => a.at - b.at || Number(a.ok) - Number(b.ok)).slice(-maxObservations);
+function inOrder(observations: readonly Observation[], added: readonly Observation[]): readonly Observation[] {
+  const fresh = added.filter((one) => !observations.some((other) => isSame(one, other)));
+  return [...observations, ...fresh].toSorted((a, b) => a.at - b.at || Number(a.ok) - Number(b.ok)).slice(-maxObservations);
 }
 
 function isSame(a: Observation, b: Observation): boolean {
   return a.at === b.at && a.from.probe === b.from.probe;
 }
 
-export function withObservation(sightings: readonly Observation[], seen: Observation, turn_ms: number): readonly Observation[] {
-  const last = sightings.at(-1);
+export function withObservation(observations: readonly Observation[], seen: Observation, turn_ms: number): readonly Observation[] {
+  const last = observations.at(-1);
   const isNewest = last === undefined || seen.at > last.at;
-  return inOrder(thinned(isNewest && !seen.ok ? withoutOldEvidence(sightings, seen) : sightings, turn_ms), [seen]);
+  return inOrder(thinned(isNewest && !seen.ok ? withoutOldEvidence(observations, seen) : observations, turn_ms), [seen]);
 }
 
 /**
@@ -60,18 +60,18 @@ export function withObservation(sightings: readonly Observation[], seen: Observa
  * minute apart, and less than a view lasts (two turns). So a late result still finds the failure
  * that it confirms or that confirms it, and no time seems unobserved.
  */
-function thinned(sightings: readonly Observation[], turn_ms: number): readonly Observation[] {
-  if (sightings.length < maxObservations) return sightings;
+function thinned(observations: readonly Observation[], turn_ms: number): readonly Observation[] {
+  if (observations.length < maxObservations) return observations;
   const apart = Math.min(together, 2 * turn_ms);
   const following = new Map<Observation, Observation>();
   const newest = new Map<Continent, Observation>();
-  for (const one of sightings) {
+  for (const one of observations) {
     const before = newest.get(one.from.continent);
     if (before) following.set(before, one);
     newest.set(one.from.continent, one);
   }
   const kept = new Map<Continent, Observation>();
-  return sightings.filter((one) => {
+  return observations.filter((one) => {
     const [before, after] = [kept.get(one.from.continent), following.get(one)];
     const isBetween = before?.ok === one.ok && after?.ok === one.ok && after.at - before.at < apart;
     if (!isBetween) kept.set(one.from.continent, one);
@@ -83,26 +83,30 @@ function thinned(sightings: readonly Observation[], turn_ms: number): readonly O
  * A failure's details take kilobytes: only the newest of each continent, and the first of all, keep
  * them.
  */
-function withoutOldEvidence(sightings: readonly Observation[], newest: Observation): readonly Observation[] {
-  const index = sightings.findLastIndex(({ ok, from }) => !ok && from.continent === newest.from.continent);
-  const before = sightings[index];
-  return before?.evidence && index > 0 ? sightings.with(index, { ...before, evidence: null }) : sightings;
+function withoutOldEvidence(observations: readonly Observation[], newest: Observation): readonly Observation[] {
+  const index = observations.findLastIndex(({ ok, from }) => !ok && from.continent === newest.from.continent);
+  const before = observations[index];
+  return before?.evidence && index > 0 ? observations.with(index, { ...before, evidence: null }) : observations;
 }
 
 /**
  * The time whose stored results may retime this incident after a restart: it begins as long before
  * the incident as a view lasts.
  */
-export function toldIn(incident: Incident, watched: Watched, network: Roster): { readonly from: number; readonly to: number } | undefined {
+export function observedIn(
+  incident: Incident,
+  watched: Watched,
+  network: Roster,
+): { readonly from: number; readonly to: number } | undefined {
   if (incident.seen === null || watched.kind === 'heartbeat') return undefined;
-  return { from: incident.started_at - 2 * reachOf(watched, network).turn_ms, to: datedUntil(incident) };
+  return { from: incident.started_at - 2 * reachOf(watched, network).turn_ms, to: retimedUntil(incident) };
 }
 
 /**
  * The last start that may retime it: of two failures that confirm it together, either may be the
  * later one.
  */
-function datedUntil({ confirmed_at }: Incident): number {
+function retimedUntil({ confirmed_at }: Incident): number {
   return confirmed_at === null ? Number.POSITIVE_INFINITY : confirmed_at + together;
 }
 
@@ -134,10 +138,10 @@ export function observationsAfterRestart(
 }
 
 export function remembersOf(incident: Incident, at: number): boolean {
-  return incident.seen !== null && at <= datedUntil(incident);
+  return incident.seen !== null && at <= retimedUntil(incident);
 }
 
 /** Observations up to then count no more once their probe is quarantined. */
 export function withoutProbe(draft: Draft, probe: string): void {
-  draft.state = { ...draft.state, sightings: draft.state.sightings.filter(({ from }) => from.probe !== probe) };
+  draft.state = { ...draft.state, observations: draft.state.observations.filter(({ from }) => from.probe !== probe) };
 }

@@ -199,12 +199,12 @@ export const shareOf = (hosts: readonly number[], refuted: ReadonlyMap<number, n
 /** A refuted failure that repeats counts for longer. That change alone is sent rarely. */
 const longer = 60_000;
 
-export const saysTheSame = (share: Share, told: Share | undefined): boolean =>
-  told !== undefined &&
-  told.hosts.length === share.hosts.length &&
-  told.refuted.size === share.refuted.size &&
-  share.hosts.every((host, index) => host === told.hosts[index]) &&
-  [...share.refuted].every(([host, until]) => until - (told.refuted.get(host) ?? Number.NEGATIVE_INFINITY) < longer);
+export const saysTheSame = (share: Share, before: Share | undefined): boolean =>
+  before !== undefined &&
+  before.hosts.length === share.hosts.length &&
+  before.refuted.size === share.refuted.size &&
+  share.hosts.every((host, index) => host === before.hosts[index]) &&
+  [...share.refuted].every(([host, until]) => until - (before.refuted.get(host) ?? Number.NEGATIVE_INFINITY) < longer);
 
 /** Hashes of hosts are evenly distributed below this. */
 const hashes = 2 ** 32;

@@ -12,7 +12,7 @@ export function askFirst(draft: Draft, incident: Incident, from: Continent, resu
   if (result.handed_over) return incident;
   const { now } = draft.moment;
   // No recheck was requested, so the first current result need not wait for an answer.
-  if (!tellsOfNow(draft, result)) return progressLightly(draft, incident, { asked_at: result.at });
+  if (!isCurrent(draft, result)) return progressLightly(draft, incident, { asked_at: result.at });
   const continents = others(draft, from);
   if (continents.length === 0 && !draft.reach.lone) {
     draft.effects.push({ is: 'notice', about: 'alone', continent: from });
@@ -25,7 +25,7 @@ export function askFirst(draft: Draft, incident: Incident, from: Continent, resu
 /**
  * Whether a result is current. The past causes no rechecks, because others can no longer see it.
  */
-function tellsOfNow(draft: Draft, result: Pick<SeenResult, 'at' | 'handed_over'>): boolean {
+function isCurrent(draft: Draft, result: Pick<SeenResult, 'at' | 'handed_over'>): boolean {
   return !result.handed_over && draft.moment.now - result.at <= 2 * draft.reach.turn_ms;
 }
 
@@ -43,7 +43,7 @@ const patience = 1_000;
  */
 export function askAgain(draft: Draft, incident: Incident, from: Continent, result: Pick<SeenResult, 'at' | 'handed_over'>): Incident {
   const { now } = draft.moment;
-  if (!tellsOfNow(draft, result)) return incident;
+  if (!isCurrent(draft, result)) return incident;
   if (incident.progress.asked_at === 0) return askFirst(draft, incident, from, result);
   if (now - incident.progress.asked_at < patience || !draft.rules.others_look_at_once) return incident;
   const continents = others(draft, from);
@@ -57,7 +57,7 @@ export function askAgain(draft: Draft, incident: Incident, from: Continent, resu
 
 /** Rule 12: the first pass of a failing continent requests a recheck from all others at once. */
 export function askRecovery(draft: Draft, incident: Incident, from: Continent, result: Pick<SeenResult, 'at' | 'handed_over'>): Incident {
-  if (!tellsOfNow(draft, result)) return incident;
+  if (!isCurrent(draft, result)) return incident;
   ask(draft, others(draft, from), 'recovery');
   return progressLightly(draft, incident, { asked_at: draft.moment.now });
 }
@@ -132,7 +132,7 @@ export type AwaitedRecheck = {
  * On top of the check's timeout: for the way there and back, and for the queue behind a thousand
  * others.
  */
-const patienceMs = 15_000;
+const timeoutMs = 15_000;
 
 /**
  * Which continent checks at once a monitor that is new, resumed or edited: the one whose turn is
@@ -154,9 +154,9 @@ export function firstCheck(
   if (!next || !probe) return { awaited: undefined, look: undefined };
   const isSoon = next.turn_at - now <= soon;
   const isLost = awaited !== undefined && now >= awaited.until;
-  const patience_ms = isLost ? awaited.patience_ms * 2 : assignment.timeout_ms + patienceMs;
-  const until = (isSoon ? next.turn_at : now) + patience_ms;
-  return { awaited: { continent: next.continent, probe: probe.id, until, patience_ms }, look: isSoon ? undefined : next };
+  const timeout_ms = isLost ? awaited.patience_ms * 2 : assignment.timeout_ms + timeoutMs;
+  const until = (isSoon ? next.turn_at : now) + timeout_ms;
+  return { awaited: { continent: next.continent, probe: probe.id, until, patience_ms: timeout_ms }, look: isSoon ? undefined : next };
 }
 
 function nextProbe(assignment: Placed, roster: Roster, now: number): FirstCheck | undefined {
@@ -211,9 +211,9 @@ function fill(purse: Purse | undefined, { perSecond, burst }: Allowance, now: nu
  * failure the wishes are rebuilt from the database and forget which probes were asked. This record
  * survives that, so that no target pays for our faults.
  */
-export type Asked = { readonly purse: Purse | undefined; readonly sampled_at: number };
+export type RecheckBudget = { readonly purse: Purse | undefined; readonly sampled_at: number };
 
-export const neverChecked: Asked = { purse: undefined, sampled_at: Number.NEGATIVE_INFINITY };
+export const unusedBudget: RecheckBudget = { purse: undefined, sampled_at: Number.NEGATIVE_INFINITY };
 
 /**
  * Enough for all others at a first failure and once more soon after, on seven continents; in the
@@ -224,7 +224,11 @@ const askedAtMost: Allowance = { perSecond: 0.5, burst: 12 };
 /** Samples are five seconds apart, minus the delay that one of them may have. */
 const samplesApart = 4_000;
 
-export function mayAsk(before: Asked, isSample: boolean, now: number): { readonly asked: Asked; readonly granted: boolean } {
+export function mayAsk(
+  before: RecheckBudget,
+  isSample: boolean,
+  now: number,
+): { readonly asked: RecheckBudget; readonly granted: boolean } {
   if (isSample) {
     const granted = now - before.sampled_at >= samplesApart || now < before.sampled_at;
     return { asked: granted ? { ...before, sampled_at: now } : before, granted };
@@ -235,5 +239,5 @@ export function mayAsk(before: Asked, isSample: boolean, now: number): { readonl
 }
 
 /** Whether its record has expired. */
-export const isForgotten = ({ purse, sampled_at }: Asked, now: number): boolean =>
+export const isForgotten = ({ purse, sampled_at }: RecheckBudget, now: number): boolean =>
   now - sampled_at >= samplesApart && fill(purse, askedAtMost, now).left >= askedAtMost.burst;

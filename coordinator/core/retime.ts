@@ -16,21 +16,21 @@ import { isOfLastDown } from './views.ts';
 type InOrder = (draft: Draft, result: SeenResult) => void;
 
 export function retimeIncident(draft: Draft, incident: Incident, inOrder: InOrder): void {
-  const retold = retimeEvents(draft, incident, inOrder);
-  if (!retold?.incident.seen) return;
-  const { seen, started_at, confirmed_at } = retold.incident;
-  if (retold.ended.length > 0) {
-    const current = endThoseBefore(draft, incident, retold);
-    isConfirmed(draft, begins(draft, current, retold.incident), retold.incident);
+  const retimed = retimeEvents(draft, incident, inOrder);
+  if (!retimed?.incident.seen) return;
+  const { seen, started_at, confirmed_at } = retimed.incident;
+  if (retimed.ended.length > 0) {
+    const current = endThoseBefore(draft, incident, retimed);
+    isConfirmed(draft, begins(draft, current, retimed.incident), retimed.incident);
     return;
   }
   // An outage that was alerted is not taken back.
   if (incident.confirmed_at !== null && (confirmed_at === null || started_at > incident.confirmed_at)) return;
-  if (retold.isParted && incident.confirmed_at === null && started_at > incident.started_at) {
+  if (retimed.isParted && incident.confirmed_at === null && started_at > incident.started_at) {
     const failure = failureOf(draft, seen, started_at);
     close(draft, incident, started_at, notes.oneContinent);
-    isConfirmed(draft, open(draft, seen, started_at, failure), retold.incident);
-  } else isConfirmed(draft, begins(draft, incident, retold.incident), retold.incident);
+    isConfirmed(draft, open(draft, seen, started_at, failure), retimed.incident);
+  } else isConfirmed(draft, begins(draft, incident, retimed.incident), retimed.incident);
 }
 
 type RetimedEvents = {
@@ -49,24 +49,25 @@ type Ended = Incident & { readonly resolved_at: number };
 
 function retimeEvents(draft: Draft, incident: Incident, inOrder: InOrder): RetimedEvents | undefined {
   const { state, moment, rules, reach } = draft;
-  const sightings = storyOf(state, incident);
-  const from = sightings[0]?.at;
+  const observations = storyOf(state, incident);
+  const from = observations[0]?.at;
   if (from === undefined) return undefined;
   const start = from > incident.started_at ? unconfirmed(incident) : null;
-  const before: MonitorState = { ...state, views: [], clock: from, incident: start, sightings: [], restored: false };
+  const before: MonitorState = { ...state, views: [], clock: from, incident: start, observations: [], restored: false };
   let ids = 0;
   const newId = () => {
     ids += 1;
     return `retold ${ids}`;
   };
   const again: Draft = { state: before, effects: [], moment: { ...moment, newId }, rules, reach };
-  for (const sighting of sightings) {
+  for (const observation of observations) {
     const known = again.state.incident;
     // No tick runs meanwhile to end an unobserved incident. Observations from shortly before the
     // oldest are forgotten.
     const unobserved = known && Math.max(unobservedAt(again, known), from + 2 * reach.turn_ms);
-    if (known?.confirmed_at === null && unobserved !== null && sighting.at > unobserved) again.state = { ...again.state, incident: null };
-    inOrder(again, resultOf(sighting, state));
+    if (known?.confirmed_at === null && unobserved !== null && observation.at > unobserved)
+      again.state = { ...again.state, incident: null };
+    inOrder(again, resultOf(observation, state));
   }
   const last = again.state.incident;
   if (!last) return undefined;
@@ -87,7 +88,7 @@ function retimeEvents(draft: Draft, incident: Incident, inOrder: InOrder): Retim
  * (rule 3).
  */
 function storyOf(state: MonitorState, { started_at }: Incident): readonly Observation[] {
-  return state.sightings.filter(({ ok, at }) => ok || at === started_at || !isOfLastDown(state, at));
+  return state.observations.filter(({ ok, at }) => ok || at === started_at || !isOfLastDown(state, at));
 }
 
 /**
@@ -129,7 +130,7 @@ function endThoseBefore(draft: Draft, incident: Incident, { ended, incident: las
 
 /** The failure of this probe's check that started at this time. */
 function failureOf({ state }: Draft, from: ObservingProbe, at: number): Failure {
-  const found = state.sightings.find((sighting) => !sighting.ok && sighting.at === at && sighting.from.probe === from.probe);
+  const found = state.observations.find((observation) => !observation.ok && observation.at === at && observation.from.probe === from.probe);
   const { took_ms, cause, phases, evidence } = found ?? { took_ms: 0, cause: null, phases: null, evidence: null };
   return { began_at: at, took_ms, cause, phases, evidence };
 }
@@ -186,9 +187,9 @@ function union<Item>(some: readonly Item[], more: readonly Item[]): readonly Ite
  * Whether, as late results show, one of the two confirming continents had passed by then. The next
  * failure then retimes the incident (rule 3).
  */
-export function isDoubted({ seen, confirmed, confirmed_at }: Incident, sightings: readonly Observation[]): boolean {
+export function isDoubted({ seen, confirmed, confirmed_at }: Incident, observations: readonly Observation[]): boolean {
   if (seen === null || confirmed === null || confirmed_at === null) return false;
   const hadPassed = (continent: string): boolean =>
-    sightings.findLast(({ at, from }) => at <= confirmed_at && from.continent === continent)?.ok === true;
+    observations.findLast(({ at, from }) => at <= confirmed_at && from.continent === continent)?.ok === true;
   return hadPassed(seen.continent) || hadPassed(confirmed.continent);
 }

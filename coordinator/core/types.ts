@@ -273,7 +273,7 @@ export type MonitorState = {
    * Observations of the open incident in order of start, so that late results can retime it (rule
    * 3).
    */
-  readonly sightings: readonly Observation[];
+  readonly observations: readonly Observation[];
   /** A heartbeat's last ended incidents, the newest first: late pings may retime them (rule 20). */
   readonly closed: readonly Incident[];
   /**

@@ -107,7 +107,7 @@ export function withoutFuture(state: MonitorState, now: number): MonitorState {
     ...state,
     clock: now,
     views: state.views.filter(({ at }) => !wasClockSetBack(at, now)),
-    sightings: state.sightings.filter(({ at }) => !wasClockSetBack(at, now)),
+    observations: state.observations.filter(({ at }) => !wasClockSetBack(at, now)),
     // A heartbeat is covered until its deadline by its own pings, not by checks.
     covered_until: watched.kind === 'heartbeat' ? covered_until : Math.min(covered_until, now + allowedSilence(watched)),
     incident: incident && begunByNow(incident, now),

@@ -125,17 +125,17 @@ export function entryOf(batch: DecisionBatch, monitor: string): Entry | undefine
  * gets the same.
  */
 export function buildState(batch: DecisionBatch, entry: Entry): Extract<Held, { is: 'object' }> {
-  const { slot, held: told } = entry;
-  if (told.is === 'object') return told;
+  const { slot, held } = entry;
+  if (held.is === 'object') return held;
   if (slot === null) throw new Error('a monitor that is not held is told by no numbers');
-  const { now, network, routine: quiet } = batch;
+  const { now, network, routine } = batch;
   const made: Extract<Held, { is: 'object' }> = {
     is: 'object',
     state: batch.partition.monitors.stateAt(slot),
     isMoved: false,
     isChanged: false,
   };
-  for (const result of quiet.flatMap((taken) => passesOf(taken, slot))) {
+  for (const result of routine.flatMap((taken) => passesOf(taken, slot))) {
     if (made.state) made.state = decide(made.state, { is: 'result', result }, { now, network, newId }).state;
     made.isMoved = true;
   }
@@ -144,14 +144,14 @@ export function buildState(batch: DecisionBatch, entry: Entry): Extract<Held, { 
   return made;
 }
 
-function keep({ rows, rechecks: looks }: DecisionBatch, monitor: string, effects: readonly Effect[]): void {
+function keep({ rows, rechecks }: DecisionBatch, monitor: string, effects: readonly Effect[]): void {
   for (const effect of effects) {
     if (effect.is === 'incident') rows.incidents.push({ monitor, opened: effect.change === 'opened', incident: effect.incident });
     else if (effect.is === 'evidence') rows.evidence.push(effect);
     else if (effect.is === 'ledger') rows.ledger.push({ monitor, kind: effect.kind, put: effect.put, drop: effect.drop });
     else if (effect.is === 'alert') rows.alerts.push(effect);
     else if (effect.is === 'notice') rows.alone.push(effect.continent);
-    else looks.push({ monitor, look: effect.look, continents: effect.continents, when: effect.why === 'sample' ? 'sample' : 'now' });
+    else rechecks.push({ monitor, look: effect.look, continents: effect.continents, when: effect.why === 'sample' ? 'sample' : 'now' });
   }
 }
 
@@ -173,13 +173,13 @@ export function removeMonitor(batch: DecisionBatch, monitor: string): void {
 }
 
 /**
- * Takes passes that may use the fast path (Monitors.passesQuietly) and adds them to the samples.
+ * Takes passes that may use the fast path (Monitors.isRoutinePassAt) and adds them to the samples.
  * The passes of one monitor come in order of start, unless nothing else of it comes.
  */
 export function takeRoutine(batch: DecisionBatch, taken: Passes): void {
   assertOpen(batch);
-  const { passes, routine: quiet, partition } = batch;
-  quiet.push(taken);
+  const { passes, routine, partition } = batch;
+  routine.push(taken);
   const from = passes.at.length;
   samplePasses(passes, taken, partition.monitors);
   for (let place = from; place < passes.at.length; place += 1) belongsTo(batch, passes.at[place] ?? 0);
@@ -198,8 +198,8 @@ export function addSample(batch: DecisionBatch, row: ResultRow): void {
 }
 
 /** Requests a first check, to be made after the commit as soon as the budget allows. */
-export function requestFirstCheck({ rechecks: looks }: DecisionBatch, monitor: string, { continent, turn_at }: FirstCheck): void {
-  looks.push({ monitor, look: newId(), continents: [continent], when: { before: turn_at } });
+export function requestFirstCheck({ rechecks }: DecisionBatch, monitor: string, { continent, turn_at }: FirstCheck): void {
+  rechecks.push({ monitor, look: newId(), continents: [continent], when: { before: turn_at } });
 }
 
 export function stateOf(batch: DecisionBatch, monitor: string): MonitorState | undefined {
@@ -209,11 +209,11 @@ export function stateOf(batch: DecisionBatch, monitor: string): MonitorState | u
 
 export function incidentOf(batch: DecisionBatch, monitor: string): Incident | null {
   const { monitors } = batch.partition;
-  if (!batch.hasStates && monitors.areAllQuiet()) return null;
+  if (!batch.hasStates && monitors.areAllRoutine()) return null;
   const entry = entryOf(batch, monitor);
   if (!entry) return null;
   // A monitor that is held as numbers has none.
-  if (entry.held.is === 'numbers' && entry.slot !== null && monitors.isQuietAt(entry.slot)) return null;
+  if (entry.held.is === 'numbers' && entry.slot !== null && monitors.isRoutineAt(entry.slot)) return null;
   return buildState(batch, entry).state?.incident ?? null;
 }
 
@@ -227,9 +227,9 @@ export function settingsOf(
 ): { readonly key: number; readonly terms: MonitorSettings; readonly version: number } | undefined {
   const entry = entryOf(batch, monitor);
   if (!entry) return undefined;
-  const { slot, held: told } = entry;
-  if (told.is === 'object') {
-    const watched = told.state?.watched;
+  const { slot, held } = entry;
+  if (held.is === 'object') {
+    const watched = held.state?.watched;
     return watched && { key: rowOf(batch, entry).key, terms: watched, version: watched.config_version };
   }
   if (slot === null) return undefined;

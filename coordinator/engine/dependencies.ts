@@ -42,7 +42,7 @@ export type PartitionDependencies = {
   /** The last presence of each healthy probe. */
   readonly presences: () => readonly LatestPresence[];
   /** Requests rechecks from probes. */
-  readonly requestRechecks: (wishes: readonly RecheckRequest[]) => void;
+  readonly requestRechecks: (requests: readonly RecheckRequest[]) => void;
   /** A check counted: the quarantine judges what it shows about its probe. */
   readonly observe: (result: SeenResult, of: ObservedState) => void;
   /** Whether passes of this probe matter too: those of a trusted probe add nothing. */

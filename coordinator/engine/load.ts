@@ -2,7 +2,7 @@ import { createShared } from '../../shared/base/async.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { maxClosed } from '../core/incident.ts';
 import { nextTick, restore } from '../core/lifecycle.ts';
-import { maxObservations, toldIn } from '../core/observations.ts';
+import { maxObservations, observedIn } from '../core/observations.ts';
 import type { Incident, ObservingProbe, SeenResult } from '../core/types.ts';
 import type { Sql } from '../database/connect.ts';
 import { type KeptFailure, keptFailures, lastClosed, lastDowns, openIncidents, recentGaps } from '../incidents/writes.ts';
@@ -75,7 +75,7 @@ export async function loadPartition(lease: Lease, { sql, directory, roster, now 
   for await (const page of monitorsOfPartition(sql, partition)) {
     const times = page.flatMap((row) => {
       const incident = incidents.get(row.id);
-      const within = incident && toldIn(incident, watchedOf(row), network);
+      const within = incident && observedIn(incident, watchedOf(row), network);
       return within ? [{ monitor_key: row.key, from: within.from, to: Math.min(within.to, now + earlyMs) }] : [];
     });
     const keys = page.map(({ key }) => key);

@@ -4,7 +4,7 @@ import { createShared } from '../../shared/base/async.ts';
 import { continents } from '../../shared/base/continents.ts';
 import { type Batch, column, phaseAt, resultAt, startAt, tookAt } from '../../shared/bus/batch.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import { coveredByPass, goesWithoutSaying, tickOfRoutine } from '../core/fast-path.ts';
+import { coveredByPass, isRoutinePass, tickOfRoutine } from '../core/fast-path.ts';
 import { checkpointOf } from '../core/lifecycle.ts';
 import type { Checkpoint, Failure, Gap, MonitorState, ObservingProbe, Outage, ProbeView, SeenResult, Watched } from '../core/types.ts';
 import { reachOf } from '../core/views.ts';
@@ -60,12 +60,12 @@ export type Monitors = {
   readonly rowAt: (slot: number) => MonitorRow;
   readonly stateAt: (slot: number) => MonitorState | undefined;
   /** Whether it is held as numbers: then it is up and has no problem. */
-  readonly isQuietAt: (slot: number) => boolean;
-  readonly areAllQuiet: () => boolean;
+  readonly isRoutineAt: (slot: number) => boolean;
+  readonly areAllRoutine: () => boolean;
   /** What decisions need, without building a state. */
   readonly termsAt: (slot: number) => { readonly terms: MonitorSettings | undefined; readonly version: number };
   /** Whether this result may use `pass`, because that does everything that it would do. */
-  readonly passesQuietly: (slot: number, result: SeenResult, moment: { readonly now: number; readonly network: Roster }) => boolean;
+  readonly isRoutinePassAt: (slot: number, result: SeenResult, moment: { readonly now: number; readonly network: Roster }) => boolean;
   /** Applies such a pass and returns when the monitor needs its next tick. */
   readonly pass: (slot: number, result: Pick<SeenResult, 'at' | 'from'>) => number;
   readonly stateOf: (monitor: string) => MonitorState | undefined;
@@ -123,7 +123,7 @@ export function createMonitors(): Monitors {
     return slot;
   };
 
-  const quietAt = (slot: number): MonitorState | undefined => {
+  const routineAt = (slot: number): MonitorState | undefined => {
     const [id, common] = [ids[slot], terms[slot]];
     if (id === undefined || !common) return undefined;
     return {
@@ -139,7 +139,7 @@ export function createMonitors(): Monitors {
       covered_until: columns.covered[slot] ?? 0,
       gaps: gapsOf(gaps[slot]),
       incident: null,
-      sightings: [],
+      observations: [],
       closed: [],
       last_down: outageOf(columns.downFrom[slot], columns.downTo[slot]),
       decides_from: columns.from[slot] ?? 0,
@@ -148,7 +148,7 @@ export function createMonitors(): Monitors {
     };
   };
 
-  const keepQuiet = (slot: number, state: MonitorState): void => {
+  const keepRoutine = (slot: number, state: MonitorState): void => {
     const { watched } = state;
     const common = terms[slot];
     if (!common || !areSettingsOf(watched, common)) terms[slot] = settingsOf(watched);
@@ -191,7 +191,7 @@ export function createMonitors(): Monitors {
       const slot = slots.get(monitor);
       return slot === undefined ? undefined : columns[name][slot];
     };
-  const stateAt = (slot: number): MonitorState | undefined => full.get(slot) ?? quietAt(slot);
+  const stateAt = (slot: number): MonitorState | undefined => full.get(slot) ?? routineAt(slot);
   const idsOf = (isMeant: (slot: number) => boolean): string[] => {
     const found: string[] = [];
     for (const [monitor, slot] of slots) if (isMeant(slot)) found.push(monitor);
@@ -204,10 +204,10 @@ export function createMonitors(): Monitors {
     idAt: (slot) => ids[slot],
     rowAt: (slot) => ({ key: columns.key[slot] ?? 0, target: columns.target[slot] ?? 0, changedAt: columns.changedAt[slot] ?? 0 }),
     stateAt,
-    isQuietAt: (slot) => !full.has(slot),
-    areAllQuiet: () => full.size === 0,
+    isRoutineAt: (slot) => !full.has(slot),
+    areAllRoutine: () => full.size === 0,
     termsAt: (slot) => ({ terms: full.get(slot)?.watched ?? terms[slot], version: columns.version[slot] ?? 0 }),
-    passesQuietly: (slot, result, { now, network }) => {
+    isRoutinePassAt: (slot, result, { now, network }) => {
       const common = terms[slot];
       if (!common || full.has(slot)) return false;
       const times = {
@@ -222,7 +222,7 @@ export function createMonitors(): Monitors {
       // Views of probes that have not checked for long must be dropped, which needs the whole
       // state.
       return (
-        goesWithoutSaying(result, common, times, now) && views.has(slot, result.from.probe) && views.count(slot) <= ableOf(common, network)
+        isRoutinePass(result, common, times, now) && views.has(slot, result.from.probe) && views.count(slot) <= ableOf(common, network)
       );
     },
     pass: (slot, { at, from }) => {
@@ -256,7 +256,7 @@ export function createMonitors(): Monitors {
       columns.due[slot] = due;
       if (isRoutineState(state)) {
         full.delete(slot);
-        keepQuiet(slot, state);
+        keepRoutine(slot, state);
       } else full.set(slot, state);
     },
     remove: (monitor) => {
@@ -478,12 +478,12 @@ export const maxViews = 16;
 
 function isRoutineState({ incident, closed, restored, views }: MonitorState): boolean {
   if (incident !== null || closed.length > 0 || restored || views.length > maxViews) return false;
-  for (const view of views) if (!isRoutinePass(view)) return false;
+  for (const view of views) if (!isPlainPass(view)) return false;
   return true;
 }
 
 /** Whether this view consists of its probe and time only. */
-export function isRoutinePass({ at, ok, ok_at, failure }: ProbeView): boolean {
+export function isPlainPass({ at, ok, ok_at, failure }: ProbeView): boolean {
   return ok && ok_at === at && failure === null;
 }
 

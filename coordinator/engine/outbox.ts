@@ -12,9 +12,9 @@ import { decideBatches, locate, settle } from './results.ts';
 import type { PartitionState } from './state.ts';
 
 /** Decides everything that waits in the outbox, publishes it on the bus, and commits both. */
-export async function drainOutbox(state: PartitionState, deps: PartitionDependencies, goesOn?: () => void): Promise<void> {
+export async function drainOutbox(state: PartitionState, deps: PartitionDependencies, reportProgress?: () => void): Promise<void> {
   for (;;) {
-    goesOn?.();
+    reportProgress?.();
     const found = await readOutbox(state, deps);
     if (!found) return;
     const { decisions, lines, changes, more } = found;
@@ -57,15 +57,15 @@ async function readOutbox(state: PartitionState, { sql, roster, clock }: Partiti
   const rows = new Map((await monitorsById(sql, ids)).map((row) => [row.id, row]));
   const now = clock.now();
   const decisions = beginDecisions(state, roster(), now);
-  const lookedAt = new Set<MonitorRow>();
+  const changed = new Set<MonitorRow>();
   for (const line of lines) {
     if (state.unpublished.has(line.id)) continue;
     const row = rows.get(line.payload.monitor);
     const known = stateOf(decisions, line.payload.monitor)?.watched;
     apply(decisions, line, row, now);
-    if (row && (needsRecheck(line, row) || isSlower(known, row))) lookedAt.add(row);
+    if (row && (needsRecheck(line, row) || isSlower(known, row))) changed.add(row);
   }
-  for (const { id } of lookedAt) {
+  for (const { id } of changed) {
     // An awaited check of the old config says nothing about the new one.
     state.unseen.awaited.delete(id);
     askForFirst(state.unseen, decisions, id, roster(), now);
@@ -126,7 +126,7 @@ function isSlower(known: Watched | undefined, row: MonitorRow): boolean {
  * Processes set-aside messages again that the operator asked for. A message that fails again stays
  * set aside.
  */
-export async function retryAsked(state: PartitionState, deps: PartitionDependencies): Promise<void> {
+export async function retrySetAsideAsked(state: PartitionState, deps: PartitionDependencies): Promise<void> {
   const { sql, bus, log } = deps;
   for (const line of await waitingLines(sql, 'set_aside', state.lease.partition, 100)) {
     const { id } = line.payload;

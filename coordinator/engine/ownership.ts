@@ -56,10 +56,10 @@ type Options = {
  * After this many stalls, within this many stall timeouts, the coordinator itself is the likely
  * cause.
  */
-const maxStandstills = 3;
-const withinPatiences = 10;
+const maxStalls = 3;
+const withinTimeouts = 10;
 /** It takes its share again after this many stall timeouts. */
-const restPatiences = 2;
+const restTimeouts = 2;
 
 /** What this coordinator holds, for those who ask before its partitions are started. */
 export type Ownership = {
@@ -84,7 +84,7 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
   /** Since when there is no bus; undefined while it is connected. */
   let cutOffAt: number | undefined;
   /** When partitions stalled; simultaneous stalls count once. */
-  let standstills: readonly number[] = [];
+  let stalls: readonly number[] = [];
   let restsUntil = 0;
   const isResting = (): boolean => performance.now() < restsUntil;
 
@@ -137,7 +137,7 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
     await Promise.all(lost.map(([partition]) => drop(partition, false)));
     for (const lease of leases.values()) beginUnlessStopping(lease);
     const cutOffMs = rests ? Number.POSITIVE_INFINITY : cutOffAt === undefined ? null : performance.now() - cutOffAt;
-    const { most, takes } = fairShare(partitionCount, { cutOffMs, others, patienceMs: 2 * timing.leaseMs });
+    const { most, takes } = fairShare(partitionCount, { cutOffMs, others, reportedWithinMs: 2 * timing.leaseMs });
     const extra = [...running.keys()].slice(most);
     if (extra.length > 0) {
       log.info({ partitions: extra, others, cut_off_ms: cutOffMs }, 'partitions are given to another coordinator');
@@ -168,12 +168,12 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
     if (ownership.isClosing || running.get(partition) !== given) return;
     deps.figures.gaveUp();
     const now = performance.now();
-    if (now - (standstills.at(-1) ?? Number.NEGATIVE_INFINITY) >= timing.standstillMs / 2)
-      standstills = [...standstills.filter((at) => now - at < withinPatiences * timing.standstillMs), now];
-    const isTrouble = standstills.length >= maxStandstills;
+    if (now - (stalls.at(-1) ?? Number.NEGATIVE_INFINITY) >= timing.standstillMs / 2)
+      stalls = [...stalls.filter((at) => now - at < withinTimeouts * timing.standstillMs), now];
+    const isTrouble = stalls.length >= maxStalls;
     if (isTrouble) {
-      standstills = [];
-      restsUntil = now + restPatiences * timing.standstillMs;
+      stalls = [];
+      restsUntil = now + restTimeouts * timing.standstillMs;
       log.error('partitions stood again and again: all are left to another coordinator, and the connection to the bus is made anew');
     }
     const leave = async (): Promise<void> => {
@@ -203,11 +203,11 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       // This comes first: leases are renewed even before there is a connection for notifications of
       // the database.
       stops.push(ticker, again, status);
-      const hear = (line: string): void => {
+      const onLine = (line: string): void => {
         const [topic, partition] = line.split(':');
         if ((topic === 'monitor' || topic === 'set_aside') && partition !== undefined) void running.get(Number(partition))?.outbox.run();
       };
-      const listening = await listenTo(sql, outboxChannel, hear, { log, signal });
+      const listening = await listenTo(sql, outboxChannel, onLine, { log, signal });
       stops.push({ stop: listening.unlisten });
       const leases = await listenTo(sql, leasesChannel, () => void balanceSoon().catch(onFailure), { log, signal });
       stops.push({ stop: leases.unlisten });
@@ -261,7 +261,7 @@ export type OwnershipInput = {
   /** How many other coordinators are alive and have the bus. */
   readonly others: number;
   /** By then any other coordinator that lost the bus in the same moment has reported it. */
-  readonly patienceMs: number;
+  readonly reportedWithinMs: number;
 };
 
 /**
@@ -269,7 +269,7 @@ export type OwnershipInput = {
  */
 export type FairShare = { readonly most: number; readonly takes: boolean };
 
-export function fairShare(partitions: number, { cutOffMs, others, patienceMs }: OwnershipInput): FairShare {
+export function fairShare(partitions: number, { cutOffMs, others, reportedWithinMs: patienceMs }: OwnershipInput): FairShare {
   if (cutOffMs === null) return { most: Math.ceil(partitions / (1 + others)), takes: true };
   if (others === 0) return { most: partitions, takes: true };
   return { most: cutOffMs < patienceMs ? partitions : 0, takes: false };

@@ -10,7 +10,7 @@ import { decideEarly } from './early-decisions.ts';
 import { countRefused, lateAmong, locateAll, verify } from './intake.ts';
 import { loadPartition } from './load.ts';
 import { done, type PartitionAnswer, type PartitionMessage } from './messages.ts';
-import { drainOutbox, retryAsked } from './outbox.ts';
+import { drainOutbox, retrySetAsideAsked } from './outbox.ts';
 import { Fenced, type Lease, setAside } from './queries.ts';
 import { askUnseen, needsFirstChecks } from './rechecks.ts';
 import { type ReconcileTurn, takeTurn } from './reconcile.ts';
@@ -150,7 +150,7 @@ async function receive(
       return done;
     case 'outbox':
       await drainOutbox(state, deps, reportProgress);
-      await retryAsked(state, deps);
+      await retrySetAsideAsked(state, deps);
       return done;
     case 'checkpoint':
       await checkpoint(state, deps);

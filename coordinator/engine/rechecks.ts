@@ -9,15 +9,15 @@ import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { probeOf } from '../../shared/checks/placement.ts';
 import {
   type Allowances,
-  type Asked,
   type Budget,
   emptyBudget,
   firstCheck,
   isForgotten,
   isUnseen,
   mayAsk,
-  neverChecked,
+  type RecheckBudget,
   spend,
+  unusedBudget,
 } from '../core/rechecks.ts';
 import type { MonitorState } from '../core/types.ts';
 import { type Sql, wayOf } from '../database/connect.ts';
@@ -34,7 +34,7 @@ import type { Unseen } from './state.ts';
  * because a state that was loaded again does not know which probes it asked.
  */
 export type Rechecks = {
-  readonly ask: (wishes: readonly RecheckRequest[]) => void;
+  readonly ask: (requests: readonly RecheckRequest[]) => void;
   /**
    * Connects and prepares the statements that it reads with, because a user or an incident waits
    * for each answer.
@@ -70,10 +70,10 @@ export function createRechecks({ sql, bus, clock, log, roster, assignments, figu
     return spent.granted;
   };
 
-  const asked = new Map<string, Asked>();
+  const asked = new Map<string, RecheckBudget>();
   const isAllowed = (monitor: string, isSample: boolean): boolean => {
     const now = clock.now();
-    const { asked: after, granted } = mayAsk(asked.get(monitor) ?? neverChecked, isSample, now);
+    const { asked: after, granted } = mayAsk(asked.get(monitor) ?? unusedBudget, isSample, now);
     if (asked.size >= maxRemembered && !asked.has(monitor))
       for (const [other, before] of asked) if (isForgotten(before, now)) asked.delete(other);
     asked.set(monitor, after);
@@ -86,8 +86,8 @@ export function createRechecks({ sql, bus, clock, log, roster, assignments, figu
     bus.publish(subjects.look(probe.id), JSON.stringify(message));
   };
 
-  const rowsOf = async (wishes: readonly Pick<RecheckRequest, 'monitor'>[]): Promise<ReadonlyMap<string, MonitorRow>> =>
-    new Map((await slot.ask((by) => monitorsById(by, [...new Set(wishes.map(({ monitor }) => monitor))]))).map((row) => [row.id, row]));
+  const rowsOf = async (requests: readonly Pick<RecheckRequest, 'monitor'>[]): Promise<ReadonlyMap<string, MonitorRow>> =>
+    new Map((await slot.ask((by) => monitorsById(by, [...new Set(requests.map(({ monitor }) => monitor))]))).map((row) => [row.id, row]));
 
   const first = createFirstChecks({
     ...{ bus, clock, log, roster, rowsOf },
@@ -114,10 +114,10 @@ export function createRechecks({ sql, bus, clock, log, roster, assignments, figu
 
   const askAll = async (wishes: readonly RecheckRequest[]): Promise<void> => {
     const rows = await rowsOf(wishes);
-    for (const wish of wishes) {
-      const row = rows.get(wish.monitor);
+    for (const request of wishes) {
+      const row = rows.get(request.monitor);
       if (!row || row.paused_at !== null) continue;
-      await Promise.all(wish.continents.map((continent) => sendIf(row, wish, continent)));
+      await Promise.all(request.continents.map((continent) => sendIf(row, request, continent)));
     }
   };
 
@@ -150,7 +150,7 @@ export function createRechecks({ sql, bus, clock, log, roster, assignments, figu
  */
 type FirstChecks = {
   /** Takes the first checks among them. */
-  readonly wish: (wishes: readonly RecheckRequest[]) => void;
+  readonly wish: (requests: readonly RecheckRequest[]) => void;
   readonly close: () => Promise<void>;
 };
 
@@ -177,7 +177,7 @@ function createFirstChecks(deps: {
   readonly clock: Clock;
   readonly log: Log;
   readonly roster: () => Roster;
-  readonly rowsOf: (wishes: readonly Pick<RecheckRequest, 'monitor'>[]) => Promise<ReadonlyMap<string, MonitorRow>>;
+  readonly rowsOf: (requests: readonly Pick<RecheckRequest, 'monitor'>[]) => Promise<ReadonlyMap<string, MonitorRow>>;
   readonly send: (row: MonitorRow, look: string, probe: RosterProbe, continent: Continent) => Promise<void>;
 }): FirstChecks {
   const { bus, clock, log, roster, rowsOf, send } = deps;

@@ -81,8 +81,8 @@ export function decideBatches(state: PartitionState, batches: readonly LocatedBa
     commitTo(decisions, { probe_key: probe.key, generation, partition: state.lease.partition, seq: last });
   }
 
-  const { quiet, judged, refused } = splitResults(state, fresh, now, deps);
-  for (const passes of quiet) takeRoutine(decisions, passes);
+  const { routine, judged, refused } = splitResults(state, fresh, now, deps);
+  for (const passes of routine) takeRoutine(decisions, passes);
   decideResults(decisions, judged, now);
 
   const { partition } = state.lease;
@@ -102,7 +102,7 @@ function firstAfter(batch: Batch, seq: number): number {
 /** A set of batches, split by how its results are decided. */
 type SplitResults = {
   /** By their place: passes that may take the fast path, whatever else is in the set. */
-  readonly quiet: readonly Passes[];
+  readonly routine: readonly Passes[];
   readonly judged: Judged[];
   readonly refused: { probe: string; reason: RefusedReason }[];
 };
@@ -115,8 +115,8 @@ function splitResults(state: PartitionState, fresh: readonly Fresh[], now: numbe
   const { timing, oldestKept, needsPasses: attends, roster } = deps;
   const { monitors } = state;
   const moment = { now, oldest: oldestKept(now), network: roster() };
-  const loud = new Set<number>();
-  const quiet: (Passes & Fresh)[] = [];
+  const others = new Set<number>();
+  const routine: (Passes & Fresh)[] = [];
   const judged: Judged[] = [];
   const refused: SplitResults['refused'] = [];
   const decideAt = ({ probe, batch }: Fresh, place: number, slot: number): void => {
@@ -138,22 +138,22 @@ function splitResults(state: PartitionState, fresh: readonly Fresh[], now: numbe
       if (!terms) continue;
       const reason = refusedReason(probe, pass, terms, version, moment);
       if (reason) refused.push({ probe: probe.id, reason });
-      else if (mayPass && !batch.whole.has(place) && monitors.passesQuietly(slot, pass, moment)) slots[place] = slot;
+      else if (mayPass && !batch.whole.has(place) && monitors.isRoutinePassAt(slot, pass, moment)) slots[place] = slot;
       else {
-        loud.add(slot);
+        others.add(slot);
         decideAt(one, place, slot);
       }
     }
-    quiet.push({ ...one, probe_key: probe.key, from: pass.from, slots });
+    routine.push({ ...one, probe_key: probe.key, from: pass.from, slots });
   }
-  if (loud.size > 0)
-    for (const one of quiet)
+  if (others.size > 0)
+    for (const one of routine)
       for (const [place, slot] of one.slots.entries()) {
-        if (slot < 0 || !loud.has(slot)) continue;
+        if (slot < 0 || !others.has(slot)) continue;
         one.slots[place] = -1;
         decideAt(one, place, slot);
       }
-  return { quiet, judged, refused };
+  return { routine, judged, refused };
 }
 
 /** A result as the core takes it. */
@@ -250,7 +250,7 @@ export function requestRechecks({ rechecks }: DecisionBatch, deps: Pick<Partitio
  * do not say which version they checked.
  */
 function hasConfigChanges({ entries }: DecisionBatch): boolean {
-  for (const { held: told } of entries.values()) if (told.is === 'object' && told.isChanged && told.state) return true;
+  for (const { held } of entries.values()) if (held.is === 'object' && held.isChanged && held.state) return true;
   return false;
 }
 
@@ -272,24 +272,24 @@ export function unitOf({ partition, rows, passes, hours, marks }: DecisionBatch)
 
 /** The partition's monitors as they will be. */
 function* future(batch: DecisionBatch): Generator<Packed> {
-  const { entries, routine: quiet, partition } = batch;
+  const { entries, routine, partition } = batch;
   const { monitors } = partition;
   for (const slot of monitors.slots()) {
     const id = monitors.idAt(slot) ?? '';
-    const entry = entries.get(id) ?? (quiet.length > 0 ? entryOf(batch, id) : undefined);
+    const entry = entries.get(id) ?? (routine.length > 0 ? entryOf(batch, id) : undefined);
     const state = entry ? buildState(batch, entry).state : monitors.stateAt(slot);
     const { key, changedAt } = monitors.rowAt(slot);
     if (state) yield { key, changedAt: entry ? changedAtOf(batch, entry) : changedAt, state };
   }
   for (const entry of entries.values()) {
-    const { slot, held: told } = entry;
-    if (slot === null && told.is === 'object' && told.state)
-      yield { key: rowOf(batch, entry).key, changedAt: changedAtOf(batch, entry), state: told.state };
+    const { slot, held } = entry;
+    if (slot === null && held.is === 'object' && held.state)
+      yield { key: rowOf(batch, entry).key, changedAt: changedAtOf(batch, entry), state: held.state };
   }
 }
 
-function changedAtOf({ now, partition }: DecisionBatch, { slot, held: told }: Entry): number {
-  if (told.is === 'object' && told.isChanged) return now;
+function changedAtOf({ now, partition }: DecisionBatch, { slot, held }: Entry): number {
+  if (held.is === 'object' && held.isChanged) return now;
   return slot === null ? 0 : partition.monitors.rowAt(slot).changedAt;
 }
 
@@ -301,17 +301,17 @@ function hasRows({ marks, passes, rows }: DecisionBatch): boolean {
 export function adopt(batch: DecisionBatch): void {
   assertOpen(batch);
   batch.mode = 'adopted';
-  const { partition, network, routine: quiet, entries, marks } = batch;
+  const { partition, network, routine, entries, marks } = batch;
   const { monitors } = partition;
-  for (const taken of quiet) partition.nextDue = Math.min(partition.nextDue, passAll(monitors, taken));
+  for (const taken of routine) partition.nextDue = Math.min(partition.nextDue, passAll(monitors, taken));
   for (const [monitor, entry] of entries) {
-    const { slot, held: told } = entry;
-    if (told.is === 'numbers') continue;
-    if (!told.state) monitors.remove(monitor);
-    else if (told.isMoved) {
-      const due = nextTick(told.state, network) ?? Number.POSITIVE_INFINITY;
+    const { slot, held } = entry;
+    if (held.is === 'numbers') continue;
+    if (!held.state) monitors.remove(monitor);
+    else if (held.isMoved) {
+      const due = nextTick(held.state, network) ?? Number.POSITIVE_INFINITY;
       const { key, target } = rowOf(batch, entry);
-      monitors.put(told.state, { key, target, changedAt: changedAtOf(batch, entry), due }, slot);
+      monitors.put(held.state, { key, target, changedAt: changedAtOf(batch, entry), due }, slot);
       partition.nextDue = Math.min(partition.nextDue, due);
     }
   }

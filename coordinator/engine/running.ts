@@ -128,7 +128,7 @@ export function startPartition({ lease, isTaken, deps, mayWork, onFenced, onGive
         if (error instanceof Fenced) onFenced();
       },
       onGivenUp,
-      patienceMs: timing.standstillMs,
+      timeoutMs: timing.standstillMs,
     },
   );
   const running: RunningPartition = {

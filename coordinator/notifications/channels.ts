@@ -1,5 +1,5 @@
 import type { ChannelConfig, ChannelKind, Field } from './kinds/types.ts';
-import type { Told } from './message.ts';
+import type { Notification } from './message.ts';
 
 /**
  * What follows from the fields of a kind: whether a config is valid, which parts of it are shown,
@@ -116,7 +116,7 @@ export function secretFields(kind: ChannelKind): string[] {
     .map(([name]) => name);
 }
 
-const nothing: Told = {
+const nothing: Notification = {
   ...{
     event: 'test',
     sentence: '',

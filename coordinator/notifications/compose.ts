@@ -29,12 +29,12 @@ import {
   type Because,
   type Bucket,
   decideStep,
+  disabledReasonOf,
   flappingMemoryMs,
   gather,
   reminderAfter,
   type StepEvent,
   type StepOutcome,
-  shutBy,
 } from './policy.ts';
 
 /**
@@ -83,7 +83,7 @@ export function createComposer({ sql, clock, isByThread }: Dependencies): Compos
      * Where the receiver keeps something open until everything is over, the end of a part makes no
      * message.
      */
-    const withoutParts = (leaving: readonly Leaving[]): Leaving[] =>
+    const withoutPartialEnds = (leaving: readonly Leaving[]): Leaving[] =>
       leaving.filter(({ event, thread, step }) => {
         const isPart = (event === 'up' || event === 'closed') && (open.get(thread) ?? 0) > 0;
         if (isPart) drops.push({ id: step.id, because: 'others_open' });
@@ -91,7 +91,7 @@ export function createComposer({ sql, clock, isByThread }: Dependencies): Compos
       });
     const messages = left.flatMap(({ channel, leaving }) => {
       const byThread = isByThread(channel.kind);
-      return messagesOf(byThread ? withoutParts(leaving) : leaving, byThread).map(({ event, items }): NewMessage => {
+      return messagesOf(byThread ? withoutPartialEnds(leaving) : leaving, byThread).map(({ event, items }): NewMessage => {
         const id = newId();
         const begins = items.some(({ thread }) => thread === '');
         const thread = begins ? id : (items[0]?.thread ?? id);
@@ -103,9 +103,9 @@ export function createComposer({ sql, clock, isByThread }: Dependencies): Compos
           over,
           now,
         };
-        const told = contentOf({ event, items }, around);
+        const content = contentOf({ event, items }, around);
         return {
-          ...{ id, event, thread, told, organisation: channel.organisation_id, channel: channel.id, due_at: told.at },
+          ...{ id, event, thread, told: content, organisation: channel.organisation_id, channel: channel.id, due_at: content.at },
           steps: items.map((item) => ({ id: item.step.id, event: item.event })),
         };
       });
@@ -235,9 +235,9 @@ function sortOut(channel: ComposedChannel, steps: readonly WaitingStep[], round:
   const out: Composed = { leaving: [], holds: [], drops: [], merged: [] };
   const hold = (step: WaitingStep, by: Hold['by'], until: number) => out.holds.push({ id: step.id, by, until, isNew: step.held_by !== by });
   for (const step of steps) {
-    const disposition = outcomeOfStep(step, channel, round);
-    if (disposition.is === 'dropped') out.drops.push({ id: step.id, because: disposition.because });
-    else if (disposition.is === 'held') hold(step, disposition.by, disposition.until);
+    const outcome = outcomeOfStep(step, channel, round);
+    if (outcome.is === 'dropped') out.drops.push({ id: step.id, because: outcome.because });
+    else if (outcome.is === 'held') hold(step, outcome.by, outcome.until);
     else {
       const begun = beginningOf(step, round);
       const isEnd = ends.includes(step.event);
@@ -254,7 +254,7 @@ function sortOut(channel: ComposedChannel, steps: readonly WaitingStep[], round:
             : contentFrom(begun.told).monitors.find(({ incident }) => incident === step.incident_id);
         out.leaving.push(
           leavingOf(step, {
-            event: isOvertaken ? 'was_down' : (disposition.as ?? step.event),
+            event: isOvertaken ? 'was_down' : (outcome.as ?? step.event),
             // A message that begins a thread has no thread yet: its own id becomes the thread's
             // name.
             thread: begins ? '' : begun.thread_id,
@@ -280,7 +280,7 @@ function outcomeOfStep(step: WaitingStep, channel: ComposedChannel, round: Round
     { event, due_at, not_before: step.look_at.getTime() },
     {
       incident: { confirmed_at: time(step.confirmed_at) ?? due_at, ended_at, acknowledged_at: time(step.acknowledged_at) },
-      channel: { shut: shutBy(channel), delay_s: channel.delay_s, hours: channel.hours },
+      channel: { shut: disabledReasonOf(channel), delay_s: channel.delay_s, hours: channel.hours },
       cover: round.covers.get(monitor_id) ?? [],
       muted_until: mutedUntil(round.mutes.get(channel.organisation_id) ?? [], Math.min(ended_at ?? round.now, round.now)),
       flapping: isEnd ? 'plain' : flapping,

@@ -5,7 +5,7 @@ import { inTransaction } from '../database/sql.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
 import { jsonText } from '../incidents/writes.ts';
 import type { Answer, ChannelConfig, ChannelKind, Outgoing, Verdict } from './kinds/types.ts';
-import { contentFrom, type MessageLinks, newestOfEach, type Told } from './message.ts';
+import { contentFrom, type MessageLinks, type Notification, newestOfEach } from './message.ts';
 import { afterAttempt, tryAgain } from './policy.ts';
 import { atOnceToOneHost } from './transport.ts';
 
@@ -101,17 +101,17 @@ export type DelivererDependencies = {
 
 type Sent = { readonly status: number | null; readonly class: string; readonly verdict: Verdict };
 
-export function createDeliverer(parts: DelivererDependencies): Deliverer {
-  const { sql, place, clock, log, kindOf, send, openSecrets, linksOf, figures = noFigures } = parts;
+export function createDeliverer(deps: DelivererDependencies): Deliverer {
+  const { sql, place, clock, log, kindOf, send, openSecrets, linksOf, figures = noFigures } = deps;
   const underWay = new Map<ClaimedMessage, Promise<void>>();
   const answered: Outcome[] = [];
   let storing: Promise<void> | undefined;
-  let looking: Promise<void> | undefined;
-  let lookAgain = false;
+  let claiming: Promise<void> | undefined;
+  let claimAgain = false;
   let closed = false;
   let isReleased = false;
 
-  const toldOf = async (message: ClaimedMessage, isMail: boolean): Promise<Told> => {
+  const notificationOf = async (message: ClaimedMessage, isMail: boolean): Promise<Notification> => {
     const content = contentFrom(message.told);
     const { id, key, channel_id: channel, thread_id, thread_reference } = message;
     const open = content.monitors.filter(({ event }) => event === 'down' || event === 'reminder' || event === 'flapping');
@@ -134,10 +134,10 @@ export function createDeliverer(parts: DelivererDependencies): Deliverer {
     const refused = (words: string): Sent => ({ status: null, class: 'settings', verdict: { is: 'refused', words } });
     if (kind === undefined) return refused('This version knows no such kind of channel.');
     const secrets = message.secrets === null ? {} : await openSecrets(message.channel_id, message.secrets);
-    const told = await toldOf(message, kind.id === 'email');
+    const notification = await notificationOf(message, kind.id === 'email');
     let outgoing: Outgoing;
     try {
-      outgoing = kind.message(told, { ...message.config, ...secrets }, clock.now());
+      outgoing = kind.message(notification, { ...message.config, ...secrets }, clock.now());
     } catch (error) {
       log.error({ err: error, channel: message.channel_id, kind: message.kind }, 'a message could not be made');
       return refused('No message can be made with the settings of this channel; save them anew.');
@@ -223,10 +223,10 @@ export function createDeliverer(parts: DelivererDependencies): Deliverer {
     if (messages > 0) log.warn({ messages }, 'this coordinator ended while it sent messages; they are sent again');
   };
 
-  const look = async (): Promise<void> => {
+  const claimDue = async (): Promise<void> => {
     await takeBack();
     for (;;) {
-      lookAgain = false;
+      claimAgain = false;
       if (closed || underWay.size >= shares.all) return;
       const byChannel = Map.groupBy(underWay.keys(), ({ channel_id }) => channel_id);
       const onTheWay = [...byChannel.values()].flatMap(([first, ...more]) =>
@@ -242,23 +242,23 @@ export function createDeliverer(parts: DelivererDependencies): Deliverer {
         });
         underWay.set(message, done);
       }
-      if (claimed.length === 0 && !lookAgain) return;
+      if (claimed.length === 0 && !claimAgain) return;
     }
   };
 
   const hurry = (): Promise<void> => {
-    lookAgain = true;
-    looking ??= look().finally(() => {
-      looking = undefined;
+    claimAgain = true;
+    claiming ??= claimDue().finally(() => {
+      claiming = undefined;
     });
-    return looking;
+    return claiming;
   };
 
   return {
     hurry,
     close: async () => {
       closed = true;
-      await looking?.catch(() => undefined); // It is logged; claimed messages are being sent.
+      await claiming?.catch(() => undefined); // It is logged; claimed messages are being sent.
       await Promise.all(underWay.values());
     },
   };

@@ -21,11 +21,11 @@ const probeAgainMs = 3_600_000;
 type Dependencies = { readonly sql: Sql; readonly clock: Clock; readonly log: Log; readonly hasMail: boolean };
 
 export function createOwnerFallback({ sql, clock, log, hasMail }: Dependencies): OwnerFallback {
-  const resort = (now: number): Promise<number> =>
+  const mailUndelivered = (now: number): Promise<number> =>
     inTransaction(sql, async (transaction) => {
       const found = await undeliveredDowns(transaction, now - lastResortMs, most);
-      const untaken = found.filter(({ first_told_at }) => isLastResort({ first_told_at: first_told_at.getTime(), taken: false }, now));
-      const byOrganisation = [...Map.groupBy(untaken, ({ organisation_id }) => organisation_id)].flatMap(([organisation, downs]) => {
+      const undelivered = found.filter(({ first_told_at }) => isLastResort({ first_told_at: first_told_at.getTime(), taken: false }, now));
+      const byOrganisation = [...Map.groupBy(undelivered, ({ organisation_id }) => organisation_id)].flatMap(([organisation, downs]) => {
         const gathered = gather({ ...fullBucket, fullAt: downs[0]?.full_at.getTime() ?? 0 }, { now, more: true });
         // What may not leave at once waits for the next tick, and leaves together.
         return gathered.is === 'leaves' ? [{ organisation, downs, fullAt: gathered.bucket.fullAt }] : [];
@@ -64,10 +64,10 @@ export function createOwnerFallback({ sql, clock, log, hasMail }: Dependencies):
         ),
       );
       await writeResortBuckets(transaction, byOrganisation);
-      return untaken.length;
+      return undelivered.length;
     });
 
-  const tellOwners = (now: number): Promise<number> =>
+  const mailFailingChannels = (now: number): Promise<number> =>
     inTransaction(sql, async (transaction) => {
       const failing = (await failingChannels(transaction, most)).filter(({ failing_since, refused_at, owners_told_at }) =>
         isOwnerNotificationDue(
@@ -103,7 +103,7 @@ export function createOwnerFallback({ sql, clock, log, hasMail }: Dependencies):
     });
 
   /** A probe that restarts does not matter; one that comes and goes makes one mail an hour. */
-  const tellOfProbes = (now: number): Promise<number> =>
+  const mailProbeNotices = (now: number): Promise<number> =>
     inTransaction(sql, async (transaction) => {
       const notices = await noticesOfPrivateProbes(transaction, { beganBefore: now - lastsMs, since: now - probeAgainMs }, most);
       if (notices.length === 0) return 0;
@@ -127,18 +127,18 @@ export function createOwnerFallback({ sql, clock, log, hasMail }: Dependencies):
   return {
     tick: async () => {
       const now = clock.now();
-      const incidents = await resort(now);
+      const incidents = await mailUndelivered(now);
       if (incidents > 0) log.warn({ incidents }, 'nobody took a "down" in time; the owners are mailed');
       if (!hasMail) return;
-      const notices = await tellOfProbes(now);
+      const notices = await mailProbeNotices(now);
       if (notices > 0) log.info({ notices }, 'something is wrong with private probes; their owners are mailed');
-      const channels = await tellOwners(now);
+      const channels = await mailFailingChannels(now);
       if (channels > 0) log.warn({ channels }, 'channels do not deliver; their owners are mailed');
     },
   };
 }
 
-export type UntakenDown = {
+export type UndeliveredDown = {
   readonly incident: string;
   readonly organisation_id: string;
   readonly monitor_name: string;
@@ -150,18 +150,18 @@ export type UntakenDown = {
  * Open incidents whose "down" was sent before `toldBefore` through at least one channel, was
  * accepted by none, and whose owners were not mailed. Rows are locked.
  */
-export function undeliveredDowns(sql: Queryable, toldBefore: number, most: number): Promise<UntakenDown[]> {
-  return sql<UntakenDown[]>`
+export function undeliveredDowns(sql: Queryable, sentBefore: number, most: number): Promise<UndeliveredDown[]> {
+  return sql<UndeliveredDown[]>`
     select i.id as incident, i.organisation_id, m.name as monitor_name, t.first_told_at, o.last_resort_full_at as full_at
     from (select s.incident_id, min(s.first_told_at) as first_told_at from alert_steps s left join messages g on g.id = s.message_id
       where s.event in ('down', 'flapping') and s.first_told_at is not null
         and s.incident_id in (select incident_id from alert_steps w join messages x on x.id = w.message_id
-          where x.state in ('waiting', 'refused', 'given_up') and w.first_told_at <= ${new Date(toldBefore)} and w.event in ('down', 'flapping'))
+          where x.state in ('waiting', 'refused', 'given_up') and w.first_told_at <= ${new Date(sentBefore)} and w.event in ('down', 'flapping'))
       group by s.incident_id having not coalesce(bool_or(g.state = 'taken'), false)) t
     join incidents i on i.id = t.incident_id and i.resolved_at is null
     join monitors m on m.id = i.monitor_id
     join organisations o on o.id = i.organisation_id
-    where t.first_told_at <= ${new Date(toldBefore)} and not exists (select 1 from last_resorts l where l.incident_id = i.id)
+    where t.first_told_at <= ${new Date(sentBefore)} and not exists (select 1 from last_resorts l where l.incident_id = i.id)
     order by t.first_told_at limit ${most} for no key update of i skip locked`;
 }
 

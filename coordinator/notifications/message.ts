@@ -164,7 +164,7 @@ export type MessageThread = {
   readonly over: boolean;
 };
 
-export type Told = {
+export type Notification = {
   /** The gravest event in the message; it decides colour, priority and title. */
   readonly event: NotifiedEvent;
   /**
@@ -202,7 +202,7 @@ export type Told = {
  * What a message says, as it is stored: the same for every attempt. Its links are signed when it is
  * sent.
  */
-export type Content = Omit<Told, 'links' | 'thread' | 'key' | 'earlier'> & { readonly thread: { readonly over: boolean } };
+export type Content = Omit<Notification, 'links' | 'thread' | 'key' | 'earlier'> & { readonly thread: { readonly over: boolean } };
 
 /** A step that leaves, with what its message says about it. */
 export type Leaving = Item & { readonly step: WaitingStep; readonly said: Said; readonly monitor: NotifiedMonitor };

@@ -10,7 +10,7 @@ import { countMonitors, monitorById } from '../monitors/queries.ts';
 import type * as contract from './contract.ts';
 import { ownersOf } from './last-resort.ts';
 import type { AlertLinkFor } from './links.ts';
-import { isCovered, muteFrom, obstacleOf, shutBy } from './policy.ts';
+import { disabledReasonOf, isCovered, muteFrom, obstacleOf } from './policy.ts';
 import {
   askedMailbox,
   beginMute,
@@ -59,7 +59,7 @@ export const storyOfChannel = (
   const way: OnItsWay = {
     channel: {
       name: channel.name,
-      shut: shutBy({
+      shut: disabledReasonOf({
         deleted: channel.deleted_at !== null,
         enabled: channel.enabled,
         verified: channel.verified_at !== null,
@@ -231,7 +231,7 @@ const toldOf = async (
       .map(({ id: channel, name, kind, owner_email: owner, delay_s, enabled, verified_at, unsubscribed_at }) => {
         const state = { deleted: false, enabled, verified: verified_at !== null, unsubscribed: unsubscribed_at !== null };
         const obstacle = obstacleOf({ kind, failing_since: null, refused_at: null }, door.mail, now);
-        return { channel, name, kind, owner, delay_s, shut: shutBy(state) ?? obstacle ?? null };
+        return { channel, name, kind, owner, delay_s, shut: disabledReasonOf(state) ?? obstacle ?? null };
       }),
   };
 };
@@ -320,7 +320,7 @@ export const showDelivery = async ({
   const channels = (await channelsEver(sql, organisation.id)).filter(({ deleted_at }) => deleted_at === null);
   const open = channels.filter(
     ({ enabled, verified_at, unsubscribed_at }) =>
-      shutBy({ deleted: false, enabled, verified: verified_at !== null, unsubscribed: unsubscribed_at !== null }) === undefined,
+      disabledReasonOf({ deleted: false, enabled, verified: verified_at !== null, unsubscribed: unsubscribed_at !== null }) === undefined,
   );
   const failing = open.flatMap((channel) => {
     const { id, name, kind, failing_since, refused_at } = channel;

@@ -3,7 +3,7 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import { jsonText } from '../incidents/writes.ts';
-import { type Flapping, flappingMemoryMs, flappingOf, isCovered, type ShutBy, type StepEvent, shutBy } from './policy.ts';
+import { type DisabledReason, disabledReasonOf, type Flapping, flappingMemoryMs, flappingOf, isCovered, type StepEvent } from './policy.ts';
 
 export type DueEvent = {
   readonly id: number;
@@ -36,7 +36,7 @@ export type NewStep = {
   readonly look_at?: number;
   readonly flapping: Flapping;
   /** Set for a channel that gets no notifications. It is kept to explain why. */
-  readonly shut?: ShutBy | undefined;
+  readonly shut?: DisabledReason | undefined;
 };
 
 /**
@@ -176,8 +176,8 @@ function stepsOfDown(event: DueEvent, { channels, groups, flapping: ofEach }: Kn
     isCovered({ covers, monitors: new Set(monitors), groups: new Set(chosen) }, monitor),
   );
   return covering.flatMap((channel) => {
-    const shut = shutBy({ ...channel, deleted: false });
-    const step = { ...baseOf(event), channel: channel.id, flapping, shut };
+    const disabledReason = disabledReasonOf({ ...channel, deleted: false });
+    const step = { ...baseOf(event), channel: channel.id, flapping, shut: disabledReason };
     return [...(flapping === 'flapping' ? [{ ...step, event: 'flapping' } as const] : []), { ...step, event: 'down' } as const];
   });
 }
@@ -236,15 +236,16 @@ export async function settleHeld(sql: Queryable, incidents: readonly string[], n
  * An "up": exactly for the recipients of the "down" (rule 25); of a flapping monitor, once it was
  * steady (rule 37).
  */
-function stepsOfEnd(event: DueEvent, own: readonly EarlierStep[], toldFlapping: readonly string[]): NewStep[] {
+function stepsOfEnd(event: DueEvent, own: readonly EarlierStep[], notifiedOfFlapping: readonly string[]): NewStep[] {
   const base = { ...baseOf(event), event: event.event === 'closed' ? ('closed' as const) : ('up' as const) };
-  const told = (of: 'down' | 'flapping') => own.filter((step) => step.event === of && step.state === 'told').map((step) => step.channel_id);
-  const direct = told('down');
+  const notified = (of: 'down' | 'flapping') =>
+    own.filter((step) => step.event === of && step.state === 'told').map((step) => step.channel_id);
+  const direct = notified('down');
   const isFlapping = own.some(({ flapping }) => flapping !== 'plain');
   // A waiting step may still be sent, however short the outage was.
   const waiting = own.filter(({ event, state }) => event === 'flapping' && state === 'held').map((step) => step.channel_id);
   const steady = isFlapping
-    ? unique([...told('flapping'), ...waiting, ...toldFlapping]).filter((channel) => !direct.includes(channel))
+    ? unique([...notified('flapping'), ...waiting, ...notifiedOfFlapping]).filter((channel) => !direct.includes(channel))
     : [];
   return [
     ...direct.map((channel): NewStep => ({ ...base, channel, flapping: 'plain' })),
@@ -271,12 +272,12 @@ export function takeDueEvents(sql: Queryable, most: number): Promise<DueEvent[]>
 /** Inserts each step at most once, however often it is planned. */
 export async function insertSteps(sql: Queryable, steps: readonly NewStep[], now: number): Promise<void> {
   if (steps.length === 0) return;
-  const rows = steps.map(({ due_at, look_at = due_at, seq = 0, shut, ...rest }) => ({
+  const rows = steps.map(({ due_at, look_at = due_at, seq = 0, shut: disabledReason, ...rest }) => ({
     ...rest,
     seq,
     due_at: new Date(due_at).toISOString(),
     look_at: new Date(look_at).toISOString(),
-    because: shut === undefined ? null : `channel_${shut}`,
+    because: disabledReason === undefined ? null : `channel_${disabledReason}`,
   }));
   const at = new Date(now);
   await sql`

@@ -117,7 +117,7 @@ export const isCovered = (
 ): boolean => covers === 'all' || !rules.covered_only || monitors.has(monitor.id) || (monitor.group !== null && groups.has(monitor.group));
 
 /** Why a channel gets no notifications, whatever it covers; undefined when it gets them. */
-export type ShutBy = 'deleted' | 'off' | 'unproven' | 'unsubscribed';
+export type DisabledReason = 'deleted' | 'off' | 'unproven' | 'unsubscribed';
 export type ChannelState = {
   readonly deleted: boolean;
   readonly enabled: boolean;
@@ -125,7 +125,7 @@ export type ChannelState = {
   readonly unsubscribed: boolean;
 };
 
-export function shutBy({ deleted, enabled, verified, unsubscribed }: ChannelState): ShutBy | undefined {
+export function disabledReasonOf({ deleted, enabled, verified, unsubscribed }: ChannelState): DisabledReason | undefined {
   if (deleted) return 'deleted';
   if (!enabled) return 'off';
   if (unsubscribed) return 'unsubscribed';
@@ -165,10 +165,13 @@ export const isOwnerNotificationDue = (channel: Delivering & { readonly owners_t
 export const lastResortMs = 2 * minute;
 
 /** A "down" that was being delivered, and that no one accepted in time. */
-type Untaken = { readonly first_told_at: number; readonly taken: boolean };
+type UndeliveredAlert = { readonly first_told_at: number; readonly taken: boolean };
 
-export const isLastResort = ({ first_told_at, taken }: Untaken, now: number, rules: NotificationRules = allNotificationRules): boolean =>
-  rules.last_resort && !taken && now - first_told_at >= lastResortMs;
+export const isLastResort = (
+  { first_told_at, taken }: UndeliveredAlert,
+  now: number,
+  rules: NotificationRules = allNotificationRules,
+): boolean => rules.last_resort && !taken && now - first_told_at >= lastResortMs;
 
 /** The channel's delivery state after a failed attempt or an accepted message. */
 export function afterAttempt(before: Delivering, verdict: 'taken' | 'retry' | 'refused', now: number): Delivering {
@@ -299,7 +302,7 @@ export const stepEvents = ['down', 'up', 'was_down', 'closed', 'reminder', 'ackn
 export type StepEvent = (typeof stepEvents)[number];
 
 export type HeldBy = 'delay' | 'flapping' | 'steadiness' | 'reminder' | 'maintenance' | 'mute' | 'hours' | 'bucket' | 'down_on_its_way';
-export type Because = 'over' | 'acknowledged' | 'down_again' | 'never_told' | 'others_open' | `channel_${ShutBy}`;
+export type Because = 'over' | 'acknowledged' | 'down_again' | 'never_told' | 'others_open' | `channel_${DisabledReason}`;
 
 export type Step = {
   readonly event: StepEvent;
@@ -311,7 +314,7 @@ export type Step = {
 
 export type Surroundings = {
   readonly incident: { readonly confirmed_at: number; readonly ended_at: number | null; readonly acknowledged_at: number | null };
-  readonly channel: { readonly shut: ShutBy | undefined; readonly delay_s: number; readonly hours: Hours | null };
+  readonly channel: { readonly shut: DisabledReason | undefined; readonly delay_s: number; readonly hours: Hours | null };
   /**
    * When maintenance covers the monitor: around now, or around the end of an incident that is over.
    */

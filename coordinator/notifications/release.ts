@@ -25,13 +25,13 @@ const channels = [''];
 export function writeDowns(sql: Queryable, writes: readonly (AlertWrite & { readonly event: 'down' })[]): Statement[] {
   if (writes.length === 0) return [];
   const newest = new Map(writes.map(({ incident, due_at }) => [incident, due_at]));
-  const told = [...newest].flatMap(([incident, due_at]) =>
+  const rows = [...newest].flatMap(([incident, due_at]) =>
     downs([], channels, due_at).map((alert) => ({ incident, ...alert, due_at: new Date(due_at).toISOString() })),
   );
   const statement = sql`
     insert into alerts (organisation_id, monitor_id, incident_id, event, channel, state, due_at)
     select i.organisation_id, i.monitor_id, i.id, d.event, d.channel, d.state, d.due_at
-    from json_to_recordset(${jsonText(told)}::text::json) as d (incident uuid, event text, channel text, state text, due_at timestamptz)
+    from json_to_recordset(${jsonText(rows)}::text::json) as d (incident uuid, event text, channel text, state text, due_at timestamptz)
     join incidents i on i.id = d.incident
     on conflict (incident_id, event, channel) do update set due_at = excluded.due_at
       where alerts.state = 'held' and alerts.due_at <> excluded.due_at`;
@@ -140,8 +140,8 @@ export function createAlerter({ sql, clock, log, owner, known }: Dependencies): 
   /**
    * By performance.now(): a clock that is set back must not delay alerts until it has caught up.
    */
-  let lookAt = Number.NEGATIVE_INFINITY;
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let nextReadAt = Number.NEGATIVE_INFINITY;
+  let readAt = Number.NEGATIVE_INFINITY;
 
   const releasePage = async (now: number, after: number): Promise<{ last: number | undefined; held: number }> => {
     const partitions = new Map(known().map((each) => [each.lease.partition, each]));
@@ -150,11 +150,11 @@ export function createAlerter({ sql, clock, log, owner, known }: Dependencies): 
     const waiting = await heldAlerts(sql, owned, now, after, page);
     const isOfNow = ({ monitor_id, partition, by_target }: HeldAlert): boolean => {
       const its = partitions.get(partition);
-      return its !== undefined && mayNotify({ isPastDecided: its.isCaughtUp || its.isDecidedEarly(monitor_id), isToldByTarget: by_target });
+      return its !== undefined && mayNotify({ isPastDecided: its.isCaughtUp || its.isDecidedEarly(monitor_id), isSaidByTarget: by_target });
     };
-    const told = waiting.filter(isOfNow);
-    const covers = await coverOfMonitors(sql, [...new Set(told.map(({ monitor_id }) => monitor_id))], { from: now - 1, to: now + 1 });
-    const due = told.filter(({ monitor_id, due_at }) => release(due_at.getTime(), covers.get(monitor_id) ?? [], now).is === 'due');
+    const rows = waiting.filter(isOfNow);
+    const covers = await coverOfMonitors(sql, [...new Set(rows.map(({ monitor_id }) => monitor_id))], { from: now - 1, to: now + 1 });
+    const due = rows.filter(({ monitor_id, due_at }) => release(due_at.getTime(), covers.get(monitor_id) ?? [], now).is === 'due');
     const released = await releaseAlerts(
       sql,
       owned,
@@ -166,21 +166,21 @@ export function createAlerter({ sql, clock, log, owner, known }: Dependencies): 
 
   return {
     wake: () => {
-      lookAt = Math.min(lookAt, lookedAt + leastMs);
+      nextReadAt = Math.min(nextReadAt, readAt + leastMs);
     },
     tick: async () => {
       const now = clock.now();
       // While some are held, all are checked once a second; otherwise the check costs next to
       // nothing.
-      if (performance.now() < lookAt) return;
-      lookedAt = performance.now();
+      if (performance.now() < nextReadAt) return;
+      readAt = performance.now();
       let held = 0;
       for (let after: number | undefined = 0; after !== undefined; ) {
         const found = await releasePage(now, after);
         held += found.held;
         after = found.last;
       }
-      lookAt = held > 0 ? performance.now() + againMs : Number.NEGATIVE_INFINITY;
+      nextReadAt = held > 0 ? performance.now() + againMs : Number.NEGATIVE_INFINITY;
     },
   };
 }

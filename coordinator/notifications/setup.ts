@@ -11,7 +11,7 @@ import { hostOf, maskedChannelConfig, readChannelConfig, splitChannelConfig } fr
 import { classOf } from './deliver.ts';
 import { channelKinds, kindOf } from './kinds/index.ts';
 import { createAlertLinks, createVapidPair } from './links.ts';
-import type { MessageLinks, Told } from './message.ts';
+import type { MessageLinks, Notification } from './message.ts';
 import { createNotifier, type Notifier } from './notifier.ts';
 import { createSender, mailsAtOnce, prepareSending, type Sender } from './transport.ts';
 
@@ -108,7 +108,7 @@ export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl 
     const row = kindOf(kind);
     // Nothing about a test is stored, so no link could unsubscribe from it.
     const about = await linksOf({ id: key, key: null, channel, incidents: [], mayAcknowledge: false, isMail: false });
-    const told: Told = {
+    const told: Notification = {
       ...{
         event: 'test',
         monitors: [],
@@ -155,7 +155,7 @@ export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl 
       pushKey: async () => (await vapid()).public_key,
     },
     startTeller: ({ place, everyMs, rescueMs, figures = noFigures }) => {
-      const teller = createNotifier({
+      const notifier = createNotifier({
         ...{ sql, clock, log, kindOf, send, linksOf, place, everyMs, rescueMs, figures },
         hasMail: mail !== undefined,
         openSecrets: async (channel, box) => secretsShape.parse(JSON.parse(await secrets.open(sql, box, channelSecretsOf(channel)))),
@@ -167,10 +167,10 @@ export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl 
         );
       }, prepareAfterMs).unref();
       return {
-        ...teller,
+        ...notifier,
         close: async () => {
           clearTimeout(preparing);
-          await teller.close();
+          await notifier.close();
         },
       };
     },

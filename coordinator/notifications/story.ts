@@ -1,4 +1,4 @@
-import type { Because, HeldBy, ShutBy, StepEvent } from './policy.ts';
+import type { Because, DisabledReason, HeldBy, StepEvent } from './policy.ts';
 
 /**
  * "Why was I notified", and "why was I not" (rule 40): what happened to an incident on its way to
@@ -35,7 +35,7 @@ export type StoredStep = {
 export type OnItsWay = {
   readonly channel: {
     readonly name: string;
-    readonly shut: ShutBy | undefined;
+    readonly shut: DisabledReason | undefined;
     readonly covers: 'all' | 'chosen';
     readonly covered: boolean;
   };
@@ -62,7 +62,7 @@ export function storyOf(way: OnItsWay): readonly StoryLine[] {
   return [...confirmed, ...(way.channel.covered ? [whose] : []), ...covered, ...steps.flatMap(stepLines)];
 }
 
-const shutWords: Readonly<Record<ShutBy, string>> = {
+const shutWords: Readonly<Record<DisabledReason, string>> = {
   deleted: 'the channel was deleted',
   off: 'the channel is turned off',
   unproven: 'nobody has said yet that this mailbox is theirs',

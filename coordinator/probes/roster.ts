@@ -78,8 +78,8 @@ export const observingProbeOf = ({ id, name, continent }: Pick<ProbeRow, 'id' | 
  */
 export type Network = {
   /**
-   * The next tick should not be waited for: a probe leaves or is back, or the last of all probes was
-   * heard for the first time. What changed before there was a listener is told to it at once.
+   * The next tick should not be waited for: a probe leaves or is back, or the last of all probes
+   * was heard for the first time. A change before there was a listener calls it at once.
    */
   readonly onChange: (listener: () => void) => void;
   readonly roster: () => Roster;

@@ -12,8 +12,8 @@ export type CheckDependencies = {
 };
 
 /** How each kind is checked. A new kind adds its row here. */
-export const createChecks = (parts: CheckDependencies): Readonly<Record<Kind, Check>> => ({
-  https: createHttpsCheck(parts.https),
-  dns: createDnsCheck(parts.dns),
-  heartbeat: createHeartbeatCheck(parts.heartbeat),
+export const createChecks = (deps: CheckDependencies): Readonly<Record<Kind, Check>> => ({
+  https: createHttpsCheck(deps.https),
+  dns: createDnsCheck(deps.dns),
+  heartbeat: createHeartbeatCheck(deps.heartbeat),
 });

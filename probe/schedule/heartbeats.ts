@@ -147,7 +147,7 @@ export function createHeartbeats(options: {
     entry.mine = mine;
   };
 
-  const armAllAnew = (now: number): void => {
+  const rearmAll = (now: number): void => {
     slots.clear();
     reached = Math.floor(now / slotMs);
     for (const entry of entries.values()) if (entry.mine) armSoon(entry, now);
@@ -162,7 +162,7 @@ export function createHeartbeats(options: {
 
   const tick = (): void => {
     const now = clock.now();
-    if (now < lastNow - setBackMs) armAllAnew(now);
+    if (now < lastNow - setBackMs) rearmAll(now);
     lastNow = now;
     const until = Math.floor(now / slotMs);
     // After a long sleep most slots in between are empty, so only the existing ones are visited.
@@ -210,7 +210,7 @@ export function createHeartbeats(options: {
     start: () => {
       lastNow = clock.now();
       // Times set before may have passed, and no one visits their slots any more.
-      armAllAnew(lastNow);
+      rearmAll(lastNow);
       isStarted = true;
       wake();
     },

@@ -16,11 +16,16 @@ import type { Pulse } from '../presence/clock.ts';
 export type Reachability = {
   /** A host answered a check at this performance.now(). */
   readonly reached: (host: string, at: number, isInside: boolean) => void;
-  readonly reachedOther: (asked: Asked) => Promise<boolean>;
+  readonly reachedOther: (asked: ReachabilityQuestion) => Promise<boolean>;
   readonly selfTest: () => Promise<{ readonly ok: boolean; readonly detail: string }>;
 };
 
-export type Asked = { readonly host: string; readonly since: number; readonly wasRefused: boolean; readonly isInside: boolean };
+export type ReachabilityQuestion = {
+  readonly host: string;
+  readonly since: number;
+  readonly wasRefused: boolean;
+  readonly isInside: boolean;
+};
 
 /** The two hosts that answered last: at least one of them differs from the host in question. */
 type Answered = { newest: HostAnswered; other: HostAnswered };
@@ -28,10 +33,10 @@ type HostAnswered = { readonly host: string; at: number };
 type Answer = 'connected' | 'refused' | 'nothing';
 type Attempt = { readonly at: number; readonly answer: Promise<Answer> };
 
-const patienceMs = 2_000;
+const timeoutMs = 2_000;
 const recentMs = 60_000;
 
-export function createReachability(parts: {
+export function createReachability(deps: {
   readonly anchors: () => readonly string[];
   /**
    * Whether the bus vouches too. It proves a way to the coordinator only, which may be next to the
@@ -47,8 +52,8 @@ export function createReachability(parts: {
 
   const tryBus = (): Promise<Answer> =>
     new Promise((resolve) => {
-      const timer = setTimeout(() => resolve('nothing'), patienceMs);
-      parts
+      const timer = setTimeout(() => resolve('nothing'), timeoutMs);
+      deps
         .busRoundTrip()
         .then(() => resolve('connected'))
         .catch(() => resolve('nothing'))
@@ -58,8 +63,8 @@ export function createReachability(parts: {
   /** Tries everything that may answer in parallel; settles with the first that connects. */
   const tryAll = (): Promise<Answer> =>
     new Promise((resolve) => {
-      const attempts = parts.anchors().filter(isAnchor).map(tryAnchor);
-      if (parts.busCounts?.() ?? true) attempts.push(tryBus());
+      const attempts = deps.anchors().filter(isAnchor).map(tryAnchor);
+      if (deps.busCounts?.() ?? true) attempts.push(tryBus());
       for (const one of attempts) void one.then((answer) => answer === 'connected' && resolve(answer));
       void Promise.all(attempts).then((answers) => resolve(answers.includes('refused') ? 'refused' : 'nothing'));
     });
@@ -112,7 +117,7 @@ function tryAnchor(anchor: string): Promise<Answer> {
       socket.destroy();
       resolve(answer);
     };
-    socket.setTimeout(patienceMs, () => end('nothing'));
+    socket.setTimeout(timeoutMs, () => end('nothing'));
     socket.once('connect', () => end('connected'));
     socket.once('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED' ? 'refused' : 'nothing'));
   });
@@ -146,8 +151,8 @@ export type Ended = { readonly assignment: Assignment; readonly asked: readonly 
  */
 export type SelfCheck = (verdict: Verdict, check: Ended) => Verdict | Promise<Verdict>;
 
-export function createSelfCheck(parts: { readonly guard: Guard; readonly reachability: Reachability; readonly pulse: Pulse }): SelfCheck {
-  const { guard, reachability, pulse } = parts;
+export function createSelfCheck(deps: { readonly guard: Guard; readonly reachability: Reachability; readonly pulse: Pulse }): SelfCheck {
+  const { guard, reachability, pulse } = deps;
   const hosts = new WeakMap<Assignment, string>();
   const hostKnown = (assignment: Assignment): string => {
     const known = hosts.get(assignment);

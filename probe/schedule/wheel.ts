@@ -209,7 +209,7 @@ export function createWheel(initialCapacity = 1024): Wheel {
 
   const turnsAt = (index: number): Turns => ({ period_ms: entries.period[index] ?? 0, offset_ms: entries.offset[index] ?? 0 });
 
-  const seatAnew = (now: number): void => {
+  const reseat = (now: number): void => {
     heads.fill(none);
     cursor = slotOf(now);
     for (let index = 0; index < capacity; index += 1) {
@@ -262,7 +262,7 @@ export function createWheel(initialCapacity = 1024): Wheel {
     advance: (now, due) => {
       const until = slotOf(now);
       cursor ??= until;
-      if (Math.abs(until - cursor) > stallMs / slotMs) seatAnew(now);
+      if (Math.abs(until - cursor) > stallMs / slotMs) reseat(now);
       const fired: number[] = [];
       for (; cursor < until; cursor += 1) fire(cursor, now, fired);
       // Only now, because the callbacks may add and remove entries.

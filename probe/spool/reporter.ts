@@ -31,7 +31,7 @@ export type Reporter = {
   /** The owner of a partition says how far it has committed. */
   readonly receive: (receipt: Omit<ReceiptMessage, 'v'>) => void;
   /** Any coordinator says the same of all partitions. */
-  readonly hear: (reply: Pick<PresenceReply, 'committed'>) => void;
+  readonly onReply: (reply: Pick<PresenceReply, 'committed'>) => void;
   /** Whether everything observed until three seconds ago has landed (rule 4). */
   readonly handedOver: () => boolean;
   readonly close: () => Promise<void>;
@@ -55,7 +55,7 @@ export function createReporter(options: SendersOptions & { readonly clock?: Cloc
   const { senders, look, resend, commit, close } = createSenders(options, gate);
   const old = createOldMark(now(), spool.lastSeq());
   const phase = (Number.parseInt(probe.slice(-4), 16) * slotMs) % sendEveryMs;
-  let heardAt = Number.NEGATIVE_INFINITY;
+  let repliedAt = Number.NEGATIVE_INFINITY;
   let sentAt = now();
   let urgent = new Set<PartitionSender>();
 
@@ -72,7 +72,7 @@ export function createReporter(options: SendersOptions & { readonly clock?: Cloc
     if (gate.open())
       for (const { route, pump } of senders)
         if (route.waitingSince !== undefined && (isTurn || at - route.waitingSince >= sendEveryMs)) void pump.run();
-    look(at, at - heardAt <= hearingMs);
+    look(at, at - repliedAt <= hearingMs);
     old.note(at, spool.lastSeq());
   };
   const ticker = atSharedTick(tickMs, tick, { clock, phase });
@@ -102,13 +102,13 @@ export function createReporter(options: SendersOptions & { readonly clock?: Cloc
     },
     receive: ({ generation, committed, again }) => {
       if (generation !== spool.generation) return;
-      heardAt = now();
+      repliedAt = now();
       commit(committed);
       for (const sender of senders) if (again.includes(sender.partition)) sender.route = askedToRewind(sender.route);
       if (again.length > 0) tick();
     },
-    hear: ({ committed }) => {
-      heardAt = now();
+    onReply: ({ committed }) => {
+      repliedAt = now();
       commit(committed);
     },
     handedOver: () =>

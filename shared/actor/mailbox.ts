@@ -13,7 +13,7 @@ export type Pump = {
   readonly stop: () => void;
 };
 
-export const createPump = (parts: {
+export const createPump = (options: {
   readonly once: () => Promise<void>;
   /** Whether it continues at once with what was requested meanwhile; the default is yes. */
   readonly may?: () => boolean;
@@ -21,7 +21,7 @@ export const createPump = (parts: {
 }): Pump => {
   let mode: 'idle' | 'pumping' | 'stopped' = 'idle';
   let isAskedAgain = false;
-  const mayGoOn = parts.may ?? (() => true);
+  const mayContinue = options.may ?? (() => true);
 
   const run = async (): Promise<void> => {
     if (mode === 'stopped') return;
@@ -33,10 +33,10 @@ export const createPump = (parts: {
     try {
       do {
         isAskedAgain = false;
-        await parts.once();
-      } while (mode === 'pumping' && isAskedAgain && mayGoOn());
+        await options.once();
+      } while (mode === 'pumping' && isAskedAgain && mayContinue());
     } catch (error) {
-      parts.onFailure(error);
+      options.onFailure(error);
     } finally {
       if (mode === 'pumping') mode = 'idle';
     }
@@ -108,7 +108,7 @@ export type Behaviour<State, Message, Answer = void> = {
   readonly name: string;
   readonly init: () => Promise<State>;
   /** Work of many steps reports after each that it makes progress. */
-  readonly receive: (state: State, message: Message, goesOn: () => void) => Promise<Received<State, Answer>>;
+  readonly receive: (state: State, message: Message, reportProgress: () => void) => Promise<Received<State, Answer>>;
   readonly close?: (state: State) => Promise<void>;
 };
 
@@ -145,26 +145,26 @@ export const createActor = <State, Message, Answer = void>(
     readonly onFailure?: (error: unknown) => void;
     /** A message is stuck, and its actor is unusable: its user must make another. */
     readonly onGivenUp?: () => void;
-    readonly patienceMs?: number;
+    readonly timeoutMs?: number;
   },
 ): Actor<Message, Answer> => {
-  const { patienceMs = defaultTimeoutMs } = options;
+  const { timeoutMs = defaultTimeoutMs } = options;
   let mode: Mode<State> = { is: 'cold' };
   let closing = false;
   let waiting = 0;
   let last: Promise<unknown> = Promise.resolve();
 
-  const givenUp = () => new ActorGivenUp(`${behaviour.name} was given up: a message stood for ${patienceMs} ms`);
+  const givenUp = () => new ActorGivenUp(`${behaviour.name} was given up: a message stood for ${timeoutMs} ms`);
 
   const receive = async (state: State, message: Message): Promise<Received<State, Answer>> => {
-    const standing = Promise.withResolvers<never>();
+    const stuck = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
       mode = { is: 'given up' };
-      standing.reject(givenUp());
+      stuck.reject(givenUp());
       options.onGivenUp?.();
-    }, patienceMs);
+    }, timeoutMs);
     try {
-      return await Promise.race([behaviour.receive(state, message, () => void timer.refresh()), standing.promise]);
+      return await Promise.race([behaviour.receive(state, message, () => void timer.refresh()), stuck.promise]);
     } finally {
       clearTimeout(timer);
     }

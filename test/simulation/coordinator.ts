@@ -1,6 +1,6 @@
 import { type Alert, mayNotify, release } from '../../coordinator/core/incident.ts';
 import { checkpointOf, nextTick, restore } from '../../coordinator/core/lifecycle.ts';
-import { toldIn } from '../../coordinator/core/observations.ts';
+import { observedIn } from '../../coordinator/core/observations.ts';
 import type { MonitorState, Rules, Watched } from '../../coordinator/core/types.ts';
 import { type Placed, probeOf } from '../../shared/checks/placement.ts';
 import type { Agenda } from './agenda.ts';
@@ -203,7 +203,7 @@ export const createCoordinator = (parts: CoordinatorDependencies): Coordinator =
     const paused_at = pause?.ended_at === null ? pause.began_at : null;
     const restored = { ...watched, paused_at };
     const incident = database.openIncident(monitor);
-    const within = incident && toldIn(incident, restored, network.roster());
+    const within = incident && observedIn(incident, restored, network.roster());
     return restore({
       watched: restored,
       checkpoint,
@@ -254,7 +254,7 @@ export const createCoordinator = (parts: CoordinatorDependencies): Coordinator =
     later,
     mayRelease: (monitor) =>
       (isProved || !rules.past_is_not_alerted) &&
-      mayNotify({ isPastDecided: caughtUp || holding.isAhead(monitor), isToldByTarget: false }, rules),
+      mayNotify({ isPastDecided: caughtUp || holding.isAhead(monitor), isSaidByTarget: false }, rules),
   });
 
   const tell = (round: Round) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Sql } from '../../coordinator/database/connect.ts';
 import type { ChannelsPart } from '../../coordinator/gate/context.ts';
-import { type NotifiedEvent, type NotifiedMonitor, notifiedEvents, type Told } from '../../coordinator/notifications/message.ts';
+import { type Notification, type NotifiedEvent, type NotifiedMonitor, notifiedEvents } from '../../coordinator/notifications/message.ts';
 import { createNotifications } from '../../coordinator/notifications/setup.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { createLog } from '../../shared/base/log.ts';
@@ -37,7 +37,7 @@ export const monitorOf = (more: Partial<NotifiedMonitor> = {}): NotifiedMonitor 
   ...more,
 });
 
-export const toldOf = (more: Partial<Told> = {}): Told => ({
+export const toldOf = (more: Partial<Notification> = {}): Notification => ({
   event: 'down',
   sentence: 'Checkout is down: status 503, expected 2xx.',
   monitors: [monitorOf()],
@@ -60,7 +60,7 @@ export const toldOf = (more: Partial<Told> = {}): Told => ({
 });
 
 /** The end of the outage that `toldOf` tells of. */
-export const overOf = (more: Partial<Told> = {}): Told =>
+export const overOf = (more: Partial<Notification> = {}): Notification =>
   toldOf({
     event: 'up',
     sentence: 'Checkout was down for 6 min.',
@@ -158,7 +158,7 @@ const monitor: fc.Arbitrary<NotifiedMonitor> = fc
   .map(monitorOf);
 
 /** Anything that delivery may ever tell, with 1 to 1,000 monitors (none for a test). */
-export const hostileMessages: fc.Arbitrary<Told> = fc
+export const hostileMessages: fc.Arbitrary<Notification> = fc
   .record({
     event,
     sentence: hostileText,

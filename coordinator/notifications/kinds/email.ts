@@ -1,4 +1,4 @@
-import type { Told } from '../message.ts';
+import type { Notification } from '../message.ts';
 import { clean, cut, facts, fitting, html, type Link, links, listed, others, subject, title, toneOf } from './text.ts';
 import type { ChannelKind } from './types.ts';
 import { judgeFailure, later, taken, value } from './types.ts';
@@ -6,15 +6,15 @@ import { judgeFailure, later, taken, value } from './types.ts';
 /** More than a mailbox shows without a click, and far less than any mailbox refuses. */
 const maxLetters = 60_000;
 
-const why = ({ organisation, links: { unsubscribe } }: Told): string[] => [
+const why = ({ organisation, links: { unsubscribe } }: Notification): string[] => [
   `You get this because a channel of “${cut(clean(organisation), 200)}” on Antipode sends to this address.`,
   ...(unsubscribe === null ? [] : [`Unsubscribe this address: ${unsubscribe}`]),
 ];
 
-const lines = (told: Told, line: (name: string, outcome: string) => string, heading: (group: string) => string): string[] =>
+const lines = (told: Notification, line: (name: string, outcome: string) => string, heading: (group: string) => string): string[] =>
   fitting(listed(told, line, heading), maxLetters);
 
-const textOf = (told: Told): string => {
+const textOf = (told: Notification): string => {
   const [only] = told.monitors;
   const last = others(told);
   const body =
@@ -50,7 +50,7 @@ const row = (inside: string, style = ''): string => `<tr><td style="padding:0 0 
 const button = ({ label, url }: Link, ground: string): string =>
   `<a href="${html(url)}" style="display:inline-block;padding:9px 16px;border-radius:5px;background:${ground};color:#ffffff;text-decoration:none;${font}">${label}</a>`;
 
-const htmlOf = (told: Told): string => {
+const htmlOf = (told: Notification): string => {
   const [only] = told.monitors;
   const last = others(told);
   const ground = grounds[toneOf(told)];
@@ -92,7 +92,7 @@ const htmlOf = (told: Told): string => {
   ].join('\n');
 };
 
-const listHeaders = ({ links: { unsubscribe, channel } }: Told): { readonly [name: string]: string } => ({
+const listHeaders = ({ links: { unsubscribe, channel } }: Notification): { readonly [name: string]: string } => ({
   'List-Id': `<alerts.${URL.canParse(channel) ? new URL(channel).hostname : 'antipode'}>`,
   ...(unsubscribe === null ? {} : { 'List-Unsubscribe': `<${unsubscribe}>` }),
   // One-click unsubscribe requires https (RFC 8058).

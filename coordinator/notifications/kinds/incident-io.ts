@@ -1,10 +1,10 @@
-import type { Told } from '../message.ts';
+import type { Notification } from '../message.ts';
 import { clean, cut, cutFor, facts, fitting, links, listed, markdown, others, subject } from './text.ts';
 import type { ChannelKind } from './types.ts';
 import { jsonPost, judgeHttp, member, secretField, urlField, value } from './types.ts';
 
 /** What still fires there, in a message about an end. */
-const stillDown = ({ others_down: { count, names } }: Told): string => {
+const stillDown = ({ others_down: { count, names } }: Notification): string => {
   if (count === 0) return 'Some monitors are still down';
   const shown = names.slice(0, 5).map((name) => cut(clean(name), 80));
   const more = count - shown.length;

@@ -1,11 +1,11 @@
-import type { NotifiedEvent, Told } from '../message.ts';
+import type { Notification, NotifiedEvent } from '../message.ts';
 import { clean, cut, facts, links, outcome, subject } from './text.ts';
 import type { ChannelKind } from './types.ts';
 import { choiceField, jsonPost, judgeHttp, member, secretField, value } from './types.ts';
 
 const most = 50;
 
-const details = (told: Told): { readonly [name: string]: string } => {
+const details = (told: Notification): { readonly [name: string]: string } => {
   const [only] = told.monitors;
   if (told.monitors.length === 1 && only !== undefined)
     return Object.fromEntries(facts(only, told).map(({ label, value }) => [label, cut(value, 1_000)]));
@@ -20,7 +20,7 @@ const details = (told: Told): { readonly [name: string]: string } => {
  * `change`: PagerDuty records it and pages no one, even when the incident was resolved by hand
  * meanwhile.
  */
-const actionOf = ({ event, thread }: Told): 'trigger' | 'acknowledge' | 'resolve' | 'change' => {
+const actionOf = ({ event, thread }: Notification): 'trigger' | 'acknowledge' | 'resolve' | 'change' => {
   if (event === 'acknowledged') return 'acknowledge';
   if (event === 'was_down') return 'change';
   if (event === 'up' || event === 'closed') return thread.over ? 'resolve' : 'change';

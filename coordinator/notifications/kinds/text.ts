@@ -1,5 +1,5 @@
 import { durationText } from '../../../shared/base/time.ts';
-import type { NotifiedEvent, NotifiedMonitor, Told } from '../message.ts';
+import type { Notification, NotifiedEvent, NotifiedMonitor } from '../message.ts';
 
 /** Text that kinds share, as plain text: each escapes it for its medium. */
 
@@ -61,19 +61,19 @@ const tones: Readonly<Record<NotifiedEvent, Tone>> = {
   test: 'neutral',
   up: 'good',
 };
-export const toneOf = (told: Told): Tone => tones[told.event];
+export const toneOf = (told: Notification): Tone => tones[told.event];
 
 /** The colours of states on the pages. */
 export const colours: Readonly<Record<Tone, string>> = { bad: '#c8291f', warning: '#d37e10', good: '#1a7f4b', neutral: '#505a66' };
 
 /** Whether someone has to see this at once, and may be woken by it. */
-export const isUrgent = ({ event }: Told): boolean => event === 'down' || event === 'reminder';
+export const isUrgent = ({ event }: Notification): boolean => event === 'down' || event === 'reminder';
 
 /** The sentence as a title: without its full stop. */
-export const title = (told: Told): string => clean(told.sentence).replace(/\.$/, '') || 'Something changed';
+export const title = (told: Notification): string => clean(told.sentence).replace(/\.$/, '') || 'Something changed';
 
 /** How much is down in all, where that is more than the message covers. Follows a title. */
-export const inAll = (told: Told): string => {
+export const inAll = (told: Notification): string => {
   if (told.others_down.count === 0) return '';
   // An acknowledged incident is still down.
   const own = told.monitors.filter(({ event }) => event === 'down' || event === 'reminder' || event === 'acknowledged');
@@ -81,10 +81,10 @@ export const inAll = (told: Told): string => {
 };
 
 /** For a list of titles: a mailbox, a phone. */
-export const subject = (told: Told): string => `${title(told)}${inAll(told)}`;
+export const subject = (told: Notification): string => `${title(told)}${inAll(told)}`;
 
 /** What else is down, or that everything else is up. */
-export const others = ({ others_down: { count, names }, event }: Told): string | undefined => {
+export const others = ({ others_down: { count, names }, event }: Notification): string | undefined => {
   if (event === 'test') return undefined;
   if (count === 0) return 'All else is up.';
   const shown = names.slice(0, 5).map((name) => cut(clean(name), 80));
@@ -123,7 +123,7 @@ export type Fact = { readonly label: string; readonly value: string };
 /**
  * The facts about one monitor, each with its label, in the order in which a person asks for them.
  */
-export const facts = (monitor: NotifiedMonitor, { at, time_zone }: Pick<Told, 'at' | 'time_zone'>): Fact[] =>
+export const facts = (monitor: NotifiedMonitor, { at, time_zone }: Pick<Notification, 'at' | 'time_zone'>): Fact[] =>
   [
     { label: 'Address', value: monitor.target },
     { label: 'Cause', value: monitor.cause },
@@ -141,7 +141,7 @@ export const facts = (monitor: NotifiedMonitor, { at, time_zone }: Pick<Told, 'a
 export type Link = { readonly label: string; readonly url: string };
 
 /** The links for a reader, most useful first. */
-export const links = ({ links: given, event }: Told): Link[] => [
+export const links = ({ links: given, event }: Notification): Link[] => [
   ...(event === 'test' ? [] : [{ label: 'See what happened', url: given.incident }]),
   ...(given.acknowledge === null ? [] : [{ label: 'Acknowledge', url: given.acknowledge }]),
   ...(event === 'test' ? [] : [{ label: 'Why you got this', url: given.why }]),
@@ -178,14 +178,14 @@ export const fitting = (
  * Since when the first of several is down. It uses digits, letters and brackets alone, which every
  * medium shows unchanged.
  */
-const since = ({ monitors, time_zone }: Told): string | undefined => {
+const since = ({ monitors, time_zone }: Notification): string | undefined => {
   const starts = monitors.filter(({ event }) => event === 'down' || event === 'reminder').map(({ started_at }) => started_at);
   return starts.length === 0 ? undefined : `Since ${instant(Math.min(...starts), time_zone)} (first)`;
 };
 
 /** Since when, and one line for each monitor under the name of its group, formatted by `line`. */
 export const listed = (
-  told: Told,
+  told: Notification,
   line: (name: string, outcome: string) => string,
   heading: (group: string) => string,
 ): { readonly text: string; readonly isHeading?: boolean }[] => {
@@ -204,7 +204,7 @@ export const listed = (
  * The body for a plain-text medium: the facts of a single monitor, or a line for each; then what
  * else is down.
  */
-export const plainBody = (told: Told, most: number, measure: (text: string) => number = (one) => one.length): string => {
+export const plainBody = (told: Notification, most: number, measure: (text: string) => number = (one) => one.length): string => {
   const [only] = told.monitors;
   const last = others(told);
   const room = last === undefined ? most : most - measure(last) - 2;

@@ -1,4 +1,4 @@
-import type { Told } from '../message.ts';
+import type { Notification } from '../message.ts';
 import { clean, cut, inAll, title } from './text.ts';
 import type { ChannelKind } from './types.ts';
 import { basic, formPost, judgeHttp, member, secretField, textField, value } from './types.ts';
@@ -75,7 +75,7 @@ export const smsText = ({ text, suffix, link, needsLink }: Sms): string => {
 };
 
 /** What happened; for several monitors, with the name of one. */
-const sentence = (told: Told): string => {
+const sentence = (told: Notification): string => {
   const [first, ...more] = told.monitors;
   if (first === undefined || more.length === 0) return title(told);
   return `${title(told)}: ${cut(clean(first.name), 40)} and ${more.length} more`;

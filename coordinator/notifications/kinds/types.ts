@@ -1,4 +1,4 @@
-import type { Told } from '../message.ts';
+import type { Notification } from '../message.ts';
 
 /**
  * What a kind of channel is. The form, masking, documents and the operator's command follow from
@@ -140,7 +140,7 @@ export type ChannelKind = {
    */
   readonly hosts?: readonly string[];
   /** @param now The time of this attempt, in ms: signatures carry it. */
-  readonly message: (told: Told, config: ChannelConfig, now: number) => Outgoing;
+  readonly message: (told: Notification, config: ChannelConfig, now: number) => Outgoing;
   readonly judge: (answer: Answer) => Verdict;
   /**
    * Whether the receiver keeps something open until an "up" closes it (PagerDuty). A message to

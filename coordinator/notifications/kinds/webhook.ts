@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Told } from '../message.ts';
+import type { Notification } from '../message.ts';
 import type { ChannelKind } from './types.ts';
 import { judgeHttp, secretField, secretUrlField, value } from './types.ts';
 
@@ -18,7 +18,7 @@ const types = {
 const instant = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
 
 /** What programs get: everything that is known, under stable names. */
-const content = (told: Told) => ({
+const content = (told: Notification) => ({
   type: types[told.event],
   timestamp: new Date(told.at).toISOString(),
   data: {

@@ -91,9 +91,9 @@ describe('incident alerts', () => {
     });
 
     test('rule 4: a "down" may be told when the past has been decided, or the target told us itself', () => {
-      expect(mayNotify({ isPastDecided: false, isToldByTarget: false })).toBe(false);
-      expect(mayNotify({ isPastDecided: true, isToldByTarget: false })).toBe(true);
-      expect(mayNotify({ isPastDecided: false, isToldByTarget: true })).toBe(true);
+      expect(mayNotify({ isPastDecided: false, isSaidByTarget: false })).toBe(false);
+      expect(mayNotify({ isPastDecided: true, isSaidByTarget: false })).toBe(true);
+      expect(mayNotify({ isPastDecided: false, isSaidByTarget: true })).toBe(true);
     });
 
     test('rule 28: an end that is told twice sends one "up"', () => {
@@ -203,10 +203,10 @@ describe('state restore', () => {
         const bare = (views: typeof state.views) =>
           views.map((view) => ({ ...view, failure: view.failure && { ...view.failure, evidence: null } }));
         // What dates it anew is read from what was stored.
-        expect({ ...restored, views: bare(restored.views), sightings: [] }).toEqual({
+        expect({ ...restored, views: bare(restored.views), observations: [] }).toEqual({
           ...state,
           views: bare(state.views),
-          sightings: [],
+          observations: [],
           restored: state.incident !== null,
         });
       }),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../coordinator/core/decide.ts';
-import { coveredByPass, goesWithoutSaying } from '../../../coordinator/core/fast-path.ts';
+import { coveredByPass, isRoutinePass } from '../../../coordinator/core/fast-path.ts';
 import { createState } from '../../../coordinator/core/lifecycle.ts';
 import { firstCheck } from '../../../coordinator/core/rechecks.ts';
 import type { MonitorState, SeenResult } from '../../../coordinator/core/types.ts';
@@ -375,7 +375,7 @@ describe('what goes without saying', () => {
   const says = ({ watched, clock, covered_until, decides_from, gaps }: MonitorState, result: SeenResult): boolean => {
     const last = gaps.at(-1);
     const gaps_until = last ? (last.to ?? Number.POSITIVE_INFINITY) : Number.NEGATIVE_INFINITY;
-    return goesWithoutSaying(result, watched, { ...watched, clock, covered_until, decides_from, gaps_until }, now);
+    return isRoutinePass(result, watched, { ...watched, clock, covered_until, decides_from, gaps_until }, now);
   };
 
   test('is a pass of a monitor that is well', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../coordinator/core/decide.ts';
 import { checkpointOf, restore } from '../../../coordinator/core/lifecycle.ts';
-import { type Allowances, emptyBudget, isForgotten, mayAsk, neverChecked, nextSample, spend } from '../../../coordinator/core/rechecks.ts';
+import { type Allowances, emptyBudget, isForgotten, mayAsk, nextSample, spend, unusedBudget } from '../../../coordinator/core/rechecks.ts';
 import type { Watched } from '../../../coordinator/core/types.ts';
 import { at, inTime, refused, rosterOf, story } from './story.ts';
 
@@ -235,7 +235,7 @@ describe('sampling', () => {
 
   describe('rule 13: what one monitor may get, whoever wishes for it', () => {
     const grantedOf = (isSample: boolean, everyMs: number, forMs: number): number[] => {
-      let asked = neverChecked;
+      let asked = unusedBudget;
       const granted: number[] = [];
       for (let now = 0; now < forMs; now += everyMs) {
         const next = mayAsk(asked, isSample, now);
@@ -257,7 +257,7 @@ describe('sampling', () => {
     });
 
     test('samples and questions are counted each for themselves, and what is long ago is forgotten', () => {
-      const sampled = mayAsk(neverChecked, true, 0).asked;
+      const sampled = mayAsk(unusedBudget, true, 0).asked;
       expect(mayAsk(sampled, false, 1).granted).toBe(true);
       expect(isForgotten(mayAsk(sampled, false, 1).asked, 1_000)).toBe(false);
       expect(isForgotten(mayAsk(sampled, false, 1).asked, 10_000)).toBe(true);

@@ -1,6 +1,6 @@
 import { decide } from '../../../coordinator/core/decide.ts';
 import { checkpointOf, restore } from '../../../coordinator/core/lifecycle.ts';
-import { toldIn } from '../../../coordinator/core/observations.ts';
+import { observedIn } from '../../../coordinator/core/observations.ts';
 import type { Effect, Incident, MonitorState, SeenResult } from '../../../coordinator/core/types.ts';
 import { without } from '../../../coordinator/core/types.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
@@ -46,7 +46,7 @@ export const told = () => {
   /** The coordinator ends, and another begins from what the database holds. */
   const restart = () => {
     const { watched, incident, last_down, gaps } = state;
-    const within = incident && toldIn(incident, watched, roster);
+    const within = incident && observedIn(incident, watched, roster);
     const inTime = stored.filter((one) => within && one.at >= within.from && one.at <= within.to);
     const checkpoint = { ...checkpointOf(state), views: [] };
     // Of each probe the newest is read, whichever came last.

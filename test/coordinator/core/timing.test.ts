@@ -303,25 +303,25 @@ describe('rule 3: what is handed over late dates an open incident anew', () => {
   test('what an incident saw before a probe was quarantined counts no more', () => {
     const life = told();
     life.tell(['Asia', 100], ['Europe', 110], ['Africa', 112]);
-    expect(life.state().sightings.some(({ from }) => from.continent === 'Europe')).toBe(true);
+    expect(life.state().observations.some(({ from }) => from.continent === 'Europe')).toBe(true);
     const { state } = decide(
       life.state(),
       { is: 'quarantined', at: at(200), probe: 'probe-Europe' },
       { now: at(200), network: roster, newId: () => 'new' },
     );
-    expect(state.sightings.some(({ from }) => from.continent === 'Europe')).toBe(false);
+    expect(state.observations.some(({ from }) => from.continent === 'Europe')).toBe(false);
   });
 
   test('of a monitor that is well, or a heartbeat, nothing is remembered; of a long lonely failure no more than so much', () => {
     const life = told();
     life.tell(['Asia', 100], ['Asia', 130, 'ok']);
-    expect(life.state().sightings).toEqual([]);
+    expect(life.state().observations).toEqual([]);
     const beating = story(places, { kind: 'heartbeat' });
     beating.fail('Asia', 100);
-    expect(beating.state().sightings).toEqual([]);
+    expect(beating.state().observations).toEqual([]);
     const lonely = story(places);
     for (let second = 100; second < 100 + 3 * maxObservations; second += 2) lonely.fail('Asia', second);
-    const { sightings } = lonely.state();
+    const { observations: sightings } = lonely.state();
     expect(sightings.length).toBeLessThanOrEqual(maxObservations);
     expect(sightings.filter(({ evidence }) => evidence !== null).length).toBeLessThanOrEqual(2);
     // Long ago: it is neither forgotten at once, nor without one beside it.

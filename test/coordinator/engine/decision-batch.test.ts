@@ -148,7 +148,7 @@ describe('a round of a partition', () => {
                 event.is === 'result' &&
                 slot !== undefined &&
                 !loud.has(monitor) &&
-                monitors.passesQuietly(slot, event.result, { now, network });
+                monitors.isRoutinePassAt(slot, event.result, { now, network });
               if (isQuiet) {
                 const { result: seen } = event;
                 const batch = batchOf({ probe: seen.from.probe, generation: newId(), partition: 0, after: null }, [

@@ -172,7 +172,7 @@ describe('leases', async () => {
 });
 
 describe('the fair share of a coordinator', () => {
-  const share = (cutOffMs: number | null, others: number) => fairShare(32, { cutOffMs, others, patienceMs: 12_000 });
+  const share = (cutOffMs: number | null, others: number) => fairShare(32, { cutOffMs, others, reportedWithinMs: 12_000 });
 
   test('is the same for all who have the bus, rounded up so that none is left over', () => {
     expect([0, 1, 2, 31, 40].map((others) => share(null, others).most)).toEqual([32, 16, 11, 1, 1]);

@@ -15,8 +15,8 @@ import {
 import { channelKinds, kindOf } from '../../../coordinator/notifications/kinds/index.ts';
 import { clean } from '../../../coordinator/notifications/kinds/text.ts';
 import type { ChannelKind, Outgoing, OutgoingRequest } from '../../../coordinator/notifications/kinds/types.ts';
-import type { Told } from '../../../coordinator/notifications/message.ts';
-import { isCovered, shutBy } from '../../../coordinator/notifications/policy.ts';
+import type { Notification } from '../../../coordinator/notifications/message.ts';
+import { disabledReasonOf, isCovered } from '../../../coordinator/notifications/policy.ts';
 import { configs, hostileMessages, toldOf } from '../../support/channels.ts';
 import { forms, maxBytes, schemas } from '../../support/vendors.ts';
 
@@ -24,7 +24,7 @@ describe('channel kinds', () => {
   const ajv = new Ajv({ allErrors: true, strict: false, verbose: false });
   addFormats.default(ajv);
 
-  const made = (id: string, told: Told, more: Readonly<Record<string, string>> = {}): Outgoing => {
+  const made = (id: string, told: Notification, more: Readonly<Record<string, string>> = {}): Outgoing => {
     const kind = kindOf(id);
     if (kind === undefined) throw new Error(`no kind ${id}`);
     return kind.message(told, { ...configs[id], ...more }, told.at + 1_000);
@@ -34,11 +34,12 @@ describe('channel kinds', () => {
     if (outgoing.by !== 'https') throw new Error(`goes by ${outgoing.by}`);
     return outgoing;
   };
-  const bodyOf = (id: string, told: Told, more: Readonly<Record<string, string>> = {}): string => {
+  const bodyOf = (id: string, told: Notification, more: Readonly<Record<string, string>> = {}): string => {
     const { body, headers } = requestOf(made(id, told, more));
     return headers['content-type'] === 'application/json' ? body : JSON.stringify(Object.fromEntries(new URLSearchParams(body)));
   };
-  const jsonOf = (id: string, told: Told, more: Readonly<Record<string, string>> = {}): unknown => JSON.parse(bodyOf(id, told, more));
+  const jsonOf = (id: string, told: Notification, more: Readonly<Record<string, string>> = {}): unknown =>
+    JSON.parse(bodyOf(id, told, more));
 
   const textsOf = (value: unknown): string[] => {
     if (typeof value === 'string') return [value];
@@ -102,7 +103,7 @@ describe('channel kinds', () => {
   });
 
   describe('a name calls nobody and formats nothing', () => {
-    const property = (check: (told: Told) => void): void =>
+    const property = (check: (told: Notification) => void): void =>
       fc.assert(
         fc.property(hostileMessages, (told) => {
           check(told);
@@ -335,11 +336,11 @@ describe('rule 30: what a channel covers', () => {
 
   test('rule 30: nobody is told by a channel that is off, deleted, not proven, or whose address has unsubscribed', () => {
     const open = { deleted: false, enabled: true, verified: true, unsubscribed: false };
-    expect(shutBy(open)).toBeUndefined();
-    expect(shutBy({ ...open, deleted: true })).toBe('deleted');
-    expect(shutBy({ ...open, enabled: false })).toBe('off');
-    expect(shutBy({ ...open, verified: false })).toBe('unproven');
-    expect(shutBy({ ...open, unsubscribed: true })).toBe('unsubscribed');
+    expect(disabledReasonOf(open)).toBeUndefined();
+    expect(disabledReasonOf({ ...open, deleted: true })).toBe('deleted');
+    expect(disabledReasonOf({ ...open, enabled: false })).toBe('off');
+    expect(disabledReasonOf({ ...open, verified: false })).toBe('unproven');
+    expect(disabledReasonOf({ ...open, unsubscribed: true })).toBe('unsubscribed');
   });
 });
 

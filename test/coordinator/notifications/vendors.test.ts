@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { channelKinds, kindOf } from '../../../coordinator/notifications/kinds/index.ts';
 import type { Outgoing, OutgoingRequest, Verdict } from '../../../coordinator/notifications/kinds/types.ts';
-import type { Told } from '../../../coordinator/notifications/message.ts';
+import type { Notification } from '../../../coordinator/notifications/message.ts';
 import { createSender, type Sender } from '../../../coordinator/notifications/transport.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { at, configs, hostileMessages, monitorOf, overOf, toldOf } from '../../support/channels.ts';
@@ -164,7 +164,7 @@ describe('vendors', () => {
 });
 
 describe('channel messages', () => {
-  const made = (id: string, told: Told, more: Readonly<Record<string, string>> = {}): Outgoing => {
+  const made = (id: string, told: Notification, more: Readonly<Record<string, string>> = {}): Outgoing => {
     const kind = kindOf(id);
     if (kind === undefined) throw new Error(`no kind ${id}`);
     return kind.message(told, { ...configs[id], ...more }, told.at + 1_000);
@@ -174,11 +174,12 @@ describe('channel messages', () => {
     if (outgoing.by !== 'https') throw new Error(`goes by ${outgoing.by}`);
     return outgoing;
   };
-  const bodyOf = (id: string, told: Told, more: Readonly<Record<string, string>> = {}): string => {
+  const bodyOf = (id: string, told: Notification, more: Readonly<Record<string, string>> = {}): string => {
     const { body, headers } = requestOf(made(id, told, more));
     return headers['content-type'] === 'application/json' ? body : JSON.stringify(Object.fromEntries(new URLSearchParams(body)));
   };
-  const jsonOf = (id: string, told: Told, more: Readonly<Record<string, string>> = {}): unknown => JSON.parse(bodyOf(id, told, more));
+  const jsonOf = (id: string, told: Notification, more: Readonly<Record<string, string>> = {}): unknown =>
+    JSON.parse(bodyOf(id, told, more));
 
   const textsOf = (value: unknown): string[] => {
     if (typeof value === 'string') return [value];
@@ -226,7 +227,7 @@ describe('channel messages', () => {
 
   describe('what ends an outage finds what began it', () => {
     test('PagerDuty and incident.io: one key opens, acknowledges and closes, and closes only when all of it is over', () => {
-      const actions = (id: string, told: Told) => jsonOf(id, told);
+      const actions = (id: string, told: Notification) => jsonOf(id, told);
       expect(actions('pagerduty', toldOf())).toMatchObject({
         event_action: 'trigger',
         dedup_key: 'a-41',
@@ -289,7 +290,7 @@ describe('channel messages', () => {
     });
 
     test('Pushover: an emergency ends when it is acknowledged or over', () => {
-      const form = (told: Told) => Object.fromEntries(new URLSearchParams(requestOf(made('pushover', told)).body));
+      const form = (told: Notification) => Object.fromEntries(new URLSearchParams(requestOf(made('pushover', told)).body));
       expect(form(toldOf())).toMatchObject({ priority: '2', retry: '60', expire: '3600', tags: 'a-41' });
       expect(form(overOf())).toMatchObject({ priority: '0' });
       expect(requestOf(made('pushover', overOf())).afterwards?.url).toBe('https://api.pushover.net/1/receipts/cancel_by_tag/a-41.json');
@@ -316,7 +317,7 @@ describe('channel messages', () => {
   });
 
   test('times are of the clock of the organisation, with UTC beside it', () => {
-    const said = (more: Partial<Told>) => textsOf(jsonOf('gotify', toldOf(more))).join('\n');
+    const said = (more: Partial<Notification>) => textsOf(jsonOf('gotify', toldOf(more))).join('\n');
     expect(said({ time_zone: 'Europe/Berlin' })).toContain('Started: 2026-11-22 19:04:52 (18:04:52 UTC)');
     expect(said({ time_zone: 'Asia/Tokyo' })).toContain('Started: 2026-11-23 03:04:52 (2026-11-22 18:04:52 UTC)');
     expect(said({ time_zone: 'UTC' })).toContain('Started: 2026-11-22 18:04:52 UTC');
@@ -359,7 +360,7 @@ describe('channel messages', () => {
   });
 
   describe('SMS', () => {
-    const sms = (told: Told): string => new URLSearchParams(requestOf(made('twilio_sms', told)).body).get('Body') ?? '';
+    const sms = (told: Notification): string => new URLSearchParams(requestOf(made('twilio_sms', told)).body).get('Body') ?? '';
 
     const isGsm = (text: string): boolean => /^[\x20-\x5f\x61-\x7e£¥èéùìòÇØøÅåΔΦΓΛΩΠΨΣΘΞÆæßÉ¤¡ÄÖÑÜ§¿äöñüà€]*$/.test(text);
     const units = (text: string): number =>

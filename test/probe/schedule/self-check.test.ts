@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import type { HeldUp } from '../../../probe/presence/clock.ts';
-import { type Asked, createReachability, createSelfCheck, type Ended } from '../../../probe/schedule/self-check.ts';
+import { createReachability, createSelfCheck, type Ended, type ReachabilityQuestion } from '../../../probe/schedule/self-check.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
 
@@ -120,7 +120,7 @@ describe('reachability', () => {
 
   const noBus = () => Promise.reject(new Error('no bus'));
   const alone = () => createReachability({ anchors: () => [], busRoundTrip: noBus });
-  const asked = (more: Partial<Asked> = {}): Asked => ({
+  const asked = (more: Partial<ReachabilityQuestion> = {}): ReachabilityQuestion => ({
     host: 'a',
     since: 1_000,
     wasRefused: false,

@@ -165,7 +165,7 @@ describe('the reporter', () => {
     }
     const taken = take();
     // As presence does: a coordinator is there, and knows of nothing.
-    reporter.hear({ committed: {} });
+    reporter.onReply({ committed: {} });
     await expect.poll(() => taken.accepted.length, waitFor).toBe(64);
     expect(times(taken)).toEqual(range(0, 64));
   });

@@ -108,7 +108,7 @@ describe('mailbox', () => {
           return new Promise(() => undefined);
         },
       },
-      { capacity: 10, patienceMs: 20, onGivenUp: () => given.push(1) },
+      { capacity: 10, timeoutMs: 20, onGivenUp: () => given.push(1) },
     );
     const [first, second] = [actor.tell('a'), actor.tell('b')];
     await expect(first).rejects.toThrow(ActorGivenUp);
@@ -132,7 +132,7 @@ describe('mailbox', () => {
           return { state: count + 1, answer: undefined };
         },
       },
-      { capacity: 10, patienceMs: 300, onGivenUp: () => given.push(1) },
+      { capacity: 10, timeoutMs: 300, onGivenUp: () => given.push(1) },
     );
     await actor.tell(null);
     expect(given).toEqual([]);

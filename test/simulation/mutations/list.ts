@@ -47,8 +47,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'views are forgotten by a restart',
     file: core('lifecycle'),
-    text: 'return { ...state, views, sightings, clock, decides_from,',
-    instead: 'return { ...state, views: [], sightings, clock, decides_from,',
+    text: 'return { ...state, views, observations, clock, decides_from,',
+    instead: 'return { ...state, views: [], observations, clock, decides_from,',
     tells: 'network',
     seed: 8,
   },

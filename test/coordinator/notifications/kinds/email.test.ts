@@ -8,7 +8,7 @@ import { createMailSender, type MailSender } from '../../../../coordinator/mail/
 import { email } from '../../../../coordinator/notifications/kinds/email.ts';
 import { subject } from '../../../../coordinator/notifications/kinds/text.ts';
 import type { Verdict } from '../../../../coordinator/notifications/kinds/types.ts';
-import type { Told } from '../../../../coordinator/notifications/message.ts';
+import type { Notification } from '../../../../coordinator/notifications/message.ts';
 import { createSender, mailsAtOnce, type Sender } from '../../../../coordinator/notifications/transport.ts';
 import { systemClock } from '../../../../shared/base/time.ts';
 import { at, monitorOf, overOf, toldOf } from '../../../support/channels.ts';
@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 beforeEach(() => server.refuse(null));
 
-const tell = async (told: Told, address = 'ops@shop.example'): Promise<Verdict> =>
+const tell = async (told: Notification, address = 'ops@shop.example'): Promise<Verdict> =>
   email.judge(await sender.send(email.message(told, { address }, at)));
 
 const headerOf = (
