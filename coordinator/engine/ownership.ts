@@ -8,10 +8,11 @@ import { type Part, readerOf } from '../health/watches.ts';
 import type { PartitionBacklog } from '../notifications/release.ts';
 import type { Assignments } from '../probes/assignments.ts';
 import type { Directory } from '../probes/directory.ts';
+import { holdAgain } from './deliveries.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import type { PartitionMessage } from './messages.ts';
 import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from './queries.ts';
-import { backlogStateOf, holdAgain, passThrough, type RunningPartition, startPartition, stopPartition } from './running.ts';
+import { backlogStateOf, passThrough, type RunningPartition, startPartition, stopPartition } from './running.ts';
 import type { Timing } from './timing.ts';
 
 /**

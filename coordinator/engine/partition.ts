@@ -32,8 +32,8 @@ import type { PartitionState } from './state.ts';
  *
  * What happens when a step fails:
  *   1  a refused message is acknowledged and never comes again
- *   2  `waits` leaves all unacknowledged: engine/running.ts holds it and asks again. What need not
- *      wait is decided meanwhile (early-decisions.ts)
+ *   2  `waits` leaves all unacknowledged: engine/deliveries.ts holds it and asks again. What need
+ *      not wait is decided meanwhile (early-decisions.ts)
  *   3  the message is poison: the batch is halved until it is found, and it is set aside
  *   4  fenced: another coordinator owns the partition, and this one stops. The database is away:
  *      the state is forgotten, and all comes again. Anything else is poison, as in 3

@@ -1,78 +1,14 @@
 import { type Actor, createActor, createPump, type Pump } from '../../shared/actor/mailbox.ts';
-import type { Delivered, Pull } from '../../shared/bus/nats.ts';
+import type { Pull } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
-import { type Awaited, awaitedBy, type Backlog, beginBacklog, updateBacklog } from '../core/backlog.ts';
-import { isPassing } from '../database/connect.ts';
 import type { PartitionBacklog } from '../notifications/release.ts';
+import { closeDeliveries, isCaughtUp, openDeliveries, type PartitionDeliveries, takeMessages, tickDeliveries } from './deliveries.ts';
 import type { PartitionDependencies } from './dependencies.ts';
-import type { EarlyAnswer, PartitionAnswer, PartitionMessage } from './messages.ts';
+import type { PartitionAnswer, PartitionMessage } from './messages.ts';
 import { createPartition, isTickDue } from './partition.ts';
 import { Fenced, type Lease, renewEpoch } from './queries.ts';
 import { type ReconcileAnswer, type ReconcileTurn, reconcile } from './reconcile.ts';
 import type { PartitionState } from './state.ts';
-
-/**
- * How far the past of a partition is decided, since it was last awaited.
- *
- * Modes: `unreported` (the bus has not reported what it has for us, so an empty queue proves
- * nothing) → `reported` → `decided`; `cut off` (it was decided when the bus went away, and nothing
- * newer is known). Each absence of the bus leads back to `unreported` or `cut off`, a backlog of a
- * probe to `reported` or `unreported`.
- */
-type Past = 'unreported' | 'reported' | 'decided' | 'cut off';
-
-/** What the partition was told of the held messages, because some need not wait (rule 4). */
-type Early = EarlyAnswer & {
-  /** How many of the held messages it has. */
-  readonly taken: number;
-  /** The probes that were awaited then; undefined before the first time. */
-  readonly awaited: Awaited | undefined;
-  /** It failed at one of them: all that is held waits for the end of the hold. */
-  readonly isOff: boolean;
-};
-
-const noneEarly: Early = {
-  taken: 0,
-  awaited: undefined,
-  isOff: false,
-  monitors: new Set(),
-  areOthersWaiting: false,
-};
-
-type Options = {
-  readonly partition: number;
-  readonly deps: Pick<PartitionDependencies, 'bus' | 'log' | 'timing' | 'clock' | 'presences'>;
-  /** Whether the partition has been loaded from the database. */
-  readonly isLoaded: () => boolean;
-  readonly tell: (message: PartitionMessage) => Promise<PartitionAnswer>;
-};
-
-/**
- * Deliveries of the bus on their way to a partition.
- *
- * Modes are those of its backlog (core/backlog.ts). Holding, after an absence: messages wait here
- * unacknowledged, so that they are decided in order (rule 4); early decisions need not wait.
- * Working: they are decided as they come.
- */
-export type PartitionDeliveries = Options & {
-  backlog: Backlog;
-  /** How many holds began. */
-  hold: number;
-  /** When the last one began, by the clock of results. */
-  heldSince: number;
-  held: Delivered[];
-  /** Of the last hold. */
-  early: Early;
-  past: Past;
-  /** How many flushes are in progress, and how much the bus still has for us. */
-  flushing: number;
-  pending: number;
-  /** Whether the bus is being asked for its pending count. */
-  isAsking: boolean;
-  /** When the bus was last told that we still work on held messages. */
-  extendedAt: number;
-  last: Promise<void>;
-};
 
 type RunningOptions = {
   readonly lease: Lease;
@@ -90,7 +26,7 @@ type RunningOptions = {
  * A running partition: its actor, the pull that feeds it, and its ticker.
  *
  * Modes: `loading` (from the database) → `loaded` (messages are held or processed, see
- * engine/running.ts) → `stopped`; one that is stopped while it loads is `leaving` until then.
+ * engine/deliveries.ts) → `stopped`; one that is stopped while it loads is `leaving` until then.
  *
  * Modes of its epoch: `unused` (nothing was ever sent under it) → `used` ↔ `renewing` (the
  * database's epoch may be newer than that of `lease`).
@@ -176,24 +112,6 @@ async function leaseToRead(running: RunningPartition): Promise<Lease> {
   return running.lease;
 }
 
-export function openDeliveries(options: Options): PartitionDeliveries {
-  return {
-    ...options,
-    // A probe that is heard all the while keeps nothing from us, even after a change of owner.
-    backlog: beginBacklog(performance.now(), Number.NEGATIVE_INFINITY, options.deps.timing.catchUpMs),
-    hold: 0,
-    heldSince: options.deps.clock.now(),
-    held: [],
-    early: noneEarly,
-    past: 'unreported',
-    flushing: 0,
-    pending: 0,
-    isAsking: false,
-    extendedAt: 0,
-    last: Promise.resolve(),
-  };
-}
-
 function isLoaded({ mode }: RunningPartition): boolean {
   return mode === 'loaded' || mode === 'stopped';
 }
@@ -249,140 +167,6 @@ function tick(running: RunningPartition): void {
   }
 }
 
-const workingEveryMs = 2_000;
-
-/** The work of each tick; returns whether it is holding. */
-export function tickDeliveries(deliveries: PartitionDeliveries, now: number): boolean {
-  if (isHolding(deliveries)) {
-    // A probe may have delivered its backlog without any result for this partition.
-    if (deliveries.flushing === 0 && deliveries.held.length > 0) void flush(deliveries);
-    if (now - deliveries.extendedAt < workingEveryMs) return true;
-    deliveries.extendedAt = now;
-    for (const delivered of deliveries.held) delivered.working();
-    return true;
-  }
-  const { held, past, flushing, pending, deps, isLoaded } = deliveries;
-  if (held.length > 0) void flush(deliveries);
-  else if (!isCaughtUp(deliveries) && isLoaded() && flushing === 0 && pending === 0 && deps.bus.isConnected()) {
-    if (past === 'reported') deliveries.past = 'decided';
-    else void askBus(deliveries);
-  }
-  return false;
-}
-
-function isHolding(deliveries: PartitionDeliveries): boolean {
-  const { backlog: before, held, partition, deps } = deliveries;
-  if (before.until === null && !before.spent) return false;
-  const now = updateBacklog(before, deps.presences(), performance.now(), (held.at(-1)?.pending ?? 0) > 0);
-  deliveries.backlog = now;
-  if (now.spent && !before.spent) deps.log.warn({ partition }, 'not all probes handed over in time; what came is decided without them');
-  return now.until !== null;
-}
-
-/** One after the other, so that held messages go before later ones. */
-function flush(deliveries: PartitionDeliveries): Promise<void> {
-  deliveries.flushing += 1;
-  deliveries.last = deliveries.last
-    .then(() => work(deliveries))
-    .finally(() => {
-      deliveries.flushing -= 1;
-    });
-  return deliveries.last;
-}
-
-const maxHeld = 200;
-
-async function work(deliveries: PartitionDeliveries): Promise<void> {
-  if (isHolding(deliveries) && deliveries.held.length < maxHeld) return decideEarly(deliveries);
-  const { held: taken, backlog: before, partition, deps, tell } = deliveries;
-  deliveries.held = [];
-  deliveries.early = noneEarly;
-  if (taken.length === 0) return;
-  try {
-    const answer = await tell({ is: 'deliveries', deliveries: taken, backlog: before });
-    if (answer.is !== 'waits') return;
-    const { since, from } = answer;
-    // If the bus was away in between, a hold has begun that contains these.
-    if (deliveries.backlog === before) hold(deliveries, since);
-    deliveries.held = [...taken, ...deliveries.held];
-    const age_ms = Math.round(performance.now() - since);
-    deps.log.debug({ partition, from, age_ms }, 'what was kept is handed over; those who may keep as much are waited for');
-    await decideEarly(deliveries);
-  } catch (error) {
-    for (const delivered of taken) delivered.nak(200);
-    deps.log.error({ err: error, partition, messages: taken.length }, 'results could not be worked on; they come again');
-  }
-}
-
-/** Tells the partition what is held: it decides what need not wait. */
-async function decideEarly(deliveries: PartitionDeliveries): Promise<void> {
-  const { backlog, hold, heldSince: since, held, early: before, pending, partition, deps, isLoaded, tell } = deliveries;
-  if (!isLoaded() || backlog.until === null || before.isOff) return;
-  const awaited = awaitedBy(backlog.since, before.awaited, deps.presences(), performance.now(), pending > 0);
-  const isFewer = before.awaited === undefined || before.awaited.keys().some((probe) => !awaited.has(probe));
-  const hasMore = held.length > before.taken;
-  deliveries.early = { ...before, awaited, taken: held.length };
-  if (!hasMore && !(isFewer && before.areOthersWaiting)) return;
-  const message = { is: 'waiting', hold, since, deliveries: [...held], awaited: new Set(awaited.keys()), isFewer } as const;
-  const answer = await tell(message).catch((error: unknown) => {
-    // Results that cannot be processed would fail each time. They are found and set aside when the
-    // hold ends; until then all results wait.
-    if (deliveries.hold === hold) deliveries.early = isPassing(error) ? noneEarly : { ...deliveries.early, isOff: true };
-    if (!(error instanceof Fenced))
-      deps.log.error({ err: error, partition }, 'what waits could not be looked at; it is decided with the rest');
-    return undefined;
-  });
-  // If the bus was away in between, another hold has begun.
-  if (answer?.is !== 'early' || deliveries.hold !== hold) return;
-  const { monitors, areOthersWaiting } = answer;
-  deliveries.early = { ...deliveries.early, monitors, areOthersWaiting };
-}
-
-/** Part of the past is awaited again. */
-const behindAgain: Readonly<Record<Past, Past>> = {
-  unreported: 'unreported',
-  reported: 'reported',
-  decided: 'reported',
-  'cut off': 'unreported',
-};
-
-function hold(deliveries: PartitionDeliveries, since: number): void {
-  const { bus, clock, timing } = deliveries.deps;
-  deliveries.backlog = beginBacklog(performance.now(), since, timing.catchUpMs);
-  deliveries.hold += 1;
-  deliveries.heldSince = clock.now();
-  // While the bus is away, the last decisions remain the best knowledge.
-  if (bus.isConnected()) deliveries.past = behindAgain[deliveries.past];
-  // A probe that was no longer awaited may be awaited again.
-  deliveries.early = noneEarly;
-}
-
-/** Whether all kept results have been decided since the past was last awaited. */
-export function isCaughtUp({ past }: PartitionDeliveries): boolean {
-  return past === 'decided' || past === 'cut off';
-}
-
-/** The bus has reported what it has. */
-const afterReport: Readonly<Record<Past, Past>> = {
-  unreported: 'reported',
-  reported: 'reported',
-  decided: 'decided',
-  'cut off': 'decided',
-};
-
-/** No message has come: either there is none, or it is on its way. */
-async function askBus(deliveries: PartitionDeliveries): Promise<void> {
-  if (deliveries.isAsking) return;
-  deliveries.isAsking = true;
-  const { hold, partition, deps } = deliveries;
-  const left = await deps.bus.consumerState(streams.results.name, partitionConsumer(partition).name).catch((error: unknown) => {
-    deps.log.debug({ err: error, partition }, 'what the bus has left for a partition could not be asked; it is asked again');
-    return undefined;
-  });
-  if (left?.pending === 0 && left.unacknowledged === 0 && hold === deliveries.hold) deliveries.past = afterReport[deliveries.past];
-  deliveries.isAsking = false;
-}
-
 function tell(running: RunningPartition, message: PartitionMessage): Promise<unknown> {
   return running.actor.tell(message).catch((error: unknown) => failed(running, message.is, error));
 }
@@ -420,14 +204,6 @@ function becomeLoaded(running: RunningPartition): void {
   const { mode, lease } = running;
   if (mode !== 'loading' && mode !== 'leaving') throw new Error(`partition ${lease.partition} is ${mode}, and was read again`);
   running.mode = afterLoading[mode];
-}
-
-/** Settles when these messages have been processed, or wait. */
-export function takeMessages(deliveries: PartitionDeliveries, messages: readonly Delivered[]): Promise<void> {
-  deliveries.held.push(...messages);
-  deliveries.pending = messages.at(-1)?.pending ?? deliveries.pending;
-  if (messages.length > 0) deliveries.past = afterReport[deliveries.past];
-  return flush(deliveries);
 }
 
 /** Settles when all earlier messages have been processed, and rejects when they cannot be. */
@@ -470,30 +246,4 @@ function becomeStopped(running: RunningPartition): void {
   const { mode, lease } = running;
   if (mode !== 'loading' && mode !== 'loaded') throw new Error(`partition ${lease.partition} is ${mode}, and was stopped again`);
   running.mode = afterStop[mode];
-}
-
-/** What is held goes back to the bus. */
-export async function closeDeliveries(deliveries: PartitionDeliveries): Promise<void> {
-  giveBack(deliveries);
-  await deliveries.last;
-  // Results that were left to wait for other probes.
-  giveBack(deliveries);
-}
-
-function giveBack({ held }: PartitionDeliveries): void {
-  for (const delivered of held.splice(0)) delivered.nak(0);
-}
-
-/** The bus was away, and still is or has just returned. */
-const whileAway: Readonly<Record<Past, Past>> = {
-  unreported: 'unreported',
-  reported: 'unreported',
-  decided: 'cut off',
-  'cut off': 'cut off',
-};
-
-/** The bus was away: what comes now may be of the past. */
-export function holdAgain(deliveries: PartitionDeliveries): void {
-  deliveries.past = whileAway[deliveries.past];
-  hold(deliveries, performance.now());
 }

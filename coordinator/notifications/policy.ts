@@ -446,12 +446,8 @@ const longestWait_s = 86_400;
 
 /** @throws Refusal `channel_invalid`. */
 export function delayFrom(delay_s: number): number {
-  if (isWithin(delay_s, 0, longestWait_s)) return delay_s;
+  if (delay_s >= 0 && delay_s <= longestWait_s) return delay_s;
   throw new Refusal('channel_invalid', `delay_s: must be from 0 (at once) to ${longestWait_s} seconds.`);
-}
-
-function isWithin(value: number, least: number, most: number): boolean {
-  return value >= least && value <= most;
 }
 
 /** No reminders come more often than this. */
@@ -459,7 +455,7 @@ const shortestReminder_s = 60;
 
 /** Null: never. @throws Refusal `channel_invalid`. */
 export function reminderFrom(reminder_s: number): number | null {
-  if (!isWithin(reminder_s, 0, longestWait_s))
+  if (reminder_s < 0 || reminder_s > longestWait_s)
     throw new Refusal('channel_invalid', `reminder_s: must be from 0 (never) to ${longestWait_s} seconds.`);
   return reminder_s === 0 ? null : Math.max(shortestReminder_s, reminder_s);
 }
@@ -468,6 +464,6 @@ const longestMute_min = 10_080;
 
 /** @throws Refusal `mute_invalid`. */
 export function muteFrom(minutes: number): number {
-  if (isWithin(minutes, 1, longestMute_min)) return minutes;
+  if (minutes >= 1 && minutes <= longestMute_min) return minutes;
   throw new Refusal('mute_invalid', `minutes: must be from 1 to ${longestMute_min}, which is a week.`);
 }

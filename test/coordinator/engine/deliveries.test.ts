@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { closeDeliveries, isCaughtUp, openDeliveries, takeMessages, tickDeliveries } from '../../../coordinator/engine/deliveries.ts';
 import type { PartitionAnswer } from '../../../coordinator/engine/messages.ts';
-import { closeDeliveries, isCaughtUp, openDeliveries, takeMessages, tickDeliveries } from '../../../coordinator/engine/running.ts';
 import { usualTiming } from '../../../coordinator/engine/timing.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
