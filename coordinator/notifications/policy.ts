@@ -455,7 +455,7 @@ const shortestReminder_s = 60;
 
 /** Null: never. @throws Refusal `channel_invalid`. */
 export function reminderFrom(reminder_s: number): number | null {
-  if (reminder_s < 0 || reminder_s > longestWait_s)
+  if (!(reminder_s >= 0 && reminder_s <= longestWait_s))
     throw new Refusal('channel_invalid', `reminder_s: must be from 0 (never) to ${longestWait_s} seconds.`);
   return reminder_s === 0 ? null : Math.max(shortestReminder_s, reminder_s);
 }
