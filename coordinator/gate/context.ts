@@ -1,6 +1,6 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import { Refusal, type RefusalCode } from '../../shared/base/errors.ts';
+import { Refusal, type RefusalCode, refusalCodes } from '../../shared/base/errors.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import type { RememberedMonitors } from '../monitors/memory.ts';
 import type { TestRunOwner, TestRunRequest, TestRunState } from '../monitors/test-run.ts';
@@ -208,40 +208,25 @@ export class AlternateStatus<Body> {
 
 export type Answer<Output> = Promise<Output | AlternateStatus<Output>>;
 
-const words = {
-  monitor_not_found: 'monitor',
-  incident_not_found: 'incident',
-  maintenance_window_not_found: 'maintenance window',
-  group_not_found: 'group',
-  status_page_not_found: 'status page',
-  status_page_monitor_not_found: 'monitor on this status page',
-  status_page_group_not_found: 'group on this status page',
-  status_page_post_not_found: 'post on this status page',
-  trial_not_found: 'trial',
-  channel_not_found: 'channel',
-  message_not_found: 'message',
-  mute_not_found: 'mute',
-  share_not_found: 'link to this incident',
-  token_not_found: 'token',
-  connection_not_found: 'connected assistant',
-  member_not_found: 'member with that e-mail address',
-  user_not_found: 'user with that e-mail address',
-  session_not_found: 'session',
-  passkey_not_found: 'passkey',
-  invitation_not_found: 'invitation',
-  probe_not_found: 'probe',
-  organisation_not_found: 'organisation',
-  set_aside_not_found: 'message that was set aside',
-} as const satisfies Partial<Record<RefusalCode, string>>;
+/** Where the meaning of the code, as the document has it, says more than the message does. */
+const words: Partial<Record<RefusalCode, string>> = {
+  status_page_monitor_not_found: 'There is no such monitor on this status page.',
+  status_page_group_not_found: 'There is no such group on this status page.',
+  status_page_post_not_found: 'There is no such post on this status page.',
+  invitation_not_found: 'There is no such invitation.',
+  probe_not_found: 'There is no such probe.',
+};
+
+type NotFound = { [Code in RefusalCode]: (typeof refusalCodes)[Code] extends readonly ['not_found', string] ? Code : never }[RefusalCode];
 
 /**
  * The same words for what does not exist and for what belongs to another organisation, so that no
  * one can tell the two apart.
  */
-export const notFound = (code: keyof typeof words): Refusal => new Refusal(code, `There is no such ${words[code]}.`);
+export const notFound = (code: NotFound): Refusal => new Refusal(code, words[code] ?? refusalCodes[code][1]);
 
 /** Returns the row, or throws the refusal that there is none. */
-export const orNotFound = <Row>(row: Row | undefined, code: keyof typeof words): Row => {
+export const orNotFound = <Row>(row: Row | undefined, code: NotFound): Row => {
   if (row === undefined) throw notFound(code);
   return row;
 };

@@ -16,14 +16,11 @@ import {
 import { MonitorOut } from '../../shared/api/monitors.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 import { tokenOverlapMs } from '../../shared/checks/heartbeat/config.ts';
+import { type DashboardSort, dashboardSorts, type StatusRow, statusRows } from './status.ts';
 
 /** What the dashboard shows. */
 
-export const statusRows = ['down', 'verifying', 'up', 'maintenance', 'pending', 'paused'] as const;
-export type StatusRow = (typeof statusRows)[number];
-
-export const dashboardSorts = ['state', 'name', 'response', 'downtime', 'changed'] as const;
-export type DashboardSort = (typeof dashboardSorts)[number];
+export { type DashboardSort, dashboardSorts, type StatusRow, statusRows };
 
 /** The number of monitors on a page. */
 export const dashboardRows = 50;

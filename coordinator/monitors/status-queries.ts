@@ -6,7 +6,7 @@ import type { Queryable } from '../database/connect.ts';
 import { literally, lookedFor, utcText, wordsOf } from '../database/sql.ts';
 import { type CoverRow, causedCoverFrom, coverColumns, coverFrom, ms } from '../maintenance/queries.ts';
 import { type ListedRow, listedNames, type MonitorRow, shownNames } from './row.ts';
-import type { MonitorHistory, Standing, Status } from './status.ts';
+import type { DashboardSort, MonitorHistory, Standing, Status, StatusRow } from './status.ts';
 
 /**
  * Queries of the dashboard: counts by status, and one page of monitors, filtered and sorted by the
@@ -27,9 +27,6 @@ export const coveredNow = async (sql: Queryable, organisation: string, now: numb
   return rows.map(({ id }) => id);
 };
 
-/** As people see it: maintenance takes precedence over the status that it covers. */
-export type StatusRow = Status | 'maintenance';
-
 export type StatusCounts = Readonly<Partial<Record<StatusRow, number>>>;
 
 /**
@@ -46,8 +43,6 @@ export const countStatuses = async (sql: Queryable, organisation: string, covere
   const others = rows.reduce((sum, { status, count }) => (status === 'all' ? sum : sum + count), covered.length);
   return { ...counts, maintenance: covered.length, up: Math.max(0, all - others) };
 };
-
-export type DashboardSort = 'state' | 'name' | 'response' | 'downtime' | 'changed';
 
 export type DashboardFilter = {
   readonly status: StatusRow | null;
@@ -410,8 +405,7 @@ export type MonitorFilter = {
   readonly text: string;
 };
 
-export const monitorSorts = ['created', 'name', 'changed'] as const;
-export type MonitorSort = (typeof monitorSorts)[number];
+export type MonitorSort = 'created' | 'name' | 'changed';
 
 /** The row after which a page begins. */
 export type After = { readonly key: number; readonly place: string | null };

@@ -192,3 +192,11 @@ export const currentStatus = (standing: Standing, now: number): StatusNow => {
     ...{ last_resolved_at: since, last_gap_ended_at: null, resumed_at: null },
   });
 };
+
+/** As people see it: maintenance takes precedence over the status that it covers. */
+export const statusRows = ['down', 'verifying', 'up', 'maintenance', 'pending', 'paused'] as const;
+export type StatusRow = (typeof statusRows)[number];
+
+/** The orders of the dashboard. */
+export const dashboardSorts = ['state', 'name', 'response', 'downtime', 'changed'] as const;
+export type DashboardSort = (typeof dashboardSorts)[number];

@@ -1,5 +1,5 @@
 import type { ValueOf } from '../../shared/api/fields.ts';
-import type { StatusPageIn, StatusPagePatch } from '../../shared/api/status-pages.ts';
+import { type pageAccesses, pageLanguages, postKinds, type StatusPageIn, type StatusPagePatch } from '../../shared/api/status-pages.ts';
 import { contrastOf, leastContrast, readableOn } from '../../shared/base/contrast.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { descriptionFrom, nameFrom, storable } from '../../shared/base/names.ts';
@@ -84,16 +84,9 @@ export const pageDomainFrom = (text: string, baseUrl: string): string => {
 export const proofRecordName = (domain: string): string => `_antipode.${domain}`;
 export const proofRecordText = (token: string): string => `antipode-status-page=${token}`;
 
-/** The languages of a public page's own words. */
-export const pageLanguages = ['en', 'de', 'fr', 'es'] as const;
+export { pageLanguages, postKinds };
 export type PageLanguage = (typeof pageLanguages)[number];
-
-/** Who may see a page: everyone, anyone with its password, anyone with its link. */
-export const pageAccesses = ['public', 'password', 'link'] as const;
 export type PageAccess = (typeof pageAccesses)[number];
-
-/** The kinds of posts about an incident, in their usual order. */
-export const postKinds = ['investigating', 'identified', 'monitoring', 'resolved'] as const;
 export type PostKind = (typeof postKinds)[number];
 
 /**

@@ -61,8 +61,12 @@ export const StatusPageOut = object('StatusPageOut', {
   }),
 });
 
-const pageLanguages = ['en', 'de', 'fr', 'es'] as const;
-const accessKinds = literal(['public', 'password', 'link'], access);
+/** The languages of a public page's own words. */
+export const pageLanguages = ['en', 'de', 'fr', 'es'] as const;
+/** Who may see a page: everyone, anyone with its password, anyone with its link. */
+export const pageAccesses = ['public', 'password', 'link'] as const;
+/** The kinds of posts about an incident, in their usual order. */
+export const postKinds = ['investigating', 'identified', 'monitoring', 'resolved'] as const;
 
 export const StatusPageIn = object('StatusPageIn', {
   name: string({ minLength: 1, limits: { maxLength: 200 }, example: 'Harbour status' }),
@@ -93,7 +97,7 @@ export const StatusPagePatch = object(
       description: 'As `#rrggbb`, dark enough to be read on white; an empty one is the usual one.',
       example: '#0a5bb5',
     }),
-    access: maybe(accessKinds, { meaning: 'Who may see the page.' }),
+    access: maybe(literal(pageAccesses, access), { meaning: 'Who may see the page.' }),
     password: maybe(string({ minLength: 8 }), {
       description: 'Whoever was let in with another is let in no more.',
       limits: { maxLength: 200 },
@@ -371,7 +375,7 @@ export const StatusPagePostOut = object('StatusPagePostOut', {
 const StatusPagePostPage = page('StatusPagePostPage', StatusPagePostOut);
 
 const StatusPagePostIn = object('StatusPagePostIn', {
-  kind: literal(['investigating', 'identified', 'monitoring', 'resolved'], { meaning: 'Which kind it is.', example: 'identified' }),
+  kind: literal(postKinds, { meaning: 'Which kind it is.', example: 'identified' }),
   text: maybe(string({ minLength: 1, maxLength: 2_000 }), {
     description: 'The usual words of that kind, in the language of the page, when not given.',
     example: 'A disk is full. We are moving the shop to another.',
