@@ -103,7 +103,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   const leaving = new AbortController();
   const untilDatabase = <Entered>(enter: () => Promise<Entered>): Promise<Entered> =>
     untilThere(enter, { url: config.DATABASE_URL, log, signal: leaving.signal });
-  /** Whether the database is there with this version's schema: before that no one queries it. */
+  /** Whether connected to the database with this version's schema: before that no one queries it. */
   let isEntered = false;
   const readTime = async (): Promise<void> => databaseClock.observe(await timeOf(sql));
   const whileThere = createTimeouts({ sql, log });
@@ -175,7 +175,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   const start: App['start'] = async () => {
     ends.push(figures.close);
     const counted = await figures.start();
-    downloadRoutes(web, { onFailure: (error) => log.error({ err: error }, 'a download could not be bundled') });
+    downloadRoutes(web, { onFailure: (error) => log.error({ err: error }, 'could not bundle a download') });
     const isAboutOpen = (): boolean => ownRecord.shown(false) !== undefined;
     restRoutes(web, {
       ...{ limiter, log, baseUrl: () => baseUrl, corsOrigins: config.CORS_ORIGINS },
@@ -221,7 +221,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       await refuseTransactionPooling(sql, config.DATABASE_URL);
       const applied = (await missingMigrations(sql)).length > 0 ? await migrateOnce(config.DATABASE_URL) : [];
       await secrets.check(sql);
-      if (applied.length > 0) log.info({ migrations: applied }, 'the database was brought to this version');
+      if (applied.length > 0) log.info({ migrations: applied }, 'migrated the database to this version');
     });
     await untilDatabase(readTime);
     isEntered = true;
@@ -272,7 +272,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       });
       ends.push(mail.stop, startNotifyingSubscribers({ sql, clock, log, everyMs }).stop);
     }
-    log.info({ url, version }, 'the coordinator is at work');
+    log.info({ url, version }, 'the coordinator has started');
     return { url, port };
   };
   let begun: Promise<unknown> = Promise.resolve();

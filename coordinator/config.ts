@@ -8,7 +8,7 @@ import { recordReaders } from './health/service-record.ts';
 import { planNames } from './organisations/plans.ts';
 
 /**
- * Connections beside the pool: one listens for changes, two watch whether the database is there,
+ * Connections beside the pool: one listens for changes, two watch whether connected to the database,
  * three are for urgent work, one is for housekeeping.
  */
 export const connectionsBeside = 7;

@@ -77,7 +77,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   try {
     return await assemble(options, ends);
   } catch (error) {
-    await endAll(ends).catch((failure: unknown) => options.log.warn({ err: failure }, 'what was begun did not end cleanly'));
+    await endAll(ends).catch((failure: unknown) => options.log.warn({ err: failure }, 'did not stop cleanly'));
     throw error;
   }
 }
@@ -243,8 +243,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     keyOf: keys.keyOf,
     renew: options.renew,
     onRelayed: ({ id }, issuedAt) => {
-      const onFailure = (error: unknown) =>
-        log.error({ err: error, probe: id }, 'direct credentials could not be ended; it is tried again');
+      const onFailure = (error: unknown) => log.error({ err: error, probe: id }, 'could not revoke direct credentials; retrying');
       endDirectCredentials(sql, id, issuedAt).catch(onFailure);
     },
     rosterEpoch: () => roster().epoch,
@@ -291,7 +290,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     if (now !== 'connected') return;
     wasLeader = false;
     // The bus may have been wiped: streams come first, then what partitions put in them.
-    const onFailure = (error: unknown) => log.error({ err: error }, 'the streams could not be looked after; it is tried again');
+    const onFailure = (error: unknown) => log.error({ err: error }, 'could not maintain the streams; retrying');
     ensureStreams(bus).then(partitions.reconcile).catch(onFailure);
   });
   ends.push(status.stop);
@@ -307,8 +306,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
     await network.tick();
   };
   const onOutbox = (line: string): void => {
-    if (line === 'probe')
-      onProbes().catch((error: unknown) => log.error({ err: error }, 'a change of a probe could not be applied; it is tried again'));
+    if (line === 'probe') onProbes().catch((error: unknown) => log.error({ err: error }, 'could not apply a change of a probe; retrying'));
   };
   const outboxListening = await listenTo(sql, outboxChannel, onOutbox, { log, signal });
   ends.push(() => outboxListening.unlisten());
@@ -362,7 +360,7 @@ async function assemble(options: EngineOptions, ends: End[]): Promise<Engine> {
   const alertsListening = await listenTo(sql, alertsChannel, onAlerts, { log, signal });
   ends.push(() => alertsListening.unlisten());
   every('refusals', timing.lookAgainMs, refusals.flush);
-  ends.push(() => refusals.flush().catch((error: unknown) => log.error({ err: error }, 'counts of refusals are lost')));
+  ends.push(() => refusals.flush().catch((error: unknown) => log.error({ err: error }, 'lost counts of refusals')));
   every('housekeeper', timing.housekeepMs, housekeeper.tick);
   every('domains', hourMs, createDomainProofs({ sql, clock, log, textRecords: options.textRecords, isLeader }).tick);
   const tombstones = createTombstones({ bus, clock, log, keptMs: timing.tombstoneMs });

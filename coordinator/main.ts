@@ -17,7 +17,7 @@ const serve = async (): Promise<void> => {
   const stop = async (why: string, code: number): Promise<void> => {
     if (stopping) return;
     stopping = true;
-    log.info({ why }, 'the coordinator stops');
+    log.info({ why }, 'the coordinator is stopping');
     // A part that does not end must not delay the exit for ever.
     const patience = setTimeout(() => process.exit(1), 10_000 + config.LEAVING_S * 1_000);
     await app.close().catch((error: unknown) => log.error({ err: error }, 'the coordinator did not stop cleanly'));
@@ -27,7 +27,7 @@ const serve = async (): Promise<void> => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal, 0));
   for (const event of ['uncaughtException', 'unhandledRejection'] as const)
     process.on(event, (error: unknown) => {
-      log.fatal({ err: error }, 'a fault that nobody caught: the process starts again');
+      log.fatal({ err: error }, 'uncaught error; the process restarts');
       void stop(event, 1);
     });
   try {

@@ -332,7 +332,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   let isDisplaced = false;
   void displaced.promise.then(() => {
     isDisplaced = true;
-    log.error('a process that was started later speaks as this probe: this one is to end');
+    log.error('a newer process runs as this probe: stopping');
   });
 
   return {
@@ -346,7 +346,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
       schedule.stop();
       heartbeats.stop();
       await replaceFile(stopMark, `${host.now()}\n`, { durable: false }).catch((error: unknown) => {
-        log.warn({ err: error }, 'when it stopped could not be stored; the turns until it is back are left out');
+        log.warn({ err: error }, 'could not store the stop time; turns until the restart are left out');
       });
       await ear?.close();
       await runner.close();

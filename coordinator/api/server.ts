@@ -64,7 +64,7 @@ export const createForwarded = (trusted: readonly string[], log: Pick<Log, 'warn
     isTold = true;
     log.warn(
       { proxy: from },
-      'requests come by way of a proxy, and count as one address: set TRUSTED_PROXIES to its address, such as loopback, if it writes X-Forwarded-For itself',
+      'requests come through a proxy and count as one address: set TRUSTED_PROXIES to its address, such as loopback, if it sets X-Forwarded-For itself',
     );
   };
 

@@ -68,7 +68,7 @@ export const failureWords = (error: unknown, log: AssistantDependencies['log'], 
     return `${error.faults.map(({ loc, msg }) => `${loc.slice(1).join('.') || loc.join('.')}: ${msg}`).join('; ')} (validation_failed)`;
   const { hidden } = answerOf(error);
   if (error instanceof Refusal && hidden === undefined) return `${error.message} (${error.code})`;
-  if (hidden) log.error({ err: hidden.error, request_id: hidden.request_id, tool: what }, 'a call of an assistant failed');
+  if (hidden) log.error({ err: hidden.error, request_id: hidden.request_id, tool: what }, "an assistant's call failed");
   return `Something went wrong on our side. The id of this call is ${hidden?.request_id ?? 'unknown'}. (internal)`;
 };
 

@@ -63,7 +63,7 @@ export const oauthRoutes = (app: FastifyInstance, parts: OauthDependencies): Con
       });
       creating.then(
         (created) => {
-          created.on('server_error', (_ctx, error) => log.error({ err: error }, 'signing in an assistant failed'));
+          created.on('server_error', (_ctx, error) => log.error({ err: error }, 'an assistant could not sign in'));
         },
         () => {
           made = undefined;

@@ -336,7 +336,7 @@ export const connect = (url: string, options: ConnectOptions = { name: 'antipode
 /** How a pool reaches its database. */
 type Way = {
   readonly sockets: DatabaseSockets;
-  /** One connection of its own, to test whether the database is there. */
+  /** One connection of its own, to test whether connected to the database. */
   readonly openAnother: () => Sql;
   /** One more connection with the pool's sockets, and cut with them. */
   readonly openBeside: () => Sql;

@@ -34,7 +34,7 @@ export const listenTo = async (sql: Sql, channel: string, hear: (line: string) =
   asked.catch((error: unknown) => {
     if (isRefusal(error)) there.reject(new Error(`the database does not let us listen to ${channel}`, { cause: error }));
     else if (!mayCome(error)) there.reject(error);
-    else log.warn({ err: error, channel }, 'there is no connection yet to hear the database on; it is tried again');
+    else log.warn({ err: error, channel }, 'could not listen for notifications of the database; retrying');
   });
   const end = (): void => there.reject(signal?.reason);
   if (signal?.aborted) end();

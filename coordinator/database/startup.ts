@@ -91,7 +91,7 @@ export const untilThere = async <Entered>(enter: () => Promise<Entered>, { url, 
   for (let attempt = 0; ; attempt += 1) {
     try {
       const entered = await Promise.race([enter(), ended]);
-      if (said !== undefined) log.info({ after_s: Math.round((performance.now() - begin) / 1_000) }, 'the database is there');
+      if (said !== undefined) log.info({ after_s: Math.round((performance.now() - begin) / 1_000) }, 'connected to the database');
       return entered;
     } catch (error) {
       signal.throwIfAborted();
@@ -148,7 +148,7 @@ export const createTimeouts = ({ sql, log }: { readonly sql: Sql; readonly log: 
     if (awaySince === undefined) return false;
     if (sockets.heardAt() <= awaySince) return true;
     awaySince = undefined;
-    log.info({}, 'the database answers callers again');
+    log.info({}, 'the database answers again');
     return false;
   };
 
@@ -163,7 +163,7 @@ export const createTimeouts = ({ sql, log }: { readonly sql: Sql; readonly log: 
         const timer = setTimeout(look, left);
         signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
       } else if (isSecond) {
-        if (awaySince === undefined) log.warn({}, 'the database does not answer, and callers are told so');
+        if (awaySince === undefined) log.warn({}, 'the database does not answer; calls are refused');
         awaySince = performance.now();
         reject(unavailable());
       } else {

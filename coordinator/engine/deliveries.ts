@@ -122,11 +122,11 @@ async function work(deliveries: PartitionDeliveries): Promise<void> {
     if (deliveries.backlog === before) hold(deliveries, since);
     deliveries.held = [...taken, ...deliveries.held];
     const age_ms = Math.round(performance.now() - since);
-    deps.log.debug({ partition, from, age_ms }, 'what was kept is handed over; those who may keep as much are waited for');
+    deps.log.debug({ partition, from, age_ms }, 'sent the backlog; waiting for others who may have one');
     await decideEarly(deliveries);
   } catch (error) {
     for (const delivered of taken) delivered.nak(200);
-    deps.log.error({ err: error, partition, messages: taken.length }, 'results could not be worked on; they come again');
+    deps.log.error({ err: error, partition, messages: taken.length }, 'could not process results; the bus redelivers them');
   }
 }
 
@@ -135,7 +135,7 @@ function isHolding(deliveries: PartitionDeliveries): boolean {
   if (before.until === null && !before.spent) return false;
   const now = updateBacklog(before, deps.presences(), performance.now(), (held.at(-1)?.pending ?? 0) > 0);
   deliveries.backlog = now;
-  if (now.spent && !before.spent) deps.log.warn({ partition }, 'not all probes handed over in time; what came is decided without them');
+  if (now.spent && !before.spent) deps.log.warn({ partition }, 'not all probes sent their backlog in time; deciding without them');
   return now.until !== null;
 }
 
@@ -154,7 +154,7 @@ async function decideEarly(deliveries: PartitionDeliveries): Promise<void> {
     // hold ends; until then all results wait.
     if (deliveries.hold === hold) deliveries.early = isPassing(error) ? noneEarly : { ...deliveries.early, isOff: true };
     if (!(error instanceof Fenced))
-      deps.log.error({ err: error, partition }, 'what waits could not be looked at; it is decided with the rest');
+      deps.log.error({ err: error, partition }, 'could not examine waiting results; they are decided with the rest');
     return undefined;
   });
   // If the bus was away in between, another hold has begun.
@@ -230,7 +230,7 @@ async function askBus(deliveries: PartitionDeliveries): Promise<void> {
   deliveries.isAsking = true;
   const { hold, partition, deps } = deliveries;
   const left = await deps.bus.consumerState(streams.results.name, partitionConsumer(partition).name).catch((error: unknown) => {
-    deps.log.debug({ err: error, partition }, 'what the bus has left for a partition could not be asked; it is asked again');
+    deps.log.debug({ err: error, partition }, 'could not read how much waits for a partition; retrying');
     return undefined;
   });
   if (left?.pending === 0 && left.unacknowledged === 0 && hold === deliveries.hold) deliveries.past = afterReport[deliveries.past];

@@ -32,7 +32,7 @@ export async function decideEarly(state: PartitionState, held: HeldDeliveries, d
       queue.waiting.delete(monitor);
     }
     observeAll(state, judged, deps);
-    deps.log.debug({ monitors: monitors.length, results: judged.length }, 'decided ahead of what others hand over');
+    deps.log.debug({ monitors: monitors.length, results: judged.length }, 'decided before the backlogs of others arrived');
   }
   return { monitors: new Set(queue.early), areOthersWaiting: queue.waiting.size > 0 };
 }

@@ -22,7 +22,7 @@ export async function drainOutbox(state: PartitionState, deps: PartitionDependen
     const isPublished = await publishing.then(
       () => true,
       (error: unknown) => {
-        deps.log.warn({ err: error, lines: lines.length }, 'assignments could not be published; they wait in the outbox');
+        deps.log.warn({ err: error, lines: lines.length }, 'could not publish assignments; they wait in the outbox');
         return false;
       },
     );
@@ -140,10 +140,10 @@ export async function retrySetAsideAsked(state: PartitionState, deps: PartitionD
         if (isPing) await bus.store(subject, data);
         else await workOnBatch(state, id, data, deps);
         await dropSetAside(sql, id);
-        log.info({ id, subject }, 'a message that was set aside is worked on after all');
+        log.info({ id, subject }, 'a message that was set aside has been processed');
       } catch (error) {
         if (error instanceof Fenced || isPassing(error)) throw error;
-        log.error({ err: error, id, subject }, 'a message that was set aside cannot be worked on this time either');
+        log.error({ err: error, id, subject }, 'a message that was set aside failed again');
         await keepSetAside(sql, id, error instanceof Error ? error.message : String(error));
       }
     }

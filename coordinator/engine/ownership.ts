@@ -102,11 +102,11 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
     const { partition } = lease;
     const onFenced = () => {
       if (running.get(partition) !== mine) return;
-      log.warn({ partition }, 'the partition belongs to another coordinator now');
+      log.warn({ partition }, 'the partition now belongs to another coordinator');
       void drop(partition, false);
     };
     const onGivenUp = () => {
-      log.error({ partition }, 'a partition stands: it is given up and begun anew, here or elsewhere');
+      log.error({ partition }, 'a partition has stalled: releasing it, to restart here or elsewhere');
       void giveUp(partition, mine).catch(onFailure);
     };
     const mine = startPartition({ lease, isTaken, deps, mayWork: () => mayWork(ownership), onFenced, onGivenUp });
@@ -141,7 +141,7 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
     const { most, takes } = fairShare(partitionCount, { cutOffMs, others, reportedWithinMs: 2 * timing.leaseMs });
     const extra = [...running.keys()].slice(most);
     if (extra.length > 0) {
-      log.info({ partitions: extra, others, cut_off_ms: cutOffMs }, 'partitions are given to another coordinator');
+      log.info({ partitions: extra, others, cut_off_ms: cutOffMs }, 'released partitions to another coordinator');
       const dropped = Promise.all(extra.map((partition) => drop(partition, !rests)));
       // A stalled partition may take its time to end: the next owner of the lease has another
       // epoch, which fences it off.
@@ -150,7 +150,7 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       await releaseLeases(sql, owner, extra);
     } else if (takes && running.size < most) {
       const taken = await takeLeases(sql, owner, most - running.size, timing.leaseMs);
-      if (taken.length > 0) log.info({ partitions: taken.map(({ partition }) => partition), others }, 'partitions taken');
+      if (taken.length > 0) log.info({ partitions: taken.map(({ partition }) => partition), others }, 'took partitions');
       for (const lease of taken) beginUnlessStopping(lease, true);
     }
   };
@@ -159,7 +159,7 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
     return balancing;
   };
 
-  const onFailure = (error: unknown) => log.error({ err: error }, 'the leases could not be looked after');
+  const onFailure = (error: unknown) => log.error({ err: error }, 'could not renew the leases');
 
   /**
    * The lease is released, so that a stalled write can no longer commit: its epoch has ended when
@@ -175,7 +175,7 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
     if (isTrouble) {
       stalls = [];
       restsUntil = now + restTimeouts * timing.standstillMs;
-      log.error('partitions stood again and again: all are left to another coordinator, and the connection to the bus is made anew');
+      log.error('partitions stalled repeatedly: releasing all of them and reconnecting to the bus');
     }
     const leave = async (): Promise<void> => {
       await drop(partition, false);
@@ -224,7 +224,7 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       for (const [partition, held] of running)
         held.actor
           .tell(message)
-          .catch((error: unknown) => log.error({ err: error, partition, is: message.is }, 'a partition failed at a message'));
+          .catch((error: unknown) => log.error({ err: error, partition, is: message.is }, 'a partition failed on a message'));
     },
     reconcile: () => {
       for (const { reconciling } of running.values()) void reconciling.run();

@@ -86,7 +86,7 @@ async function putAside(
   deps: PartitionDependencies,
 ): Promise<void> {
   const { subject, data } = delivered;
-  deps.log.error({ err: error, subject, results: batch.monitors.length }, 'a message cannot be worked on and is set aside');
+  deps.log.error({ err: error, subject, results: batch.monitors.length }, 'a message cannot be processed; it is set aside');
   const reason = error instanceof Error ? error.message : String(error);
   await setAside(deps.sql, { subject, reason, data });
   await decide(state, deps, (decisions) => {
@@ -201,7 +201,7 @@ async function tick(state: PartitionState, deps: PartitionDependencies, only?: R
       decideOn(decisions, monitor, { is: 'tick' });
     } catch (error) {
       // One monitor that cannot be decided must not stop the others.
-      deps.log.error({ err: error, monitor }, 'a monitor cannot be decided about');
+      deps.log.error({ err: error, monitor }, 'could not evaluate a monitor');
       state.monitors.postpone(monitor, now + hopelessMs);
     }
   }

@@ -128,7 +128,7 @@ export function createRechecks({ sql, bus, clock, log, roster, assignments, figu
       const wishes = all.filter(({ when }) => typeof when === 'string');
       if (!bus.isConnected() || wishes.length === 0) return;
       const asking: Promise<void> = askAll(wishes)
-        .catch((error: unknown) => log.warn({ err: error, looks: wishes.length }, 'looks could not be asked for; they are asked for again'))
+        .catch((error: unknown) => log.warn({ err: error, looks: wishes.length }, 'could not request rechecks; retrying'))
         .finally(() => underWay.delete(asking));
       underWay.add(asking);
     },
@@ -216,7 +216,7 @@ function createFirstChecks(deps: {
       if (!bus.isConnected()) return;
       for (const [continent, queue] of waiting) await ask(continent, queue);
     },
-    onFailure: (error) => log.warn({ err: error, waiting: waiting.size }, 'first looks could not be asked for; they are tried again'),
+    onFailure: (error) => log.warn({ err: error, waiting: waiting.size }, 'could not request first checks; retrying'),
   });
 
   return {

@@ -76,7 +76,7 @@ export async function reconcile(partition: number, deps: PartitionDependencies, 
   };
   await queueOf(bus)(publishAll);
   await inTurn({ is: 'marker', isStranger, marker: { installation, served, sealed, signed_by } });
-  if (count > 0) log.info({ partition, monitors: count, served, outdated: [...outdated] }, 'assignments published anew');
+  if (count > 0) log.info({ partition, monitors: count, served, outdated: [...outdated] }, 'published assignments again');
   return true;
 }
 

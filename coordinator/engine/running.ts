@@ -78,7 +78,7 @@ export function startPartition({ lease, isTaken, deps, mayWork, onFenced, onGive
     reconciling: createPump({
       once: () => reviewAssignments(running),
       onFailure: (error) => {
-        if (!isStopped(running)) log.error({ err: error, partition }, 'assignments could not be looked through; it is tried again');
+        if (!isStopped(running)) log.error({ err: error, partition }, 'could not check the assignments; retrying');
       },
     }),
     outbox: createPump({
@@ -144,7 +144,7 @@ function failed(running: RunningPartition, what: string, error: unknown): void {
   running.restUntil = performance.now() + restMs;
   const { deps, lease } = running;
   if (!isStopped(running) && !(error instanceof Fenced))
-    deps.log.error({ err: error, partition: lease.partition, what }, 'a partition failed and starts again from the database');
+    deps.log.error({ err: error, partition: lease.partition, what }, 'a partition failed; reloading it from the database');
 }
 
 function tick(running: RunningPartition): void {
@@ -182,7 +182,7 @@ async function begin(running: RunningPartition): Promise<void> {
   await bus.renewConsumer(streams.results.name, consumer).catch((error: unknown) => failed(running, 'consumer', error));
   await actor.tell({ is: 'warm' });
   becomeLoaded(running);
-  log.debug({ partition, monitors: loaded.get(partition)?.monitors.size() }, 'a partition is at work');
+  log.debug({ partition, monitors: loaded.get(partition)?.monitors.size() }, 'a partition has started');
   if (isStopped(running)) return;
   void running.reconciling.run();
   running.pull = bus.pull({

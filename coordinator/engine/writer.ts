@@ -81,7 +81,7 @@ export const createWriter = ({ sql, owner, clock, log, figures = noFigures }: De
       }
       // One of them may be poison and must not harm the others; or a monitor was deleted between
       // two statements, and a second try succeeds.
-      log.warn({ err: error, partitions: batch.length }, 'a commit failed; each partition is written on its own');
+      log.warn({ err: error, partitions: batch.length }, 'a commit failed; committing each partition separately');
       for (const waiting of batch) await write(slot, [waiting], true);
     }
   };

@@ -74,7 +74,7 @@ export const createLastUses = <Use>({ write, log, of, again }: Dependencies<Use>
       await write(taken);
     } catch (error) {
       for (const [id, use] of taken) if (!uses.has(id)) uses.set(id, use);
-      log.warn({ err: error }, `the last use of ${of} could not be written; it is tried again with the next ${again}`);
+      log.warn({ err: error }, `could not store the last use of ${of}; retrying with the next ${again}`);
     }
   };
 

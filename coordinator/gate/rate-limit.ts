@@ -169,7 +169,7 @@ export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 25
         window.unsettled += calls;
         changed.add(subject);
       }
-      if (!troubled) log.warn({ err: error }, 'counts of calls cannot be settled between coordinators; each counts for itself meanwhile');
+      if (!troubled) log.warn({ err: error }, 'could not share call counts between coordinators; each counts alone meanwhile');
       troubled = true;
     }
     for (const { window } of batch) window.told = 0;

@@ -80,7 +80,7 @@ export const createFiguresFace = ({ config, sql, clock, log, web, health, engine
       certificates = createCertificates({ places: ownPlaces({ baseUrl, bus, tlsFirst, hasAuthority: NATS_CA !== undefined }), log });
       metrics = await startMetrics({ host, port, version, log, look });
       live = metrics.live;
-      log.info({ host, port: metrics.port }, 'figures are at /metrics of this port');
+      log.info({ host, port: metrics.port }, 'serving /metrics');
       return live;
     },
     close: async () => {

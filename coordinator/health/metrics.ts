@@ -61,7 +61,7 @@ export const createBusMetrics = ({ bus, system, held, log }: Dependencies): BusM
     system.subscribe('$SYS.SERVER.*.STATSZ', ({ data }) => {
       const read = told.safeParse(jsonOf(data));
       // A server without streams does not report its disk.
-      if (!read.success) return log.debug({ err: read.error }, 'a server of the bus does not say what it keeps');
+      if (!read.success) return log.debug({ err: read.error }, 'a bus server does not report what it stores');
       const { config, stats } = read.data.statsz.jetstream;
       disks.set(read.data.server.name, { bytes: stats.storage, limit: config.max_storage, at: performance.now() });
     });
@@ -177,7 +177,7 @@ export const createCertificates = ({ places, log, elapsed = () => performance.no
       try {
         return [{ of: place.of, server, endsAt: await endOf(place) }];
       } catch (error) {
-        log.warn({ err: error, server }, 'a certificate of our own could not be looked at');
+        log.warn({ err: error, server }, 'could not read a certificate of this installation');
         // It does not change when it expires because no server answers now.
         return seen.filter((one) => one.server === server && one.of === place.of);
       }
@@ -525,7 +525,7 @@ export const startMetrics = async ({ host, port, version, log, look }: MetricsDe
       (figures) => reply.writeHead(200, { 'content-type': registry.contentType }).end(figures),
       (error: unknown) => {
         seen = undefined;
-        log.error({ err: error }, 'the figures could not be put together');
+        log.error({ err: error }, 'could not collect the metrics');
         reply.writeHead(500, { 'content-type': 'text/plain' }).end('The figures could not be put together; the log says why.\n');
       },
     );

@@ -92,7 +92,7 @@ export const createRefusals = ({ sql, log, figures = noFigures }: Dependencies):
     const before = logged.get(kind) ?? 0;
     if (before >= maxLogged || logged.size >= maxRows) return;
     logged.set(kind, before + 1);
-    log.warn({ probe, reason, by }, 'something from the bus was refused');
+    log.warn({ probe, reason, by }, 'refused something from the bus');
   };
   return {
     count: (probe, reason, by = 1) => {

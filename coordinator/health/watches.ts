@@ -44,7 +44,7 @@ export const createDatabaseClock = (host: Clock = systemClock, steady: () => num
     now: () => {
       const at = steady();
       const right = difference === undefined ? host.now() : Math.round(zero + at);
-      // Until the database is there no time is recorded, so the clock may jump.
+      // Until connected to the database no time is recorded, so the clock may jump.
       if (!isMeasured) return right;
       last = Math.max(right, last + (at - lastAt) / 2);
       lastAt = at;
@@ -65,7 +65,7 @@ export const createDatabaseClock = (host: Clock = systemClock, steady: () => num
 };
 
 /**
- * Detects that the database is there, but not at the other end of the open connections: it moved to
+ * Detects that connected to the database, but not at the other end of the open connections: it moved to
  * another machine, or something in between forgot them. No one closes such connections, and queries
  * on them would wait for a quarter of an hour.
  *
@@ -113,10 +113,10 @@ export const watchDatabase = ({ sql, log, onTime }: Watched): DatabaseWatch => {
     if (isWarm || !(await isThere())) return;
     if (stopped || (await answersWithin(asked, onceMoreMs))) return;
     const connections = sockets.cutSilent(before);
-    log.warn({ connections }, 'the database answers, but not on connections that were open; they are given up');
+    log.warn({ connections }, 'the database answers, but not on open connections; closing them');
   };
 
-  const onFailure = (error: unknown) => log.error({ err: error }, 'the database could not be watched');
+  const onFailure = (error: unknown) => log.error({ err: error }, 'could not monitor the database');
   const ticker = createTicker({ everyMs, tick, onFailure });
   // Its own connection must be as old as the pool's: one made after the database moved would get an
   // answer.
@@ -159,7 +159,7 @@ export const createWatchdog = (options: { readonly parts: () => readonly Part[];
     try {
       if (await moved()) known.movedAt = performance.now();
     } catch (error) {
-      log.debug({ err: error, part: name }, 'a part could not say whether it goes on');
+      log.debug({ err: error, part: name }, 'could not read the progress of a part');
     } finally {
       known.isAsked = false;
     }
@@ -177,8 +177,9 @@ export const createWatchdog = (options: { readonly parts: () => readonly Part[];
         // A part that does not answer is not awaited: it is the stalled one.
         if (!known.isAsked) void ask(part, known);
         const stands = now - known.movedAt > part.mayStandMs;
-        if (stands && !known.isStanding) log.error({ part: part.name, ms: Math.round(now - known.movedAt) }, 'a part of the engine stands');
-        if (!stands && known.isStanding) log.info({ part: part.name }, 'a part of the engine that stood goes on');
+        if (stands && !known.isStanding)
+          log.error({ part: part.name, ms: Math.round(now - known.movedAt) }, 'a part of the engine has stalled');
+        if (!stands && known.isStanding) log.info({ part: part.name }, 'a stalled part of the engine has resumed');
         known.isStanding = stands;
       }
     },
@@ -233,7 +234,7 @@ export const watchStreams = ({ bus, log, silentMs }: Dependencies): StreamWatch 
       return await bus.isLed(name);
     } catch (error) {
       // No server answers for it, or the bus says that it has no leader.
-      log.debug({ err: error, stream: name }, 'a stream could not be asked who leads it');
+      log.debug({ err: error, stream: name }, 'could not read the leader of a stream');
       return false;
     }
   };
@@ -246,7 +247,7 @@ export const watchStreams = ({ bus, log, silentMs }: Dependencies): StreamWatch 
     const now = performance.now();
     silentSince ??= now;
     if (now - silentSince < patienceMs) return;
-    log.error({ ms: Math.round(now - silentSince) }, 'nobody answers for any stream: the connection to the bus is made anew');
+    log.error({ ms: Math.round(now - silentSince) }, 'no stream answers: reconnecting to the bus');
     silentSince = undefined;
     patienceMs = Math.min(maxTimeoutMs, 2 * patienceMs);
     await bus.reconnect();
@@ -260,7 +261,7 @@ export const watchStreams = ({ bus, log, silentMs }: Dependencies): StreamWatch 
       // A failure just before the connection was lost is about the connection.
       if (!bus.isConnected()) return;
       if (now.join() !== leaderless.join()) {
-        if (now.length > 0) log.error({ streams: now }, 'streams have no leader: nothing goes through them');
+        if (now.length > 0) log.error({ streams: now }, 'streams have no leader: they accept and deliver nothing');
         else log.info('every stream has a leader again');
       }
       leaderless = now;

@@ -117,7 +117,8 @@ export function createForwardedPings(parts: Dependencies): ForwardedPings {
     const end = performance.now() + patienceMs;
     const { handed, failures } = await handOverInLines(ours, pingBus.handOver, () => performance.now() < end);
     const [failure] = failures;
-    if (failure !== undefined) log.warn({ err: failure, probe: probe.id }, 'the bus did not take all that an ear had kept');
+    if (failure !== undefined)
+      log.warn({ err: failure, probe: probe.id }, 'the bus did not accept all pings that a ping receiver had stored');
     const done = [...handed, ...hopeless];
     if (done.length === 0) return later(503, 'The bus does not take them');
     return reply(200, JSON.stringify({ v: 1, done }), { 'content-type': 'application/json' });
@@ -163,7 +164,7 @@ export function createForwardedPings(parts: Dependencies): ForwardedPings {
       try {
         return await judge(call);
       } catch (error) {
-        log.warn({ err: error }, 'what an ear had kept could not be taken; it keeps it');
+        log.warn({ err: error }, 'could not accept the pings that a ping receiver had stored; it keeps them');
         return later(503, 'Unavailable');
       }
     },

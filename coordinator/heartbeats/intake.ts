@@ -84,7 +84,7 @@ export const startPings = async (parts: Dependencies): Promise<Pings> => {
     lacking.set(probe, { digest, times });
     if (times < patience) return;
     lacking.delete(probe);
-    log.warn({ probe, count, expected: expected.count }, 'an ear holds other heartbeat keys than it should: all are sent to it anew');
+    log.warn({ probe, count, expected: expected.count }, "a ping receiver's keys differ from ours: sending all of them again");
     // Where the stream has nothing for it nothing would arrive, and it would keep its old keys.
     if (!(await bus.next(streams.pingKeys.name, 1, subjects.pingKeysOf(row.organisation_id))))
       await bus.store(subjects.pingKey(row.organisation_id ?? noOne, noKey), new Uint8Array());

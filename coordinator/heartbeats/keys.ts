@@ -173,7 +173,7 @@ export async function openPingBook({
         records.change(organisation, monitor, (seen) => (seen ? mergePings(state, seen) : state)),
       );
     await bus.store(subjects.pingKeysMarker, JSON.stringify({ signed_by: announcements.trust().keys }), { timeoutMs: storeMs });
-    log.info({ keys: restored }, 'heartbeat keys and the last beats are on the bus again');
+    log.info({ keys: restored }, 'heartbeat keys and last pings are on the bus again');
   };
 
   const isShort = async (): Promise<boolean> => {
@@ -361,13 +361,13 @@ export function createKeyLookup<Row>({ ask, log, mostPerSecond, patienceMs }: De
   return async (key) => {
     if (!mayAsk()) return undefined;
     const answer = ask(key).catch((error: unknown) => {
-      log.warn({ err: error }, 'a heartbeat key could not be looked up');
+      log.warn({ err: error }, 'could not look up a heartbeat key');
       return undefined;
     });
     const { promise: patienceOver, resolve } = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => {
       overdue += 1;
-      log.warn('the database does not say whether a heartbeat key exists: whatever is not known by heart is unknown until it does');
+      log.warn('the database cannot say whether a heartbeat key exists: keys that are not cached are unknown until it can');
       void answer.finally(() => {
         overdue -= 1;
       });

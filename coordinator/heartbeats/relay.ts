@@ -141,7 +141,7 @@ export function startPingRelay({ sql, bus, records, clock, log, refusals, owns, 
   ): Promise<void> => {
     const state = states.get(id);
     if (!wasAhead || !state) return;
-    log.warn({ monitor: id, ear: ping.ear }, 'a beat was dated far ahead, by a clock that is wrong; it counts as of when the bus took it');
+    log.warn({ monitor: id, ear: ping.ear }, 'a ping has a time far in the future; the time when the bus stored it counts');
     await records.change(organisation_id, id, (there) => (there ? mergePings(state, notAfter(there, ping.at + futureMs)) : state));
   };
 
@@ -177,7 +177,7 @@ export function startPingRelay({ sql, bus, records, clock, log, refusals, owns, 
       if (read.length > 1) for (const { delivered } of read) await take([delivered], partition);
       else if (only.delivered.deliveries < hopelessAfter) throw error;
       else {
-        log.error({ err: error }, 'a beat cannot be worked on and is set aside');
+        log.error({ err: error }, 'a ping cannot be processed; it is set aside');
         await setAside(sql, { subject: only.delivered.subject, reason: String(error), data: only.delivered.data });
         only.delivered.ack();
       }

@@ -148,7 +148,7 @@ export const createHousekeeper = ({
       await doAlone(transaction, 'resultDays');
       return dropResultDays(transaction, oldestKept(kept, now));
     });
-    if (dropped.length > 0) log.info({ days: dropped }, 'old days of results dropped');
+    if (dropped.length > 0) log.info({ days: dropped }, 'dropped old days of results');
   };
 
   const forget = async (now: number): Promise<void> => {
@@ -180,7 +180,7 @@ export const createHousekeeper = ({
       );
       await dropDays(now).catch((error: unknown) => {
         if (!areBeingRead(error)) throw error;
-        log.info({ err: error }, 'old days of results cannot be dropped while somebody reads results, as a backup does; it is tried again');
+        log.info({ err: error }, 'could not drop old days of results while something reads them, such as a backup; retrying');
       });
       if (isLeader() && now - forgottenAt >= forgetEveryMs) {
         await forget(now);

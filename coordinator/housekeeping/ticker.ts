@@ -26,7 +26,7 @@ export const createRetryingTicker = (options: {
     onFailure: (error) => {
       restUntil = performance.now() + backoff(failures, 500, 5_000);
       failures += 1;
-      log.error({ err: error, part: name, failures }, 'a part of the engine failed; it tries again');
+      log.error({ err: error, part: name, failures }, 'a part of the engine failed; retrying');
     },
   });
 };

@@ -152,7 +152,7 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
     await mailFailed(sql, mail.id, { failure, at, again });
     log.warn(
       { err: error, mail: mail.id, kind: mail.kind, attempts: mail.attempts },
-      isOver ? 'a mail could not be delivered and is given up' : 'a mail could not be sent; it is tried again',
+      isOver ? 'gave up on a mail that could not be delivered' : 'could not send a mail; retrying',
     );
   };
 
@@ -191,7 +191,7 @@ export const startMail = async (parts: {
 }): Promise<{ readonly stop: () => Promise<void> }> => {
   const { sql, log, everyMs, signal } = parts;
   const mailer = createMailer(parts);
-  const onFailure = (error: unknown): void => log.error({ err: error }, 'mails could not be looked for; it is tried again');
+  const onFailure = (error: unknown): void => log.error({ err: error }, 'could not read waiting mails; retrying');
   const ticker = createTicker({ everyMs, tick: mailer.tick, onFailure });
   try {
     const listening = await listenTo(sql, mailChannel, ticker.hurry, { log, signal });

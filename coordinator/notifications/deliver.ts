@@ -139,7 +139,7 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
     try {
       outgoing = kind.message(notification, { ...message.config, ...secrets }, clock.now());
     } catch (error) {
-      log.error({ err: error, channel: message.channel_id, kind: message.kind }, 'a message could not be made');
+      log.error({ err: error, channel: message.channel_id, kind: message.kind }, 'could not compose a message');
       return refused('No message can be made with the settings of this channel; save them anew.');
     }
     const answer = await send(outgoing);
@@ -190,7 +190,7 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
       const some = answered.splice(0);
       // An outcome that could not be stored is sent again when its claim expires.
       await store(some).catch((error: unknown) =>
-        log.error({ err: error, messages: some.length }, 'answers to messages could not be stored'),
+        log.error({ err: error, messages: some.length }, 'could not store the answers to messages'),
       );
     }
     storing = undefined;
@@ -206,7 +206,7 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
       storing ??= storeAll();
       await storing;
     } catch (error) {
-      log.error({ err: error, message: message.id, channel }, 'a message could not be sent; it is tried again');
+      log.error({ err: error, message: message.id, channel }, 'could not send a message; retrying');
     }
   };
 
@@ -220,7 +220,7 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
     if (isReleased) return;
     const messages = await releaseClaims(sql, place, clock.now());
     isReleased = true;
-    if (messages > 0) log.warn({ messages }, 'this coordinator ended while it sent messages; they are sent again');
+    if (messages > 0) log.warn({ messages }, 'this coordinator stopped while sending messages; sending them again');
   };
 
   const claimDue = async (): Promise<void> => {
@@ -238,7 +238,7 @@ export function createDeliverer(deps: DelivererDependencies): Deliverer {
       for (const message of claimed) {
         const done: Promise<void> = deliver(message).finally(() => {
           underWay.delete(message);
-          void hurry().catch((error: unknown) => log.error({ err: error }, 'messages could not be looked for; it is tried again'));
+          void hurry().catch((error: unknown) => log.error({ err: error }, 'could not read waiting messages; retrying'));
         });
         underWay.set(message, done);
       }

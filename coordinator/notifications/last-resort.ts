@@ -128,12 +128,12 @@ export function createOwnerFallback({ sql, clock, log, hasMail }: Dependencies):
     tick: async () => {
       const now = clock.now();
       const incidents = await mailUndelivered(now);
-      if (incidents > 0) log.warn({ incidents }, 'nobody took a "down" in time; the owners are mailed');
+      if (incidents > 0) log.warn({ incidents }, 'no channel accepted a "down" in time; mailing the owners');
       if (!hasMail) return;
       const notices = await mailProbeNotices(now);
-      if (notices > 0) log.info({ notices }, 'something is wrong with private probes; their owners are mailed');
+      if (notices > 0) log.info({ notices }, 'private probes have a problem; mailing their owners');
       const channels = await mailFailingChannels(now);
-      if (channels > 0) log.warn({ channels }, 'channels do not deliver; their owners are mailed');
+      if (channels > 0) log.warn({ channels }, 'channels fail; mailing their owners');
     },
   };
 }

@@ -114,7 +114,7 @@ export function createPlanner({ sql, clock, log }: { readonly sql: Sql; readonly
         );
         return { events: events.length, steps: steps.length };
       });
-      if (planned) log.info(planned, 'alerts are told');
+      if (planned) log.info(planned, 'alerts are sent');
       return planned !== undefined;
     },
   };

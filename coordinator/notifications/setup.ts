@@ -162,9 +162,7 @@ export const createNotifications = ({ config, sql, clock, log, secrets, baseUrl 
       });
       // Delayed: a start has more urgent work, and no outage is confirmed sooner.
       const preparing = setTimeout(() => {
-        prepareSending().catch((error: unknown) =>
-          log.warn({ err: error }, 'what sends messages could not be made ready; the first one loads it'),
-        );
+        prepareSending().catch((error: unknown) => log.warn({ err: error }, 'could not preload the senders; the first message loads them'));
       }, prepareAfterMs).unref();
       return {
         ...notifier,

@@ -185,7 +185,7 @@ export const createFarewells = ({
     for (const id of await organisationsToEnd(sql, at))
       for (let state: 'more' | 'later' | 'gone' = 'more'; state === 'more' && isTime(); ) {
         state = await inTransaction(sql, (transaction) => endOrganisation(transaction, id, at, bite));
-        if (state === 'gone') log.info({ organisation: id }, 'an organisation whose days were over is deleted');
+        if (state === 'gone') log.info({ organisation: id }, 'deleted an organisation whose notice period has ended');
       }
   },
 });

@@ -72,7 +72,7 @@ export const createAnnouncements = async (parts: Dependencies): Promise<Announce
   let required = await areSignaturesRequired(sql, setting);
 
   const refuse = (subject: string, why: RefusedAnnouncement): void => {
-    log.warn({ subject, why }, 'an announcement on the bus was refused: no coordinator said it');
+    log.warn({ subject, why }, 'refused an announcement on the bus: not signed by a coordinator');
     onRefused(why);
   };
   const refresh = async (): Promise<void> => {
@@ -97,7 +97,7 @@ export const createAnnouncements = async (parts: Dependencies): Promise<Announce
         if (!canEveryoneVerify(roster(), presentOf, waitsForPrivate) || (await someoneSignsNothing(sql, aliveMs))) return;
         await requireSigned(sql);
         required = true;
-        log.info('every coordinator signs and every probe verifies: from now on what is not signed is refused');
+        log.info('every coordinator signs and every probe verifies: refusing unsigned messages from now on');
       }
       if (required) await endAllDirectCredentials(sql);
     },

@@ -229,7 +229,7 @@ export const createTombstones = ({ bus, clock, log, keptMs }: Dependencies): Tom
       from = message.seq + 1;
       walks.set(stream, { createdAt, from });
     }
-    if (removed > 0) log.info({ stream, removed }, 'old tombstones are off the bus');
+    if (removed > 0) log.info({ stream, removed }, 'removed old deletion markers from the bus');
   };
 
   return {

@@ -70,7 +70,7 @@ export const createConsumers = ({ bus, log, elapsed = () => performance.now() }:
     try {
       return ((await bus.streamState(stream))?.missing ?? 0) > 0;
     } catch (error) {
-      log.debug({ err: error, stream }, 'a stream could not be asked who keeps it');
+      log.debug({ err: error, stream }, 'could not read the replicas of a stream');
       return false;
     }
   };
@@ -95,7 +95,7 @@ export const createConsumers = ({ bus, log, elapsed = () => performance.now() }:
     for (let tries = 1; ; tries += 1) {
       try {
         await bus.ensureConsumer(stream, consumer, tries === 1 ? undefined : unansweredMs);
-        if (tries > 1) log.info({ stream, consumer: consumer.name, tries }, 'what lay with a server that is gone was made anew');
+        if (tries > 1) log.info({ stream, consumer: consumer.name, tries }, 'recreated what a lost bus server had stored');
         return;
       } catch (error) {
         if (tries === maxTries || !(await isLost(stream, error))) throw error;
@@ -179,7 +179,7 @@ export const createStreamGrowth = ({
       askAt = elapsed() + distanceMs;
       await ensureStreams();
       if (bus.refusedStreams().length === 0)
-        log.info({ streams: wanting }, 'streams have the replicas and the place now that they were refused');
+        log.info({ streams: wanting }, 'streams now have the replicas and the placement that were refused before');
     },
   };
 };
@@ -306,7 +306,7 @@ export const createProbeBusAdmin = (parts: BusAdminDependencies): ProbeBusAdmin 
           isPublic ? subjects.assignment(probe.continent, noOne) : subjects.privateAssignment(probe.id, noOne),
           new Uint8Array(),
         );
-      log.warn({ probe: probe.id, name: probe.name }, 'a probe holds other assignments than it should: everything is sent to it anew');
+      log.warn({ probe: probe.id, name: probe.name }, "a probe's assignments differ from ours: sending all of them again");
       await durables.renew(durablesOf(probe));
     },
   };
@@ -346,7 +346,7 @@ export const untilBus = async (
       return;
     } catch (error) {
       const why = String(error);
-      if (why !== said) log.warn({ err: error }, 'the coordinator waits for the bus: it does not keep the streams yet');
+      if (why !== said) log.warn({ err: error }, 'the coordinator waits for the bus: its streams are not ready');
       said = why;
     }
     await pause(retryMs, signal);

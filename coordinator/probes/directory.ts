@@ -58,7 +58,7 @@ export const createDirectory = async ({ sql, log }: { readonly sql: Sql; readonl
       // A second message of the same unknown sender waits for the read that the first one caused.
       const isAsked = performance.now() - askedAt <= patienceMs;
       if (!isAsked) askedAt = performance.now();
-      await (isAsked ? reading : refresh()).catch((error: unknown) => log.warn({ err: error }, 'the probes could not be read anew'));
+      await (isAsked ? reading : refresh()).catch((error: unknown) => log.warn({ err: error }, 'could not reload the probes'));
       return ids.get(id);
     },
     onChange: (listener) => void listeners.push(listener),

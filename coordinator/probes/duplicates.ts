@@ -116,7 +116,7 @@ export const watchConnections = async (parts: Dependencies): Promise<Displacer> 
   const probeOf = async (user: string): Promise<ProbeRow | undefined> => {
     const found = known(user);
     if (found) return found;
-    await directory.refresh().catch((error: unknown) => log.warn({ err: error }, 'the probes could not be read anew'));
+    await directory.refresh().catch((error: unknown) => log.warn({ err: error }, 'could not reload the probes'));
     return known(user);
   };
 
@@ -127,11 +127,11 @@ export const watchConnections = async (parts: Dependencies): Promise<Displacer> 
     if (last !== undefined && now - last < restMs) return;
     times.push(now);
     displaced.set(probe.id, times);
-    log.info({ probe: probe.id, name: probe.name }, 'an older connection of a probe is ended');
+    log.info({ probe: probe.id, name: probe.name }, 'ended an older connection of a probe');
     await system
       .request(`$SYS.REQ.SERVER.${server}.KICK`, JSON.stringify({ cid: client }))
       .catch((error: unknown) =>
-        log.info({ err: error, probe: probe.id }, 'the server cannot end a connection; it ends it by itself when it is dead'),
+        log.info({ err: error, probe: probe.id }, 'the bus cannot end a connection; it ends by itself once it is dead'),
       );
     if (times.length >= tooOften) onTwice(probe);
   };
@@ -160,7 +160,7 @@ export const watchConnections = async (parts: Dependencies): Promise<Displacer> 
     const before = await system
       .request(subject, JSON.stringify({ acc: account, auth: true, limit: 10_000 }))
       .then((message) => listed.safeParse(jsonOf(message.data)))
-      .catch((error: unknown) => void log.info({ err: error }, 'who is connected already cannot be told'));
+      .catch((error: unknown) => void log.info({ err: error }, 'could not read who is connected'));
     if (!before?.success) return;
     const { server, data } = before.data;
     learnt.add(server.id);
@@ -209,7 +209,7 @@ export const createDuplicateProbes = ({ log, onTwice }: DuplicatesDependencies):
       const { sessions, isOlder, ends } = noteSession(sessionsOf.get(probe.id) ?? noSessions, { id: session, up_ms }, performance.now());
       sessionsOf.set(probe.id, sessions);
       if (isOlder) {
-        log.warn({ probe: probe.id, name: probe.name, session, ends }, 'a process speaks as a probe although a later one does, too');
+        log.warn({ probe: probe.id, name: probe.name, session, ends }, 'an older process still runs as a probe that has a newer one');
         onTwice(probe);
       }
       return { isOlder, ends };

@@ -23,7 +23,7 @@ export const enrolmentRoute = (
     scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: maxBodyBytes }, (_request, body, done) => done(null, body));
     scope.setErrorHandler((error, _request, reply) => {
       const answer = answerOf(error);
-      if (answer.hidden) log.error({ err: answer.hidden.error, request_id: answer.hidden.request_id }, 'a host could not be enrolled');
+      if (answer.hidden) log.error({ err: answer.hidden.error, request_id: answer.hidden.request_id }, 'could not enrol a host');
       return reply.code(answer.status).headers(answer.headers).type(json).header('cache-control', 'no-store').send(answer.body);
     });
     scope.post('/enrol', async (request, reply) => {

@@ -254,7 +254,7 @@ export const createLocationCheck = (parts: Dependencies): LocationCheck => {
       return true;
     });
     if (!isNew) return;
-    log.warn({ probe: id, name, continent, reason }, 'a probe cannot be where it says');
+    log.warn({ probe: id, name, continent, reason }, 'a probe cannot be where it claims to be');
     await directory.refresh();
   };
 

@@ -82,7 +82,7 @@ export const hearPresence = (parts: Dependencies): Subscription => {
   const committed = (probe: ProbeRow, generation: string): Promise<Record<string, number>> =>
     committedOf(sql, probe.key, generation).catch((error: unknown) => {
       // Clock and roster are worth an answer even while the database is away.
-      log.warn({ err: error, probe: probe.id }, 'how far results are committed cannot be told');
+      log.warn({ err: error, probe: probe.id }, 'could not report how far results are committed');
       return {};
     });
 

@@ -258,7 +258,7 @@ export const createNetwork = async (parts: Dependencies): Promise<Network> => {
       await openNotice(sql, 'probe_lost', id, `The probe ${name} has not been heard for ${Math.round(timing.lostAfterMs / 1_000)} s`);
       lost.add(id);
       leaving.delete(id);
-      log.warn({ probe: id, name }, 'a probe is lost');
+      log.warn({ probe: id, name }, 'lost a probe');
     }
     if (silence.busAway !== busAway) {
       if (busAway) await endNotice(sql, 'bus_silent', 'bus');

@@ -236,7 +236,7 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, owner, al
       for (const [probe, now] of settling) {
         const name = directory.byId(probe)?.name ?? probe;
         const reason = 'A large share of its failures was refuted by other continents';
-        log.warn({ probe, name, now }, 'the trust in a probe changed');
+        log.warn({ probe, name, now }, 'the trust in a probe has changed');
         await setQuarantine(sql, probe, now === 'sick' ? reason : null);
         if (now === 'sick') await openNotice(sql, 'probe_quarantined', probe, `The probe ${name} is quarantined: ${reason.toLowerCase()}`);
         else await endNotice(sql, 'probe_quarantined', probe);

@@ -330,7 +330,7 @@ export const createAnswers = (parts: WebDependencies, assets: AssetStore) => {
     try {
       yield* pieces;
     } catch (error) {
-      parts.log.error({ err: error }, 'a file failed while it was sent');
+      parts.log.error({ err: error }, 'could not finish sending a file');
       throw error;
     }
   }

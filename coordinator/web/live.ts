@@ -163,7 +163,7 @@ export const createChanges = ({ sql, clock, log }: Dependencies): Changes => {
     listening ??= sql.listen(channel, hear, hearAll);
     listening.catch((error: unknown) => {
       listening = undefined;
-      log.warn({ err: error }, 'changes are not heard of; it is tried again with the next page');
+      log.warn({ err: error }, 'not subscribed to changes; retrying with the next page');
     });
   };
 

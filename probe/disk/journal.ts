@@ -178,7 +178,7 @@ export const openFollowedSet = async <Line>(options: {
       try {
         apply(line.parse(JSON.parse(text)));
       } catch (error) {
-        log.warn({ err: error }, `a stored ${noun} cannot be read; it comes again from the bus`);
+        log.warn({ err: error }, `a stored ${noun} cannot be read; the bus sends it again`);
       }
     },
     snapshot: function* () {
@@ -195,7 +195,7 @@ export const openFollowedSet = async <Line>(options: {
     try {
       return line.parse(lineOf(message, believed.revision));
     } catch (error) {
-      log.error({ err: error, subject: message.subject }, `a message about ${noun}s cannot be read and is passed over`);
+      log.error({ err: error, subject: message.subject }, `skipped a message about ${noun}s that cannot be read`);
       return undefined;
     }
   };

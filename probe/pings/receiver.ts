@@ -70,7 +70,7 @@ export const startPingReceiver = async (options: {
       answer(request, response).catch((error: unknown) => {
         // A caller that went away is no fault of ours, and no one is left to answer.
         if (request.destroyed && !request.complete) return;
-        log.error({ err: error }, 'a beat could not be answered');
+        log.error({ err: error }, 'could not answer a ping');
         if (!response.headersSent) send(response, false, broken);
       });
     },

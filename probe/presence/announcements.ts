@@ -43,7 +43,7 @@ export const createAnnouncementReader = (options: {
     refused += 1;
     if (performance.now() - loggingSince > loggedEachMs) [loggingSince, logged] = [performance.now(), 0];
     logged += 1;
-    if (logged <= maxLogged) log.warn({ subject, why, refused }, 'an announcement on the bus was refused: no coordinator said it now');
+    if (logged <= maxLogged) log.warn({ subject, why, refused }, 'refused an announcement on the bus: not signed by a coordinator now');
   };
   const read: Announcements['read'] = (message, subject) => {
     const verdict = judgeAnnouncement(trust(), message, subject);

@@ -34,9 +34,7 @@ export const watchBusEndpoints = async (url: string, log: Log): Promise<BusEndpo
     bus = found.flat();
   };
   const attempt = (): Promise<void> =>
-    resolve().catch((error: unknown) =>
-      log.warn({ err: error }, 'the address of the bus cannot be looked up; the last one known stays shut'),
-    );
+    resolve().catch((error: unknown) => log.warn({ err: error }, 'could not resolve the bus; its last known address stays blocked'));
   await attempt();
   const timer = setInterval(() => void attempt(), everyMs);
   return { bus: () => bus, own: () => own, stop: () => clearInterval(timer) };

@@ -69,7 +69,7 @@ const readKnown = async (path: string, log: Log): Promise<Known> => {
     const text = await readIfThere(path);
     return text === undefined ? nothing : known.parse(JSON.parse(text));
   } catch (error) {
-    log.warn({ err: error }, 'what was known of the network cannot be read; the next presence tells it again');
+    log.warn({ err: error }, 'the stored network settings cannot be read; the next presence brings them again');
     return nothing;
   }
 };
@@ -111,7 +111,7 @@ export const openNetworkKnowledge = async (options: {
         boxes.set(id, box);
         wanted.delete(id);
       } catch (error) {
-        log.error({ err: error, key: id }, 'a key of the network cannot be opened');
+        log.error({ err: error, key: id }, 'a network key cannot be decrypted');
       }
     }
   };
@@ -135,7 +135,7 @@ export const openNetworkKnowledge = async (options: {
       text = next;
       saving = saving
         .then(() => replaceFile(path, next, { durable: false }))
-        .catch((error: unknown) => log.warn({ err: error }, 'what is known of the network could not be stored'));
+        .catch((error: unknown) => log.warn({ err: error }, "could not store the network's settings"));
     },
     unseal: (assignment) => {
       if (assignment.sealed === null) return assignment;
@@ -250,10 +250,10 @@ export const openOwnCredentials = async (of: {
       replaceFile(path, `${jwt}\n`, { durable: true })
         .then(() => {
           own = next;
-          log.info({ until: next.endsAt === undefined ? 'never' : new Date(next.endsAt).toISOString() }, 'the credentials are renewed');
+          log.info({ until: next.endsAt === undefined ? 'never' : new Date(next.endsAt).toISOString() }, 'renewed the credentials');
           return bus?.reconnect();
         })
-        .catch((error: unknown) => log.error({ err: error }, 'the credentials could not be renewed; the next presence brings them again'))
+        .catch((error: unknown) => log.error({ err: error }, 'could not renew the credentials; retrying with the next presence'))
         .finally(() => {
           saving = undefined;
         });

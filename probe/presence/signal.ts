@@ -119,7 +119,7 @@ export const createPresence = (options: {
 
   /** Logs once for each reason: it asks every second. */
   const refusedBecause = (why: string): void => {
-    if (why !== saidRefused) log.error({ why }, 'the coordinator does not read what this probe says');
+    if (why !== saidRefused) log.error({ why }, "the coordinator does not process this probe's messages");
     saidRefused = why;
   };
 
@@ -130,7 +130,7 @@ export const createPresence = (options: {
     }
     try {
       await speak(bus);
-      if (!heard) log.info({ offset_ms: Math.round(clock.offset()) }, 'a coordinator hears this probe');
+      if (!heard) log.info({ offset_ms: Math.round(clock.offset()) }, "a coordinator receives this probe's presence");
       heard = true;
       saidRefused = undefined;
     } catch (error) {

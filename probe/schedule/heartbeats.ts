@@ -57,7 +57,7 @@ export function createPingView({ log, settlingMs = usualSettlingMs }: { readonly
         const state = await attached.records.read(organisation, monitor);
         return isSeeing() && performance.now() - asked < oldestMs ? state : undefined;
       } catch (error) {
-        log.warn({ err: error, monitor }, 'the bus could not be asked for the last beats');
+        log.warn({ err: error, monitor }, 'could not read the last pings from the bus');
         return undefined;
       }
     },

@@ -151,7 +151,7 @@ export async function openSegments(options: {
     segments.delete(segment.number);
     if (cached?.number === segment.number) cached = undefined;
     rm(fileOf(folder, segment.number), { force: true }).catch((error: unknown) =>
-      log.warn({ err: error, segment: segment.number }, 'a segment of the spool could not be removed'),
+      log.warn({ err: error, segment: segment.number }, 'could not remove a spool segment'),
     );
   };
 
@@ -190,7 +190,7 @@ export async function openSegments(options: {
       // The segment may end in half a line now: nothing may follow it.
       // A torn last line does not count, so it may stay.
       await handle.truncate(segment.size).catch(() => undefined);
-      await seal().catch((fault: unknown) => log.warn({ err: fault }, 'a segment of the spool could not be closed well'));
+      await seal().catch((fault: unknown) => log.warn({ err: fault }, 'could not close a spool segment'));
       throw error;
     }
     isDirty = true;

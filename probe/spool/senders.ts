@@ -46,7 +46,7 @@ export function createReporterGate(log: Log): ReporterGate {
       if (isResting()) return;
       failures += 1;
       retryAt = now() + backoff(failures, 100, 10_000);
-      log.warn({ err: error, partition, failures }, 'results could not be handed to the bus; they wait');
+      log.warn({ err: error, partition, failures }, 'could not send results to the bus; they wait');
     },
   };
 }
@@ -182,7 +182,7 @@ export function createSenders(
         may: () => mayLeave(sender.route),
         onFailure: (error) => {
           sender.route = came(sender.route, now());
-          log.error({ err: error, partition }, 'results could not be taken from the spool');
+          log.error({ err: error, partition }, 'could not read results from the spool');
         },
       }),
     };
@@ -200,7 +200,7 @@ export function createSenders(
         if (!isHeard || !isLost(sender.route, at)) continue;
         const { partition } = sender;
         const { sent } = sender.route;
-        log.warn({ partition, committed: spool.committedOf(partition), sent }, 'sent results were never committed; they go again');
+        log.warn({ partition, committed: spool.committedOf(partition), sent }, 'sent results were never committed; sending them again');
         sender.route = afterLoss(sender.route);
         rewind(sender);
       }

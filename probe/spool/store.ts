@@ -165,7 +165,7 @@ export async function openSpool(options: {
         if (!committed.rise(partition, seq)) continue;
         shiftWhile(partition, (index) => index.seqAt(index.head()) <= seq, true);
         if (seq <= lastSeq) continue;
-        log.warn({ partition, committed: seq, lastSeq }, 'more is committed than this spool knows of: it was put back to an earlier state');
+        log.warn({ partition, committed: seq, lastSeq }, 'more is committed than this spool has sent: it was restored to an earlier state');
         lastSeq = seq;
       }
     },
@@ -377,12 +377,12 @@ export function createSpoolSaving(parts: {
     save: () => {
       saving ??= write()
         .then(() => {
-          if (fault !== undefined) log.info('the disk takes results again');
+          if (fault !== undefined) log.info('results are written to the disk again');
           fault = undefined;
         })
         .catch((error: unknown) => {
           const text = error instanceof Error ? error.message : String(error);
-          if (fault !== text) log.error({ err: error }, 'the disk does not take results; they wait in memory');
+          if (fault !== text) log.error({ err: error }, 'could not write results to the disk; they wait in memory');
           fault = text;
         })
         .finally(() => {
@@ -441,7 +441,7 @@ export function createSpoolFolder(parts: {
   const sync = (): void => {
     syncing ??= spool
       .tick()
-      .catch((error: unknown) => log.error({ err: error }, 'the spool could not be synced'))
+      .catch((error: unknown) => log.error({ err: error }, 'could not sync the spool'))
       .finally(() => {
         syncing = undefined;
       });

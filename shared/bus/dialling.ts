@@ -200,7 +200,7 @@ export const createDialLog = (log: Log, name: string, now: () => number = () => 
     },
     reached: () => {
       if (failed > 0)
-        log.info({ connection: name, failed_dials: failed, after_s: Math.round((now() - since) / 1_000) }, 'the bus is reached');
+        log.info({ connection: name, failed_dials: failed, after_s: Math.round((now() - since) / 1_000) }, 'connected to the bus');
       failed = 0;
       lines = 0;
       reasons.clear();

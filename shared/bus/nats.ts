@@ -88,7 +88,7 @@ const messageOf = (raw: RawMessage): Message => ({
 });
 
 const subscribe = (nc: NatsConnection, log: Log, subject: string, ...[handler, queue]: Parameters<SubscribeTo>): Subscription => {
-  const failed = (error: unknown) => log.error({ err: error, subject }, 'a message could not be worked on');
+  const failed = (error: unknown) => log.error({ err: error, subject }, 'could not process a message');
   const subscription = nc.subscribe(subject, {
     ...(queue === undefined ? {} : { queue }),
     callback: (error, raw) => {
@@ -120,7 +120,7 @@ const connectionFor = (
   listen: (subject, handler) => {
     const subscription = nc.subscribe(subject, {
       callback: (error, raw) => {
-        if (error) return log.error({ err: error, subject }, 'the answers to a pull cannot be heard');
+        if (error) return log.error({ err: error, subject }, 'could not receive the answers to a pull');
         const status = raw.headers?.code ?? 0;
         handler({
           message: messageOf(raw),
@@ -207,7 +207,7 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
     listen: (subject, onAnswer) => {
       nc.subscribe(subject, {
         callback: (error, raw) => {
-          if (error) log.error({ err: error, subject }, 'what the bus stored cannot be heard');
+          if (error) log.error({ err: error, subject }, 'could not receive the acknowledgements of stored messages');
           else onAnswer(raw.subject, raw.data, raw.headers?.code ?? 0);
         },
       });
@@ -220,12 +220,12 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
       else if (event.type === 'reconnect') change('connected');
       else if (event.type === 'error') {
         const { error } = event;
-        log.warn({ err: error }, 'the bus refused something');
+        log.warn({ err: error }, 'the bus reported an error');
         if (error instanceof PermissionViolationError && error.operation === 'publish') storing.forbid(error.subject, error);
       }
     }
   };
-  watch().catch((error: unknown) => log.error({ err: error }, 'the status of the bus can no longer be followed'));
+  watch().catch((error: unknown) => log.error({ err: error }, 'lost track of the status of the bus'));
   void nc.closed().then((error) => {
     if (error) log.error({ err: error }, 'the connection to the bus is closed');
     storing.giveUp('the connection was closed');
@@ -258,8 +258,7 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
   };
   const management = createManagement(ask, {
     keeping: options.keeping,
-    onRefused: (stream, why) =>
-      log.warn({ err: why, stream }, 'the bus would not give a stream its replicas or its place; it stays as it is'),
+    onRefused: (stream, why) => log.warn({ err: why, stream }, 'the bus refused the replicas or placement of a stream; it stays as it is'),
   });
 
   /** A server that goes away meanwhile ends the sending and not the connection, which would be made anew. */
@@ -267,7 +266,7 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
     if (nc.isClosed()) return;
     signed.leave();
     if (status === 'connected') {
-      await nc.drain().catch((error: unknown) => log.warn({ err: error }, 'the bus went away before it had all that waited'));
+      await nc.drain().catch((error: unknown) => log.warn({ err: error }, 'lost the bus before everything was sent'));
     }
     if (!nc.isClosed()) await nc.close();
   };
@@ -281,7 +280,7 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
       signed.send(
         { subject, data },
         (signature) => nc.publish(routeOf(subject), data, headersOf(signature === undefined ? headers : { ...headers, ...signature })),
-        (error) => log.error({ err: error, subject }, 'a message could not be published'),
+        (error) => log.error({ err: error, subject }, 'could not publish a message'),
       ),
     subscribe: (subject, ...to) => subscribe(nc, log, subject, ...to),
     relay: (subject, data, { reply, headers }) =>

@@ -101,7 +101,7 @@ const readEntries = (text: string, log: Log): SpooledPing[] =>
       } catch (error) {
         // Only a line that a crash cut off is unreadable, and no caller was told that its ping is
         // stored.
-        log.warn({ err: error }, 'a beat on the disk cannot be read and is dropped');
+        log.warn({ err: error }, 'dropped a ping on the disk that cannot be read');
         return [];
       }
     });
@@ -205,7 +205,7 @@ export const openPingSpool = async (path: string, log: Log): Promise<PingSpool> 
     } catch (error) {
       // A full disk is left alone for a while.
       largeFrom = 2 * bytes;
-      log.warn({ err: error }, 'the file of kept beats could not be written anew');
+      log.warn({ err: error }, 'could not rewrite the file of stored pings');
     }
   };
 

@@ -263,7 +263,7 @@ export const createPingIntake = (parts: PingIntakeDependencies): PingIntake => {
       if (!readyBus()) void catchUp();
       return ok;
     } catch (error) {
-      log.error({ err: error }, 'a beat could be kept nowhere');
+      log.error({ err: error }, 'a ping could not be stored anywhere');
       return reply(503, error instanceof SpoolFull ? 'Full' : 'Unavailable', { 'retry-after': '10' });
     }
   };
@@ -315,7 +315,7 @@ export const createPingIntake = (parts: PingIntakeDependencies): PingIntake => {
       await ready.recover();
       if (spool.waiting() === 0) return;
       await spool.drain((entry) => ready.handOver(dated(entry)));
-      log.info('the beats on the disk are handed over');
+      log.info('sent the pings on the disk');
     } catch (error) {
       onBusFailure(error, 'the bus does not take yet what it is to catch up with');
     }
@@ -333,7 +333,7 @@ export const createPingIntake = (parts: PingIntakeDependencies): PingIntake => {
       });
     } catch (error) {
       if (leaving.signal.aborted) return; // The rest goes over the bus, in a moment.
-      log.warn({ err: error, waiting: spool.waiting() }, 'beats wait on the disk: neither the bus nor the coordinator takes them');
+      log.warn({ err: error, waiting: spool.waiting() }, 'pings wait on the disk: neither the bus nor the coordinator accepts them');
     } finally {
       forwardingNow = undefined;
     }

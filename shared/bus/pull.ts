@@ -165,7 +165,7 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
     try {
       await unlessStopped(options.onBegin?.());
     } catch (error) {
-      log.warn({ err: error, consumer: options.consumer }, 'what another asks for could not be ended');
+      log.warn({ err: error, consumer: options.consumer }, "could not end another process's polls");
     }
   };
 
@@ -177,7 +177,7 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
         try {
           await unlessStopped(options.onMissing?.());
         } catch (error) {
-          log.warn({ err: error, consumer: options.consumer }, 'the consumer is missing and could not be made');
+          log.warn({ err: error, consumer: options.consumer }, 'the consumer is missing and could not be created');
         }
         failures += 1;
         await pause(backoff(failures, 50, 2_000), signal);
@@ -211,7 +211,7 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
         failures += 1;
         log.error(
           { err: error, consumer: options.consumer, messages: messages.length },
-          'messages could not be worked on; they come again',
+          'could not process messages; the bus redelivers them',
         );
         await pause(backoff(failures, 50, 2_000), signal);
       }

@@ -12,7 +12,7 @@ import { cores, cpuOf, find } from './processes.ts';
 import { changesUnderLoad } from './status-changes.ts';
 
 /**
- * A public page of fifty services as a whole coordinator answers it, while the database is there and while it is not; and how soon a page shows
+ * A public page of fifty services as a whole coordinator answers it, while connected to the database and while it is not; and how soon a page shows
  * what goes down and comes back while it is read 5,000 times a second.
  */
 

@@ -89,7 +89,7 @@ describe('starting', async () => {
       expect(begun.isUp()).toBe(false);
       target = database.url;
       await begun.up;
-      expect(begun.said()).toContain('the database is there');
+      expect(begun.said()).toContain('connected to the database');
     });
 
     test('and says nothing at all waits for it; meanwhile it is not well, and callers are told so', async () => {

@@ -60,7 +60,7 @@ describe('a probe that runs twice', () => {
     test('is told to the operator, the older process ends by itself and well, and the later one goes on', async () => {
       const made = await network.makeProbe('Europe');
       const older = await startProbeProcess(made);
-      await eventually(() => older.output().includes('a coordinator hears this probe'));
+      await eventually(() => older.output().includes("a coordinator receives this probe's presence"));
       const later = await startProbeProcess(elsewhere(made));
       expect(await older.exited).toBe(0);
       expect(older.output()).toContain('a process that was started later speaks as this probe');

@@ -37,7 +37,7 @@ export const createDomainProofs = ({ sql, clock, log, textRecords, isLeader }: D
       const isFirst = checked_at === null || now - checked_at.getTime() > 2 * againAfterMs;
       const isOver = !isFound && !isFirst && now - seen_at.getTime() > letGoAfterMs;
       await writeDomainCheck(sql, id, { domain, at: new Date(now), isSeen: isFound || isFirst, isOver });
-      if (isOver) log.warn({ page: id, domain }, 'the domain of a status page was not proven for a month, and is let go');
+      if (isOver) log.warn({ page: id, domain }, 'removed the domain of a status page: not verified for a month');
     }
   },
 });

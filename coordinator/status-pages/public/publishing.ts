@@ -150,7 +150,7 @@ const domainsEveryMs = 5_000;
 
 export const createPublishing = ({ sql, clock, log, accountSecrets, patiently }: Dependencies): Publishing => {
   const now = (): number => clock.now();
-  const onFailure = (error: unknown): void => log.warn({ err: error }, 'a public page could not be read; what was read before is shown');
+  const onFailure = (error: unknown): void => log.warn({ err: error }, 'could not read a public page; showing the previous version');
   const memory = createMemory<ReadPage | undefined>({
     ...{ now, onFailure, most: maxPages },
     read: patiently((slug: string) => readPage(sql, accountSecrets, slug, now())),

@@ -132,6 +132,6 @@ export const startNotifyingSubscribers = ({
       await forgetUnconfirmed(sql, new Date(now - optInLifeMs));
       cleanedAt = now;
     },
-    onFailure: (error) => log.error({ err: error }, 'subscribers of status pages could not be told; it is tried again'),
+    onFailure: (error) => log.error({ err: error }, 'could not notify subscribers of status pages; retrying'),
   });
 };

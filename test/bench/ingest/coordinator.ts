@@ -20,7 +20,7 @@ export const startMeasured = async (environment: Readonly<Record<string, string>
   const loaded = Promise.withResolvers<number>();
   let count = 0;
   createInterface(child.stdout).on('line', (line) => {
-    if (line.includes('a partition is at work')) count += 1;
+    if (line.includes('a partition has started')) count += 1;
     if (count === partitions) loaded.resolve(performance.now() - began);
   });
   child.once('exit', () => loaded.reject(new Error('the coordinator of the bench ended by itself')));

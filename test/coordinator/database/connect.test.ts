@@ -8,7 +8,7 @@ import { createDatabase, ownDatabase, type TestDatabase } from '../../support/se
 describe('reachability', async () => {
   const { sql } = await ownDatabase({ name: 'way', connections: 1 });
 
-  test('a connection that only asks whether the database is there can be ended at any moment, and the process goes on', async () => {
+  test('a connection that only asks whether connected to the database can be ended at any moment, and the process goes on', async () => {
     const { openAnother, openBeside } = wayOf(sql);
     const left: unknown[] = [];
     const note = (reason: unknown) => void left.push(reason);

@@ -94,7 +94,7 @@ const comesUp = async (hosts: TwoHosts, database: TestDatabase, form: Form): Pro
   const invited = json(z.object({ token: z.string() }), await operate('probe', 'invite', '--name', 'Nairobi', '--continent', 'Africa'));
 
   const reach = { PROBE_ALLOW_CIDRS: `${hosts.here}/32` };
-  const hears = (output: string): boolean => output.includes('a coordinator hears this probe');
+  const hears = (output: string): boolean => output.includes("a coordinator receives this probe's presence");
   const probe = await startChildProgram(form.join(reach, elsewhere.netns, baseUrl, invited.token), {}, hears);
   running.push(probe);
   for (const what of ['clock', 'dns', 'addresses', 'bus', 'anchors', 'disk'])

@@ -139,7 +139,9 @@ describe.runIf(engine !== undefined)('compose.yaml and probe.yaml', () => {
     const beside = { PROBE_ALLOW_CIDRS: `${two.here}/32` };
     const trust = ['--volume', `${shared}/authority.pem:/authority.pem:ro`, '--env', 'NODE_EXTRA_CA_CERTS=/authority.pem'];
     const once = ['-f', 'probe.yaml', 'run', '--rm', '-T', ...trust, 'probe', 'join', 'https://antipode.example', invited.token];
-    const joining = await startChildProgram(typed(once, beside), {}, (output) => output.includes('a coordinator hears this probe'));
+    const joining = await startChildProgram(typed(once, beside), {}, (output) =>
+      output.includes("a coordinator receives this probe's presence"),
+    );
     for (const what of ['clock', 'dns', 'addresses', 'bus', 'anchors', 'disk'])
       expect(joining.output()).toMatch(new RegExp(`^ok  ${what} `, 'm'));
     // Ctrl-C, as the program in the container hears it.

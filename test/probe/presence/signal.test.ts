@@ -116,7 +116,7 @@ describe('sign of life', () => {
     await eventually(() => asked >= 3);
     await presence.stop();
     answering.stop();
-    expect(errors).toEqual([[{ why }, 'the coordinator does not read what this probe says']]);
+    expect(errors).toEqual([[{ why }, "the coordinator does not process this probe's messages"]]);
     expect(replies).toEqual([]);
   });
 });

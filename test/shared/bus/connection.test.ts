@@ -264,7 +264,7 @@ describe('dial log', () => {
     fail();
     expect(lines.map(({ msg, failed_dials }) => [msg, failed_dials])).toEqual([
       ['the bus cannot be reached', 1],
-      ['the bus is reached', 2],
+      ['connected to the bus', 2],
       ['the bus cannot be reached', 1],
     ]);
   });
